@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every limit that protects a reader from a hostile or damaged file, in one place. A writer keeps
+ * to them too, so a file of ours never meets one. */
+#ifndef FORMAT_LIMITS_H
+#define FORMAT_LIMITS_H
+
+/* One top-level field of the message; what a 32-bit viewer can still buffer. */
+#define TRACE_MAX_FIELD_BYTES (16u << 20)
+/* One frame, decompressed. */
+#define TRACE_MAX_FRAME_BYTES (64u << 20)
+/* Memory that decoding one field may take. */
+#define TRACE_MAX_DECODE_BYTES (256u << 20)
+/* One content. Buffer contents are cut into pieces, an executable is one content. */
+#define TRACE_MAX_CONTENT_BYTES (64u << 20)
+/* One piece of buffer contents: larger ranges are recorded as several events. */
+#define TRACE_PIECE_BYTES (4u << 20)
+/* One string; longer labels are cut by the capture. */
+#define TRACE_MAX_STRING_BYTES (64u << 10)
+#define TRACE_MAX_STRINGS      (1u << 22)
+#define TRACE_MAX_STACK_FRAMES 256u
+#define TRACE_MAX_STACKS       (1u << 22)
+#define TRACE_MAX_THREADS      (1u << 16)
+#define TRACE_MAX_MODULES      (1u << 16)
+/* Variable parts of one record. */
+#define TRACE_MAX_LIST           65536u
+#define TRACE_MAX_RECORD_BYTES   (4u << 20)
+#define TRACE_MAX_UPDATE_BYTES   65536u
+#define TRACE_MAX_CONSTANT_BYTES 4096u
+#define TRACE_MAX_SETS           4u
+#define TRACE_MAX_BINDINGS       31u
+#define TRACE_MAX_ENTRY_POINTS   65536u
+/* Segments of one command buffer. */
+#define TRACE_MAX_SEGMENTS (1u << 26)
+#define TRACE_MAX_QUEUES   64u
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events in memory: the one representation that capture writes into its rings, the writer stores
+ * as columns, and the reader gives back to replay, viewer and tools.
+ *
+ * A record is a struct below, whose first member is a header, followed by its variable part;
+ * records lie one after the other, each aligned to 8 bytes. There are two families:
+ *
+ *   events    what host threads and the device did; header struct trace_event
+ *   segments  the commands of one sealed command buffer; header struct trace_segment. They follow
+ *             a TRACE_COMMAND_BUFFER_SEAL event directly, `segment_count` of them.
+ *
+ * Strings, stacks, threads, modules and contents are numbered (0 is none) and defined once by
+ * table records. In the ring a string may be used before the record that defines it has reached
+ * the file (they may come from different threads); a reader has all of them once it is open.
+ *
+ * Tickets order events of different threads: one counter per capture, from 1. What others can see
+ * because of an operation (submit, signal, destroy, unmap of written memory) takes its ticket
+ * before the operation; what observes others (wait, query, create, map for reading) takes it after.
+ * Hence an effect always has a larger ticket than its cause, and executing events in the order of
+ * tickets is possible without ever waiting for a later one.
+ *
+ * Numbers of enums are stored: never change or reuse one. Enumerations of the HAL (memory types,
+ * usages, stages, formats, status, ...) are stored as the HAL's numbers; capture proves that they
+ * match those in this header. */
+#ifndef FORMAT_RECORD_H
+#define FORMAT_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+enum trace_event_kind {
+    TRACE_BUFFER_CREATE = 1,
+    TRACE_BUFFER_DESTROY = 2,
+    TRACE_BUFFER_MAP = 3,
+    TRACE_BUFFER_UNMAP = 4,
+    TRACE_MAPPING_FLUSH = 5,
+    TRACE_MAPPING_INVALIDATE = 6,
+    TRACE_HOST_WRITE = 7, /* contents that the host put into a buffer */
+    TRACE_HOST_READ = 8,  /* contents that the host saw in a buffer */
+    TRACE_EXECUTABLE_CREATE = 9,
+    TRACE_EXECUTABLE_DESTROY = 10,
+    TRACE_COMMAND_BUFFER_CREATE = 11,
+    TRACE_COMMAND_BUFFER_SEAL = 12,
+    TRACE_COMMAND_BUFFER_DESTROY = 13,
+    TRACE_SEMAPHORE_CREATE = 14,
+    TRACE_SEMAPHORE_DESTROY = 15,
+    TRACE_SEMAPHORE_QUERY = 16,
+    TRACE_SEMAPHORE_SIGNAL = 17,
+    TRACE_SEMAPHORE_FAIL = 18,
+    TRACE_SEMAPHORE_WAIT = 19,
+    TRACE_SUBMIT = 20,
+    TRACE_SUBMISSION_DONE = 21,
+    TRACE_WAIT_IDLE = 22,
+    TRACE_SCOPE_BEGIN = 23,
+    TRACE_SCOPE_END = 24,
+    /* Table records: they define numbers and are no events of their own. */
+    TRACE_STRING = 64,
+    TRACE_STACK = 65,
+    TRACE_MODULE = 66,
+    TRACE_THREAD = 67,
+};
+
+struct trace_event {
+    uint16_t kind;    /* enum trace_event_kind */
+    uint16_t status;  /* enum hal_status that the application got */
+    uint32_t bytes;   /* of the whole record, multiple of 8 */
+    uint64_t ticket;  /* 0: unordered (scopes, TRACE_SUBMISSION_DONE, tables) */
+    int64_t begin_ns; /* the call began; hal_clock_ns time */
+    int64_t end_ns;   /* the call returned */
+    uint32_t thread;  /* filled by writer and reader; unused in rings */
+    uint32_t stack;   /* call stack number, 0: none */
+};
+
+/* Destroy events, command buffer create: just the object. */
+struct trace_object_event {
+    struct trace_event head;
+    uint64_t object;
+    uint32_t label; /* string */
+    uint32_t mode;  /* command buffer create: enum hal_command_buffer_mode */
+};
+
+struct trace_buffer_create {
+    struct trace_event head;
+    uint64_t buffer;
+    uint64_t size; /* bytes */
+    uint32_t memory, usage;
+    uint32_t label;
+    uint32_t flags; /* enum trace_flag */
+};
+
+enum trace_flag {
+    TRACE_FLAG_SNAPSHOT =
+        1, /* recorded by a capture that began late: the object was there before */
+    TRACE_FLAG_OBSERVED = 2, /* host read: the host could see it in a persistent mapping */
+};
+
+/* Map, unmap, flush, invalidate. `offset` counts from the start of the buffer. */
+struct trace_mapping_event {
+    struct trace_event head;
+    uint64_t buffer;
+    uint64_t mapping; /* number of the mapping, unique in the trace */
+    uint64_t offset, size;
+    uint32_t mode; /* enum hal_map_mode */
+    uint32_t reserved;
+};
+
+/* Host write, host read. Large ranges are several records with the same ticket. `content` is the
+ * number of the stored bytes; in a ring, the position in the capture's staging memory. A read
+ * whose contents went over the budget has content 0: only its digest is known. */
+struct trace_content_event {
+    struct trace_event head;
+    uint64_t buffer;
+    uint64_t offset, size;
+    uint64_t content;
+    uint32_t flags; /* enum trace_flag */
+    uint32_t reserved;
+};
+
+struct trace_entry_point {
+    uint32_t name; /* string */
+    uint32_t group_size[3];
+    uint32_t constant_bytes;
+    uint32_t constants_slot;
+};
+
+struct trace_constant {
+    uint32_t index, type, bits;
+};
+
+struct trace_executable_create {
+    struct trace_event head;
+    uint64_t executable;
+    uint64_t content; /* the source or binary; as in trace_content_event */
+    uint64_t size;
+    uint32_t format;
+    uint32_t label;
+    uint32_t flags;
+    uint32_t entry_point_count, constant_count;
+    uint32_t reserved;
+    struct trace_entry_point entry_points[]; /* then the constants */
+};
+
+struct trace_command_buffer_seal {
+    struct trace_event head;
+    uint64_t command_buffer;
+    uint32_t segment_count;
+    uint32_t dispatch_count;
+    uint64_t segment_bytes; /* of the segments that follow */
+    uint32_t flags;
+    uint32_t reserved;
+};
+
+struct trace_semaphore_create {
+    struct trace_event head;
+    uint64_t semaphore;
+    uint64_t initial_value; /* of a snapshot: the value at that time */
+    uint32_t label;
+    uint32_t flags;
+};
+
+/* Query (value: what was seen), signal, fail (value unused; the status is the failure's). */
+struct trace_semaphore_event {
+    struct trace_event head;
+    uint64_t semaphore;
+    uint64_t value;
+    uint32_t message; /* string, of a failure */
+    uint32_t reserved;
+};
+
+struct trace_semaphore_value {
+    uint64_t semaphore, value;
+};
+
+struct trace_semaphore_wait {
+    struct trace_event head;
+    int64_t timeout_ns; /* INT64_MAX: for ever */
+    uint32_t mode;      /* enum hal_wait_mode */
+    uint32_t value_count;
+    struct trace_semaphore_value values[];
+};
+
+struct trace_submit {
+    struct trace_event head;
+    uint64_t submission; /* the n of "#sn" */
+    uint32_t queue;
+    uint32_t wait_count, signal_count, command_buffer_count;
+    /* wait_count + signal_count semaphore values, then command_buffer_count ids (uint64_t) */
+    struct trace_semaphore_value values[];
+};
+
+static inline const uint64_t *trace_submit_command_buffers(const struct trace_submit *submit)
+{
+    return (const uint64_t *)(const void *)(submit->values + submit->wait_count +
+                                            submit->signal_count);
+}
+
+/* The head's status is the work's result; begin_ns and end_ns are the *device's* times. */
+struct trace_submission_done {
+    struct trace_event head;
+    uint64_t submission;
+    int64_t ready_ns; /* its waits were met; 0: unknown, as for the times in the head */
+    int64_t busy_ns;
+    uint32_t queue;
+    uint32_t message; /* string, of a failure */
+};
+
+struct trace_wait_idle {
+    struct trace_event head;
+    int64_t timeout_ns;
+};
+
+struct trace_scope {
+    struct trace_event head; /* BEGIN: begin_ns, END: end_ns; the other is the same */
+    uint32_t name;           /* string; 0 for an end */
+    uint32_t reserved;
+};
+
+/* ---- Tables ------------------------------------------------------------------------------- */
+
+struct trace_string {
+    struct trace_event head;
+    uint32_t id;
+    uint32_t length;
+    char text[]; /* UTF-8 as the application gave it, no end mark */
+};
+
+struct trace_stack {
+    struct trace_event head;
+    uint32_t id;
+    uint32_t frame_count;
+    uint64_t frames[]; /* return addresses, innermost first */
+};
+
+struct trace_module {
+    struct trace_event head;
+    uint64_t base, size; /* where it was loaded */
+    uint32_t path;       /* string */
+    uint32_t build_id_bytes;
+    uint8_t build_id[]; /* padded to 8 */
+};
+
+struct trace_thread {
+    struct trace_event head;
+    uint64_t system_id;
+    uint32_t id;   /* what trace_event.thread holds */
+    uint32_t name; /* string */
+};
+
+/* ---- Segments ----------------------------------------------------------------------------- */
+
+/* The numbers are those of enum hal_segment_kind. */
+enum trace_segment_kind {
+    TRACE_BARRIER = 1,
+    TRACE_FILL = 2,
+    TRACE_COPY = 3,
+    TRACE_UPDATE = 4,
+    TRACE_PUSH_CONSTANTS = 5,
+    TRACE_PUSH_DESCRIPTOR_SET = 6,
+    TRACE_DISPATCH = 7,
+    TRACE_DEBUG_BEGIN = 8,
+    TRACE_DEBUG_END = 9,
+};
+
+struct trace_segment {
+    uint16_t kind; /* enum trace_segment_kind */
+    uint16_t reserved;
+    uint32_t bytes; /* of the whole record, multiple of 8 */
+};
+
+struct trace_buffer_barrier {
+    uint64_t buffer, offset, size;
+    uint32_t source_access, target_access;
+};
+
+struct trace_barrier {
+    struct trace_segment head;
+    uint32_t source_stages, target_stages;
+    uint32_t source_access, target_access;
+    uint32_t buffer_count;
+    uint32_t reserved;
+    struct trace_buffer_barrier buffers[];
+};
+
+struct trace_fill {
+    struct trace_segment head;
+    uint64_t target, offset, size;
+    uint32_t pattern, pattern_bytes;
+};
+
+struct trace_copy {
+    struct trace_segment head;
+    uint64_t source, target;
+    uint64_t source_offset, target_offset, size;
+};
+
+struct trace_update {
+    struct trace_segment head;
+    uint64_t target, offset, size;
+    uint8_t data[]; /* padded to 8 */
+};
+
+struct trace_push_constants {
+    struct trace_segment head;
+    uint32_t offset, size;
+    uint8_t data[]; /* padded to 8 */
+};
+
+struct trace_binding {
+    uint64_t buffer, offset, size; /* buffer 0: unbound */
+};
+
+struct trace_push_descriptor_set {
+    struct trace_segment head;
+    uint32_t set, binding_count;
+    struct trace_binding bindings[];
+};
+
+struct trace_dispatch {
+    struct trace_segment head;
+    uint64_t executable;
+    uint32_t entry;
+    uint32_t workgroup_count[3];
+};
+
+struct trace_debug {
+    struct trace_segment head; /* DEBUG_BEGIN; an end is a bare head */
+    uint32_t color;
+    uint32_t label; /* string */
+};
+
+/* ---- Walking ------------------------------------------------------------------------------ */
+
+static inline const struct trace_event *trace_next_event(const struct trace_event *event)
+{
+    return (const struct trace_event *)(const void *)((const uint8_t *)event + event->bytes);
+}
+
+static inline const struct trace_segment *trace_next_segment(const struct trace_segment *segment)
+{
+    return (const struct trace_segment *)(const void *)((const uint8_t *)segment + segment->bytes);
+}
+
+#endif

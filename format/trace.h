@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace file `trace.pb.zst`: writer and reader.
+ *
+ * The writer is fed with records (format/record.h) and contents and stores columns; the reader
+ * gives the records back. docs/format.md describes the bytes.
+ *
+ * Threads: a writer is used by one thread at a time; a reader too, but several readers may read
+ * one file. Everything that a reader returns is borrowed until it is closed, or until the call
+ * that the text names. */
+#ifndef FORMAT_TRACE_H
+#define FORMAT_TRACE_H
+
+#include "format/record.h"
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- What a trace says about itself ------------------------------------------------------- */
+
+struct trace_device {
+    const char *uri, *driver, *name;
+    uint32_t queue_count, simd_width, max_group_threads;
+    uint32_t max_group_size[3];
+    uint64_t max_group_memory_bytes, max_buffer_bytes;
+    uint32_t worker_count;
+};
+
+struct trace_header {
+    uint32_t version_major, version_minor; /* of the format */
+    const char *writer;                    /* "haltrace 0.1.0" */
+    const char *program;                   /* path of the captured program */
+    const char *const *arguments;
+    size_t argument_count;
+    uint64_t process_id;
+    const char *host;      /* machine name */
+    const char *system;    /* "Linux 6.1 x86_64" */
+    const char *mode;      /* profiling mode, "queue" */
+    int64_t start_ns;      /* hal_clock_ns when the capture began */
+    int64_t start_wall_ns; /* the same moment in UTC, since 1970 */
+    bool late_start;       /* begins with a snapshot */
+    struct trace_device device;
+};
+
+/* How the capture went. Zero everywhere is a healthy one. */
+struct trace_health {
+    uint32_t status;       /* enum hal_status: the first recording error, 0: none */
+    const char *message;   /* of that error */
+    uint64_t lost_records; /* not recorded after the error */
+    uint64_t ring_stalls;  /* a thread had to wait for the writer */
+    uint64_t ring_stall_ns;
+    uint64_t digest_only; /* reads whose contents were over the budget */
+    uint64_t overhead_ns; /* time that the application's threads spent in recording */
+};
+
+/* ---- Writer ------------------------------------------------------------------------------- */
+
+struct trace_writer;
+
+struct trace_writer_options {
+    const char *path;
+    bool force;            /* replace an existing file; otherwise HAL_EXISTS */
+    int compression_level; /* of zstd; 0: the default */
+};
+
+/* Creates the file and writes the header (copied). HAL_EXISTS, HAL_IO. */
+enum hal_status trace_writer_open(const struct trace_writer_options *options,
+                                  const struct trace_header *header,
+                                  struct trace_writer **out_writer) HAL_CHECKED;
+
+/* Appends whole records of the thread with that number, in its order; a seal's segments may follow
+ * in later calls. Content fields already hold content numbers. Table records may come on any
+ * thread's stream. HAL_CORRUPT: not a valid record; nothing of the call is stored. */
+enum hal_status trace_writer_records(struct trace_writer *writer, uint32_t thread,
+                                     const void *records, size_t bytes) HAL_CHECKED;
+
+/* Stores bytes once and returns their number: the same bytes get the same number. At most
+ * TRACE_MAX_CONTENT_BYTES; 0 bytes are legal. */
+enum hal_status trace_writer_content(struct trace_writer *writer, const void *data, size_t bytes,
+                                     uint64_t *out_content) HAL_CHECKED;
+
+/* Everything given so far is in the file, readable even if nothing follows. */
+enum hal_status trace_writer_flush(struct trace_writer *writer) HAL_CHECKED;
+
+/* Bytes in the file so far. */
+uint64_t trace_writer_bytes(const struct trace_writer *writer);
+
+/* Writes what is pending, health, summaries and the seek table, and frees the writer, whatever
+ * happens. `health` (copied) may be NULL: healthy. Returns the first error of the writer's life. */
+enum hal_status trace_writer_close(struct trace_writer *writer, const struct trace_health *health);
+
+/* ---- Reader ------------------------------------------------------------------------------- */
+
+struct trace_reader;
+
+/* Opens and checks structure, not contents: reads the header and the tables. A file that was cut
+ * off opens up to its last whole frame (trace_reader_truncated). HAL_IO: cannot be read.
+ * HAL_CORRUPT: not a trace, or damaged: the message says where. HAL_VERSION: needs a newer
+ * version. */
+enum hal_status trace_reader_open(const char *path, struct trace_reader **out_reader) HAL_CHECKED;
+void trace_reader_close(struct trace_reader *reader);
+
+const struct trace_header *trace_reader_header(const struct trace_reader *reader);
+
+/* NULL when the file has none: its capture did not end. */
+const struct trace_health *trace_reader_health(const struct trace_reader *reader);
+
+/* Empty when the file is whole; else one line that says what is missing. */
+const char *trace_reader_truncated(const struct trace_reader *reader);
+
+struct trace_counts {
+    uint64_t file_bytes;
+    uint64_t frames;
+    uint64_t events; /* of all kinds, tables not counted */
+    uint64_t segments;
+    uint64_t submissions, dispatches, barriers;
+    uint64_t contents, content_bytes, stored_content_bytes;
+    uint64_t host_writes, host_write_bytes, host_reads, host_read_bytes;
+    int64_t first_ns, last_ns; /* host and device times of all events */
+};
+const struct trace_counts *trace_reader_counts(const struct trace_reader *reader);
+
+/* Text of a string number; "" for 0. NULL: no such number (a reader of records checks that every
+ * number that it gives out exists, so this cannot happen with those). */
+const char *trace_reader_string(const struct trace_reader *reader, uint32_t id);
+
+size_t trace_reader_thread_count(const struct trace_reader *reader);
+const struct trace_thread *trace_reader_thread(const struct trace_reader *reader, size_t index);
+/* NULL: no such number. */
+const struct trace_thread *trace_reader_find_thread(const struct trace_reader *reader, uint32_t id);
+const struct trace_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id);
+size_t trace_reader_module_count(const struct trace_reader *reader);
+const struct trace_module *trace_reader_module(const struct trace_reader *reader, size_t index);
+
+/* One chunk of events of one thread, in that thread's order, `head.thread` filled in. A seal's
+ * segments follow it in the same chunk. Memory is the caller's to free with trace_chunk_free. */
+struct trace_chunk {
+    uint32_t thread;
+    uint32_t event_count;
+    const struct trace_event *events; /* contiguous, `bytes` long */
+    size_t bytes;
+};
+
+/* Chunks in the order of the file: those of one thread are in that thread's order. Starts at 0.
+ * HAL_NOT_FOUND: no more. HAL_CORRUPT: damaged; checked are checksums, sizes, kinds, and that
+ * every string, stack and content number exists. */
+size_t trace_reader_chunk_count(const struct trace_reader *reader);
+enum hal_status trace_reader_chunk(struct trace_reader *reader, size_t index,
+                                   struct trace_chunk *out_chunk) HAL_CHECKED;
+void trace_chunk_free(struct trace_chunk *chunk);
+
+/* Calls `visit` for every event of the file in file order, with its segments for a seal (else
+ * NULL); the pointers live for the call. Stops at the first status that is not HAL_OK. */
+typedef enum hal_status trace_visit(void *user, const struct trace_event *event,
+                                    const struct trace_segment *segments);
+enum hal_status trace_reader_each(struct trace_reader *reader, trace_visit *visit,
+                                  void *user) HAL_CHECKED;
+
+/* Size and SHA-256 of a content without reading it. HAL_NOT_FOUND: no such number. */
+enum hal_status trace_reader_content_info(const struct trace_reader *reader, uint64_t content,
+                                          uint64_t *out_bytes, uint8_t out_sha256[32]) HAL_CHECKED;
+
+/* The bytes of a content into `out` of exactly its size, checked against checksum and SHA-256. */
+enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
+                                     size_t bytes) HAL_CHECKED;
+
+/* ---- Names -------------------------------------------------------------------------------- */
+
+/* "submit", "semaphore_wait"; "dispatch", "copy". Never NULL. */
+const char *trace_event_name(uint32_t kind);
+const char *trace_segment_name(uint32_t kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

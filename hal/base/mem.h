@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes that cannot overflow unnoticed, and zeroed memory. Header only. */
+#ifndef HAL_BASE_MEM_H
+#define HAL_BASE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* False when the sum or product does not fit; *out is then unspecified. */
+static inline bool hal_add_u64(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+static inline bool hal_mul_size(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+/* True when [offset, offset + bytes) lies inside [0, limit). */
+static inline bool hal_range_fits(uint64_t offset, uint64_t bytes, uint64_t limit)
+{
+    return offset <= limit && bytes <= limit - offset;
+}
+
+/* `alignment` is a power of two; the caller knows that `value` is far from the type's end. */
+static inline size_t hal_align_up(size_t value, size_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* Zeroed memory for `count` objects; NULL when there is none or the size overflows. free() it. */
+static inline void *hal_alloc(size_t count, size_t bytes_each)
+{
+    return calloc(count ? count : 1, bytes_each ? bytes_each : 1);
+}
+
+/* Makes room for at least `wanted` elements of `bytes_each` in the growing array (*array,
+ * *capacity), doubling. The new part is not zeroed. False when memory is out: nothing changed. */
+static inline bool hal_grow(void **array, size_t *capacity, size_t wanted, size_t bytes_each)
+{
+    if (wanted <= *capacity)
+        return true;
+    size_t grown = *capacity ? *capacity : 16, bytes;
+    while (grown < wanted) {
+        if (!hal_mul_size(grown, 2, &grown))
+            return false;
+    }
+    if (!hal_mul_size(grown, bytes_each, &bytes))
+        return false;
+    void *moved = realloc(*array, bytes);
+    if (!moved)
+        return false;
+    *array = moved;
+    *capacity = grown;
+    return true;
+}
+
+/* A copy that free() releases; NULL for NULL or when memory is out. */
+static inline char *hal_copy_string(const char *text)
+{
+    if (!text)
+        return NULL;
+    const size_t bytes = strlen(text) + 1;
+    char *copy = (char *)malloc(bytes);
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of os.h that POSIX alone provides. */
+#include "hal/base/os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int64_t ns_per_second = 1000000000;
+
+static int64_t read_clock(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * ns_per_second + now.tv_nsec;
+}
+
+int64_t hal_clock_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t hal_wall_clock_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+int64_t hal_deadline_ns(int64_t timeout_ns)
+{
+    const int64_t now = hal_clock_ns();
+    if (timeout_ns < 0)
+        return now;
+    return timeout_ns > INT64_MAX - now ? HAL_FOREVER : now + timeout_ns;
+}
+
+void hal_thread_name(char *out_name, size_t bytes)
+{
+    if (bytes == 0 || pthread_getname_np(pthread_self(), out_name, bytes) != 0)
+        snprintf(out_name, bytes, "thread");
+}
+
+enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *argument,
+                                 pthread_t *out_thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(out_thread, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return hal_fail(HAL_NO_MEMORY, "cannot start thread '%s': %s", name, strerror(error));
+#ifdef __linux__
+    pthread_setname_np(*out_thread, name);
+#endif
+    return HAL_OK;
+}
+
+uint32_t hal_processor_count(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (uint32_t)count : 1;
+}
+
+enum hal_status hal_module_path(const void *address, char *out_path, size_t bytes)
+{
+    Dl_info info;
+    char resolved[PATH_MAX];
+    if (!dladdr(address, &info) || !info.dli_fname || !realpath(info.dli_fname, resolved))
+        return hal_fail(HAL_NOT_FOUND, "the system does not tell which module holds an address");
+    if (strlen(resolved) >= bytes)
+        return hal_fail(HAL_INVALID, "the path '%s' is longer than %zu bytes", resolved, bytes);
+    memcpy(out_path, resolved, strlen(resolved) + 1);
+    return HAL_OK;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operating system gives: clock, threads, waiting on a word, modules. Mutexes and
+ * condition variables are POSIX threads, used directly. Porting means implementing this page
+ * (os_linux.c, os_darwin.c). Everything here may be called from any thread. */
+#ifndef HAL_BASE_OS_H
+#define HAL_BASE_OS_H
+
+#include "hal/base/status.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Means "wait for ever" wherever a time limit is asked for. */
+#define HAL_FOREVER INT64_MAX
+
+/* Nanoseconds of the system's monotonic clock: the one clock of every host and device time. */
+HAL_API int64_t hal_clock_ns(void);
+
+/* Nanoseconds since 1970-01-01 UTC. */
+HAL_API int64_t hal_wall_clock_ns(void);
+
+/* now + timeout on the monotonic clock, HAL_FOREVER when that does not fit or was asked for. */
+HAL_API int64_t hal_deadline_ns(int64_t timeout_ns);
+
+/* The system's number of the calling thread, as debuggers show it. */
+HAL_API uint64_t hal_thread_id(void);
+
+/* The calling thread's name as debuggers show it, at most 15 bytes and an end. */
+HAL_API void hal_thread_name(char *out_name, size_t bytes);
+
+/* Starts a named thread with all signals blocked, so that the application's own threads keep
+ * receiving them. The caller joins it. */
+HAL_API enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *argument,
+                                         pthread_t *out_thread) HAL_CHECKED;
+
+/* A condition variable whose timed waits use the monotonic clock. */
+HAL_API void hal_condition_init(pthread_cond_t *condition);
+
+/* Waits until signalled or the deadline (hal_clock_ns time, or HAL_FOREVER) has passed; false
+ * when it has. May wake for no reason, like pthread_cond_wait. */
+HAL_API bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                int64_t deadline_ns);
+
+/* Sleeps while *word == expected, at most `timeout_ns`. May return early for no reason.
+ * The word may lie in memory that processes share. */
+HAL_API void hal_word_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
+HAL_API void hal_word_wake(_Atomic uint32_t *word, int n_threads);
+
+/* Processors that this process may use; at least 1. */
+HAL_API uint32_t hal_processor_count(void);
+
+/* Absolute path of the running program, and of the module (library or program) that contains
+ * `address`. HAL_NOT_FOUND when the system does not tell. */
+HAL_API enum hal_status hal_program_path(char *out_path, size_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_module_path(const void *address, char *out_path,
+                                        size_t bytes) HAL_CHECKED;
+
+/* An anonymous memory object of `bytes` bytes that can be mapped more than once, with its space
+ * reserved: later touches cannot fail. The caller closes the descriptor. */
+HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
+                                          int *out_descriptor) HAL_CHECKED;
+
+#endif

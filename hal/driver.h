@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a driver implements: the object headers and one function table per device.
+ *
+ * The core (device.c, commands.c) owns the handles that applications hold, checks every argument
+ * (check.c), assigns ids and then calls the table, so a driver may rely on valid input. A *layer*
+ * is a driver whose device sits in front of another one: it does its work and calls the next
+ * device's table. Layers need no wrapper objects, since objects are created by the real driver and
+ * pass through.
+ *
+ *     struct hal_device (core) --top--> capture layer --next--> cpu driver
+ *
+ * Objects begin with struct hal_object. A driver allocates its own struct, whose first member is
+ * the object's base below, fills the fields that the base's comment names as the driver's, and
+ * hands it out. The core sets the rest after the outermost table entry has returned.
+ *
+ * Threads. Table entries may be called from any thread at the same time, with no lock of the core
+ * held, except the attach and detach of layers, which the core calls alone. The application's
+ * rules of hal.h hold: one thread at a time per buffer, for instance. */
+#ifndef HAL_DRIVER_H
+#define HAL_DRIVER_H
+
+#include "hal/base/os.h"
+#include "hal/hal.h"
+
+#include <stdatomic.h>
+
+/* Grows with every incompatible change of this header; loadable modules check it. */
+enum { HAL_DRIVER_ABI = 1 };
+
+/* ---- Objects ------------------------------------------------------------------------------ */
+
+/* Written into traces. */
+enum hal_object_kind {
+    HAL_OBJECT_BUFFER = 1,
+    HAL_OBJECT_EXECUTABLE = 2,
+    HAL_OBJECT_COMMAND_BUFFER = 3,
+    HAL_OBJECT_SEMAPHORE = 4,
+};
+
+struct hal_object {
+    enum hal_object_kind kind;
+    _Atomic uint32_t references;
+    uint64_t id;               /* unique in the process, never 0; set by hal_object_init */
+    struct hal_device *device; /* core: the handle; retained; NULL until the create call is done */
+    char *label;               /* core: a copy or NULL */
+    struct hal_object *next_live, *previous_live; /* core: the device's list of live objects */
+};
+
+struct hal_buffer {
+    struct hal_object object;
+    uint64_t bytes;  /* driver */
+    uint32_t memory; /* driver: what it really gave, at least what was asked for */
+    uint32_t usage;  /* driver */
+};
+
+struct hal_executable {
+    struct hal_object object;
+    /* The core fills these with its own copies; they live as long as the object. */
+    enum hal_executable_format format;
+    void *data;
+    size_t bytes;
+    struct hal_entry_point *entry_points;
+    size_t entry_point_count;
+    struct hal_constant *constants;
+    size_t constant_count;
+};
+
+struct hal_semaphore {
+    struct hal_object object;
+    uint64_t initial_value; /* driver */
+};
+
+/* Prepares a zeroed struct: kind, one reference, a new id. */
+HAL_API void hal_object_init(struct hal_object *object, enum hal_object_kind kind);
+
+/* Used by drivers for objects that commands and submissions keep alive. The last release calls
+ * the device's object_destroy. Both accept NULL. */
+HAL_API void hal_object_retain(struct hal_object *object);
+HAL_API void hal_object_release(struct hal_object *object);
+
+/* "buffer 'weights'" or "buffer 17": how messages name an object. Returns `out`. */
+enum { HAL_OBJECT_NAME_BYTES = 96 };
+HAL_API const char *hal_object_name(const struct hal_object *object,
+                                    char out[HAL_OBJECT_NAME_BYTES]);
+
+/* ---- Command buffers: segments ------------------------------------------------------------ */
+
+/* One recorded command with its data. Segments lie one after the other in a command buffer's
+ * arena, each aligned to 8 bytes. The numbers are written into traces. */
+enum hal_segment_kind {
+    HAL_SEGMENT_BARRIER = 1,
+    HAL_SEGMENT_FILL = 2,
+    HAL_SEGMENT_COPY = 3,
+    HAL_SEGMENT_UPDATE = 4,
+    HAL_SEGMENT_PUSH_CONSTANTS = 5,
+    HAL_SEGMENT_PUSH_DESCRIPTOR_SET = 6,
+    HAL_SEGMENT_DISPATCH = 7,
+    HAL_SEGMENT_DEBUG_BEGIN = 8,
+    HAL_SEGMENT_DEBUG_END = 9,
+};
+
+struct hal_segment {
+    uint16_t kind;     /* enum hal_segment_kind */
+    uint16_t reserved; /* 0 */
+    uint32_t bytes;    /* of the whole segment: the next one begins there */
+};
+
+struct hal_segment_barrier {
+    struct hal_segment head;
+    uint32_t source_stages, target_stages; /* never 0: "all" is spelled out */
+    uint32_t source_access, target_access;
+    uint32_t buffer_count;
+    uint32_t reserved;
+    struct hal_buffer_barrier buffers[]; /* ranges resolved: no HAL_WHOLE_BUFFER */
+};
+
+struct hal_segment_fill {
+    struct hal_segment head;
+    struct hal_buffer *target;
+    uint64_t offset, bytes;
+    uint32_t pattern; /* repeated to 4 bytes */
+    uint32_t pattern_bytes;
+};
+
+struct hal_segment_copy {
+    struct hal_segment head;
+    struct hal_buffer *source, *target;
+    uint64_t source_offset, target_offset, bytes;
+};
+
+struct hal_segment_update {
+    struct hal_segment head;
+    struct hal_buffer *target;
+    uint64_t offset, bytes;
+    uint8_t data[]; /* padded to 8 */
+};
+
+struct hal_segment_push_constants {
+    struct hal_segment head;
+    uint32_t offset, bytes;
+    uint8_t data[]; /* padded to 8 */
+};
+
+struct hal_segment_push_descriptor_set {
+    struct hal_segment head;
+    uint32_t set, binding_count;
+    struct hal_binding bindings[]; /* ranges resolved: no HAL_WHOLE_BUFFER */
+};
+
+struct hal_segment_dispatch {
+    struct hal_segment head;
+    struct hal_executable *executable;
+    uint32_t entry;
+    uint32_t workgroup_count[3];
+    uint32_t state; /* index into hal_command_buffer.states; valid once sealed */
+    uint32_t reserved;
+};
+
+struct hal_segment_debug {
+    struct hal_segment head; /* DEBUG_BEGIN; an end is a bare head */
+    uint32_t color;
+    uint32_t label_bytes;
+    char label[]; /* ends in 0, padded to 8 */
+};
+
+/* What a dispatch sees: its constants and bindings as the pushes before it left them. Dispatches
+ * with the same state share one. Pointers live as long as the command buffer. */
+struct hal_dispatch_state {
+    const uint8_t *constants; /* HAL_MAX_CONSTANT_BYTES at most */
+    uint32_t constant_bytes;  /* highest byte ever pushed */
+    uint32_t binding_count[HAL_MAX_SETS];
+    const struct hal_binding *bindings[HAL_MAX_SETS];
+};
+
+struct hal_command_buffer {
+    struct hal_object object;
+    enum hal_command_buffer_mode mode;
+    bool sealed;
+    _Atomic bool submitted; /* core: a one-shot buffer was handed in */
+    uint8_t *arena;         /* the segments, verbatim, in order of recording */
+    size_t arena_bytes;
+    uint32_t segment_count;
+    uint32_t dispatch_count;
+    struct hal_dispatch_state *states; /* resolved by hal_command_buffer_end */
+    uint32_t state_count;
+    void *driver_data; /* the driver's translation, made by prepare, freed by object_destroy */
+    struct hal_recording *recording; /* core (commands.c): what only recording needs */
+};
+
+static inline const struct hal_segment *hal_segment_first(const struct hal_command_buffer *commands)
+{
+    return commands->arena_bytes ? (const struct hal_segment *)(const void *)commands->arena : NULL;
+}
+
+static inline const struct hal_segment *hal_segment_next(const struct hal_command_buffer *commands,
+                                                         const struct hal_segment *segment)
+{
+    const uint8_t *next = (const uint8_t *)segment + segment->bytes;
+    return next < commands->arena + commands->arena_bytes
+               ? (const struct hal_segment *)(const void *)next
+               : NULL;
+}
+
+#define hal_each_segment(commands, segment)                                                        \
+    for (const struct hal_segment *segment = hal_segment_first(commands); segment;                 \
+         segment = hal_segment_next(commands, segment))
+
+/* ---- Submissions -------------------------------------------------------------------------- */
+
+/* What became of a submission. Times are 0 when the driver cannot tell. */
+struct hal_submission_result {
+    enum hal_status status;
+    const char *message; /* of a failure; borrowed for the call */
+    int64_t ready_ns;    /* its waits were met */
+    int64_t begin_ns;    /* device time: the first command began */
+    int64_t end_ns;      /* the last command ended */
+    int64_t busy_ns;     /* of that, time in which at least one worker or unit had work */
+};
+
+struct hal_submission {
+    uint64_t id;    /* core: 0, 1, 2, ... per device, in the order of the calls */
+    uint32_t queue; /* core: resolved from the affinity */
+    const struct hal_semaphore_value *waits;
+    size_t wait_count;
+    const struct hal_semaphore_value *signals;
+    size_t signal_count;
+    struct hal_command_buffer *const *commands;
+    size_t command_count;
+
+    /* Optional. Called once when the work has ended, well or not, on any thread, possibly before
+     * queue_submit has returned, and *before* its signals can be observed. Must not block and
+     * must not call the device. Not called when queue_submit itself fails. */
+    void (*retired)(void *user, const struct hal_submission_result *result);
+    void *user;
+};
+
+/* ---- The table ---------------------------------------------------------------------------- */
+
+struct hal_driver_device;
+
+/* Every entry is mandatory unless marked optional (NULL is then legal in a driver; a layer that
+ * does not care forwards). */
+struct hal_driver_ops {
+    /* Stops threads and frees the device. No object of it is alive, no work is in flight. */
+    void (*device_destroy)(struct hal_driver_device *self);
+
+    enum hal_status (*device_query)(struct hal_driver_device *self, const char *key,
+                                    int64_t *out_value);
+
+    /* Blocks. Everything submitted before the call has retired when it returns HAL_OK. */
+    enum hal_status (*device_wait_idle)(struct hal_driver_device *self, int64_t timeout_ns);
+
+    enum hal_status (*buffer_create)(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, struct hal_buffer **out);
+
+    /* Fills out->data; the core has set the other fields, with the range resolved. */
+    enum hal_status (*buffer_map)(struct hal_driver_device *self, struct hal_buffer *buffer,
+                                  struct hal_mapping *out);
+    enum hal_status (*buffer_unmap)(struct hal_driver_device *self,
+                                    const struct hal_mapping *mapping);
+    enum hal_status (*mapping_flush)(struct hal_driver_device *self,
+                                     const struct hal_mapping *mapping, uint64_t offset,
+                                     uint64_t bytes);
+    enum hal_status (*mapping_invalidate)(struct hal_driver_device *self,
+                                          const struct hal_mapping *mapping, uint64_t offset,
+                                          uint64_t bytes);
+
+    enum hal_status (*executable_create)(struct hal_driver_device *self,
+                                         const struct hal_executable_desc *desc,
+                                         struct hal_executable **out);
+
+    /* The core allocates command buffers itself and records into them. `created` tells the driver
+     * (optional); `prepare` is called once, by hal_command_buffer_end, with the sealed list: a
+     * driver translates here. */
+    void (*command_buffer_created)(struct hal_driver_device *self,
+                                   struct hal_command_buffer *commands);
+    enum hal_status (*command_buffer_prepare)(struct hal_driver_device *self,
+                                              struct hal_command_buffer *commands);
+
+    enum hal_status (*semaphore_create)(struct hal_driver_device *self, const char *label,
+                                        uint64_t initial_value, struct hal_semaphore **out);
+    enum hal_status (*semaphore_query)(struct hal_driver_device *self,
+                                       struct hal_semaphore *semaphore, uint64_t *out_value);
+    enum hal_status (*semaphore_signal)(struct hal_driver_device *self,
+                                        struct hal_semaphore *semaphore, uint64_t value);
+    void (*semaphore_fail)(struct hal_driver_device *self, struct hal_semaphore *semaphore,
+                           enum hal_status status, const char *message);
+    enum hal_status (*semaphores_wait)(struct hal_driver_device *self, enum hal_wait_mode mode,
+                                       const struct hal_semaphore_value *values, size_t count,
+                                       int64_t timeout_ns);
+
+    /* Copies what it needs of the submission and retains its objects until retired. */
+    enum hal_status (*queue_submit)(struct hal_driver_device *self,
+                                    const struct hal_submission *submission);
+
+    /* The last reference went: frees the driver's part (driver_data) and the struct itself. For
+     * command buffers the core frees the list and the struct afterwards. */
+    void (*object_destroy)(struct hal_driver_device *self, struct hal_object *object);
+
+    /* Optional; for layers. `name` NULL ends the innermost scope of the calling thread. */
+    void (*scope)(struct hal_driver_device *self, const char *name);
+};
+
+struct hal_driver_device {
+    const struct hal_driver_ops *ops;
+    struct hal_driver_device *next; /* layers: the device behind; drivers: NULL */
+};
+
+/* ---- Drivers and layers ------------------------------------------------------------------- */
+
+/* One parameter of a device URI, as in "cpu?threads=4". */
+struct hal_uri_parameter {
+    const char *name, *value;
+};
+
+struct hal_driver {
+    const char *name; /* the URI's scheme */
+    /* Opens a device; `path` is what follows "scheme://", or "". Fills *out_info (zeroed). */
+    enum hal_status (*open)(const char *path, const struct hal_uri_parameter *parameters,
+                            size_t parameter_count, struct hal_device_info *out_info,
+                            struct hal_driver_device **out_device);
+};
+
+/* The core's services for a layer, which must not link the core a second time. */
+struct hal_core {
+    uint32_t abi; /* HAL_DRIVER_ABI */
+    uint32_t bytes;
+    const struct hal_device_info *(*device_info)(const struct hal_device *device);
+    /* Calls `visit` for every live object in order of creation, with the list locked. */
+    void (*each_object)(struct hal_device *device,
+                        void (*visit)(void *user, struct hal_object *object), void *user);
+    const char *(*object_name)(const struct hal_object *object, char out[HAL_OBJECT_NAME_BYTES]);
+};
+
+/* A layer that is running on a device. */
+struct hal_layer {
+    struct hal_driver_device *device; /* the layer's device: the new top of the chain */
+    enum hal_status (*flush)(struct hal_layer *self);
+    /* The layer is out of the chain, no call is inside it and no submission that it saw is in
+     * flight: close the file and free everything. Returns the first recording error. */
+    enum hal_status (*end)(struct hal_layer *self);
+};
+
+/* The capture module's one exported symbol, `hal_capture_begin`. The core calls it with the device
+ * idle and the gate closed: no other call is inside the device. `device` is the handle, `next` the
+ * present top of the chain. `options` has no NULL left. */
+typedef enum hal_status hal_layer_begin(const struct hal_core *core, struct hal_device *device,
+                                        struct hal_driver_device *next,
+                                        const struct hal_profiling_options *options,
+                                        struct hal_layer **out_layer);
+#define HAL_CAPTURE_SYMBOL "hal_capture_begin"
+
+#endif

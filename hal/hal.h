@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hardware abstraction layer: everything that an application may call.
+ *
+ * A program opens a device, creates buffers and executables, records commands into a command
+ * buffer, ends (seals) it, and submits it to a queue together with the semaphore values to wait
+ * for and to signal. Then it waits for a value and maps a buffer to read the result:
+ *
+ *     hal_flags_parse(&argc, argv);
+ *     hal_device_open(NULL, &device);
+ *     hal_buffer_create(device, &(struct hal_buffer_desc){...}, &buffer);
+ *     hal_executable_create(device, &(struct hal_executable_desc){...}, &executable);
+ *     hal_command_buffer_create(device, &(struct hal_command_buffer_desc){...}, &commands);
+ *     hal_command_push_descriptor_set(commands, 0, bindings, 2);
+ *     hal_command_dispatch(commands, executable, 0, (uint32_t[3]){64, 1, 1});
+ *     hal_command_buffer_end(commands);
+ *     hal_queue_submit(device, &(struct hal_submit_desc){...});
+ *     hal_semaphore_wait(done, 1, HAL_FOREVER);
+ *     hal_buffer_read(buffer, 0, result, sizeof result);
+ *
+ * Ownership. `..._create` and `hal_device_open` return a reference that the caller owns and gives
+ * up with `..._release`; `..._retain` adds one. Both accept NULL. Arguments are borrowed for the
+ * call unless the text says "retains" or "copies". An object keeps its device alive; a command
+ * buffer retains what its commands name; a submission retains its command buffers and semaphores
+ * until it has finished. Accessors return borrowed pointers.
+ *
+ * Threads. Devices and semaphores may be used from any thread at any time. Reference counts are
+ * atomic. Any other object is used by one thread at a time, but different objects by different
+ * threads freely; a sealed command buffer may be submitted from several threads.
+ *
+ * Ordering. Commands of a command buffer may overlap and run in any order unless a barrier stands
+ * between them. Submissions may overlap and run in any order, on the same queue too, unless
+ * semaphores order them. All effects of a submission are visible to whoever observes one of the
+ * values that it signals.
+ *
+ * Errors. Functions return a status and store a message (hal/base/status.h). A failing call has
+ * no effect. Failed work fails the semaphores that it would have signalled: waiting for them
+ * returns that status and message.
+ *
+ * Unless stated, a call does not block, and a description struct that is all zero means the
+ * default. Labels are copied; NULL is "no label". Times are nanoseconds of hal_clock_ns(). */
+#ifndef HAL_HAL_H
+#define HAL_HAL_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HAL_VERSION_STRING "0.1.0"
+
+struct hal_device;
+struct hal_buffer;
+struct hal_executable;
+struct hal_command_buffer;
+struct hal_semaphore;
+
+/* "Wait for ever" as a timeout in nanoseconds; 0 polls. */
+#ifndef HAL_FOREVER
+#define HAL_FOREVER INT64_MAX
+#endif
+
+/* The range from the given offset to the end of the buffer. */
+#define HAL_WHOLE_BUFFER UINT64_MAX
+
+/* Limits that hold on every device. */
+enum {
+    HAL_MAX_BINDINGS = 31,         /* per descriptor set; Metal has 31 buffer slots */
+    HAL_MAX_SETS = 4,              /* descriptor sets that a dispatch sees */
+    HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes */
+    HAL_MAX_UPDATE_BYTES = 65536,  /* one update command; Vulkan's vkCmdUpdateBuffer */
+    HAL_MAX_QUEUES = 64,           /* an affinity is a 64-bit mask */
+};
+
+/* ---- Flags -------------------------------------------------------------------------------- */
+
+/* Takes the flags that belong to the HAL out of the command line and remembers them:
+ *
+ *   --device=URI                         HAL_DEVICE                   what hal_device_open(NULL)
+ * opens
+ *   --device_profiling_mode=MODE         HAL_DEVICE_PROFILING_MODE    queue (alias: queue-events)
+ *   --device_profiling_file=FILE         HAL_DEVICE_PROFILING_FILE    default PROGRAM.PID.pb.zst
+ *     (alias: --device_profiling_output=)
+ *   --device_profiling_force[=true]      HAL_DEVICE_PROFILING_FORCE   replace an existing file
+ *   --device_profiling_stacks=WHAT       HAL_DEVICE_PROFILING_STACKS  none | submission (default)
+ *
+ * A flag beats its environment variable, which programs that never call this obey too. Argument
+ * values may also follow as the next argument ("--device cpu"). "--" ends the search. Call it
+ * before opening a device, from one thread. HAL_INVALID: a flag of ours has a wrong value; the
+ * command line is unchanged then. */
+HAL_API enum hal_status hal_flags_parse(int *argc, char **argv) HAL_CHECKED;
+
+/* The flags as text for a program's --help, one line each. */
+HAL_API const char *hal_flags_help(void);
+
+/* ---- Devices ------------------------------------------------------------------------------ */
+
+struct hal_device_info {
+    char uri[128];   /* as opened, made explicit: "cpu?threads=2&queues=2" */
+    char driver[16]; /* "cpu" */
+    char name[128];  /* the processor's name */
+    uint32_t queue_count;
+    uint32_t simd_width;             /* threads of a simdgroup */
+    uint32_t max_group_size[3];      /* threads per workgroup, by dimension */
+    uint32_t max_group_threads;      /* and in total */
+    uint64_t max_group_memory_bytes; /* threadgroup memory */
+    uint64_t max_buffer_bytes;
+    uint32_t worker_count; /* CPU: worker threads; others: 0 */
+};
+
+/* Opens a device by URI: "cpu", "cpu?threads=4&queues=2". NULL: --device, else HAL_DEVICE, else
+ * "cpu". When profiling was asked for by flag or environment, the capture starts here; a capture
+ * that cannot start fails the call. HAL_NOT_FOUND: no driver or device of that name.
+ * HAL_INVALID: a parameter is unknown or has a wrong value. */
+HAL_API enum hal_status hal_device_open(const char *uri,
+                                        struct hal_device **out_device) HAL_CHECKED;
+HAL_API void hal_device_retain(struct hal_device *device);
+
+/* The last release waits for the work in flight, ends a running capture and stops the threads. */
+HAL_API void hal_device_release(struct hal_device *device);
+HAL_API const struct hal_device_info *hal_device_get_info(const struct hal_device *device);
+
+/* One number by name, for example "memory.total.bytes", "clock.resolution.ns", "simd.width".
+ * HAL_NOT_FOUND for what the device does not know; never a made-up value. */
+HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *key,
+                                         int64_t *out_value) HAL_CHECKED;
+
+/* Blocks until everything submitted before the call has finished, well or not.
+ * HAL_TIMEOUT: the limit passed first. */
+HAL_API enum hal_status hal_device_wait_idle(struct hal_device *device,
+                                             int64_t timeout_ns) HAL_CHECKED;
+
+/* ---- Buffers ------------------------------------------------------------------------------ */
+
+/* Where memory lives and what the host may do with it; bits. Written into traces. */
+enum hal_memory_type {
+    HAL_MEMORY_DEVICE_LOCAL = 1,  /* fastest for the device */
+    HAL_MEMORY_HOST_VISIBLE = 2,  /* may be mapped */
+    HAL_MEMORY_HOST_COHERENT = 4, /* needs no flush and invalidate; implies HOST_VISIBLE */
+    HAL_MEMORY_HOST_CACHED = 8,   /* the host reads it fast; implies HOST_VISIBLE */
+};
+
+/* What a buffer will be used for; bits. Written into traces. */
+enum hal_buffer_usage {
+    HAL_USAGE_TRANSFER = 1, /* fill, copy, update */
+    HAL_USAGE_DISPATCH = 2, /* bound to kernels */
+    HAL_USAGE_MAPPING = 4,  /* mapped by the host */
+};
+
+struct hal_buffer_desc {
+    const char *label;
+    uint64_t bytes;  /* at least 1 */
+    uint32_t memory; /* enum hal_memory_type; 0: device-local, host-visible, coherent */
+    uint32_t usage;  /* enum hal_buffer_usage; 0: everything that the memory allows */
+};
+
+/* New buffers hold unspecified bytes. HAL_NO_MEMORY names size and label. */
+HAL_API enum hal_status hal_buffer_create(struct hal_device *device,
+                                          const struct hal_buffer_desc *desc,
+                                          struct hal_buffer **out_buffer) HAL_CHECKED;
+HAL_API void hal_buffer_retain(struct hal_buffer *buffer);
+HAL_API void hal_buffer_release(struct hal_buffer *buffer);
+HAL_API uint64_t hal_buffer_bytes(const struct hal_buffer *buffer);
+
+/* How the host accesses a mapping; bits. Written into traces. */
+enum hal_map_mode {
+    HAL_MAP_READ = 1,
+    HAL_MAP_WRITE = 2,
+    HAL_MAP_DISCARD = 4,    /* with WRITE: old contents of the range are not needed */
+    HAL_MAP_PERSISTENT = 8, /* may stay mapped while the device uses the buffer */
+};
+
+struct hal_mapping {
+    struct hal_buffer *buffer; /* retained until unmapped */
+    void *data;                /* the first mapped byte */
+    uint64_t offset, bytes;
+    uint32_t mode;
+};
+
+/* Makes [offset, offset + bytes) accessible to the host until hal_buffer_unmap. The caller sees
+ * to it that no work in flight conflicts. Without HAL_MAP_PERSISTENT the mapping is *scoped*: it
+ * may not be open while work that uses the buffer is submitted or runs, what the host wrote
+ * reaches the device at unmap, and what the device wrote before is visible at map. A persistent
+ * mapping of memory that is not host-coherent needs flush after writing and invalidate before
+ * reading. Several mappings of one buffer may be open. */
+HAL_API enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
+                                       uint64_t bytes, struct hal_mapping *out_mapping) HAL_CHECKED;
+HAL_API enum hal_status hal_buffer_unmap(struct hal_mapping *mapping);
+
+/* Make host writes of a persistent mapping visible to the device, and device writes to the host.
+ * `offset` counts from the start of the mapping. Harmless on coherent memory. */
+HAL_API enum hal_status hal_mapping_flush(struct hal_mapping *mapping, uint64_t offset,
+                                          uint64_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_mapping_invalidate(struct hal_mapping *mapping, uint64_t offset,
+                                               uint64_t bytes) HAL_CHECKED;
+
+/* Scoped map, copy, unmap. */
+HAL_API enum hal_status hal_buffer_write(struct hal_buffer *buffer, uint64_t offset,
+                                         const void *data, uint64_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_buffer_read(struct hal_buffer *buffer, uint64_t offset, void *out_data,
+                                        uint64_t bytes) HAL_CHECKED;
+
+/* ---- Executables -------------------------------------------------------------------------- */
+
+/* Written into traces. */
+enum hal_executable_format {
+    HAL_FORMAT_MSL = 1,      /* Metal Shading Language source, UTF-8 */
+    HAL_FORMAT_METALLIB = 2, /* Metal only */
+    HAL_FORMAT_SPIRV = 3,
+};
+
+struct hal_entry_point {
+    const char *name;        /* the kernel's name, or its host_name */
+    uint32_t group_size[3];  /* threads per workgroup; each at least 1 */
+    uint32_t constant_bytes; /* push constants that the kernel takes; 0: none */
+    uint32_t constants_slot; /* MSL: the [[buffer(n)]] index that receives them */
+};
+
+/* Specialization constant: MSL's [[function_constant(index)]]. `type` is written into traces. */
+enum hal_constant_type {
+    HAL_CONSTANT_BOOL = 1,
+    HAL_CONSTANT_INT32 = 2,
+    HAL_CONSTANT_UINT32 = 3,
+    HAL_CONSTANT_FLOAT32 = 4,
+};
+
+struct hal_constant {
+    uint32_t index;
+    enum hal_constant_type type;
+    uint32_t bits; /* the value's bit pattern; booleans 0 or 1 */
+};
+
+struct hal_executable_desc {
+    const char *label; /* also the file name in compiler messages */
+    enum hal_executable_format format;
+    const void *data; /* copied */
+    size_t bytes;
+    const struct hal_entry_point *entry_points;
+    size_t entry_point_count; /* at least 1; commands name an entry point by its index */
+    const struct hal_constant *constants;
+    size_t constant_count;
+};
+
+/* Compiles; may take long and may block. Binding i of descriptor set 0 is the kernel's
+ * [[buffer(i)]]. HAL_INVALID: the source does not compile (the message is the compiler's, with
+ * the user's own lines) or an entry point does not exist. HAL_UNSUPPORTED: not on this device. */
+HAL_API enum hal_status hal_executable_create(struct hal_device *device,
+                                              const struct hal_executable_desc *desc,
+                                              struct hal_executable **out_executable) HAL_CHECKED;
+HAL_API void hal_executable_retain(struct hal_executable *executable);
+HAL_API void hal_executable_release(struct hal_executable *executable);
+
+/* Index of the entry point with that name. HAL_NOT_FOUND. */
+HAL_API enum hal_status hal_executable_find(const struct hal_executable *executable,
+                                            const char *name, uint32_t *out_entry) HAL_CHECKED;
+
+/* ---- Command buffers ---------------------------------------------------------------------- */
+
+/* Written into traces. */
+enum hal_command_buffer_mode {
+    HAL_ONE_SHOT = 0, /* submitted at most once */
+    HAL_REUSABLE = 1, /* any number of times, also while it still runs */
+};
+
+struct hal_command_buffer_desc {
+    const char *label;
+    enum hal_command_buffer_mode mode;
+};
+
+/* A new command buffer records. The functions below append one command each; hal_command_buffer_end
+ * seals it, after which it cannot change. A recording call that fails appends nothing. */
+HAL_API enum hal_status hal_command_buffer_create(
+    struct hal_device *device, const struct hal_command_buffer_desc *desc,
+    struct hal_command_buffer **out_commands) HAL_CHECKED;
+HAL_API void hal_command_buffer_retain(struct hal_command_buffer *commands);
+HAL_API void hal_command_buffer_release(struct hal_command_buffer *commands);
+HAL_API enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* Pipeline stages that a barrier orders; bits. Written into traces. */
+enum hal_stage {
+    HAL_STAGE_TRANSFER = 1,
+    HAL_STAGE_DISPATCH = 2,
+    HAL_STAGE_HOST = 4,
+    HAL_STAGE_ALL = 7,
+};
+
+/* Memory accesses that a barrier makes available and visible; bits. Written into traces. */
+enum hal_access {
+    HAL_ACCESS_READ = 1,
+    HAL_ACCESS_WRITE = 2,
+};
+
+struct hal_buffer_barrier {
+    struct hal_buffer *buffer; /* retained */
+    uint64_t offset, bytes;    /* HAL_WHOLE_BUFFER: to the end */
+    uint32_t source_access, target_access;
+};
+
+/* Zero means "all stages" and "all accesses". */
+struct hal_barrier_desc {
+    uint32_t source_stages, target_stages;    /* enum hal_stage */
+    uint32_t source_access, target_access;    /* enum hal_access, of all memory */
+    const struct hal_buffer_barrier *buffers; /* copied; narrows the accesses to these ranges */
+    size_t buffer_count;
+};
+
+/* Commands of the source stages recorded before finish, and their writes are visible, before
+ * commands of the target stages recorded after begin. NULL orders everything. */
+HAL_API enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
+                                            const struct hal_barrier_desc *desc) HAL_CHECKED;
+
+/* Repeats the `pattern_bytes` (1, 2 or 4) lowest bytes of `pattern`. Offset and size are
+ * multiples of pattern_bytes. */
+HAL_API enum hal_status hal_command_fill(struct hal_command_buffer *commands,
+                                         struct hal_buffer *target, uint64_t offset, uint64_t bytes,
+                                         uint32_t pattern, uint32_t pattern_bytes) HAL_CHECKED;
+
+/* Any alignment. The ranges may not overlap. */
+HAL_API enum hal_status hal_command_copy(struct hal_command_buffer *commands,
+                                         struct hal_buffer *source, uint64_t source_offset,
+                                         struct hal_buffer *target, uint64_t target_offset,
+                                         uint64_t bytes) HAL_CHECKED;
+
+/* Copies `data` now and writes it when the command runs; at most HAL_MAX_UPDATE_BYTES. */
+HAL_API enum hal_status hal_command_update(struct hal_command_buffer *commands, const void *data,
+                                           struct hal_buffer *target, uint64_t offset,
+                                           uint64_t bytes) HAL_CHECKED;
+
+/* Sets bytes [offset, offset + bytes) of the constants that following dispatches see; multiples
+ * of 4. They start as zero. */
+HAL_API enum hal_status hal_command_push_constants(struct hal_command_buffer *commands,
+                                                   uint32_t offset, const void *data,
+                                                   uint32_t bytes) HAL_CHECKED;
+
+struct hal_binding {
+    struct hal_buffer *buffer; /* NULL: unbound */
+    uint64_t offset, bytes;    /* HAL_WHOLE_BUFFER: to the end */
+};
+
+/* Replaces descriptor set `set` for following dispatches: binding i is bindings[i]. */
+HAL_API enum hal_status hal_command_push_descriptor_set(struct hal_command_buffer *commands,
+                                                        uint32_t set,
+                                                        const struct hal_binding *bindings,
+                                                        size_t binding_count) HAL_CHECKED;
+
+/* Runs workgroup_count[0] * [1] * [2] workgroups of the entry point; zero is legal and runs none.
+ */
+HAL_API enum hal_status hal_command_dispatch(struct hal_command_buffer *commands,
+                                             struct hal_executable *executable, uint32_t entry,
+                                             const uint32_t workgroup_count[3]) HAL_CHECKED;
+
+/* Names a nested range of commands for tools. `color` is 0xRRGGBB, 0: none. */
+HAL_API enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands,
+                                                const char *label, uint32_t color) HAL_CHECKED;
+HAL_API enum hal_status hal_command_debug_end(struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* ---- Queues ------------------------------------------------------------------------------- */
+
+struct hal_semaphore_value {
+    struct hal_semaphore *semaphore;
+    uint64_t value;
+};
+
+struct hal_submit_desc {
+    uint64_t queues;                         /* affinity: bit i allows queue i; 0: queue 0 */
+    const struct hal_semaphore_value *waits; /* all are reached before the commands start */
+    size_t wait_count;
+    const struct hal_semaphore_value *signals; /* set after all commands have finished */
+    size_t signal_count;
+    struct hal_command_buffer *const *commands; /* sealed; run one after the other, as if a full
+                                                   barrier stood between them; none is legal */
+    size_t command_count;
+};
+
+/* Hands work to a queue and returns. Values may be waited for before anybody has promised to
+ * signal them. */
+HAL_API enum hal_status hal_queue_submit(struct hal_device *device,
+                                         const struct hal_submit_desc *desc) HAL_CHECKED;
+
+/* ---- Semaphores --------------------------------------------------------------------------- */
+
+/* A 64-bit value that only rises. UINT64_MAX is reserved: it cannot be signalled. */
+HAL_API enum hal_status hal_semaphore_create(struct hal_device *device, const char *label,
+                                             uint64_t initial_value,
+                                             struct hal_semaphore **out_semaphore) HAL_CHECKED;
+HAL_API void hal_semaphore_retain(struct hal_semaphore *semaphore);
+HAL_API void hal_semaphore_release(struct hal_semaphore *semaphore);
+
+/* The value that is reached now; the failure status and message once the semaphore has failed. */
+HAL_API enum hal_status hal_semaphore_query(struct hal_semaphore *semaphore,
+                                            uint64_t *out_value) HAL_CHECKED;
+
+/* Raises the value from the host. HAL_INVALID: not above the present value. */
+HAL_API enum hal_status hal_semaphore_signal(struct hal_semaphore *semaphore,
+                                             uint64_t value) HAL_CHECKED;
+
+/* Fails the semaphore for good with `status` (not HAL_OK): waiters and dependent submissions
+ * get it and `message` (copied). Only the first failure counts. */
+HAL_API void hal_semaphore_fail(struct hal_semaphore *semaphore, enum hal_status status,
+                                const char *message);
+
+/* Blocks until the value is reached. HAL_TIMEOUT, or the semaphore's failure. */
+HAL_API enum hal_status hal_semaphore_wait(struct hal_semaphore *semaphore, uint64_t value,
+                                           int64_t timeout_ns) HAL_CHECKED;
+
+/* Written into traces. */
+enum hal_wait_mode { HAL_WAIT_ALL = 0, HAL_WAIT_ANY = 1 };
+
+/* Blocks until all, or any, of the values are reached. A failed semaphore ends the wait with its
+ * status at once (ALL), or counts as never reached unless all have failed (ANY). */
+HAL_API enum hal_status hal_semaphores_wait(struct hal_device *device, enum hal_wait_mode mode,
+                                            const struct hal_semaphore_value *values, size_t count,
+                                            int64_t timeout_ns) HAL_CHECKED;
+
+/* ---- Profiling ---------------------------------------------------------------------------- */
+
+/* Names a range of time on the calling thread ("token 17") for tools; nests. Costs nothing when
+ * nothing is captured. */
+HAL_API void hal_scope_begin(struct hal_device *device, const char *name);
+HAL_API void hal_scope_end(struct hal_device *device);
+
+struct hal_profiling_options {
+    const char *mode;   /* NULL: "queue" */
+    const char *file;   /* NULL: PROGRAM.PID.pb.zst in the working directory */
+    const char *stacks; /* NULL: "submission"; or "none" */
+    bool force;         /* replace an existing file */
+};
+
+/* Starts a capture at any moment of a run: waits for the work in flight (at most `timeout_ns`,
+ * the message names a semaphore that it still waits for), records the live objects and their
+ * contents, then everything that follows. One capture per device at a time. Blocks. */
+HAL_API enum hal_status hal_device_profiling_begin(struct hal_device *device,
+                                                   const struct hal_profiling_options *options,
+                                                   int64_t timeout_ns) HAL_CHECKED;
+
+/* Writes what was recorded so far into the file. Blocks until it is there. */
+HAL_API enum hal_status hal_device_profiling_flush(struct hal_device *device) HAL_CHECKED;
+
+/* Ends the capture and closes the file. Waits for the work in flight. Returns the first error
+ * that recording met, if any: the file then says that it is incomplete. */
+HAL_API enum hal_status hal_device_profiling_end(struct hal_device *device) HAL_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metal Shading Language compute kernels as native code: compile a source once, then run any
+ * range of a dispatch's threadgroups on the calling thread.
+ *
+ * A *library* is one compiled source with one set of function constants. It is made by a C++
+ * compiler that is started as a program (clang 16 or later: HAL_MSL_CLANG, else the clang that
+ * the build found, else one on PATH) and kept in a disk cache (HAL_CACHE_DIR, else
+ * $XDG_CACHE_HOME/haltrace, else ~/.cache/haltrace) under a digest of all that matters. Functions
+ * belong to their library.
+ *
+ * Threads: a library is immutable and may be used from any thread; msl_compile may run on several
+ * threads at once, and several processes may share a cache. A thread that runs kernels owns an
+ * msl_worker. */
+#ifndef HAL_MSL_MSL_H
+#define HAL_MSL_MSL_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MSL_MAX_BUFFERS = 31,
+    MSL_MAX_THREADGROUP_ARGUMENTS = 31,
+    MSL_SIMD_WIDTH = 32,
+    MSL_MAX_GROUP_THREADS = 1024,
+    MSL_MAX_GROUP_MEMORY_BYTES = 32768,
+};
+
+/* Function constant; `type` as in Metal: bool, int, uint, float (others: later versions). */
+enum msl_constant_type { MSL_BOOL = 1, MSL_INT32 = 2, MSL_UINT32 = 3, MSL_FLOAT32 = 4 };
+struct msl_constant {
+    uint32_t index;
+    enum msl_constant_type type;
+    uint32_t bits;
+};
+
+struct msl_source {
+    const char *name; /* file name in messages; NULL: "kernel.metal" */
+    const char *text; /* UTF-8, `bytes` long */
+    size_t bytes;
+    const struct msl_constant *constants;
+    size_t constant_count;
+};
+
+struct msl_library;
+struct msl_function;
+struct msl_worker;
+
+/* Compiles or loads from the cache; blocks, up to the compiler's time limit (60 s). HAL_INVALID:
+ * the source does not compile, and the message is the compiler's, in the user's file and lines.
+ * HAL_UNSUPPORTED: the source uses something that only a GPU has (named, with its line).
+ * HAL_NOT_FOUND: there is no usable compiler (the message says what to install). */
+HAL_API enum hal_status msl_compile(const struct msl_source *source,
+                                    struct msl_library **out_library) HAL_CHECKED;
+HAL_API void msl_library_destroy(struct msl_library *library);
+
+/* By name or host_name. HAL_NOT_FOUND: the message lists the names that exist (a few). */
+HAL_API enum hal_status msl_library_find(const struct msl_library *library, const char *name,
+                                         const struct msl_function **out_function) HAL_CHECKED;
+HAL_API size_t msl_library_function_count(const struct msl_library *library);
+HAL_API const struct msl_function *msl_library_function(const struct msl_library *library,
+                                                        size_t index);
+
+/* What the source says about a kernel. */
+enum msl_argument_access { MSL_UNUSED = 0, MSL_READ = 1, MSL_WRITE = 2, MSL_READ_WRITE = 3 };
+struct msl_function_info {
+    const char *name;
+    uint32_t buffer_mask;                   /* bit i: the kernel has a [[buffer(i)]] parameter */
+    uint8_t buffer_access[MSL_MAX_BUFFERS]; /* enum msl_argument_access, by const-ness */
+    uint32_t threadgroup_mask;              /* [[threadgroup(i)]] parameters */
+    uint32_t static_group_memory_bytes;     /* threadgroup variables */
+    bool has_barriers;                      /* threads of a group must run side by side */
+};
+HAL_API const struct msl_function_info *msl_function_get_info(const struct msl_function *function);
+
+struct msl_launch {
+    void *const *buffers;                 /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
+    const uint32_t *group_argument_bytes; /* by [[threadgroup(i)]] index; NULL: none */
+    uint32_t group_size[3];               /* threads per threadgroup */
+    uint32_t group_count[3];
+};
+
+/* Stacks and threadgroup memory of one running thread. */
+HAL_API enum hal_status msl_worker_create(struct msl_worker **out_worker) HAL_CHECKED;
+HAL_API void msl_worker_destroy(struct msl_worker *worker);
+
+/* Runs threadgroups [first, last) of the launch, counted with x fastest. The launch was checked:
+ * every buffer that the kernel has is not NULL, sizes are inside the limits. */
+HAL_API void msl_function_run(const struct msl_function *function, struct msl_worker *worker,
+                              const struct msl_launch *launch, uint64_t first, uint64_t last);
+
+/* "clang version 16.0.6": what msl_compile would use. HAL_NOT_FOUND as there. */
+HAL_API enum hal_status msl_compiler_version(char *out_text, size_t bytes) HAL_CHECKED;
+
+#endif
