@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes small traces with ids, tickets and times that the test chooses, straight through the
+ * trace writer.
+ *
+ *     struct trace_builder b;
+ *     builder_open(&b, path, NULL);
+ *     builder_buffer_create(&b, 1, "out", 64);
+ *     builder_command_buffer_create(&b, 2, NULL, HAL_ONE_SHOT);
+ *     builder_fill(&b, 1, 0, 64, 7, 1);
+ *     builder_seal(&b, 2);
+ *     builder_submit(&b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){2}, 1);
+ *     status = builder_close(&b, NULL);
+ *
+ * Every event takes `step_ns` and the next one begins `step_ns` after its end; ordered events
+ * take the next ticket. The fields that the struct's comments call settable change what follows.
+ * The first failure sticks, later calls do nothing, and builder_close returns it with its
+ * message. One thread at a time; the thread *numbers* in the trace are the test's choice. */
+#ifndef TESTS_SUPPORT_TRACE_BUILDER_H
+#define TESTS_SUPPORT_TRACE_BUILDER_H
+
+#include "format/trace.h"
+
+struct trace_builder {
+    /* Settable. Opening sets thread 1 (named "main"), ticket 1, time 1000 ns, step 100 ns, the
+     * rest 0. */
+    uint32_t thread;  /* number of the thread on which events happen; see builder_thread */
+    uint16_t status;  /* enum hal_status that the calls return */
+    uint32_t stack;   /* call stack number of events */
+    uint32_t flags;   /* enum trace_flag, of records that have flags */
+    uint64_t ticket;  /* of the next ordered event */
+    int64_t begin_ns; /* of the next event */
+    int64_t step_ns;
+    /* Called with every event (and, for a seal, each of its segments, as `segment`; else NULL)
+     * before it is written; may change any field but sizes and counts. */
+    void (*alter)(void *user, struct trace_event *event, struct trace_segment *segment);
+    void *user;
+
+    /* Private. */
+    struct trace_writer *writer;
+    struct trace_event *record;
+    size_t record_capacity;
+    uint8_t *segments; /* recorded since the last seal */
+    size_t segment_bytes, segment_capacity;
+    uint32_t segment_count, dispatch_count;
+    uint32_t next_string, next_stack;
+    char **strings; /* by number - 1 */
+    size_t string_capacity;
+    enum hal_status failure;
+    char message[HAL_MESSAGE_BYTES];
+};
+
+/* An existing file is replaced. `header` NULL: builder_default_header. */
+void builder_open(struct trace_builder *b, const char *path, const struct trace_header *header);
+struct trace_header builder_default_header(void);
+
+/* Makes everything so far readable even if the file is cut behind it. */
+void builder_flush(struct trace_builder *b);
+
+/* Frees the builder's memory. `health` NULL: healthy. */
+enum hal_status builder_close(struct trace_builder *b, const struct trace_health *health);
+
+/* Tables. The same text gets the same number; NULL gets 0. */
+uint32_t builder_string(struct trace_builder *b, const char *text);
+uint32_t builder_stack(struct trace_builder *b, const uint64_t *frames, uint32_t frame_count);
+void builder_module(struct trace_builder *b, const char *path, uint64_t base, uint64_t size);
+void builder_thread(struct trace_builder *b, uint32_t number, uint64_t system_id, const char *name);
+uint64_t builder_content(struct trace_builder *b, const void *data, size_t bytes);
+
+/* Objects. Buffers are device-local, host-visible, coherent, for every use;
+ * builder_buffer_create_as says otherwise. `kind` of destroy: the ..._DESTROY event. */
+void builder_buffer_create(struct trace_builder *b, uint64_t id, const char *label, uint64_t size);
+void builder_buffer_create_as(struct trace_builder *b, uint64_t id, const char *label,
+                              uint64_t size, uint32_t memory, uint32_t usage);
+void builder_executable_create(struct trace_builder *b, uint64_t id, const char *label,
+                               const char *source, const struct trace_entry_point *entry_points,
+                               uint32_t entry_point_count, const struct trace_constant *constants,
+                               uint32_t constant_count);
+void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *label,
+                              uint64_t initial_value);
+void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const char *label,
+                                   uint32_t mode);
+void builder_destroy(struct trace_builder *b, enum trace_event_kind kind, uint64_t id);
+
+/* Host access. `data` NULL: content 0 (only a digest is known). A range over TRACE_PIECE_BYTES
+ * becomes several records with one ticket. `kind` of mapping: map, unmap, flush, invalidate. */
+void builder_host_write(struct trace_builder *b, uint64_t buffer, uint64_t offset, const void *data,
+                        uint64_t size);
+void builder_host_read(struct trace_builder *b, uint64_t buffer, uint64_t offset, const void *data,
+                       uint64_t size);
+void builder_mapping(struct trace_builder *b, enum trace_event_kind kind, uint64_t buffer,
+                     uint64_t mapping, uint32_t mode, uint64_t offset, uint64_t size);
+
+/* Segments: they collect until builder_seal writes them behind its event. */
+void builder_barrier(struct trace_builder *b, const struct trace_buffer_barrier *buffers,
+                     uint32_t buffer_count);
+void builder_fill(struct trace_builder *b, uint64_t target, uint64_t offset, uint64_t size,
+                  uint32_t pattern, uint32_t pattern_bytes);
+void builder_copy(struct trace_builder *b, uint64_t source, uint64_t source_offset, uint64_t target,
+                  uint64_t target_offset, uint64_t size);
+void builder_update(struct trace_builder *b, uint64_t target, uint64_t offset, const void *data,
+                    uint64_t size);
+void builder_push_constants(struct trace_builder *b, uint32_t offset, const void *data,
+                            uint32_t size);
+void builder_push_descriptor_set(struct trace_builder *b, uint32_t set,
+                                 const struct trace_binding *bindings, uint32_t binding_count);
+void builder_dispatch(struct trace_builder *b, uint64_t executable, uint32_t entry, uint32_t x,
+                      uint32_t y, uint32_t z);
+void builder_debug_begin(struct trace_builder *b, const char *label, uint32_t color);
+void builder_debug_end(struct trace_builder *b);
+void builder_seal(struct trace_builder *b, uint64_t command_buffer);
+
+/* Queues and semaphores. `kind` of semaphore: query, signal, fail. A fail's `message` is its
+ * failure's, whose status is builder.status; NULL otherwise. */
+void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                    const struct trace_semaphore_value *waits, uint32_t wait_count,
+                    const struct trace_semaphore_value *signals, uint32_t signal_count,
+                    const uint64_t *command_buffers, uint32_t command_buffer_count);
+/* Device times; takes no time of the clock. */
+void builder_submission_done(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                             int64_t ready_ns, int64_t begin_ns, int64_t end_ns);
+void builder_semaphore(struct trace_builder *b, enum trace_event_kind kind, uint64_t semaphore,
+                       uint64_t value, const char *message);
+void builder_semaphore_wait(struct trace_builder *b, uint32_t mode,
+                            const struct trace_semaphore_value *values, uint32_t value_count,
+                            int64_t timeout_ns);
+void builder_wait_idle(struct trace_builder *b, int64_t timeout_ns);
+void builder_scope_begin(struct trace_builder *b, const char *name);
+void builder_scope_end(struct trace_builder *b);
+
+/* Any record, as it is. */
+void builder_record(struct trace_builder *b, const struct trace_event *record);
+
+#endif
