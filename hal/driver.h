@@ -299,6 +299,12 @@ struct hal_driver_ops {
 
     /* Optional; for layers. `name` NULL ends the innermost scope of the calling thread. */
     void (*scope)(struct hal_driver_device *self, const char *name);
+
+    /* Drivers only; a layer leaves it NULL and is never asked. While `on`, semaphores_wait and
+     * device_wait_idle return HAL_TIMEOUT at once, also those that block already: the core gets
+     * the application's threads out of the chain before a layer comes or goes, and repeats their
+     * waits afterwards. A layer sees such a wait end with HAL_TIMEOUT before its time. */
+    void (*waits_interrupt)(struct hal_driver_device *self, bool on);
 };
 
 struct hal_driver_device {

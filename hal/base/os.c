@@ -61,12 +61,6 @@ enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *a
     return HAL_OK;
 }
 
-uint32_t hal_processor_count(void)
-{
-    const long count = sysconf(_SC_NPROCESSORS_ONLN);
-    return count > 0 ? (uint32_t)count : 1;
-}
-
 enum hal_status hal_module_path(const void *address, char *out_path, size_t bytes)
 {
     Dl_info info;

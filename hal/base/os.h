@@ -48,8 +48,14 @@ HAL_API bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mute
 HAL_API void hal_word_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 HAL_API void hal_word_wake(_Atomic uint32_t *word, int n_threads);
 
-/* Processors that this process may use; at least 1. */
+/* Processors that this process may use (its affinity counts); at least 1. */
 HAL_API uint32_t hal_processor_count(void);
+
+/* The processor's name as its maker gives it, or "CPU" where the system does not tell. */
+HAL_API void hal_processor_name(char *out_name, size_t bytes);
+
+/* Bytes of physical memory; 0 where the system does not tell. */
+HAL_API uint64_t hal_memory_total_bytes(void);
 
 /* Absolute path of the running program, and of the module (library or program) that contains
  * `address`. HAL_NOT_FOUND when the system does not tell. */
@@ -61,5 +67,10 @@ HAL_API enum hal_status hal_module_path(const void *address, char *out_path,
  * reserved: later touches cannot fail. The caller closes the descriptor. */
 HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
                                           int *out_descriptor) HAL_CHECKED;
+
+/* The same without the reservation, at once for any size: pages appear when they are touched. The
+ * caller keeps an account of what it hands out, since a touch has no way to report a failure. */
+HAL_API enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes,
+                                               int *out_descriptor) HAL_CHECKED;
 
 #endif

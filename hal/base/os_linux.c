@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -66,20 +68,82 @@ enum hal_status hal_program_path(char *out_path, size_t bytes)
     return HAL_OK;
 }
 
-enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
+uint32_t hal_processor_count(void)
 {
-    const int descriptor = memfd_create(name, MFD_CLOEXEC);
-    if (descriptor < 0)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0)
+        return (uint32_t)CPU_COUNT(&allowed);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+/* The value of a line "model name\t: AMD EPYC". */
+static bool value_after(const char *line, const char *key, char *out_value, size_t bytes)
+{
+    const size_t length = strlen(key);
+    const char *colon = strchr(line, ':');
+    if (strncmp(line, key, length) != 0 || !colon)
+        return false;
+    colon += strspn(colon, ": \t");
+    snprintf(out_value, bytes, "%.*s", (int)strcspn(colon, "\n"), colon);
+    return out_value[0] != '\0';
+}
+
+void hal_processor_name(char *out_name, size_t bytes)
+{
+    snprintf(out_name, bytes, "CPU");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[512];
+    while (file && fgets(line, sizeof line, file)) {
+        if (value_after(line, "model name", out_name, bytes))
+            break;
+    }
+    if (file)
+        fclose(file);
+}
+
+uint64_t hal_memory_total_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+static enum hal_status create_object(const char *name, int *out_descriptor)
+{
+    *out_descriptor = memfd_create(name, MFD_CLOEXEC);
+    if (*out_descriptor < 0)
         return hal_fail(HAL_NO_MEMORY, "cannot create the memory object '%s': %s", name,
                         strerror(errno));
-    int error = EFBIG;
+    return HAL_OK;
+}
+
+static enum hal_status close_and_fail(int descriptor, const char *name, uint64_t bytes, int error)
+{
+    close(descriptor);
+    return hal_fail(HAL_NO_MEMORY, "cannot reserve %llu bytes for '%s': %s",
+                    (unsigned long long)bytes, name, strerror(error));
+}
+
+enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
+{
+    int descriptor, error = EFBIG;
+    HAL_TRY(create_object(name, &descriptor));
     if (bytes <= (uint64_t)LONG_MAX)
         error = posix_fallocate(descriptor, 0, (off_t)bytes);
-    if (error) {
-        close(descriptor);
-        return hal_fail(HAL_NO_MEMORY, "cannot reserve %llu bytes for '%s': %s",
-                        (unsigned long long)bytes, name, strerror(error));
-    }
+    if (error)
+        return close_and_fail(descriptor, name, bytes, error);
+    *out_descriptor = descriptor;
+    return HAL_OK;
+}
+
+enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes, int *out_descriptor)
+{
+    int descriptor;
+    HAL_TRY(create_object(name, &descriptor));
+    if (bytes > (uint64_t)LONG_MAX)
+        return close_and_fail(descriptor, name, bytes, EFBIG);
+    if (ftruncate(descriptor, (off_t)bytes) != 0)
+        return close_and_fail(descriptor, name, bytes, errno);
     *out_descriptor = descriptor;
     return HAL_OK;
 }

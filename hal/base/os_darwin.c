@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of os.h that needs macOS itself. */
+#include "hal/base/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mach-o/dyld.h>
+#include <os/os_sync_wait_on_address.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysctl.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t hal_thread_id(void)
+{
+    uint64_t id = 0;
+    pthread_threadid_np(NULL, &id);
+    return id;
+}
+
+void hal_condition_init(pthread_cond_t *condition)
+{
+    pthread_cond_init(condition, NULL);
+}
+
+bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t deadline_ns)
+{
+    if (deadline_ns == HAL_FOREVER)
+        return pthread_cond_wait(condition, mutex) == 0;
+    int64_t left_ns = deadline_ns - hal_clock_ns();
+    if (left_ns < 0)
+        left_ns = 0;
+    const struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
+                                  .tv_nsec = (long)(left_ns % 1000000000)};
+    return pthread_cond_timedwait_relative_np(condition, mutex, &left) != ETIMEDOUT;
+}
+
+void hal_word_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
+{
+    if (timeout_ns == HAL_FOREVER)
+        os_sync_wait_on_address((void *)word, expected, sizeof *word,
+                                OS_SYNC_WAIT_ON_ADDRESS_SHARED);
+    else if (timeout_ns > 0)
+        os_sync_wait_on_address_with_timeout((void *)word, expected, sizeof *word,
+                                             OS_SYNC_WAIT_ON_ADDRESS_SHARED,
+                                             OS_CLOCK_MACH_ABSOLUTE_TIME, (uint64_t)timeout_ns);
+}
+
+void hal_word_wake(_Atomic uint32_t *word, int n_threads)
+{
+    if (n_threads > 1) {
+        os_sync_wake_by_address_all((void *)word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_SHARED);
+        return;
+    }
+    os_sync_wake_by_address_any((void *)word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_SHARED);
+}
+
+enum hal_status hal_program_path(char *out_path, size_t bytes)
+{
+    uint32_t room = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    if (_NSGetExecutablePath(out_path, &room) != 0)
+        return hal_fail(HAL_NOT_FOUND, "the system does not tell the program's path");
+    return HAL_OK;
+}
+
+uint32_t hal_processor_count(void)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+void hal_processor_name(char *out_name, size_t bytes)
+{
+    size_t length = bytes;
+    if (sysctlbyname("machdep.cpu.brand_string", out_name, &length, NULL, 0) != 0)
+        snprintf(out_name, bytes, "CPU");
+}
+
+uint64_t hal_memory_total_bytes(void)
+{
+    uint64_t total = 0;
+    size_t length = sizeof total;
+    return sysctlbyname("hw.memsize", &total, &length, NULL, 0) == 0 ? total : 0;
+}
+
+/* Anonymous memory that can be mapped twice: a POSIX shared memory object whose name is gone. */
+enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes, int *out_descriptor)
+{
+    static _Atomic uint32_t counter;
+    char unique[32];
+    snprintf(unique, sizeof unique, "/hal.%d.%u", (int)getpid(), (unsigned)counter++);
+    const int descriptor = shm_open(unique, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (descriptor < 0)
+        return hal_fail(HAL_NO_MEMORY, "cannot create the memory object '%s': %s", name,
+                        strerror(errno));
+    shm_unlink(unique);
+    if (bytes > (uint64_t)LONG_MAX || ftruncate(descriptor, (off_t)bytes) != 0) {
+        const int error = bytes > (uint64_t)LONG_MAX ? EFBIG : errno;
+        close(descriptor);
+        return hal_fail(HAL_NO_MEMORY, "cannot reserve %llu bytes for '%s': %s",
+                        (unsigned long long)bytes, name, strerror(error));
+    }
+    *out_descriptor = descriptor;
+    return HAL_OK;
+}
+
+/* Swap space is made on demand here, so that a reservation is all that the system knows. */
+enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
+{
+    return hal_shared_memory_lazy(name, bytes, out_descriptor);
+}
