@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Missing, empty, foreign, truncated and damaged files: one clear line and the right exit status
+# from every program that reads a trace.
+. "$(dirname "$0")/lib.sh"
+
+# refused FILE TEXT: unreadable for everybody, with a line that has the text.
+refused()
+{
+    for program in hal-replay 'hal-trace info' 'hal-trace dump' 'hal-view --print'; do
+        name=${program%% *}
+        # shellcheck disable=SC2086 # the subcommand
+        run 3 "$bin"/$program "$1"
+        one_line
+        says stderr "$name: "
+        says stderr "$2"
+    done
+}
+
+run 0 "$bin/hal-capture" -o good.pb.zst -- "$bin/decode" --tokens=3 --layers=2 --width=64
+
+refused missing.pb.zst 'missing.pb.zst'
+: >empty.pb.zst
+refused empty.pb.zst 'empty.pb.zst'
+echo 'This is a letter, and not a trace of anything at all.' >foreign.pb.zst
+refused foreign.pb.zst 'foreign.pb.zst'
+echo 'A compressed letter' | zstd -q >compressed.pb.zst
+refused compressed.pb.zst 'compressed.pb.zst'
+mkdir folder.pb.zst
+refused folder.pb.zst 'folder.pb.zst'
+
+# Cut off in the middle: readable to the last whole frame, and said so.
+bytes=$(wc -c <good.pb.zst)
+head -c $((bytes * 3 / 4)) good.pb.zst >cut.pb.zst
+run 0 "$bin/hal-trace" info cut.pb.zst
+cat stdout stderr >both
+grep -qiE 'cut|truncated|incomplete|missing' both || fail "nothing says that the file was cut off"
+
+# One bit flipped, all over the file: never a crash, never accepted as if nothing was wrong.
+step=$((bytes / 23 + 1))
+offset=3
+while [ "$offset" -lt "$bytes" ]; do
+    cp good.pb.zst flipped.pb.zst
+    byte=$(od -An -tu1 -j "$offset" -N 1 good.pb.zst | tr -d ' ')
+    # shellcheck disable=SC2059 # an octal escape
+    printf "\\$(printf '%03o' $((byte ^ 16)))" |
+        dd of=flipped.pb.zst bs=1 seek="$offset" conv=notrunc 2>/dev/null
+    status=0
+    "$bin/hal-replay" flipped.pb.zst >stdout 2>stderr || status=$?
+    [ "$status" = 3 ] || fail "bit flipped in byte $offset: exit status $status"
+    offset=$((offset + step))
+done

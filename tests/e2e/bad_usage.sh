@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Wrong arguments, devices, kernels and destinations.
+. "$(dirname "$0")/lib.sh"
+
+# An unknown device, named.
+run 1 "$bin/decode" --device=abacus
+one_line
+says stderr 'abacus'
+run 1 "$bin/decode" --device='cpu?threads=none'
+one_line
+says stderr 'threads'
+run 0 "$bin/hal-capture" -o good.pb.zst -- "$bin/minimal"
+run 4 "$bin/hal-replay" --device=abacus good.pb.zst
+one_line
+says stderr 'abacus'
+
+# The compiler's message, with the user's file name and line.
+run 1 "$bin/e2e-app" bad-kernel
+says stderr 'scale.metal:7'
+says stderr 'undeclared_name'
+
+# An existing destination is refused before the program starts, unless --force.
+echo precious >there.pb.zst
+run 2 "$bin/hal-capture" -o there.pb.zst -- sh -c 'touch started'
+one_line
+says stderr 'there.pb.zst'
+says stderr '--force'
+[ ! -e started ] || fail "the program was started"
+same "$(cat there.pb.zst)" precious "the existing file"
+run 1 "$bin/decode" --tokens=1 --device_profiling_mode=queue --device_profiling_file=there.pb.zst
+one_line
+same "$(cat there.pb.zst)" precious "the existing file"
+run 0 "$bin/hal-capture" --force -o there.pb.zst -- "$bin/minimal"
+run 0 "$bin/hal-replay" there.pb.zst
+
+# So is one that cannot be written. (Root may write anywhere, but not below a file.)
+run 2 "$bin/hal-capture" -o good.pb.zst/below.pb.zst -- sh -c 'touch started'
+one_line
+run 2 "$bin/hal-capture" -o no/such/folder/x.pb.zst -- sh -c 'touch started'
+one_line
+[ ! -e started ] || fail "the program was started"
+
+# Programs that cannot be started; wrong options.
+run 127 "$bin/hal-capture" -o x.pb.zst -- ./no-such-program
+one_line
+for program in hal-capture hal-replay hal-view hal-trace decode; do
+    run 2 "$bin/$program" --no-such-option
+    says stderr 'no-such-option'
+    run 0 "$bin/$program" --help
+    [ -s stdout ] || fail "$program --help says nothing"
+    run 0 "$bin/$program" --version
+    [ -s stdout ] || fail "$program --version says nothing"
+done
+for program in hal-capture hal-replay hal-view hal-trace; do
+    run 2 "$bin/$program"
+done

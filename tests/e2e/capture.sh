@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every way to capture a program gives a file that replays and verifies.
+. "$(dirname "$0")/lib.sh"
+
+verifies()
+{
+    run 0 "$bin/hal-replay" "$1"
+    [ "$(number_before 'read-backs compared' stdout)" -gt 0 ] || fail "$1: nothing was compared"
+}
+
+small='--tokens=3 --layers=2 --width=64'
+# shellcheck disable=SC2086
+run 0 "$bin/decode" $small --device_profiling_mode=queue --device_profiling_file=flags.pb.zst
+says stdout 'right'
+verifies flags.pb.zst
+
+# A program that does not know: by hal-capture, and by the environment alone.
+for sync in op layer token; do
+    # shellcheck disable=SC2086
+    run 0 "$bin/hal-capture" -o "$sync.pb.zst" -- "$bin/decode" $small --sync=$sync
+    says stdout 'right'
+    verifies "$sync.pb.zst"
+done
+run 0 env HAL_DEVICE_PROFILING_MODE=queue HAL_DEVICE_PROFILING_FILE=environment.pb.zst \
+    "$bin/minimal"
+verifies environment.pb.zst
+
+# From C, in the middle of a run: the objects and their contents are part of the trace.
+run 0 "$bin/e2e-app" api api.pb.zst
+verifies api.pb.zst
+
+# Without a file name: PROGRAM.PID.pb.zst in the working folder.
+mkdir default
+cd default
+run 0 "$bin/hal-capture" -- "$bin/minimal"
+set -- *
+same "$#" 1 "files in the working folder"
+case $1 in
+minimal.*.pb.zst) ;;
+*) fail "the default file is '$1'" ;;
+esac
+verifies "$1"
+cd ..
+
+# The program's exit status is hal-capture's; a program without a device is told so.
+run 7 "$bin/hal-capture" -o none.pb.zst -- sh -c 'exit 7'
+[ ! -e none.pb.zst ] || fail "a file was made for a program that opened no device"
+grep -qi 'device' stderr || fail "nothing says that no device was opened"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the end-to-end tests share. A test is started as `test.sh SOURCE_ROOT BIN_FOLDER`, begins
+# with `. lib.sh`, and runs in a temporary folder of its own, which is removed in the end.
+set -eu
+root=$1
+bin=$2
+work=$(mktemp -d)
+cd "$work"
+
+clean_up()
+{
+    cd /
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 1' HUP INT TERM
+
+# Nothing of the caller's environment may change what is tested.
+unset HAL_DEVICE HAL_DEVICE_PROFILING_MODE HAL_DEVICE_PROFILING_FILE HAL_DEVICE_PROFILING_FORCE \
+    HAL_DEVICE_PROFILING_STACKS HAL_LOG || :
+export LC_ALL=C
+
+fail()
+{
+    echo "FAILED: $*"
+    for stream in stdout stderr; do
+        [ ! -s "$work/$stream" ] || { echo "--- $stream:"; tail -n 30 "$work/$stream"; }
+    done
+    exit 1
+}
+
+# run STATUS COMMAND...: the command must end with that exit status. Its output is left in the
+# files stdout and stderr.
+run()
+{
+    expected=$1
+    shift
+    echo "+ $*"
+    actual=0
+    "$@" >"$work/stdout" 2>"$work/stderr" || actual=$?
+    [ "$actual" = "$expected" ] || fail "exit status $actual, not $expected: $*"
+}
+
+# says FILE TEXT: the file has a line with that text. one_line: the last command's complaint is one.
+says() { grep -qF -e "$2" "$1" || fail "'$2' is not in the $1"; }
+silent_about() { ! grep -qF -e "$2" "$1" || fail "'$2' is in the $1"; }
+one_line() { [ "$(grep -c '' stderr)" = 1 ] || fail "not one line of complaint"; }
+
+# same A B WHY
+same() { [ "$1" = "$2" ] || fail "$3: '$1' is not '$2'"; }
+
+# The number that stands before or behind a word: number_before "read-backs compared" FILE.
+number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | cut -d' ' -f1; }
