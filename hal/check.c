@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules for arguments. Drivers rely on them. Each rule stands here once, with its message. */
+#include "hal/base/mem.h"
+#include "hal/core.h"
+
+#include <inttypes.h>
+
+/* ---- Handles ------------------------------------------------------------------------------ */
+
+enum hal_status hal_check_device(const struct hal_device *device)
+{
+    return device ? HAL_OK : hal_fail(HAL_INVALID, "the device is NULL");
+}
+
+enum hal_status hal_check_object(const struct hal_object *object, const char *what)
+{
+    return object ? HAL_OK : hal_fail(HAL_INVALID, "the %s is NULL", what);
+}
+
+enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
+                                  const struct hal_device *device)
+{
+    HAL_TRY(hal_check_object(object, what));
+    if (object->device == device)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s belongs to another device than '%s'",
+                    hal_object_name(object, name), device->info.uri);
+}
+
+/* ---- Buffers ------------------------------------------------------------------------------ */
+
+enum hal_status hal_check_buffer_desc(const struct hal_device *device,
+                                      const struct hal_buffer_desc *desc)
+{
+    static const uint32_t visible =
+        HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT | HAL_MEMORY_HOST_CACHED;
+    static const uint32_t usages = HAL_USAGE_TRANSFER | HAL_USAGE_DISPATCH | HAL_USAGE_MAPPING;
+    HAL_TRY(hal_check_device(device));
+    if (!desc)
+        return hal_fail(HAL_INVALID, "a buffer needs a description");
+    const char *label = desc->label ? desc->label : "";
+    if (desc->bytes == 0)
+        return hal_fail(HAL_INVALID, "buffer '%s' of 0 bytes: at least 1 is needed", label);
+    if (desc->bytes > device->info.max_buffer_bytes)
+        return hal_fail(HAL_NO_MEMORY,
+                        "buffer '%s' of %" PRIu64 " bytes: the device's limit is %" PRIu64, label,
+                        desc->bytes, device->info.max_buffer_bytes);
+    if (desc->memory & ~(visible | HAL_MEMORY_DEVICE_LOCAL))
+        return hal_fail(HAL_INVALID, "buffer '%s': memory type 0x%x has unknown bits (known: 0x%x)",
+                        label, desc->memory, visible | HAL_MEMORY_DEVICE_LOCAL);
+    if (desc->usage & ~usages)
+        return hal_fail(HAL_INVALID, "buffer '%s': usage 0x%x has unknown bits (known: 0x%x)",
+                        label, desc->usage, usages);
+    if ((desc->usage & HAL_USAGE_MAPPING) && desc->memory && !(desc->memory & visible))
+        return hal_fail(HAL_INVALID,
+                        "buffer '%s' is to be mapped, but its memory is not host-visible", label);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
+{
+    HAL_TRY(hal_check_object(buffer ? &buffer->object : NULL, "buffer"));
+    if (bytes == HAL_WHOLE_BUFFER && offset <= buffer->bytes)
+        return HAL_OK;
+    if (hal_range_fits(offset, bytes, buffer->bytes))
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID,
+                    "%s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64 " is outside",
+                    hal_object_name(&buffer->object, name), buffer->bytes, offset, bytes);
+}
+
+static const char *usage_name(enum hal_buffer_usage usage)
+{
+    switch (usage) {
+    case HAL_USAGE_TRANSFER: return "transfer";
+    case HAL_USAGE_DISPATCH: return "dispatch";
+    case HAL_USAGE_MAPPING: return "mapping";
+    }
+    return "unknown";
+}
+
+static enum hal_status check_usage(const struct hal_buffer *buffer, enum hal_buffer_usage usage)
+{
+    if (buffer->usage & usage)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s was created with usage 0x%x, which lacks '%s' (0x%x)",
+                    hal_object_name(&buffer->object, name), buffer->usage, usage_name(usage),
+                    usage);
+}
+
+enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
+                              uint64_t bytes)
+{
+    static const uint32_t modes =
+        HAL_MAP_READ | HAL_MAP_WRITE | HAL_MAP_DISCARD | HAL_MAP_PERSISTENT;
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_check_range(buffer, offset, bytes));
+    HAL_TRY(check_usage(buffer, HAL_USAGE_MAPPING));
+    hal_object_name(&buffer->object, name);
+    if (bytes == 0 || (bytes == HAL_WHOLE_BUFFER && offset == buffer->bytes))
+        return hal_fail(HAL_INVALID, "mapping 0 bytes of %s: at least 1 is needed", name);
+    if (mode & ~modes)
+        return hal_fail(HAL_INVALID, "mapping %s: mode 0x%x has unknown bits (known: 0x%x)", name,
+                        mode, modes);
+    if (!(mode & (HAL_MAP_READ | HAL_MAP_WRITE)))
+        return hal_fail(HAL_INVALID, "mapping %s: mode 0x%x neither reads nor writes", name, mode);
+    if ((mode & HAL_MAP_DISCARD) && !(mode & HAL_MAP_WRITE))
+        return hal_fail(HAL_INVALID, "mapping %s: mode 0x%x discards without writing", name, mode);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
+                                  uint64_t bytes)
+{
+    if (!mapping || !mapping->buffer)
+        return hal_fail(HAL_INVALID, "the mapping is not open");
+    if (bytes == HAL_WHOLE_BUFFER && offset <= mapping->bytes)
+        return HAL_OK;
+    if (hal_range_fits(offset, bytes, mapping->bytes))
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID,
+                    "the mapping of %s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64
+                    " is outside",
+                    hal_object_name(&mapping->buffer->object, name), mapping->bytes, offset, bytes);
+}
+
+/* ---- Executables -------------------------------------------------------------------------- */
+
+static enum hal_status check_entry(const struct hal_device *device, const char *label,
+                                   const struct hal_entry_point *entry, size_t index)
+{
+    const struct hal_device_info *info = &device->info;
+    uint64_t threads = 1;
+    if (!entry->name || !entry->name[0])
+        return hal_fail(HAL_INVALID, "executable '%s': entry point %zu has no name", label, index);
+    for (size_t i = 0; i < 3; i++) {
+        const uint32_t size = entry->group_size[i];
+        if (size == 0 || size > info->max_group_size[i])
+            return hal_fail(HAL_INVALID,
+                            "executable '%s', entry point '%s': a workgroup size of %u in "
+                            "dimension %zu is not in 1 to %u",
+                            label, entry->name, size, i, info->max_group_size[i]);
+        threads *= size;
+    }
+    if (threads > info->max_group_threads)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %" PRIu64
+                        " threads per workgroup, the limit is %u",
+                        label, entry->name, threads, info->max_group_threads);
+    if (entry->constant_bytes > HAL_MAX_CONSTANT_BYTES || entry->constant_bytes % 4)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %u bytes of constants are no multiple "
+                        "of 4 up to %d",
+                        label, entry->name, entry->constant_bytes, HAL_MAX_CONSTANT_BYTES);
+    if (entry->constants_slot >= HAL_MAX_BINDINGS)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': constants slot %u, the last is %d",
+                        label, entry->name, entry->constants_slot, HAL_MAX_BINDINGS - 1);
+    return HAL_OK;
+}
+
+static enum hal_status check_constant(const char *label, const struct hal_constant *constant)
+{
+    switch (constant->type) {
+    case HAL_CONSTANT_BOOL:
+        if (constant->bits > 1)
+            break;
+        return HAL_OK;
+    case HAL_CONSTANT_INT32:
+    case HAL_CONSTANT_UINT32:
+    case HAL_CONSTANT_FLOAT32: return HAL_OK;
+    }
+    return hal_fail(HAL_INVALID,
+                    "executable '%s', specialization constant %u: there is no value 0x%x of type "
+                    "%d",
+                    label, constant->index, constant->bits, (int)constant->type);
+}
+
+enum hal_status hal_check_executable_desc(const struct hal_device *device,
+                                          const struct hal_executable_desc *desc)
+{
+    HAL_TRY(hal_check_device(device));
+    if (!desc)
+        return hal_fail(HAL_INVALID, "an executable needs a description");
+    const char *label = desc->label ? desc->label : "";
+    if (desc->format < HAL_FORMAT_MSL || desc->format > HAL_FORMAT_SPIRV)
+        return hal_fail(HAL_INVALID, "executable '%s': there is no format %d", label,
+                        (int)desc->format);
+    if (!desc->data || desc->bytes == 0)
+        return hal_fail(HAL_INVALID, "executable '%s' has no data", label);
+    if (!desc->entry_points || desc->entry_point_count == 0 ||
+        desc->entry_point_count > UINT32_MAX)
+        return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points", label,
+                        desc->entry_points ? desc->entry_point_count : 0);
+    for (size_t i = 0; i < desc->entry_point_count; i++)
+        HAL_TRY(check_entry(device, label, &desc->entry_points[i], i));
+    if (desc->constant_count && !desc->constants)
+        return hal_fail(HAL_INVALID, "executable '%s': %zu specialization constants at NULL", label,
+                        desc->constant_count);
+    for (size_t i = 0; i < desc->constant_count; i++)
+        HAL_TRY(check_constant(label, &desc->constants[i]));
+    return HAL_OK;
+}
+
+/* ---- Commands ----------------------------------------------------------------------------- */
+
+enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
+{
+    if (commands && !commands->sealed)
+        return HAL_OK;
+    HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s is sealed and cannot change",
+                    hal_object_name(&commands->object, name));
+}
+
+static enum hal_status check_bits(const struct hal_command_buffer *commands, const char *what,
+                                  uint32_t bits, uint32_t known)
+{
+    if (!(bits & ~known))
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "barrier in %s: %s 0x%x have unknown bits (known: 0x%x)",
+                    hal_object_name(&commands->object, name), what, bits, known);
+}
+
+enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
+                                  const struct hal_barrier_desc *desc)
+{
+    static const uint32_t accesses = HAL_ACCESS_READ | HAL_ACCESS_WRITE;
+    static const size_t most_buffers = 1 << 20;
+    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(check_bits(commands, "stages", desc->source_stages | desc->target_stages,
+                       HAL_STAGE_ALL));
+    HAL_TRY(check_bits(commands, "accesses", desc->source_access | desc->target_access, accesses));
+    if (desc->buffer_count > most_buffers || (desc->buffer_count && !desc->buffers))
+        return hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %zu",
+                        desc->buffer_count, desc->buffers ? "" : " at NULL", most_buffers);
+    for (size_t i = 0; i < desc->buffer_count; i++) {
+        const struct hal_buffer_barrier *barrier = &desc->buffers[i];
+        HAL_TRY(hal_check_belongs(barrier->buffer ? &barrier->buffer->object : NULL, "buffer",
+                                  commands->object.device));
+        HAL_TRY(hal_check_range(barrier->buffer, barrier->offset, barrier->bytes));
+        HAL_TRY(check_bits(commands, "accesses", barrier->source_access | barrier->target_access,
+                           accesses));
+    }
+    return HAL_OK;
+}
+
+enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
+                                   const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
+{
+    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", commands->object.device));
+    HAL_TRY(hal_check_range(buffer, offset, bytes));
+    return check_usage(buffer, HAL_USAGE_TRANSFER);
+}
+
+enum hal_status hal_check_fill(uint64_t offset, uint64_t bytes, uint32_t pattern_bytes)
+{
+    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4)
+        return hal_fail(HAL_INVALID, "a fill pattern of %u bytes: 1, 2 and 4 exist", pattern_bytes);
+    if ((offset | bytes) % pattern_bytes)
+        return hal_fail(HAL_INVALID,
+                        "fill: offset %" PRIu64 " and size %" PRIu64
+                        " must be multiples of the pattern's %u bytes",
+                        offset, bytes, pattern_bytes);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
+                                  const struct hal_buffer *target, uint64_t target_offset,
+                                  uint64_t bytes)
+{
+    if (source != target || source_offset + bytes <= target_offset ||
+        target_offset + bytes <= source_offset)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID,
+                    "copy inside %s: %" PRIu64 " bytes from offset %" PRIu64 " to %" PRIu64
+                    " overlap",
+                    hal_object_name(&source->object, name), bytes, source_offset, target_offset);
+}
+
+enum hal_status hal_check_update(const void *data, uint64_t bytes)
+{
+    if (bytes > HAL_MAX_UPDATE_BYTES)
+        return hal_fail(HAL_INVALID, "an update of %" PRIu64 " bytes: the limit is %d", bytes,
+                        HAL_MAX_UPDATE_BYTES);
+    if (bytes && !data)
+        return hal_fail(HAL_INVALID, "an update of %" PRIu64 " bytes from NULL", bytes);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t bytes)
+{
+    if (offset % 4 || bytes % 4)
+        return hal_fail(HAL_INVALID,
+                        "push constants: offset %u and size %u must be multiples of 4", offset,
+                        bytes);
+    if (!hal_range_fits(offset, bytes, HAL_MAX_CONSTANT_BYTES))
+        return hal_fail(HAL_INVALID, "push constants: offset %u + %u is outside the %d bytes",
+                        offset, bytes, HAL_MAX_CONSTANT_BYTES);
+    if (bytes && !data)
+        return hal_fail(HAL_INVALID, "push constants: %u bytes from NULL", bytes);
+    return HAL_OK;
+}
+
+static enum hal_status check_binding(const struct hal_command_buffer *commands,
+                                     const struct hal_binding *binding, size_t index)
+{
+    HAL_TRY(hal_check_belongs(&binding->buffer->object, "buffer", commands->object.device));
+    HAL_TRY(hal_check_range(binding->buffer, binding->offset, binding->bytes));
+    HAL_TRY(check_usage(binding->buffer, HAL_USAGE_DISPATCH));
+    if (binding->bytes && binding->offset < binding->buffer->bytes)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "binding %zu names 0 bytes of %s: at least 1 is needed", index,
+                    hal_object_name(&binding->buffer->object, name));
+}
+
+enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
+                                   const struct hal_binding *bindings, size_t count)
+{
+    HAL_TRY(hal_check_recording(commands));
+    if (set >= HAL_MAX_SETS)
+        return hal_fail(HAL_INVALID, "descriptor set %u: the last is %d", set, HAL_MAX_SETS - 1);
+    if (count > HAL_MAX_BINDINGS)
+        return hal_fail(HAL_INVALID, "descriptor set %u with %zu bindings: the limit is %d", set,
+                        count, HAL_MAX_BINDINGS);
+    if (count && !bindings)
+        return hal_fail(HAL_INVALID, "descriptor set %u: %zu bindings at NULL", set, count);
+    for (size_t i = 0; i < count; i++) {
+        if (bindings[i].buffer)
+            HAL_TRY(hal_add_context(check_binding(commands, &bindings[i], i),
+                                    "descriptor set %u, binding %zu", set, i));
+    }
+    return HAL_OK;
+}
+
+enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
+                                   const struct hal_executable *executable, uint32_t entry,
+                                   const uint32_t workgroup_count[3])
+{
+    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
+                              commands->object.device));
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (entry >= executable->entry_point_count)
+        return hal_fail(HAL_INVALID, "%s has %zu entry points: there is no number %u",
+                        hal_object_name(&executable->object, name), executable->entry_point_count,
+                        entry);
+    if (!workgroup_count)
+        return hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
+                        executable->entry_points[entry].name);
+    uint64_t groups;
+    if (__builtin_mul_overflow((uint64_t)workgroup_count[0] * workgroup_count[1],
+                               (uint64_t)workgroup_count[2], &groups) ||
+        groups > INT64_MAX)
+        return hal_fail(HAL_INVALID,
+                        "dispatch of '%s': %u x %u x %u workgroups are more than 2^63-1",
+                        executable->entry_points[entry].name, workgroup_count[0],
+                        workgroup_count[1], workgroup_count[2]);
+    return HAL_OK;
+}
+
+/* ---- Queues and semaphores ---------------------------------------------------------------- */
+
+enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,
+                                uint64_t value)
+{
+    if (value != UINT64_MAX)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s: the value 2^64-1 is reserved, nothing can %s it",
+                    hal_object_name(&semaphore->object, name), what);
+}
+
+enum hal_status hal_check_values(const struct hal_device *device, const char *what,
+                                 const struct hal_semaphore_value *values, size_t count)
+{
+    if (count && !values)
+        return hal_fail(HAL_INVALID, "%zu semaphore values to %s at NULL", count, what);
+    for (size_t i = 0; i < count; i++) {
+        const struct hal_semaphore *semaphore = values[i].semaphore;
+        HAL_TRY(hal_check_belongs(semaphore ? &semaphore->object : NULL, "semaphore", device));
+        HAL_TRY(hal_check_value(semaphore, what, values[i].value));
+    }
+    return HAL_OK;
+}
+
+enum hal_status hal_check_submit(const struct hal_device *device,
+                                 const struct hal_submit_desc *desc)
+{
+    HAL_TRY(hal_check_device(device));
+    if (!desc)
+        return hal_fail(HAL_INVALID, "a submission needs a description");
+    const uint32_t queues = device->info.queue_count;
+    if (queues < HAL_MAX_QUEUES && desc->queues >> queues)
+        return hal_fail(HAL_INVALID,
+                        "queue affinity 0x%" PRIx64 ": device '%s' has %u queues", desc->queues,
+                        device->info.uri, queues);
+    HAL_TRY(hal_check_values(device, "wait", desc->waits, desc->wait_count));
+    HAL_TRY(hal_check_values(device, "signal", desc->signals, desc->signal_count));
+    if (desc->command_count && !desc->commands)
+        return hal_fail(HAL_INVALID, "%zu command buffers at NULL", desc->command_count);
+    for (size_t i = 0; i < desc->command_count; i++) {
+        const struct hal_command_buffer *commands = desc->commands[i];
+        char name[HAL_OBJECT_NAME_BYTES];
+        HAL_TRY(hal_check_belongs(commands ? &commands->object : NULL, "command buffer", device));
+        if (!commands->sealed)
+            return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
+                            hal_object_name(&commands->object, name));
+    }
+    return HAL_OK;
+}

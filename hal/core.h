@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the core share: the device handle, the gate, and one prototype per service.
+ *
+ * Lock order: devices_lock (device.c), then nothing; profiling_lock, then nothing; objects_lock,
+ * then nothing. None is held while a table entry is called. */
+#ifndef HAL_CORE_H
+#define HAL_CORE_H
+
+#include "hal/driver.h"
+
+/* ---- Gate (gate.c) ------------------------------------------------------------------------ */
+
+/* The chain of a device may change while the application runs. Every call that goes through the
+ * chain enters the gate, and whoever changes the chain closes it. Entering costs two additions on
+ * a counter that a few threads share at most: there is one per stripe, and each thread sticks to
+ * its stripe. */
+enum hal_gate_state {
+    HAL_GATE_OPEN,
+    HAL_GATE_DRAINING, /* new calls wait; objects may still be destroyed through the chain */
+    HAL_GATE_CLOSED,   /* nothing is inside; what dies now is destroyed when the gate opens */
+    HAL_GATE_FORKED,   /* a child process: the device stayed in the parent */
+};
+
+enum { HAL_GATE_STRIPES = 16 };
+
+struct hal_gate {
+    struct {
+        _Alignas(64) _Atomic uint32_t inside;
+    } stripes[HAL_GATE_STRIPES];
+    _Alignas(64) _Atomic uint32_t state; /* enum hal_gate_state; waited for */
+};
+
+/* Blocks while the gate is not open; false in a forked child. Not recursive. */
+bool hal_gate_enter(struct hal_gate *gate);
+
+/* For destruction: never blocks; false when the gate is closed or the device stayed behind. */
+bool hal_gate_enter_destroy(struct hal_gate *gate);
+void hal_gate_leave(struct hal_gate *gate);
+
+/* One thread at a time. From open to draining, and the calls inside have left; false: they had
+ * not at the deadline, and the gate is open again. */
+bool hal_gate_drain(struct hal_gate *gate, int64_t deadline_ns);
+void hal_gate_close(struct hal_gate *gate); /* from draining to closed; waits for destructions */
+void hal_gate_open(struct hal_gate *gate);
+
+/* ---- Device handle (device.c) ------------------------------------------------------------- */
+
+struct hal_device {
+    struct hal_gate gate;
+    struct hal_driver_device *driver; /* the end of the chain */
+    struct hal_driver_device *top;    /* its beginning; changes with the gate closed */
+    struct hal_device_info info;
+    _Atomic uint32_t handles;    /* references that the application owns */
+    _Atomic uint32_t references; /* one for all handles, one per live object */
+    _Atomic uint64_t submissions;
+
+    pthread_mutex_t objects_lock;
+    struct hal_object *first_live, *last_live; /* in order of creation */
+    struct hal_object *first_dead;             /* to be destroyed when the gate opens */
+
+    pthread_mutex_t profiling_lock;
+    pthread_cond_t profiling_changed;
+    bool profiling_busy;         /* one begin, flush or end at a time */
+    _Atomic bool captured;       /* a layer is in the chain */
+    struct hal_layer *layer;     /* of the thread that made profiling_busy true */
+
+    struct hal_device *next_open; /* devices_lock */
+    uint32_t pins;                /* devices_lock: at_exit uses the device */
+};
+
+/* Enters the gate or says why that is impossible. */
+enum hal_status hal_device_enter(struct hal_device *device) HAL_CHECKED;
+void hal_device_unreference(struct hal_device *device);
+
+/* Calls `visit` for every open device, which stays alive for the call. */
+void hal_each_device(void (*visit)(struct hal_device *device));
+
+/* ---- Objects (object.c) ------------------------------------------------------------------- */
+
+/* Completes a new object: the handle, the label (taken over), its place in the list. */
+void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
+
+/* With the gate closed: opens it and destroys what died meanwhile, without the layer. */
+void hal_objects_reopen(struct hal_device *device);
+void hal_objects_each(struct hal_device *device,
+                      void (*visit)(void *user, struct hal_object *object), void *user);
+
+/* A copy of `label`, NULL for NULL. */
+enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
+
+/* ---- Command buffers (commands.c) --------------------------------------------------------- */
+
+void hal_commands_free(struct hal_command_buffer *commands);
+
+/* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
+
+/* What flag and environment say now. Pointers live until the next hal_flags_parse. */
+struct hal_settings {
+    const char *device; /* never NULL */
+    bool profiling;     /* was asked for */
+    struct hal_profiling_options options;
+};
+enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
+
+/* The trace's mode under its present name, NULL for an unknown one. */
+const char *hal_profiling_mode(const char *text);
+bool hal_profiling_stacks_known(const char *text);
+
+enum hal_status hal_driver_open(const char *uri, struct hal_device_info *out_info,
+                                struct hal_driver_device **out_device) HAL_CHECKED;
+
+/* ---- Layers (layers.c) -------------------------------------------------------------------- */
+
+/* Begins the capture that flags or environment ask for, if any. */
+enum hal_status hal_profiling_begin_from_settings(struct hal_device *device) HAL_CHECKED;
+
+/* Ends a running capture, if any; failures are logged. */
+void hal_profiling_finish(struct hal_device *device, int64_t timeout_ns);
+
+/* ---- Rules (check.c) ---------------------------------------------------------------------- */
+
+/* Each returns HAL_OK, or HAL_INVALID (where not said otherwise) with a message that names the
+ * object, the value and the limit. */
+enum hal_status hal_check_device(const struct hal_device *device) HAL_CHECKED;
+enum hal_status hal_check_object(const struct hal_object *object, const char *what) HAL_CHECKED;
+enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
+                                  const struct hal_device *device) HAL_CHECKED;
+enum hal_status hal_check_buffer_desc(const struct hal_device *device,
+                                      const struct hal_buffer_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_executable_desc(const struct hal_device *device,
+                                          const struct hal_executable_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
+                                uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
+                              uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
+                                  uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_recording(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
+                                  const struct hal_barrier_desc *desc) HAL_CHECKED;
+
+/* `buffer` as source or target of a transfer of these commands. */
+enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
+                                   const struct hal_buffer *buffer, uint64_t offset,
+                                   uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_fill(uint64_t offset, uint64_t bytes, uint32_t pattern_bytes) HAL_CHECKED;
+enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
+                                  const struct hal_buffer *target, uint64_t target_offset,
+                                  uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_update(const void *data, uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t bytes) HAL_CHECKED;
+enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
+                                   const struct hal_binding *bindings, size_t count) HAL_CHECKED;
+enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
+                                   const struct hal_executable *executable, uint32_t entry,
+                                   const uint32_t workgroup_count[3]) HAL_CHECKED;
+enum hal_status hal_check_submit(const struct hal_device *device,
+                                 const struct hal_submit_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_values(const struct hal_device *device, const char *what,
+                                 const struct hal_semaphore_value *values,
+                                 size_t count) HAL_CHECKED;
+enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,
+                                uint64_t value) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entry points of devices, buffers, mappings, executables and scopes: check the arguments, enter
+ * the gate, call the top of the chain, complete the object. */
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/core.h"
+
+#include <inttypes.h>
+
+/* ---- All open devices ---------------------------------------------------------------------- */
+
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t devices_unpinned = PTHREAD_COND_INITIALIZER;
+static struct hal_device *first_open;
+
+static void lock_before_fork(void)
+{
+    pthread_mutex_lock(&devices_lock);
+}
+
+static void unlock_in_parent(void)
+{
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* The child has neither the workers nor the capture's writer: it must not touch either. */
+static void leave_devices_to_parent(void)
+{
+    for (struct hal_device *device = first_open; device; device = device->next_open) {
+        atomic_store(&device->gate.state, HAL_GATE_FORKED);
+        atomic_store(&device->captured, false);
+    }
+    first_open = NULL;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_before_fork, unlock_in_parent, leave_devices_to_parent);
+}
+
+static void list_device(struct hal_device *device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&devices_lock);
+    device->next_open = first_open;
+    first_open = device;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+static void unlist_device(struct hal_device *device)
+{
+    pthread_mutex_lock(&devices_lock);
+    while (device->pins)
+        pthread_cond_wait(&devices_unpinned, &devices_lock);
+    struct hal_device **link = &first_open;
+    while (*link && *link != device)
+        link = &(*link)->next_open;
+    if (*link)
+        *link = device->next_open;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+void hal_each_device(void (*visit)(struct hal_device *device))
+{
+    pthread_mutex_lock(&devices_lock);
+    for (struct hal_device *device = first_open; device; device = device->next_open) {
+        device->pins++;
+        pthread_mutex_unlock(&devices_lock);
+        visit(device);
+        pthread_mutex_lock(&devices_lock);
+        device->pins--;
+        pthread_cond_broadcast(&devices_unpinned);
+    }
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* ---- Devices ------------------------------------------------------------------------------ */
+
+static void destroy_device(struct hal_device *device)
+{
+    hal_profiling_finish(device, HAL_FOREVER);
+    unlist_device(device);
+    device->driver->ops->device_destroy(device->driver);
+    pthread_cond_destroy(&device->profiling_changed);
+    pthread_mutex_destroy(&device->profiling_lock);
+    pthread_mutex_destroy(&device->objects_lock);
+    free(device);
+}
+
+void hal_device_unreference(struct hal_device *device)
+{
+    if (atomic_fetch_sub_explicit(&device->references, 1, memory_order_acq_rel) == 1)
+        destroy_device(device);
+}
+
+/* `driver` is taken over. */
+static enum hal_status create_handle(struct hal_driver_device *driver,
+                                     const struct hal_device_info *info,
+                                     struct hal_device **out_device)
+{
+    struct hal_device *device = aligned_alloc(
+        _Alignof(struct hal_device), hal_align_up(sizeof *device, _Alignof(struct hal_device)));
+    if (!device) {
+        driver->ops->device_destroy(driver);
+        return hal_fail(HAL_NO_MEMORY, "no memory for device '%s'", info->uri);
+    }
+    memset(device, 0, sizeof *device);
+    device->driver = device->top = driver;
+    device->info = *info;
+    atomic_init(&device->handles, 1);
+    atomic_init(&device->references, 1);
+    pthread_mutex_init(&device->objects_lock, NULL);
+    pthread_mutex_init(&device->profiling_lock, NULL);
+    hal_condition_init(&device->profiling_changed);
+    list_device(device);
+    *out_device = device;
+    return HAL_OK;
+}
+
+enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
+{
+    struct hal_settings settings;
+    struct hal_device_info info = {0};
+    struct hal_driver_device *driver;
+    struct hal_device *device;
+    HAL_TRY(hal_settings_get(&settings));
+    HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &driver));
+    HAL_TRY(create_handle(driver, &info, &device));
+    const enum hal_status status = hal_profiling_begin_from_settings(device);
+    if (status != HAL_OK) {
+        hal_device_unreference(device);
+        return hal_add_context(status, "device '%s' cannot be captured", info.uri);
+    }
+    *out_device = device;
+    return HAL_OK;
+}
+
+void hal_device_retain(struct hal_device *device)
+{
+    if (device)
+        atomic_fetch_add_explicit(&device->handles, 1, memory_order_relaxed);
+}
+
+/* The driver's own references to objects end with the work, so that after this the threads are
+ * stopped by whoever releases the last object, and never by themselves. */
+static void finish_work(struct hal_device *device)
+{
+    static const int64_t patience_ns = 10000000000;
+    while (device->driver->ops->device_wait_idle(device->driver, patience_ns) == HAL_TIMEOUT)
+        hal_log(HAL_LOG_WARN, "releasing device '%s': %s", device->info.uri, hal_message());
+}
+
+void hal_device_release(struct hal_device *device)
+{
+    if (!device ||
+        atomic_fetch_sub_explicit(&device->handles, 1, memory_order_acq_rel) != 1 ||
+        atomic_load(&device->gate.state) == HAL_GATE_FORKED)
+        return;
+    finish_work(device);
+    hal_profiling_finish(device, HAL_FOREVER);
+    hal_device_unreference(device);
+}
+
+const struct hal_device_info *hal_device_get_info(const struct hal_device *device)
+{
+    return &device->info;
+}
+
+enum hal_status hal_device_enter(struct hal_device *device)
+{
+    if (hal_gate_enter(&device->gate))
+        return HAL_OK;
+    return hal_fail(HAL_DEVICE_LOST,
+                    "device '%s' was opened before a fork and works in the parent process only",
+                    device->info.uri);
+}
+
+enum hal_status hal_device_query(struct hal_device *device, const char *key, int64_t *out_value)
+{
+    HAL_TRY(hal_check_device(device));
+    if (!key || !out_value)
+        return hal_fail(HAL_INVALID, "a query needs a key and a place for the value");
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = device->top->ops->device_query(device->top, key, out_value);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_ns)
+{
+    HAL_TRY(hal_check_device(device));
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    for (int64_t left_ns = timeout_ns;; left_ns = deadline_ns - hal_clock_ns()) {
+        if (deadline_ns == HAL_FOREVER)
+            left_ns = HAL_FOREVER;
+        HAL_TRY(hal_device_enter(device));
+        const enum hal_status status =
+            device->top->ops->device_wait_idle(device->top, left_ns > 0 ? left_ns : 0);
+        hal_gate_leave(&device->gate);
+        /* A wait that ended before its time was interrupted for a change of the chain. */
+        if (status != HAL_TIMEOUT || hal_clock_ns() >= deadline_ns)
+            return status;
+    }
+}
+
+/* ---- Buffers ------------------------------------------------------------------------------ */
+
+static struct hal_buffer_desc resolve(const struct hal_buffer_desc *desc)
+{
+    struct hal_buffer_desc full = *desc;
+    if (full.memory == 0)
+        full.memory = HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT;
+    if (full.memory & (HAL_MEMORY_HOST_COHERENT | HAL_MEMORY_HOST_CACHED))
+        full.memory |= HAL_MEMORY_HOST_VISIBLE;
+    if (full.usage == 0) {
+        full.usage = HAL_USAGE_TRANSFER | HAL_USAGE_DISPATCH;
+        if (full.memory & HAL_MEMORY_HOST_VISIBLE)
+            full.usage |= HAL_USAGE_MAPPING;
+    }
+    return full;
+}
+
+enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_buffer_desc *desc,
+                                  struct hal_buffer **out_buffer)
+{
+    char *label;
+    struct hal_buffer *buffer;
+    HAL_TRY(hal_check_buffer_desc(device, desc));
+    const struct hal_buffer_desc full = resolve(desc);
+    HAL_TRY(hal_copy_label(desc->label, &label));
+    enum hal_status status = hal_device_enter(device);
+    if (status != HAL_OK)
+        goto fail_label;
+    status = device->top->ops->buffer_create(device->top, &full, &buffer);
+    if (status != HAL_OK)
+        goto fail_gate;
+    hal_object_publish(&buffer->object, device, label);
+    hal_gate_leave(&device->gate);
+    *out_buffer = buffer;
+    return HAL_OK;
+
+fail_gate:
+    hal_gate_leave(&device->gate);
+fail_label:
+    free(label);
+    return status;
+}
+
+void hal_buffer_retain(struct hal_buffer *buffer)
+{
+    hal_object_retain(buffer ? &buffer->object : NULL);
+}
+
+void hal_buffer_release(struct hal_buffer *buffer)
+{
+    hal_object_release(buffer ? &buffer->object : NULL);
+}
+
+uint64_t hal_buffer_bytes(const struct hal_buffer *buffer)
+{
+    return buffer->bytes;
+}
+
+/* Both with the gate entered. */
+static enum hal_status map_inside(struct hal_device *device, struct hal_buffer *buffer,
+                                  uint32_t mode, uint64_t offset, uint64_t bytes,
+                                  struct hal_mapping *out_mapping)
+{
+    *out_mapping = (struct hal_mapping){
+        .buffer = buffer, .offset = offset, .bytes = bytes, .mode = mode};
+    const enum hal_status status = device->top->ops->buffer_map(device->top, buffer, out_mapping);
+    if (status == HAL_OK)
+        hal_object_retain(&buffer->object);
+    else
+        *out_mapping = (struct hal_mapping){0};
+    return status;
+}
+
+static enum hal_status unmap_inside(struct hal_device *device, struct hal_mapping *mapping)
+{
+    return device->top->ops->buffer_unmap(device->top, mapping);
+}
+
+enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
+                               uint64_t bytes, struct hal_mapping *out_mapping)
+{
+    HAL_TRY(hal_check_map(buffer, mode, offset, bytes));
+    if (!out_mapping)
+        return hal_fail(HAL_INVALID, "mapping a buffer needs a place for the mapping");
+    if (bytes == HAL_WHOLE_BUFFER)
+        bytes = buffer->bytes - offset;
+    struct hal_device *device = buffer->object.device;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = map_inside(device, buffer, mode, offset, bytes, out_mapping);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+enum hal_status hal_buffer_unmap(struct hal_mapping *mapping)
+{
+    HAL_TRY(hal_check_mapping(mapping, 0, 0));
+    struct hal_buffer *buffer = mapping->buffer;
+    struct hal_device *device = buffer->object.device;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = unmap_inside(device, mapping);
+    hal_gate_leave(&device->gate);
+    *mapping = (struct hal_mapping){0};
+    hal_buffer_release(buffer);
+    return status;
+}
+
+enum hal_status hal_mapping_flush(struct hal_mapping *mapping, uint64_t offset, uint64_t bytes)
+{
+    HAL_TRY(hal_check_mapping(mapping, offset, bytes));
+    if (bytes == HAL_WHOLE_BUFFER)
+        bytes = mapping->bytes - offset;
+    struct hal_device *device = mapping->buffer->object.device;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status =
+        device->top->ops->mapping_flush(device->top, mapping, offset, bytes);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+enum hal_status hal_mapping_invalidate(struct hal_mapping *mapping, uint64_t offset, uint64_t bytes)
+{
+    HAL_TRY(hal_check_mapping(mapping, offset, bytes));
+    if (bytes == HAL_WHOLE_BUFFER)
+        bytes = mapping->bytes - offset;
+    struct hal_device *device = mapping->buffer->object.device;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status =
+        device->top->ops->mapping_invalidate(device->top, mapping, offset, bytes);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+/* Exactly one of `source` and `target` is given. The gate stays entered, so that a capture sees
+ * all of it or nothing. */
+static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
+                                const void *source, void *target, uint64_t bytes)
+{
+    struct hal_mapping mapping;
+    HAL_TRY(hal_check_map(buffer, mode, offset, bytes));
+    if (!source && !target)
+        return hal_fail(HAL_INVALID, "%" PRIu64 " bytes at a null pointer", bytes);
+    struct hal_device *device = buffer->object.device;
+    HAL_TRY(hal_device_enter(device));
+    enum hal_status status = map_inside(device, buffer, mode, offset, bytes, &mapping);
+    if (status == HAL_OK) {
+        memcpy(source ? mapping.data : target, source ? source : mapping.data, bytes);
+        status = unmap_inside(device, &mapping);
+    }
+    hal_gate_leave(&device->gate);
+    if (mapping.buffer)
+        hal_buffer_release(buffer);
+    return status;
+}
+
+enum hal_status hal_buffer_write(struct hal_buffer *buffer, uint64_t offset, const void *data,
+                                 uint64_t bytes)
+{
+    if (bytes == 0)
+        return hal_check_range(buffer, offset, 0);
+    return transfer(buffer, HAL_MAP_WRITE | HAL_MAP_DISCARD, offset, data, NULL, bytes);
+}
+
+enum hal_status hal_buffer_read(struct hal_buffer *buffer, uint64_t offset, void *out_data,
+                                uint64_t bytes)
+{
+    if (bytes == 0)
+        return hal_check_range(buffer, offset, 0);
+    return transfer(buffer, HAL_MAP_READ, offset, NULL, out_data, bytes);
+}
+
+/* ---- Executables -------------------------------------------------------------------------- */
+
+static void *copy_bytes(const void *data, size_t count, size_t bytes_each)
+{
+    size_t bytes;
+    if (!hal_mul_size(count, bytes_each, &bytes))
+        return NULL;
+    void *copy = hal_alloc(1, bytes);
+    if (copy && bytes)
+        memcpy(copy, data, bytes);
+    return copy;
+}
+
+/* The names lie behind the array, so that one free() releases all. */
+static struct hal_entry_point *copy_entry_points(const struct hal_entry_point *entries,
+                                                 size_t count)
+{
+    size_t bytes = count * sizeof *entries;
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(entries[i].name) + 1;
+    struct hal_entry_point *copy = hal_alloc(1, bytes);
+    char *names = (char *)(copy + count);
+    for (size_t i = 0; copy && i < count; i++) {
+        const size_t length = strlen(entries[i].name) + 1;
+        copy[i] = entries[i];
+        copy[i].name = memcpy(names, entries[i].name, length);
+        names += length;
+    }
+    return copy;
+}
+
+enum hal_status hal_executable_create(struct hal_device *device,
+                                      const struct hal_executable_desc *desc,
+                                      struct hal_executable **out_executable)
+{
+    char *label;
+    struct hal_executable *executable;
+    HAL_TRY(hal_check_executable_desc(device, desc));
+    HAL_TRY(hal_copy_label(desc->label, &label));
+    void *data = copy_bytes(desc->data, desc->bytes, 1);
+    void *constants = copy_bytes(desc->constants, desc->constant_count, sizeof *desc->constants);
+    void *entries = copy_entry_points(desc->entry_points, desc->entry_point_count);
+    enum hal_status status;
+    if (!data || !constants || !entries) {
+        status = hal_fail(HAL_NO_MEMORY, "no memory for executable '%s' of %zu bytes",
+                          label ? label : "", desc->bytes);
+        goto fail_copies;
+    }
+    status = hal_device_enter(device);
+    if (status != HAL_OK)
+        goto fail_copies;
+    status = device->top->ops->executable_create(device->top, desc, &executable);
+    if (status != HAL_OK)
+        goto fail_gate;
+    executable->format = desc->format;
+    executable->data = data;
+    executable->bytes = desc->bytes;
+    executable->entry_points = entries;
+    executable->entry_point_count = desc->entry_point_count;
+    executable->constants = constants;
+    executable->constant_count = desc->constant_count;
+    hal_object_publish(&executable->object, device, label);
+    hal_gate_leave(&device->gate);
+    *out_executable = executable;
+    return HAL_OK;
+
+fail_gate:
+    hal_gate_leave(&device->gate);
+fail_copies:
+    free(entries);
+    free(constants);
+    free(data);
+    free(label);
+    return status;
+}
+
+void hal_executable_retain(struct hal_executable *executable)
+{
+    hal_object_retain(executable ? &executable->object : NULL);
+}
+
+void hal_executable_release(struct hal_executable *executable)
+{
+    hal_object_release(executable ? &executable->object : NULL);
+}
+
+enum hal_status hal_executable_find(const struct hal_executable *executable, const char *name,
+                                    uint32_t *out_entry)
+{
+    HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
+    for (size_t i = 0; name && i < executable->entry_point_count; i++) {
+        if (strcmp(executable->entry_points[i].name, name) == 0) {
+            *out_entry = (uint32_t)i;
+            return HAL_OK;
+        }
+    }
+    char object[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_NOT_FOUND, "%s has no entry point '%s' among its %zu",
+                    hal_object_name(&executable->object, object), name ? name : "",
+                    executable->entry_point_count);
+}
+
+/* ---- Scopes ------------------------------------------------------------------------------- */
+
+static void scope(struct hal_device *device, const char *name)
+{
+    if (!device || !atomic_load_explicit(&device->captured, memory_order_relaxed) ||
+        !hal_gate_enter(&device->gate))
+        return;
+    if (device->top->ops->scope)
+        device->top->ops->scope(device->top, name);
+    hal_gate_leave(&device->gate);
+}
+
+void hal_scope_begin(struct hal_device *device, const char *name)
+{
+    scope(device, name ? name : "");
+}
+
+void hal_scope_end(struct hal_device *device)
+{
+    scope(device, NULL);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HAL's flags and environment variables: one table, flags first. */
+#include "hal/base/mem.h"
+#include "hal/core.h"
+
+enum setting { DEVICE, MODE, FILE_NAME, FORCE, STACKS, SETTING_COUNT };
+
+struct flag {
+    const char *name; /* behind "--" */
+    enum setting setting;
+};
+
+static const struct flag flags[] = {
+    {"device", DEVICE},
+    {"device_profiling_mode", MODE},
+    {"device_profiling_file", FILE_NAME},
+    {"device_profiling_output", FILE_NAME},
+    {"device_profiling_force", FORCE},
+    {"device_profiling_stacks", STACKS},
+};
+enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
+
+static const char *const environment[SETTING_COUNT] = {
+    [DEVICE] = "HAL_DEVICE",
+    [MODE] = "HAL_DEVICE_PROFILING_MODE",
+    [FILE_NAME] = "HAL_DEVICE_PROFILING_FILE",
+    [FORCE] = "HAL_DEVICE_PROFILING_FORCE",
+    [STACKS] = "HAL_DEVICE_PROFILING_STACKS",
+};
+
+static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing */
+
+const char *hal_flags_help(void)
+{
+    return "  --device=URI                     device to use: cpu, cpu?threads=4&queues=2\n"
+           "  --device_profiling_mode=MODE     capture the run: queue\n"
+           "  --device_profiling_file=FILE     where to (default PROGRAM.PID.pb.zst)\n"
+           "  --device_profiling_force         replace an existing file\n"
+           "  --device_profiling_stacks=WHAT   call stacks: none, submission (default)\n";
+}
+
+/* ---- Values ------------------------------------------------------------------------------- */
+
+const char *hal_profiling_mode(const char *text)
+{
+    if (strcmp(text, "queue") == 0 || strcmp(text, "queue-events") == 0)
+        return "queue";
+    return NULL;
+}
+
+bool hal_profiling_stacks_known(const char *text)
+{
+    return strcmp(text, "none") == 0 || strcmp(text, "submission") == 0;
+}
+
+static bool read_switch(const char *text, bool *out_on)
+{
+    *out_on = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *out_on || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+/* `source` is the flag or the variable. */
+static enum hal_status check_value(enum setting setting, const char *source, const char *value)
+{
+    bool on;
+    const char *known = NULL;
+    switch (setting) {
+    case DEVICE:
+    case FILE_NAME:
+        if (!value[0])
+            known = "needs a value";
+        break;
+    case MODE:
+        if (!hal_profiling_mode(value))
+            known = "must be queue";
+        break;
+    case FORCE:
+        if (!read_switch(value, &on))
+            known = "must be true or false";
+        break;
+    case STACKS:
+        if (!hal_profiling_stacks_known(value))
+            known = "must be none or submission";
+        break;
+    case SETTING_COUNT: break;
+    }
+    return known ? hal_fail(HAL_INVALID, "%s %s, not '%s'", source, known, value) : HAL_OK;
+}
+
+/* ---- Command line ------------------------------------------------------------------------- */
+
+/* The flag that `argument` is, and its value behind '=' or NULL. */
+static const struct flag *find_flag(const char *argument, const char **out_value)
+{
+    if (strncmp(argument, "--", 2) != 0)
+        return NULL;
+    const char *name = argument + 2, *equals = strchr(name, '=');
+    const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    *out_value = equals ? equals + 1 : NULL;
+    for (size_t i = 0; i < FLAG_COUNT; i++) {
+        if (strlen(flags[i].name) == length && strncmp(flags[i].name, name, length) == 0)
+            return &flags[i];
+    }
+    return NULL;
+}
+
+/* How many arguments the flag at `index` takes: 1 or 2; 0: not one of ours. */
+static enum hal_status parse_one(int argc, char **argv, int index, const char **values,
+                                 int *out_taken)
+{
+    const char *value;
+    const struct flag *flag = find_flag(argv[index], &value);
+    *out_taken = 0;
+    if (!flag)
+        return HAL_OK;
+    *out_taken = 1;
+    if (!value && flag->setting == FORCE) {
+        value = "true";
+    } else if (!value) {
+        if (index + 1 >= argc)
+            return hal_fail(HAL_INVALID, "--%s needs a value", flag->name);
+        value = argv[index + 1];
+        *out_taken = 2;
+    }
+    char source[64] = "--";
+    strcat(source, flag->name);
+    HAL_TRY(check_value(flag->setting, source, value));
+    values[flag->setting] = value;
+    return HAL_OK;
+}
+
+static enum hal_status remember(const char *const values[SETTING_COUNT])
+{
+    char *copies[SETTING_COUNT];
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        copies[i] = hal_copy_string(values[i]);
+        if (values[i] && !copies[i]) {
+            while (i-- > 0)
+                free(copies[i]);
+            return hal_fail(HAL_NO_MEMORY, "no memory for the flags");
+        }
+    }
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        if (!copies[i])
+            continue;
+        free(given[i]);
+        given[i] = copies[i];
+    }
+    return HAL_OK;
+}
+
+enum hal_status hal_flags_parse(int *argc, char **argv)
+{
+    const char *values[SETTING_COUNT] = {0};
+    int taken, kept = 1;
+    for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i += taken ? taken : 1)
+        HAL_TRY(parse_one(*argc, argv, i, values, &taken));
+    HAL_TRY(remember(values));
+    for (int i = 1; i < *argc; i += taken) {
+        if (strcmp(argv[i], "--") == 0) {
+            while (i < *argc)
+                argv[kept++] = argv[i++];
+            break;
+        }
+        HAL_TRY(parse_one(*argc, argv, i, values, &taken));
+        if (!taken) {
+            argv[kept++] = argv[i];
+            taken = 1;
+        }
+    }
+    if (kept < *argc) {
+        *argc = kept;
+        argv[kept] = NULL;
+    }
+    return HAL_OK;
+}
+
+/* ---- Settings ----------------------------------------------------------------------------- */
+
+/* NULL when neither flag nor variable says anything; an empty variable says nothing. */
+static enum hal_status look_up(enum setting setting, const char **out_value)
+{
+    *out_value = given[setting];
+    if (*out_value)
+        return HAL_OK;
+    const char *value = getenv(environment[setting]);
+    if (!value || !value[0])
+        return HAL_OK;
+    HAL_TRY(check_value(setting, environment[setting], value));
+    *out_value = value;
+    return HAL_OK;
+}
+
+enum hal_status hal_settings_get(struct hal_settings *out_settings)
+{
+    const char *values[SETTING_COUNT];
+    for (int i = 0; i < SETTING_COUNT; i++)
+        HAL_TRY(look_up((enum setting)i, &values[i]));
+    *out_settings = (struct hal_settings){
+        .device = values[DEVICE] ? values[DEVICE] : "cpu",
+        .profiling = values[MODE] || values[FILE_NAME],
+        .options =
+            {
+                .mode = values[MODE] ? hal_profiling_mode(values[MODE]) : "queue",
+                .file = values[FILE_NAME],
+                .stacks = values[STACKS] ? values[STACKS] : "submission",
+            },
+    };
+    if (values[FORCE])
+        read_switch(values[FORCE], &out_settings->options.force);
+    return HAL_OK;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captures come and go: finding the capture module, putting its layer into the chain and taking
+ * it out again while the application runs, and at the process's end. */
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/core.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- The module --------------------------------------------------------------------------- */
+
+/* There when a program links libhal and the capture statically. */
+extern __attribute__((weak)) hal_layer_begin hal_capture_begin;
+
+static enum hal_status default_module(char *out_path, size_t bytes)
+{
+    static const char name[] = "libhal_capture.so";
+    HAL_TRY(hal_module_path((const void *)(uintptr_t)&hal_driver_open, out_path, bytes));
+    char *slash = strrchr(out_path, '/');
+    char *file = slash ? slash + 1 : out_path;
+    if ((size_t)(file - out_path) + sizeof name > bytes)
+        return hal_fail(HAL_INVALID, "the path '%s' is too long", out_path);
+    memcpy(file, name, sizeof name);
+    return HAL_OK;
+}
+
+/* The module stays loaded: its threads and thread-local data may outlive a capture. */
+static enum hal_status find_capture(hal_layer_begin **out_begin)
+{
+    if (hal_capture_begin) {
+        *out_begin = hal_capture_begin;
+        return HAL_OK;
+    }
+    char beside[PATH_MAX];
+    const char *path = getenv("HAL_CAPTURE_MODULE");
+    if (!path || !path[0]) {
+        HAL_TRY(default_module(beside, sizeof beside));
+        path = beside;
+    }
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module)
+        return hal_fail(HAL_NOT_FOUND, "cannot load the capture module: %s", dlerror());
+    void *symbol = dlsym(module, HAL_CAPTURE_SYMBOL);
+    if (!symbol)
+        return hal_fail(HAL_NOT_FOUND, "'%s' is no capture module: it has no %s", path,
+                        HAL_CAPTURE_SYMBOL);
+    memcpy(out_begin, &symbol, sizeof symbol);
+    return HAL_OK;
+}
+
+static const struct hal_device_info *device_info(const struct hal_device *device)
+{
+    return &device->info;
+}
+
+static const struct hal_core core = {
+    .abi = HAL_DRIVER_ABI,
+    .bytes = sizeof core,
+    .device_info = device_info,
+    .each_object = hal_objects_each,
+    .object_name = hal_object_name,
+};
+
+/* ---- Turns and the chain ------------------------------------------------------------------ */
+
+/* One begin, flush or end at a time on a device; no lock is held while it works. */
+static void take_turn(struct hal_device *device)
+{
+    pthread_mutex_lock(&device->profiling_lock);
+    while (device->profiling_busy)
+        pthread_cond_wait(&device->profiling_changed, &device->profiling_lock);
+    device->profiling_busy = true;
+    pthread_mutex_unlock(&device->profiling_lock);
+}
+
+static void end_turn(struct hal_device *device)
+{
+    pthread_mutex_lock(&device->profiling_lock);
+    device->profiling_busy = false;
+    pthread_cond_signal(&device->profiling_changed);
+    pthread_mutex_unlock(&device->profiling_lock);
+}
+
+static int64_t time_left(int64_t deadline_ns)
+{
+    if (deadline_ns == HAL_FOREVER)
+        return HAL_FOREVER;
+    const int64_t left_ns = deadline_ns - hal_clock_ns();
+    return left_ns > 0 ? left_ns : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Gets every call out of the chain, and the work in flight done. Work may depend on what a thread
+ * does next that stands at the gate (a signal from the host, a submission): so the gate opens
+ * again after a while, and longer tries alternate with short openings. */
+static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns)
+{
+    static const int64_t first_try_ns = 50000000, opening_ns = 20000000;
+    const struct hal_driver_ops *ops = device->driver->ops;
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    for (int64_t try_ns = first_try_ns;; try_ns *= try_ns < INT64_MAX / 4 ? 2 : 1) {
+        ops->waits_interrupt(device->driver, true);
+        const bool left = hal_gate_drain(&device->gate, deadline_ns);
+        ops->waits_interrupt(device->driver, false);
+        if (!left)
+            return hal_fail(HAL_TIMEOUT, "a call is still inside device '%s'", device->info.uri);
+        enum hal_status status =
+            ops->device_wait_idle(device->driver, smaller(try_ns, time_left(deadline_ns)));
+        if (status == HAL_OK) {
+            hal_gate_close(&device->gate);
+            return HAL_OK;
+        }
+        hal_gate_open(&device->gate);
+        if (status != HAL_TIMEOUT || time_left(deadline_ns) == 0)
+            return status;
+        status = ops->device_wait_idle(device->driver, smaller(opening_ns, time_left(deadline_ns)));
+        if (status != HAL_OK && status != HAL_TIMEOUT)
+            return status;
+    }
+}
+
+/* ---- End ---------------------------------------------------------------------------------- */
+
+/* With the turn taken and a layer there. */
+static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns)
+{
+    HAL_TRY(close_chain(device, timeout_ns));
+    struct hal_layer *layer = device->layer;
+    device->layer = NULL;
+    device->top = device->driver;
+    atomic_store(&device->captured, false);
+    const enum hal_status status = layer->end(layer);
+    hal_objects_reopen(device);
+    return status;
+}
+
+void hal_profiling_finish(struct hal_device *device, int64_t timeout_ns)
+{
+    take_turn(device);
+    if (device->layer) {
+        enum hal_status status = end_capture(device, timeout_ns);
+        if (status != HAL_OK)
+            hal_log(HAL_LOG_ERROR, "ending the capture of '%s': %s", device->info.uri,
+                    hal_message());
+        if (device->layer && device->layer->flush(device->layer) != HAL_OK)
+            hal_log(HAL_LOG_ERROR, "flushing the capture of '%s': %s", device->info.uri,
+                    hal_message());
+    }
+    end_turn(device);
+}
+
+static void finish_at_exit(struct hal_device *device)
+{
+    static const int64_t patience_ns = 5000000000;
+    hal_profiling_finish(device, patience_ns);
+}
+
+/* A program that leaves without releasing its device still gets a whole file. */
+static void at_exit(void)
+{
+    hal_each_device(finish_at_exit);
+}
+
+/* ---- Begin -------------------------------------------------------------------------------- */
+
+static enum hal_status default_file(char *out_path, size_t bytes)
+{
+    char program[PATH_MAX];
+    if (hal_program_path(program, sizeof program) != HAL_OK)
+        snprintf(program, sizeof program, "program");
+    const char *slash = strrchr(program, '/');
+    const int length = snprintf(out_path, bytes, "%s.%ld.pb.zst", slash ? slash + 1 : program,
+                                (long)getpid());
+    if (length < 0 || (size_t)length >= bytes)
+        return hal_fail(HAL_INVALID, "the program's name is too long for a file name");
+    return HAL_OK;
+}
+
+/* "run.pb.zst" as "run-2.pb.zst": a process that opens several devices gets as many files. */
+static enum hal_status number_file(const char *file, uint32_t number, char *out_path, size_t bytes)
+{
+    static const char extension[] = ".pb.zst";
+    const size_t all = strlen(file), end = sizeof extension - 1;
+    const size_t stem = all >= end && strcmp(file + all - end, extension) == 0 ? all - end : all;
+    const int length = number < 2 ? snprintf(out_path, bytes, "%s", file)
+                                  : snprintf(out_path, bytes, "%.*s-%u%s", (int)stem, file, number,
+                                             file + stem);
+    if (length < 0 || (size_t)length >= bytes)
+        return hal_fail(HAL_INVALID, "the file name '%s' is too long", file);
+    return HAL_OK;
+}
+
+/* `options` has no NULL left. */
+static enum hal_status begin_capture(struct hal_device *device,
+                                     const struct hal_profiling_options *options,
+                                     int64_t timeout_ns)
+{
+    hal_layer_begin *begin;
+    struct hal_layer *layer;
+    if (device->layer)
+        return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
+    HAL_TRY(find_capture(&begin));
+    HAL_TRY(close_chain(device, timeout_ns));
+    const enum hal_status status = begin(&core, device, device->top, options, &layer);
+    if (status == HAL_OK) {
+        device->layer = layer;
+        device->top = layer->device;
+        atomic_store(&device->captured, true);
+    }
+    hal_objects_reopen(device);
+    /* Handlers run in reverse order: ours must come before those that the module brought. */
+    if (status == HAL_OK && atexit(at_exit) != 0)
+        hal_log(HAL_LOG_WARN, "the capture will not be ended by exit()");
+    return status;
+}
+
+/* One process may capture several times to the same wish: later files get a number. */
+static enum hal_status begin_numbered(struct hal_device *device,
+                                      const struct hal_profiling_options *options,
+                                      int64_t timeout_ns)
+{
+    static _Atomic uint32_t captures;
+    char wish[PATH_MAX], file[PATH_MAX];
+    struct hal_profiling_options full = *options;
+    if (options->file)
+        HAL_TRY(number_file(options->file, 1, wish, sizeof wish));
+    else
+        HAL_TRY(default_file(wish, sizeof wish));
+    const uint32_t number = atomic_fetch_add(&captures, 1) + 1;
+    HAL_TRY(number_file(wish, number, file, sizeof file));
+    full.file = file;
+    return begin_capture(device, &full, timeout_ns);
+}
+
+enum hal_status hal_profiling_begin_from_settings(struct hal_device *device)
+{
+    struct hal_settings settings;
+    HAL_TRY(hal_settings_get(&settings));
+    if (!settings.profiling)
+        return HAL_OK;
+    take_turn(device);
+    const enum hal_status status = begin_numbered(device, &settings.options, HAL_FOREVER);
+    end_turn(device);
+    return status;
+}
+
+/* ---- Entry points ------------------------------------------------------------------------- */
+
+/* Fails in a forked child, where no turn could be taken. */
+static enum hal_status enter_turn(struct hal_device *device)
+{
+    HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_device_enter(device));
+    hal_gate_leave(&device->gate);
+    take_turn(device);
+    return HAL_OK;
+}
+
+static enum hal_status not_captured(const struct hal_device *device)
+{
+    return hal_fail(HAL_NOT_FOUND, "device '%s' is not being captured", device->info.uri);
+}
+
+enum hal_status hal_device_profiling_begin(struct hal_device *device,
+                                           const struct hal_profiling_options *options,
+                                           int64_t timeout_ns)
+{
+    struct hal_profiling_options full = options ? *options : (struct hal_profiling_options){0};
+    const char *mode = full.mode ? full.mode : "queue";
+    full.mode = hal_profiling_mode(mode);
+    if (!full.mode)
+        return hal_fail(HAL_UNSUPPORTED, "there is no profiling mode '%s' (there is: queue)", mode);
+    if (!full.stacks)
+        full.stacks = "submission";
+    if (!hal_profiling_stacks_known(full.stacks))
+        return hal_fail(HAL_INVALID, "call stacks are recorded for 'none' or 'submission', not '%s'",
+                        full.stacks);
+    HAL_TRY(enter_turn(device));
+    const enum hal_status status = full.file ? begin_capture(device, &full, timeout_ns)
+                                             : begin_numbered(device, &full, timeout_ns);
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_device_profiling_flush(struct hal_device *device)
+{
+    HAL_TRY(enter_turn(device));
+    const enum hal_status status =
+        device->layer ? device->layer->flush(device->layer) : not_captured(device);
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_device_profiling_end(struct hal_device *device)
+{
+    HAL_TRY(enter_turn(device));
+    const enum hal_status status =
+        device->layer ? end_capture(device, HAL_FOREVER) : not_captured(device);
+    end_turn(device);
+    return status;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects: identity, reference counts, names, and the device's list of what is alive. */
+#include "hal/base/mem.h"
+#include "hal/core.h"
+
+#include <stdio.h>
+
+static _Atomic uint64_t next_id = 1;
+
+static const char *kind_name(enum hal_object_kind kind)
+{
+    switch (kind) {
+    case HAL_OBJECT_BUFFER: return "buffer";
+    case HAL_OBJECT_EXECUTABLE: return "executable";
+    case HAL_OBJECT_COMMAND_BUFFER: return "command buffer";
+    case HAL_OBJECT_SEMAPHORE: return "semaphore";
+    }
+    return "object";
+}
+
+void hal_object_init(struct hal_object *object, enum hal_object_kind kind)
+{
+    object->kind = kind;
+    atomic_init(&object->references, 1);
+    object->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+}
+
+const char *hal_object_name(const struct hal_object *object, char out[HAL_OBJECT_NAME_BYTES])
+{
+    if (!object)
+        snprintf(out, HAL_OBJECT_NAME_BYTES, "no object");
+    else if (object->label)
+        snprintf(out, HAL_OBJECT_NAME_BYTES, "%s '%s'", kind_name(object->kind), object->label);
+    else
+        snprintf(out, HAL_OBJECT_NAME_BYTES, "%s %llu", kind_name(object->kind),
+                 (unsigned long long)object->id);
+    return out;
+}
+
+enum hal_status hal_copy_label(const char *label, char **out_copy)
+{
+    *out_copy = hal_copy_string(label);
+    if (label && !*out_copy)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a label of %zu bytes", strlen(label));
+    return HAL_OK;
+}
+
+void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label)
+{
+    object->label = label;
+    atomic_fetch_add_explicit(&device->references, 1, memory_order_relaxed);
+    pthread_mutex_lock(&device->objects_lock);
+    object->device = device;
+    object->previous_live = device->last_live;
+    object->next_live = NULL;
+    if (device->last_live)
+        device->last_live->next_live = object;
+    else
+        device->first_live = object;
+    device->last_live = object;
+    pthread_mutex_unlock(&device->objects_lock);
+}
+
+static void unlink_locked(struct hal_device *device, struct hal_object *object)
+{
+    if (object->previous_live)
+        object->previous_live->next_live = object->next_live;
+    else
+        device->first_live = object->next_live;
+    if (object->next_live)
+        object->next_live->previous_live = object->previous_live;
+    else
+        device->last_live = object->previous_live;
+}
+
+/* Calls the table at `top`, then frees the core's parts. */
+static void destroy(struct hal_driver_device *top, struct hal_object *object)
+{
+    char *label = object->label;
+    struct hal_executable copies = {0};
+    struct hal_command_buffer *commands = NULL;
+    if (object->kind == HAL_OBJECT_EXECUTABLE)
+        copies = *(struct hal_executable *)object;
+    else if (object->kind == HAL_OBJECT_COMMAND_BUFFER)
+        commands = (struct hal_command_buffer *)object;
+
+    top->ops->object_destroy(top, object);
+
+    free(copies.data);
+    free(copies.entry_points);
+    free(copies.constants);
+    if (commands)
+        hal_commands_free(commands);
+    free(label);
+}
+
+/* Puts the object off until the gate opens; false when it has opened already. */
+static bool put_off(struct hal_device *device, struct hal_object *object)
+{
+    pthread_mutex_lock(&device->objects_lock);
+    const uint32_t state = atomic_load(&device->gate.state);
+    if (state == HAL_GATE_CLOSED) {
+        object->next_live = device->first_dead;
+        device->first_dead = object;
+    }
+    pthread_mutex_unlock(&device->objects_lock);
+    return state == HAL_GATE_CLOSED || state == HAL_GATE_FORKED;
+}
+
+static void last_release(struct hal_object *object)
+{
+    struct hal_device *device = object->device;
+    pthread_mutex_lock(&device->objects_lock);
+    unlink_locked(device, object);
+    pthread_mutex_unlock(&device->objects_lock);
+    while (!hal_gate_enter_destroy(&device->gate)) {
+        if (put_off(device, object))
+            return;
+    }
+    destroy(device->top, object);
+    hal_gate_leave(&device->gate);
+    hal_device_unreference(device);
+}
+
+void hal_object_retain(struct hal_object *object)
+{
+    if (object)
+        atomic_fetch_add_explicit(&object->references, 1, memory_order_relaxed);
+}
+
+void hal_object_release(struct hal_object *object)
+{
+    if (object && atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
+        last_release(object);
+}
+
+void hal_objects_reopen(struct hal_device *device)
+{
+    pthread_mutex_lock(&device->objects_lock);
+    struct hal_object *dead = device->first_dead;
+    device->first_dead = NULL;
+    hal_gate_open(&device->gate);
+    pthread_mutex_unlock(&device->objects_lock);
+    while (dead) {
+        struct hal_object *next = dead->next_live;
+        destroy(device->driver, dead);
+        hal_device_unreference(device);
+        dead = next;
+    }
+}
+
+void hal_objects_each(struct hal_device *device,
+                      void (*visit)(void *user, struct hal_object *object), void *user)
+{
+    pthread_mutex_lock(&device->objects_lock);
+    for (struct hal_object *object = device->first_live; object; object = object->next_live)
+        visit(user, object);
+    pthread_mutex_unlock(&device->objects_lock);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entry points of queues and semaphores. */
+#include "hal/core.h"
+
+/* ---- Submissions -------------------------------------------------------------------------- */
+
+static void take_back(struct hal_command_buffer *const *commands, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        atomic_store(&commands[i]->submitted, false);
+}
+
+/* A one-shot command buffer is handed in once, also by threads that race. */
+static enum hal_status mark_submitted(struct hal_command_buffer *const *commands, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (commands[i]->mode == HAL_REUSABLE || !atomic_exchange(&commands[i]->submitted, true))
+            continue;
+        char name[HAL_OBJECT_NAME_BYTES];
+        take_back(commands, i);
+        return hal_fail(HAL_INVALID, "%s is one-shot and was submitted before",
+                        hal_object_name(&commands[i]->object, name));
+    }
+    return HAL_OK;
+}
+
+enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_submit_desc *desc)
+{
+    HAL_TRY(hal_check_submit(device, desc));
+    HAL_TRY(mark_submitted(desc->commands, desc->command_count));
+    enum hal_status status = hal_device_enter(device);
+    if (status == HAL_OK) {
+        const struct hal_submission submission = {
+            .id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed),
+            .queue = desc->queues ? (uint32_t)__builtin_ctzll(desc->queues) : 0,
+            .waits = desc->waits,
+            .wait_count = desc->wait_count,
+            .signals = desc->signals,
+            .signal_count = desc->signal_count,
+            .commands = desc->commands,
+            .command_count = desc->command_count,
+        };
+        status = device->top->ops->queue_submit(device->top, &submission);
+        hal_gate_leave(&device->gate);
+    }
+    if (status != HAL_OK)
+        take_back(desc->commands, desc->command_count);
+    return status;
+}
+
+/* ---- Semaphores --------------------------------------------------------------------------- */
+
+enum hal_status hal_semaphore_create(struct hal_device *device, const char *label,
+                                     uint64_t initial_value, struct hal_semaphore **out_semaphore)
+{
+    char *copy;
+    struct hal_semaphore *semaphore;
+    HAL_TRY(hal_check_device(device));
+    if (initial_value == UINT64_MAX)
+        return hal_fail(HAL_INVALID, "semaphore '%s' cannot begin at the reserved value 2^64-1",
+                        label ? label : "");
+    HAL_TRY(hal_copy_label(label, &copy));
+    enum hal_status status = hal_device_enter(device);
+    if (status != HAL_OK)
+        goto fail_label;
+    status = device->top->ops->semaphore_create(device->top, label, initial_value, &semaphore);
+    if (status != HAL_OK)
+        goto fail_gate;
+    hal_object_publish(&semaphore->object, device, copy);
+    hal_gate_leave(&device->gate);
+    *out_semaphore = semaphore;
+    return HAL_OK;
+
+fail_gate:
+    hal_gate_leave(&device->gate);
+fail_label:
+    free(copy);
+    return status;
+}
+
+void hal_semaphore_retain(struct hal_semaphore *semaphore)
+{
+    hal_object_retain(semaphore ? &semaphore->object : NULL);
+}
+
+void hal_semaphore_release(struct hal_semaphore *semaphore)
+{
+    hal_object_release(semaphore ? &semaphore->object : NULL);
+}
+
+enum hal_status hal_semaphore_query(struct hal_semaphore *semaphore, uint64_t *out_value)
+{
+    HAL_TRY(hal_check_object(semaphore ? &semaphore->object : NULL, "semaphore"));
+    struct hal_device *device = semaphore->object.device;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status =
+        device->top->ops->semaphore_query(device->top, semaphore, out_value);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+enum hal_status hal_semaphore_signal(struct hal_semaphore *semaphore, uint64_t value)
+{
+    HAL_TRY(hal_check_object(semaphore ? &semaphore->object : NULL, "semaphore"));
+    HAL_TRY(hal_check_value(semaphore, "signal", value));
+    struct hal_device *device = semaphore->object.device;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status =
+        device->top->ops->semaphore_signal(device->top, semaphore, value);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+void hal_semaphore_fail(struct hal_semaphore *semaphore, enum hal_status status,
+                        const char *message)
+{
+    if (!semaphore || status == HAL_OK)
+        return;
+    struct hal_device *device = semaphore->object.device;
+    if (!hal_gate_enter(&device->gate))
+        return;
+    device->top->ops->semaphore_fail(device->top, semaphore, status, message ? message : "");
+    hal_gate_leave(&device->gate);
+}
+
+enum hal_status hal_semaphore_wait(struct hal_semaphore *semaphore, uint64_t value,
+                                   int64_t timeout_ns)
+{
+    HAL_TRY(hal_check_object(semaphore ? &semaphore->object : NULL, "semaphore"));
+    const struct hal_semaphore_value wanted = {semaphore, value};
+    return hal_semaphores_wait(semaphore->object.device, HAL_WAIT_ALL, &wanted, 1, timeout_ns);
+}
+
+enum hal_status hal_semaphores_wait(struct hal_device *device, enum hal_wait_mode mode,
+                                    const struct hal_semaphore_value *values, size_t count,
+                                    int64_t timeout_ns)
+{
+    HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_check_values(device, "wait", values, count));
+    if (mode == HAL_WAIT_ANY && count == 0)
+        return hal_fail(HAL_INVALID, "waiting for any of 0 semaphore values would never end");
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    for (int64_t left_ns = timeout_ns;; left_ns = deadline_ns - hal_clock_ns()) {
+        if (deadline_ns == HAL_FOREVER)
+            left_ns = HAL_FOREVER;
+        HAL_TRY(hal_device_enter(device));
+        const enum hal_status status = device->top->ops->semaphores_wait(
+            device->top, mode, values, count, left_ns > 0 ? left_ns : 0);
+        hal_gate_leave(&device->gate);
+        /* A wait that ended before its time was interrupted for a change of the chain. */
+        if (status != HAL_TIMEOUT || hal_clock_ns() >= deadline_ns)
+            return status;
+    }
+}
