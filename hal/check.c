@@ -192,8 +192,7 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
                         (int)desc->format);
     if (!desc->data || desc->bytes == 0)
         return hal_fail(HAL_INVALID, "executable '%s' has no data", label);
-    if (!desc->entry_points || desc->entry_point_count == 0 ||
-        desc->entry_point_count > UINT32_MAX)
+    if (!desc->entry_points || desc->entry_point_count == 0 || desc->entry_point_count > UINT32_MAX)
         return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points", label,
                         desc->entry_points ? desc->entry_point_count : 0);
     for (size_t i = 0; i < desc->entry_point_count; i++)
@@ -234,8 +233,8 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
     static const uint32_t accesses = HAL_ACCESS_READ | HAL_ACCESS_WRITE;
     static const size_t most_buffers = 1 << 20;
     HAL_TRY(hal_check_recording(commands));
-    HAL_TRY(check_bits(commands, "stages", desc->source_stages | desc->target_stages,
-                       HAL_STAGE_ALL));
+    HAL_TRY(
+        check_bits(commands, "stages", desc->source_stages | desc->target_stages, HAL_STAGE_ALL));
     HAL_TRY(check_bits(commands, "accesses", desc->source_access | desc->target_access, accesses));
     if (desc->buffer_count > most_buffers || (desc->buffer_count && !desc->buffers))
         return hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %zu",
@@ -299,9 +298,8 @@ enum hal_status hal_check_update(const void *data, uint64_t bytes)
 enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t bytes)
 {
     if (offset % 4 || bytes % 4)
-        return hal_fail(HAL_INVALID,
-                        "push constants: offset %u and size %u must be multiples of 4", offset,
-                        bytes);
+        return hal_fail(HAL_INVALID, "push constants: offset %u and size %u must be multiples of 4",
+                        offset, bytes);
     if (!hal_range_fits(offset, bytes, HAL_MAX_CONSTANT_BYTES))
         return hal_fail(HAL_INVALID, "push constants: offset %u + %u is outside the %d bytes",
                         offset, bytes, HAL_MAX_CONSTANT_BYTES);
@@ -311,7 +309,7 @@ enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t 
 }
 
 static enum hal_status check_binding(const struct hal_command_buffer *commands,
-                                     const struct hal_binding *binding, size_t index)
+                                     const struct hal_binding *binding)
 {
     HAL_TRY(hal_check_belongs(&binding->buffer->object, "buffer", commands->object.device));
     HAL_TRY(hal_check_range(binding->buffer, binding->offset, binding->bytes));
@@ -319,7 +317,7 @@ static enum hal_status check_binding(const struct hal_command_buffer *commands,
     if (binding->bytes && binding->offset < binding->buffer->bytes)
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "binding %zu names 0 bytes of %s: at least 1 is needed", index,
+    return hal_fail(HAL_INVALID, "0 bytes of %s: at least 1 is needed",
                     hal_object_name(&binding->buffer->object, name));
 }
 
@@ -336,7 +334,7 @@ enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, ui
         return hal_fail(HAL_INVALID, "descriptor set %u: %zu bindings at NULL", set, count);
     for (size_t i = 0; i < count; i++) {
         if (bindings[i].buffer)
-            HAL_TRY(hal_add_context(check_binding(commands, &bindings[i], i),
+            HAL_TRY(hal_add_context(check_binding(commands, &bindings[i]),
                                     "descriptor set %u, binding %zu", set, i));
     }
     return HAL_OK;
@@ -401,9 +399,8 @@ enum hal_status hal_check_submit(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "a submission needs a description");
     const uint32_t queues = device->info.queue_count;
     if (queues < HAL_MAX_QUEUES && desc->queues >> queues)
-        return hal_fail(HAL_INVALID,
-                        "queue affinity 0x%" PRIx64 ": device '%s' has %u queues", desc->queues,
-                        device->info.uri, queues);
+        return hal_fail(HAL_INVALID, "queue affinity 0x%" PRIx64 ": device '%s' has %u queues",
+                        desc->queues, device->info.uri, queues);
     HAL_TRY(hal_check_values(device, "wait", desc->waits, desc->wait_count));
     HAL_TRY(hal_check_values(device, "signal", desc->signals, desc->signal_count));
     if (desc->command_count && !desc->commands)

@@ -178,9 +178,8 @@ enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
         desc = &everything;
     HAL_TRY(hal_check_barrier(commands, desc));
     const size_t count = desc->buffer_count;
-    struct hal_segment_barrier *segment =
-        reserve(commands, HAL_SEGMENT_BARRIER,
-                sizeof *segment + count * sizeof(struct hal_buffer_barrier));
+    struct hal_segment_barrier *segment = reserve(
+        commands, HAL_SEGMENT_BARRIER, sizeof *segment + count * sizeof(struct hal_buffer_barrier));
     if (!segment)
         return no_memory(commands);
     segment->source_stages = desc->source_stages ? desc->source_stages : HAL_STAGE_ALL;
@@ -367,10 +366,10 @@ enum hal_status hal_command_debug_end(struct hal_command_buffer *commands)
 struct resolver {
     struct hal_command_buffer *commands;
     struct hal_dispatch_state now;
-    const uint8_t *pushed;     /* `now.constants` is exactly this push, or NULL: `merged` */
-    bool constants_changed;    /* since the last state */
-    bool changed;              /* anything since the last state */
-    size_t capacity;           /* of commands->states */
+    const uint8_t *pushed;  /* `now.constants` is exactly this push, or NULL: `merged` */
+    bool constants_changed; /* since the last state */
+    bool changed;           /* anything since the last state */
+    size_t capacity;        /* of commands->states */
     uint8_t merged[HAL_MAX_CONSTANT_BYTES];
 };
 
@@ -411,9 +410,8 @@ static void push_set(struct resolver *resolver, const struct hal_segment_push_de
 {
     struct hal_dispatch_state *now = &resolver->now;
     if (now->binding_count[push->set] == push->binding_count &&
-        (push->binding_count == 0 ||
-         memcmp(now->bindings[push->set], push->bindings,
-                push->binding_count * sizeof *push->bindings) == 0))
+        (push->binding_count == 0 || memcmp(now->bindings[push->set], push->bindings,
+                                            push->binding_count * sizeof *push->bindings) == 0))
         return;
     now->binding_count[push->set] = push->binding_count;
     now->bindings[push->set] = push->binding_count ? push->bindings : NULL;
@@ -429,10 +427,10 @@ static bool take_state(struct resolver *resolver, uint32_t *out_index)
                       (size_t)commands->state_count + 1, sizeof *commands->states))
             return false;
         if (resolver->constants_changed)
-            resolver->now.constants =
-                resolver->pushed ? resolver->pushed
-                                 : keep_constants(commands->recording, resolver->merged,
-                                                  resolver->now.constant_bytes);
+            resolver->now.constants = resolver->pushed
+                                          ? resolver->pushed
+                                          : keep_constants(commands->recording, resolver->merged,
+                                                           resolver->now.constant_bytes);
         if (resolver->constants_changed && !resolver->now.constants)
             return false;
         commands->states[commands->state_count++] = resolver->now;
@@ -445,14 +443,14 @@ static bool take_state(struct resolver *resolver, uint32_t *out_index)
 static bool resolve_states(struct hal_command_buffer *commands)
 {
     struct resolver resolver = {.commands = commands, .changed = true};
-    hal_each_segment(commands, segment)
-    {
+    hal_each_segment (commands, segment) {
         if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS)
             push_constants(&resolver, (const void *)segment);
         else if (segment->kind == HAL_SEGMENT_PUSH_DESCRIPTOR_SET)
             push_set(&resolver, (const void *)segment);
         else if (segment->kind == HAL_SEGMENT_DISPATCH &&
-                 !take_state(&resolver, &((struct hal_segment_dispatch *)(uintptr_t)segment)->state))
+                 !take_state(&resolver,
+                             &((struct hal_segment_dispatch *)(uintptr_t)segment)->state))
             return false;
     }
     return true;

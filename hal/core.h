@@ -60,9 +60,9 @@ struct hal_device {
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
-    bool profiling_busy;         /* one begin, flush or end at a time */
-    _Atomic bool captured;       /* a layer is in the chain */
-    struct hal_layer *layer;     /* of the thread that made profiling_busy true */
+    bool profiling_busy;     /* one begin, flush or end at a time */
+    _Atomic bool captured;   /* a layer is in the chain */
+    struct hal_layer *layer; /* of the thread that made profiling_busy true */
 
     struct hal_device *next_open; /* devices_lock */
     uint32_t pins;                /* devices_lock: at_exit uses the device */
@@ -80,7 +80,7 @@ void hal_each_device(void (*visit)(struct hal_device *device));
 /* Completes a new object: the handle, the label (taken over), its place in the list. */
 void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
 
-/* With the gate closed: opens it and destroys what died meanwhile, without the layer. */
+/* With the gate closed: opens it and destroys what died meanwhile. */
 void hal_objects_reopen(struct hal_device *device);
 void hal_objects_each(struct hal_device *device,
                       void (*visit)(void *user, struct hal_object *object), void *user);

@@ -154,8 +154,7 @@ static void finish_work(struct hal_device *device)
 
 void hal_device_release(struct hal_device *device)
 {
-    if (!device ||
-        atomic_fetch_sub_explicit(&device->handles, 1, memory_order_acq_rel) != 1 ||
+    if (!device || atomic_fetch_sub_explicit(&device->handles, 1, memory_order_acq_rel) != 1 ||
         atomic_load(&device->gate.state) == HAL_GATE_FORKED)
         return;
     finish_work(device);
@@ -268,8 +267,8 @@ static enum hal_status map_inside(struct hal_device *device, struct hal_buffer *
                                   uint32_t mode, uint64_t offset, uint64_t bytes,
                                   struct hal_mapping *out_mapping)
 {
-    *out_mapping = (struct hal_mapping){
-        .buffer = buffer, .offset = offset, .bytes = bytes, .mode = mode};
+    *out_mapping =
+        (struct hal_mapping){.buffer = buffer, .offset = offset, .bytes = bytes, .mode = mode};
     const enum hal_status status = device->top->ops->buffer_map(device->top, buffer, out_mapping);
     if (status == HAL_OK)
         hal_object_retain(&buffer->object);

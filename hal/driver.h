@@ -44,6 +44,7 @@ struct hal_object {
     struct hal_device *device; /* core: the handle; retained; NULL until the create call is done */
     char *label;               /* core: a copy or NULL */
     struct hal_object *next_live, *previous_live; /* core: the device's list of live objects */
+    struct hal_object *next_dead;                 /* core: released while a layer came or went */
     void *layer_data; /* of the running layer alone: NULL before it begins and after its end */
 };
 

@@ -24,8 +24,9 @@ static enum hal_status add_parameter(struct uri *uri, const char *whole, char *t
 {
     char *equals = strchr(text, '=');
     if (!equals || equals == text || !equals[1])
-        return hal_fail(HAL_INVALID, "device '%s': the parameter '%s' is not of the form name=value",
-                        whole, text);
+        return hal_fail(HAL_INVALID,
+                        "device '%s': the parameter '%s' is not of the form name=value", whole,
+                        text);
     *equals = '\0';
     for (size_t i = 0; i < uri->parameter_count; i++) {
         if (strcmp(uri->parameters[i].name, text) == 0)
@@ -98,9 +99,9 @@ enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_i
     enum hal_status status = take_apart(&uri, whole);
     const struct hal_driver *driver = status == HAL_OK ? find_driver(uri.scheme) : NULL;
     if (driver) {
-        status = hal_add_context(driver->open(uri.path, uri.parameters, uri.parameter_count,
-                                              out_info, out_device),
-                                 "device '%s'", whole);
+        status = hal_add_context(
+            driver->open(uri.path, uri.parameters, uri.parameter_count, out_info, out_device),
+            "device '%s'", whole);
         if (status == HAL_OK)
             assert_complete((*out_device)->ops);
     } else if (status == HAL_OK) {

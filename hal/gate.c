@@ -14,8 +14,8 @@ static uint32_t my_stripe(void)
 {
     static _Thread_local uint32_t stripe = UINT32_MAX;
     if (stripe == UINT32_MAX)
-        stripe = atomic_fetch_add_explicit(&next_stripe, 1, memory_order_relaxed) %
-                 HAL_GATE_STRIPES;
+        stripe =
+            atomic_fetch_add_explicit(&next_stripe, 1, memory_order_relaxed) % HAL_GATE_STRIPES;
     return stripe;
 }
 

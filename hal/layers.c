@@ -176,8 +176,8 @@ static enum hal_status default_file(char *out_path, size_t bytes)
     if (hal_program_path(program, sizeof program) != HAL_OK)
         snprintf(program, sizeof program, "program");
     const char *slash = strrchr(program, '/');
-    const int length = snprintf(out_path, bytes, "%s.%ld.pb.zst", slash ? slash + 1 : program,
-                                (long)getpid());
+    const int length =
+        snprintf(out_path, bytes, "%s.%ld.pb.zst", slash ? slash + 1 : program, (long)getpid());
     if (length < 0 || (size_t)length >= bytes)
         return hal_fail(HAL_INVALID, "the program's name is too long for a file name");
     return HAL_OK;
@@ -189,9 +189,9 @@ static enum hal_status number_file(const char *file, uint32_t number, char *out_
     static const char extension[] = ".pb.zst";
     const size_t all = strlen(file), end = sizeof extension - 1;
     const size_t stem = all >= end && strcmp(file + all - end, extension) == 0 ? all - end : all;
-    const int length = number < 2 ? snprintf(out_path, bytes, "%s", file)
-                                  : snprintf(out_path, bytes, "%.*s-%u%s", (int)stem, file, number,
-                                             file + stem);
+    const int length =
+        number < 2 ? snprintf(out_path, bytes, "%s", file)
+                   : snprintf(out_path, bytes, "%.*s-%u%s", (int)stem, file, number, file + stem);
     if (length < 0 || (size_t)length >= bytes)
         return hal_fail(HAL_INVALID, "the file name '%s' is too long", file);
     return HAL_OK;
@@ -234,9 +234,13 @@ static enum hal_status begin_numbered(struct hal_device *device,
     else
         HAL_TRY(default_file(wish, sizeof wish));
     const uint32_t number = atomic_fetch_add(&captures, 1) + 1;
-    HAL_TRY(number_file(wish, number, file, sizeof file));
+    enum hal_status status = number_file(wish, number, file, sizeof file);
     full.file = file;
-    return begin_capture(device, &full, timeout_ns);
+    if (status == HAL_OK)
+        status = begin_capture(device, &full, timeout_ns);
+    if (status != HAL_OK)
+        atomic_fetch_sub(&captures, 1);
+    return status;
 }
 
 enum hal_status hal_profiling_begin_from_settings(struct hal_device *device)
@@ -280,7 +284,8 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
     if (!full.stacks)
         full.stacks = "submission";
     if (!hal_profiling_stacks_known(full.stacks))
-        return hal_fail(HAL_INVALID, "call stacks are recorded for 'none' or 'submission', not '%s'",
+        return hal_fail(HAL_INVALID,
+                        "call stacks are recorded for 'none' or 'submission', not '%s'",
                         full.stacks);
     HAL_TRY(enter_turn(device));
     const enum hal_status status = full.file ? begin_capture(device, &full, timeout_ns)

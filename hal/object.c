@@ -94,13 +94,14 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     free(label);
 }
 
-/* Puts the object off until the gate opens; false when it has opened already. */
+/* Puts the object off until the gate opens; false when it has opened already. It stays in the
+ * list of live objects, so that a layer which ends meanwhile finds what it attached. */
 static bool put_off(struct hal_device *device, struct hal_object *object)
 {
     pthread_mutex_lock(&device->objects_lock);
     const uint32_t state = atomic_load(&device->gate.state);
     if (state == HAL_GATE_CLOSED) {
-        object->next_live = device->first_dead;
+        object->next_dead = device->first_dead;
         device->first_dead = object;
     }
     pthread_mutex_unlock(&device->objects_lock);
@@ -110,13 +111,13 @@ static bool put_off(struct hal_device *device, struct hal_object *object)
 static void last_release(struct hal_object *object)
 {
     struct hal_device *device = object->device;
-    pthread_mutex_lock(&device->objects_lock);
-    unlink_locked(device, object);
-    pthread_mutex_unlock(&device->objects_lock);
     while (!hal_gate_enter_destroy(&device->gate)) {
         if (put_off(device, object))
             return;
     }
+    pthread_mutex_lock(&device->objects_lock);
+    unlink_locked(device, object);
+    pthread_mutex_unlock(&device->objects_lock);
     destroy(device->top, object);
     hal_gate_leave(&device->gate);
     hal_device_unreference(device);
@@ -142,9 +143,8 @@ void hal_objects_reopen(struct hal_device *device)
     hal_gate_open(&device->gate);
     pthread_mutex_unlock(&device->objects_lock);
     while (dead) {
-        struct hal_object *next = dead->next_live;
-        destroy(device->driver, dead);
-        hal_device_unreference(device);
+        struct hal_object *next = dead->next_dead;
+        last_release(dead);
         dead = next;
     }
 }

@@ -2,6 +2,8 @@
 /* Entry points of queues and semaphores. */
 #include "hal/core.h"
 
+#include <stdlib.h>
+
 /* ---- Submissions -------------------------------------------------------------------------- */
 
 static void take_back(struct hal_command_buffer *const *commands, size_t count)

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the CPU driver share.
+ *
+ *   device.c     the table, opening, queries
+ *   memory.c     buffers: two mappings of one memory object
+ *   kernel.c     executables, through hal/msl
+ *   program.c    a sealed command buffer as phases of tiles
+ *   run.c        the workers: which tile runs where
+ *   semaphore.c  timeline values and who waits for them
+ *   queue.c      submissions, from the call to their signals
+ *
+ * Lock order: device lock and pool lock are leaves, never held together, and never while calling
+ * out. */
+#ifndef HAL_CPU_CPU_H
+#define HAL_CPU_CPU_H
+
+#include "hal/driver.h"
+#include "hal/msl/msl.h"
+
+enum { CPU_MAX_WORKERS = 1024 };
+
+/* ---- Memory (memory.c) -------------------------------------------------------------------- */
+
+struct cpu_slab;
+
+/* Small buffers share memory objects: by power of two, slots with a bit each. */
+enum { CPU_SMALLEST_SLOT_SHIFT = 8, CPU_LARGEST_SLOT_SHIFT = 17 };
+enum { CPU_SLOT_CLASSES = CPU_LARGEST_SLOT_SHIFT - CPU_SMALLEST_SLOT_SHIFT + 1 };
+
+struct cpu_heap {
+    pthread_mutex_t lock;
+    struct cpu_slab *open[CPU_SLOT_CLASSES]; /* slabs with a free slot */
+    uint64_t used_bytes, limit_bytes;
+};
+
+struct cpu_buffer {
+    struct hal_buffer base;
+    uint8_t *device_view; /* what kernels and transfers use */
+    uint8_t *host_view;   /* what the application sees; NULL until the first mapping */
+    struct cpu_slab *slab;
+    uint32_t slot;
+    int descriptor; /* of a buffer with its own memory object, -1 otherwise */
+};
+
+void cpu_heap_init(struct cpu_heap *heap, uint64_t limit_bytes);
+void cpu_heap_finish(struct cpu_heap *heap);
+uint64_t cpu_heap_used_bytes(struct cpu_heap *heap);
+enum hal_status cpu_buffer_create(struct hal_driver_device *self,
+                                  const struct hal_buffer_desc *desc, struct hal_buffer **out);
+void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer);
+enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
+                               struct hal_mapping *out);
+
+/* ---- Executables (kernel.c) --------------------------------------------------------------- */
+
+struct cpu_entry {
+    const struct msl_function *function;
+    const struct msl_function_info *info;
+    uint32_t group_size[3];
+    uint32_t constant_bytes, constants_slot;
+    _Atomic uint32_t group_cost; /* what a workgroup took, in 1/16 ns; 0: not known yet */
+};
+
+struct cpu_executable {
+    struct hal_executable base;
+    struct msl_library *library;
+    size_t entry_count;
+    struct cpu_entry entries[];
+};
+
+enum hal_status cpu_executable_create(struct hal_driver_device *self,
+                                      const struct hal_executable_desc *desc,
+                                      struct hal_executable **out);
+void cpu_executable_destroy(struct cpu_executable *executable);
+
+/* ---- Programs (program.c) ----------------------------------------------------------------- */
+
+/* One command, cut into tiles that may run at the same time and in any order. */
+enum cpu_op_kind { CPU_OP_DISPATCH, CPU_OP_COPY, CPU_OP_FILL };
+
+struct cpu_op {
+    enum cpu_op_kind kind;
+    uint64_t first_tile; /* counted from the phase's first */
+    uint64_t units;      /* workgroups or bytes */
+    uint64_t units_per_tile;
+    union {
+        struct {
+            const struct msl_function *function;
+            struct msl_launch launch;
+            _Atomic uint32_t *group_cost; /* the entry's */
+        } dispatch;
+        struct {
+            uint8_t *target;
+            const uint8_t *source;
+        } copy;
+        struct {
+            uint8_t *target;
+            uint32_t pattern;
+        } fill;
+    };
+};
+
+/* Commands between two barriers; at least one tile. */
+struct cpu_phase {
+    const struct cpu_op *ops;
+    size_t op_count;
+    uint64_t tile_count;
+};
+
+struct cpu_program {
+    struct cpu_op *ops;
+    size_t op_count, op_capacity;
+    struct cpu_phase *phases;
+    size_t phase_count, phase_capacity;
+    struct cpu_block *blocks; /* buffer tables and constants */
+    uint64_t dispatch_count, transfer_bytes;
+};
+
+enum hal_status cpu_program_create(const struct hal_command_buffer *commands, uint32_t workers,
+                                   struct cpu_program **out_program) HAL_CHECKED;
+void cpu_program_destroy(struct cpu_program *program);
+
+/* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker. */
+void cpu_op_run(const struct cpu_op *op, struct msl_worker *worker, uint64_t first, uint64_t last);
+
+/* What a tile of the op will take, roughly; 0: not known. `tiles` of it, and of what followed,
+ * took that long. */
+uint64_t cpu_op_tile_ns(const struct cpu_op *op);
+void cpu_op_measured(const struct cpu_op *op, uint64_t tiles, int64_t ns);
+
+/* ---- Workers (run.c) ---------------------------------------------------------------------- */
+
+struct cpu_pool;
+
+/* Programs that run one after the other, shared by the workers. The owner fills programs, done
+ * and free and zeroes the rest. */
+struct cpu_run {
+    struct cpu_program *const *programs;
+    size_t program_count;
+    void (*done)(struct cpu_run *run); /* on the thread that ended it; times are set */
+    void (*free)(struct cpu_run *run); /* no worker refers to it any more */
+    int64_t begin_ns, end_ns, busy_ns;
+
+    /* Workers claim tiles of the present phase from `unclaimed`. Whoever finishes the phase's
+     * last tile moves on: the fields between are written by that thread alone, while no tile is
+     * claimed, and published by the store to `unclaimed`. */
+    _Atomic uint64_t unclaimed, unfinished;
+    const struct cpu_phase *phase;
+    uint64_t phase_number;
+    size_t program_index, phase_index;
+
+    struct cpu_run *next, *previous; /* pool lock: the runs that have begun */
+    uint32_t inside;                 /* pool lock: workers that take tiles */
+    int64_t busy_since_ns;           /* pool lock */
+    bool ended;                      /* pool lock */
+    _Atomic uint32_t references;
+};
+
+enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
+void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */
+void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run);
+
+/* The same on the calling thread, without dispatches; calls `done` but not `free`. */
+void cpu_run_here(struct cpu_run *run);
+
+/* Drops the owner's reference. */
+void cpu_run_release(struct cpu_run *run);
+
+/* ---- Semaphores (semaphore.c) ------------------------------------------------------------- */
+
+struct cpu_device;
+struct cpu_submission;
+
+/* Somebody who waits for semaphore values: a submission, or a thread of the application. All of
+ * it under the device lock, but `word`. */
+struct cpu_waiter {
+    struct cpu_submission *submission;  /* NULL: a thread, which sleeps on `word` */
+    _Atomic uint32_t word;              /* 1: look again */
+    size_t missing;                     /* values to be reached before it is woken */
+    struct cpu_waiter *next, *previous; /* the device's waiting threads */
+};
+
+struct cpu_wait {
+    struct cpu_semaphore *semaphore; /* NULL: not in the list (any more) */
+    uint64_t value;
+    struct cpu_waiter *waiter;
+    struct cpu_wait *next, *previous;
+};
+
+struct cpu_semaphore {
+    struct hal_semaphore base;
+    _Atomic uint64_t value;        /* UINT64_MAX: failed */
+    uint64_t last_value;           /* before it failed */
+    enum hal_status failure;       /* device lock */
+    char *message;                 /* device lock; of the failure */
+    struct cpu_wait *first, *last; /* device lock; by rising value */
+};
+
+/* What a change of semaphores under the lock leaves to be done without it. */
+enum { CPU_MAX_WAKES = 16 };
+struct cpu_wakes {
+    struct cpu_submission *first_ready, *last_ready; /* waits are over, well or not */
+    _Atomic uint32_t *words[CPU_MAX_WAKES];
+    size_t word_count;
+};
+
+/* Under the device lock. Raising to a value that is not above the present one fails the
+ * semaphore. */
+void cpu_semaphore_raise_locked(struct cpu_semaphore *semaphore, uint64_t value,
+                                struct cpu_wakes *wakes);
+void cpu_semaphore_fail_locked(struct cpu_semaphore *semaphore, enum hal_status status,
+                               const char *message, struct cpu_wakes *wakes);
+void cpu_wait_link_locked(struct cpu_wait *wait);
+void cpu_wait_unlink_locked(struct cpu_wait *wait);
+void cpu_wake_threads(const struct cpu_wakes *wakes);
+
+enum hal_status cpu_semaphore_create(struct hal_driver_device *self, const char *label,
+                                     uint64_t initial_value, struct hal_semaphore **out);
+void cpu_semaphore_destroy(struct cpu_semaphore *semaphore);
+enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *semaphore,
+                                    uint64_t *out_value);
+enum hal_status cpu_semaphore_signal(struct hal_driver_device *self,
+                                     struct hal_semaphore *semaphore, uint64_t value);
+void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *semaphore,
+                        enum hal_status status, const char *message);
+enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
+                                    const struct hal_semaphore_value *values, size_t count,
+                                    int64_t timeout_ns);
+void cpu_waits_interrupt(struct hal_driver_device *self, bool on);
+
+/* ---- Submissions (queue.c) ---------------------------------------------------------------- */
+
+enum hal_status cpu_queue_submit(struct hal_driver_device *self,
+                                 const struct hal_submission *submission);
+enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
+
+/* Wakes the threads, then starts or retires the ready submissions and what becomes ready by
+ * that. */
+void cpu_queue_go_on(struct cpu_wakes *wakes);
+
+/* Its waits are over because one semaphore failed; under the device lock. */
+void cpu_submission_fail_locked(struct cpu_submission *submission,
+                                const struct cpu_semaphore *semaphore);
+void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes);
+
+/* ---- Device (device.c) -------------------------------------------------------------------- */
+
+struct cpu_device {
+    struct hal_driver_device base;
+    struct cpu_heap heap;
+    struct cpu_pool *pool;
+    uint32_t worker_count, queue_count;
+    uint64_t memory_total_bytes;
+
+    pthread_mutex_t lock; /* semaphores, waiters, and the list of submissions in flight */
+    pthread_cond_t retired;
+    bool interrupted;
+    uint32_t idle_waiters;
+    struct cpu_waiter *first_thread; /* threads that wait for semaphores */
+    struct cpu_submission *first_in_flight, *last_in_flight;
+    uint64_t next_sequence;
+};
+
+static inline struct cpu_device *to_cpu_device(struct hal_driver_device *device)
+{
+    return (struct cpu_device *)device;
+}
+
+static inline struct cpu_buffer *to_cpu_buffer(struct hal_buffer *buffer)
+{
+    return (struct cpu_buffer *)buffer;
+}
+
+static inline struct cpu_executable *to_cpu_executable(struct hal_executable *executable)
+{
+    return (struct cpu_executable *)executable;
+}
+
+static inline struct cpu_semaphore *to_cpu_semaphore(struct hal_semaphore *semaphore)
+{
+    return (struct cpu_semaphore *)semaphore;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU driver's table, opening by URI, and what the device tells about itself. */
+#include "hal/base/mem.h"
+#include "hal/cpu/cpu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+/* ---- Table -------------------------------------------------------------------------------- */
+
+static void device_destroy(struct hal_driver_device *self)
+{
+    struct cpu_device *device = to_cpu_device(self);
+    cpu_pool_destroy(device->pool);
+    cpu_heap_finish(&device->heap);
+    pthread_cond_destroy(&device->retired);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+static int64_t clock_resolution_ns(void)
+{
+    struct timespec resolution = {0};
+    clock_getres(CLOCK_MONOTONIC, &resolution);
+    return (int64_t)resolution.tv_sec * 1000000000 + resolution.tv_nsec;
+}
+
+static enum hal_status device_query(struct hal_driver_device *self, const char *key,
+                                    int64_t *out_value)
+{
+    struct cpu_device *device = to_cpu_device(self);
+    const struct {
+        const char *key;
+        int64_t value;
+    } answers[] = {
+        {"memory.total.bytes", (int64_t)device->memory_total_bytes},
+        {"memory.used.bytes", (int64_t)cpu_heap_used_bytes(&device->heap)},
+        {"clock.resolution.ns", clock_resolution_ns()},
+        {"simd.width", MSL_SIMD_WIDTH},
+        {"queue.count", device->queue_count},
+        {"worker.count", device->worker_count},
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        if (strcmp(answers[i].key, key) == 0 && answers[i].value > 0) {
+            *out_value = answers[i].value;
+            return HAL_OK;
+        }
+    }
+    return hal_fail(HAL_NOT_FOUND, "the CPU driver knows no '%s'", key);
+}
+
+static enum hal_status buffer_unmap(struct hal_driver_device *self,
+                                    const struct hal_mapping *mapping)
+{
+    (void)self;
+    (void)mapping;
+    return HAL_OK;
+}
+
+/* One memory, seen through one cache. */
+static enum hal_status keep_coherent(struct hal_driver_device *self,
+                                     const struct hal_mapping *mapping, uint64_t offset,
+                                     uint64_t bytes)
+{
+    (void)self;
+    (void)mapping;
+    (void)offset;
+    (void)bytes;
+    return HAL_OK;
+}
+
+static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
+                                              struct hal_command_buffer *commands)
+{
+    struct cpu_program *program;
+    HAL_TRY(cpu_program_create(commands, to_cpu_device(self)->worker_count, &program));
+    commands->driver_data = program;
+    return HAL_OK;
+}
+
+static void object_destroy(struct hal_driver_device *self, struct hal_object *object)
+{
+    switch (object->kind) {
+    case HAL_OBJECT_BUFFER:
+        cpu_buffer_destroy(&to_cpu_device(self)->heap, (struct cpu_buffer *)object);
+        break;
+    case HAL_OBJECT_EXECUTABLE: cpu_executable_destroy((struct cpu_executable *)object); break;
+    case HAL_OBJECT_COMMAND_BUFFER:
+        cpu_program_destroy(((struct hal_command_buffer *)object)->driver_data);
+        break;
+    case HAL_OBJECT_SEMAPHORE: cpu_semaphore_destroy((struct cpu_semaphore *)object); break;
+    }
+}
+
+static const struct hal_driver_ops ops = {
+    .device_destroy = device_destroy,
+    .device_query = device_query,
+    .device_wait_idle = cpu_wait_idle,
+    .buffer_create = cpu_buffer_create,
+    .buffer_map = cpu_buffer_map,
+    .buffer_unmap = buffer_unmap,
+    .mapping_flush = keep_coherent,
+    .mapping_invalidate = keep_coherent,
+    .executable_create = cpu_executable_create,
+    .command_buffer_prepare = command_buffer_prepare,
+    .semaphore_create = cpu_semaphore_create,
+    .semaphore_query = cpu_semaphore_query,
+    .semaphore_signal = cpu_semaphore_signal,
+    .semaphore_fail = cpu_semaphore_fail,
+    .semaphores_wait = cpu_semaphores_wait,
+    .queue_submit = cpu_queue_submit,
+    .object_destroy = object_destroy,
+    .waits_interrupt = cpu_waits_interrupt,
+};
+
+/* ---- Opening ------------------------------------------------------------------------------ */
+
+static enum hal_status read_count(const struct hal_uri_parameter *parameter, uint32_t limit,
+                                  uint32_t *out_count)
+{
+    char *end;
+    errno = 0;
+    const unsigned long count = strtoul(parameter->value, &end, 10);
+    if (parameter->value[0] < '0' || parameter->value[0] > '9' || *end || errno || count < 1 ||
+        count > limit)
+        return hal_fail(HAL_INVALID, "%s=%s is not in 1 to %u", parameter->name, parameter->value,
+                        limit);
+    *out_count = (uint32_t)count;
+    return HAL_OK;
+}
+
+static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
+                                       uint32_t *workers, uint32_t *queues)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(parameters[i].name, "threads") == 0)
+            HAL_TRY(read_count(&parameters[i], CPU_MAX_WORKERS, workers));
+        else if (strcmp(parameters[i].name, "queues") == 0)
+            HAL_TRY(read_count(&parameters[i], HAL_MAX_QUEUES, queues));
+        else
+            return hal_fail(HAL_INVALID, "unknown parameter '%s' (known: threads, queues)",
+                            parameters[i].name);
+    }
+    return HAL_OK;
+}
+
+static void describe(const struct cpu_device *device, struct hal_device_info *out_info)
+{
+    snprintf(out_info->uri, sizeof out_info->uri, "cpu?threads=%u&queues=%u", device->worker_count,
+             device->queue_count);
+    snprintf(out_info->driver, sizeof out_info->driver, "cpu");
+    hal_processor_name(out_info->name, sizeof out_info->name);
+    out_info->queue_count = device->queue_count;
+    out_info->simd_width = MSL_SIMD_WIDTH;
+    for (size_t i = 0; i < 3; i++)
+        out_info->max_group_size[i] = MSL_MAX_GROUP_THREADS;
+    out_info->max_group_threads = MSL_MAX_GROUP_THREADS;
+    out_info->max_group_memory_bytes = MSL_MAX_GROUP_MEMORY_BYTES;
+    out_info->max_buffer_bytes = device->heap.limit_bytes;
+    out_info->worker_count = device->worker_count;
+}
+
+static enum hal_status open_device(const char *path, const struct hal_uri_parameter *parameters,
+                                   size_t parameter_count, struct hal_device_info *out_info,
+                                   struct hal_driver_device **out_device)
+{
+    static const uint64_t unknown_memory_limit = (uint64_t)1 << 40;
+    uint32_t workers = hal_processor_count(), queues = 1;
+    if (workers > CPU_MAX_WORKERS)
+        workers = CPU_MAX_WORKERS;
+    if (path[0])
+        return hal_fail(HAL_NOT_FOUND, "the CPU driver has one device, which has no path");
+    HAL_TRY(read_parameters(parameters, parameter_count, &workers, &queues));
+    struct cpu_device *device = hal_alloc(1, sizeof *device);
+    if (!device)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the device");
+    const enum hal_status status = cpu_pool_create(workers, &device->pool);
+    if (status != HAL_OK) {
+        free(device);
+        return status;
+    }
+    device->base.ops = &ops;
+    device->worker_count = workers;
+    device->queue_count = queues;
+    device->memory_total_bytes = hal_memory_total_bytes();
+    cpu_heap_init(&device->heap,
+                  device->memory_total_bytes ? device->memory_total_bytes : unknown_memory_limit);
+    pthread_mutex_init(&device->lock, NULL);
+    hal_condition_init(&device->retired);
+    describe(device, out_info);
+    *out_device = &device->base;
+    return HAL_OK;
+}
+
+extern const struct hal_driver hal_cpu_driver;
+const struct hal_driver hal_cpu_driver = {.name = "cpu", .open = open_device};

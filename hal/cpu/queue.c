@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions. One waits for its values, runs, is reported as retired, lets go of what it held,
+ * and signals; each signal may make further ones ready. Chains of them are walked in a loop. */
+#include "hal/base/mem.h"
+#include "hal/cpu/cpu.h"
+
+#include <inttypes.h>
+
+/* So few bytes are moved sooner than a worker wakes: the thread that finds them ready does it. */
+enum { TINY_TRANSFER_BYTES = 16 * 1024 };
+
+struct cpu_submission {
+    struct cpu_run run;
+    struct cpu_device *device;
+    uint64_t id, sequence;
+    struct cpu_submission *next_ready;
+    struct cpu_submission *next_in_flight, *previous_in_flight; /* device lock */
+    struct cpu_waiter waiter;
+    enum hal_status status; /* of its waits */
+    char *message;
+    int64_t ready_ns;
+    void (*retired)(void *user, const struct hal_submission_result *result);
+    void *user;
+
+    size_t wait_count, signal_count, command_count;
+    struct cpu_wait *waits;
+    struct hal_semaphore **waited; /* retained; a wait forgets its semaphore when it is over */
+    struct hal_semaphore_value *signals;
+    struct hal_command_buffer **commands;
+    struct cpu_program **programs;
+};
+
+/* ---- Readiness ---------------------------------------------------------------------------- */
+
+void cpu_submission_fail_locked(struct cpu_submission *submission,
+                                const struct cpu_semaphore *semaphore)
+{
+    submission->status = semaphore->failure;
+    submission->message = hal_copy_string(semaphore->message);
+    for (size_t i = 0; i < submission->wait_count; i++)
+        cpu_wait_unlink_locked(&submission->waits[i]);
+}
+
+void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes)
+{
+    submission->next_ready = NULL;
+    if (wakes->last_ready)
+        wakes->last_ready->next_ready = submission;
+    else
+        wakes->first_ready = submission;
+    wakes->last_ready = submission;
+}
+
+static struct cpu_submission *take_ready(struct cpu_wakes *wakes)
+{
+    struct cpu_submission *submission = wakes->first_ready;
+    if (submission) {
+        wakes->first_ready = submission->next_ready;
+        if (!wakes->first_ready)
+            wakes->last_ready = NULL;
+    }
+    return submission;
+}
+
+/* ---- Retiring ----------------------------------------------------------------------------- */
+
+static void report(const struct cpu_submission *submission)
+{
+    if (!submission->retired)
+        return;
+    const struct hal_submission_result result = {
+        .status = submission->status,
+        .message = submission->message ? submission->message : "",
+        .ready_ns = submission->ready_ns,
+        .begin_ns = submission->run.begin_ns,
+        .end_ns = submission->run.end_ns,
+        .busy_ns = submission->run.busy_ns,
+    };
+    submission->retired(submission->user, &result);
+}
+
+static void signal_all(struct cpu_submission *submission, struct cpu_wakes *wakes)
+{
+    struct cpu_device *device = submission->device;
+    pthread_mutex_lock(&device->lock);
+    for (size_t i = 0; i < submission->signal_count; i++) {
+        struct cpu_semaphore *semaphore = to_cpu_semaphore(submission->signals[i].semaphore);
+        if (submission->status == HAL_OK)
+            cpu_semaphore_raise_locked(semaphore, submission->signals[i].value, wakes);
+        else
+            cpu_semaphore_fail_locked(semaphore, submission->status,
+                                      submission->message ? submission->message : "", wakes);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void leave_flight(struct cpu_submission *submission)
+{
+    struct cpu_device *device = submission->device;
+    pthread_mutex_lock(&device->lock);
+    if (submission->previous_in_flight)
+        submission->previous_in_flight->next_in_flight = submission->next_in_flight;
+    else
+        device->first_in_flight = submission->next_in_flight;
+    if (submission->next_in_flight)
+        submission->next_in_flight->previous_in_flight = submission->previous_in_flight;
+    else
+        device->last_in_flight = submission->previous_in_flight;
+    if (device->idle_waiters)
+        pthread_cond_broadcast(&device->retired);
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void release_commands(struct cpu_submission *submission)
+{
+    for (size_t i = 0; i < submission->command_count; i++)
+        hal_object_release(&submission->commands[i]->object);
+    for (size_t i = 0; i < submission->wait_count; i++)
+        hal_object_release(&submission->waited[i]->object);
+}
+
+/* Command buffers are let go of before somebody can learn that they have run, so that the
+ * application's release is the last one. The flight ends when nothing is held any more: then a
+ * device that is idle can be destroyed. */
+static void retire(struct cpu_submission *submission, struct cpu_wakes *wakes)
+{
+    report(submission);
+    release_commands(submission);
+    signal_all(submission, wakes);
+    cpu_wake_threads(wakes);
+    wakes->word_count = 0;
+    for (size_t i = 0; i < submission->signal_count; i++)
+        hal_object_release(&submission->signals[i].semaphore->object);
+    leave_flight(submission);
+    cpu_run_release(&submission->run);
+}
+
+static struct cpu_submission *submission_of(struct cpu_run *run)
+{
+    return (struct cpu_submission *)run;
+}
+
+static void free_submission(struct cpu_run *run)
+{
+    struct cpu_submission *submission = submission_of(run);
+    free(submission->message);
+    free(submission);
+}
+
+static void run_done(struct cpu_run *run)
+{
+    struct cpu_wakes wakes = {0};
+    retire(submission_of(run), &wakes);
+    cpu_queue_go_on(&wakes);
+}
+
+/* ---- Starting ----------------------------------------------------------------------------- */
+
+static void no_next(struct cpu_run *run)
+{
+    (void)run;
+}
+
+/* Runs the submission here and retires it, or hands it to the workers. */
+static void start(struct cpu_submission *submission, struct cpu_wakes *wakes)
+{
+    struct cpu_run *run = &submission->run;
+    uint64_t phases = 0, dispatches = 0, bytes = 0;
+    submission->ready_ns = hal_clock_ns();
+    for (size_t i = 0; submission->status == HAL_OK && i < run->program_count; i++) {
+        phases += run->programs[i]->phase_count;
+        dispatches += run->programs[i]->dispatch_count;
+        bytes += run->programs[i]->transfer_bytes;
+    }
+    if (phases > 0 && (dispatches > 0 || bytes > TINY_TRANSFER_BYTES)) {
+        cpu_pool_start(submission->device->pool, run);
+        return;
+    }
+    if (phases > 0) {
+        run->done = no_next;
+        cpu_run_here(run);
+    } else {
+        atomic_init(&run->references, 1);
+        run->begin_ns = run->end_ns = submission->ready_ns;
+    }
+    retire(submission, wakes);
+}
+
+void cpu_queue_go_on(struct cpu_wakes *wakes)
+{
+    cpu_wake_threads(wakes);
+    wakes->word_count = 0;
+    for (struct cpu_submission *submission; (submission = take_ready(wakes)) != NULL;)
+        start(submission, wakes);
+}
+
+/* ---- Submitting --------------------------------------------------------------------------- */
+
+static enum hal_status create_submission(struct cpu_device *device,
+                                         const struct hal_submission *source,
+                                         struct cpu_submission **out_submission)
+{
+    const size_t waits = source->wait_count, signals = source->signal_count;
+    const size_t commands = source->command_count;
+    struct cpu_submission *submission = hal_alloc(
+        1, sizeof *submission + waits * (sizeof(struct cpu_wait) + sizeof(void *)) +
+               signals * sizeof(struct hal_semaphore_value) + commands * 2 * sizeof(void *));
+    if (!submission)
+        return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);
+    submission->device = device;
+    submission->id = source->id;
+    submission->waiter.submission = submission;
+    submission->retired = source->retired;
+    submission->user = source->user;
+    submission->wait_count = waits;
+    submission->signal_count = signals;
+    submission->command_count = commands;
+    submission->waits = (struct cpu_wait *)(submission + 1);
+    submission->signals = (struct hal_semaphore_value *)(submission->waits + waits);
+    submission->waited = (struct hal_semaphore **)(submission->signals + signals);
+    submission->commands = (struct hal_command_buffer **)(submission->waited + waits);
+    submission->programs = (struct cpu_program **)(submission->commands + commands);
+    submission->run.programs = submission->programs;
+    submission->run.program_count = commands;
+    submission->run.done = run_done;
+    submission->run.free = free_submission;
+    *out_submission = submission;
+    return HAL_OK;
+}
+
+static void retain_all(struct cpu_submission *submission, const struct hal_submission *source)
+{
+    for (size_t i = 0; i < source->wait_count; i++) {
+        submission->waited[i] = source->waits[i].semaphore;
+        hal_object_retain(&submission->waited[i]->object);
+    }
+    for (size_t i = 0; i < source->signal_count; i++) {
+        submission->signals[i] = source->signals[i];
+        hal_object_retain(&submission->signals[i].semaphore->object);
+    }
+    for (size_t i = 0; i < source->command_count; i++) {
+        submission->commands[i] = source->commands[i];
+        submission->programs[i] = source->commands[i]->driver_data;
+        hal_object_retain(&submission->commands[i]->object);
+    }
+}
+
+/* A value that is reached already can never be signalled again. */
+static enum hal_status check_signals_locked(const struct hal_submission *source)
+{
+    for (size_t i = 0; i < source->signal_count; i++) {
+        const struct cpu_semaphore *semaphore = to_cpu_semaphore(source->signals[i].semaphore);
+        const uint64_t now = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
+        char name[HAL_OBJECT_NAME_BYTES];
+        if (now != UINT64_MAX && source->signals[i].value <= now)
+            return hal_fail(
+                HAL_INVALID, "%s has reached %" PRIu64 ": a submission cannot signal %" PRIu64,
+                hal_object_name(&semaphore->base.object, name), now, source->signals[i].value);
+    }
+    return HAL_OK;
+}
+
+static void enter_flight_locked(struct cpu_device *device, struct cpu_submission *submission)
+{
+    submission->sequence = device->next_sequence++;
+    submission->previous_in_flight = device->last_in_flight;
+    if (device->last_in_flight)
+        device->last_in_flight->next_in_flight = submission;
+    else
+        device->first_in_flight = submission;
+    device->last_in_flight = submission;
+}
+
+static void register_waits_locked(struct cpu_submission *submission,
+                                  const struct hal_submission *source, struct cpu_wakes *wakes)
+{
+    for (size_t i = 0; i < source->wait_count; i++) {
+        struct cpu_semaphore *semaphore = to_cpu_semaphore(source->waits[i].semaphore);
+        const uint64_t now = atomic_load_explicit(&semaphore->value, memory_order_acquire);
+        if (now == UINT64_MAX) {
+            submission->waiter.missing = 0;
+            cpu_submission_fail_locked(submission, semaphore);
+            break;
+        }
+        submission->waits[i].value = source->waits[i].value;
+        submission->waits[i].waiter = &submission->waiter;
+        if (now >= source->waits[i].value)
+            continue;
+        submission->waits[i].semaphore = semaphore;
+        cpu_wait_link_locked(&submission->waits[i]);
+        submission->waiter.missing++;
+    }
+    if (submission->waiter.missing == 0)
+        cpu_submission_ready_locked(submission, wakes);
+}
+
+enum hal_status cpu_queue_submit(struct hal_driver_device *self,
+                                 const struct hal_submission *source)
+{
+    struct cpu_device *device = to_cpu_device(self);
+    struct cpu_submission *submission;
+    struct cpu_wakes wakes = {0};
+    HAL_TRY(create_submission(device, source, &submission));
+    retain_all(submission, source);
+    pthread_mutex_lock(&device->lock);
+    const enum hal_status status = check_signals_locked(source);
+    if (status == HAL_OK) {
+        enter_flight_locked(device, submission);
+        register_waits_locked(submission, source, &wakes);
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (status != HAL_OK) {
+        release_commands(submission);
+        for (size_t i = 0; i < submission->signal_count; i++)
+            hal_object_release(&submission->signals[i].semaphore->object);
+        free(submission);
+        return status;
+    }
+    cpu_queue_go_on(&wakes);
+    return HAL_OK;
+}
+
+/* ---- Idle --------------------------------------------------------------------------------- */
+
+static enum hal_status fail_busy_locked(const struct cpu_device *device)
+{
+    const struct cpu_submission *submission = device->first_in_flight;
+    char name[HAL_OBJECT_NAME_BYTES];
+    for (; submission; submission = submission->next_in_flight) {
+        for (size_t i = 0; i < submission->wait_count; i++) {
+            const struct cpu_wait *wait = &submission->waits[i];
+            if (wait->semaphore)
+                return hal_fail(
+                    HAL_TIMEOUT,
+                    "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
+                    submission->id, hal_object_name(&wait->semaphore->base.object, name),
+                    wait->value, atomic_load(&wait->semaphore->value));
+        }
+    }
+    return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",
+                    device->first_in_flight->id);
+}
+
+enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns)
+{
+    struct cpu_device *device = to_cpu_device(self);
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    enum hal_status status = HAL_OK;
+    bool late = false;
+    pthread_mutex_lock(&device->lock);
+    const uint64_t before = device->next_sequence;
+    device->idle_waiters++;
+    while (device->first_in_flight && device->first_in_flight->sequence < before) {
+        if (late || device->interrupted) {
+            status = fail_busy_locked(device);
+            break;
+        }
+        late = !hal_condition_wait(&device->retired, &device->lock, deadline_ns);
+    }
+    device->idle_waiters--;
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
