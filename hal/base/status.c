@@ -36,7 +36,7 @@ enum hal_status hal_fail_va(enum hal_status status, const char *format, va_list 
     return status;
 }
 
-enum hal_status hal_fail(enum hal_status status, const char *format, ...)
+enum hal_status(hal_fail)(enum hal_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

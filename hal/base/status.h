@@ -64,6 +64,11 @@ HAL_API enum hal_status hal_fail(enum hal_status status, const char *format, ...
 HAL_API enum hal_status hal_fail_va(enum hal_status status, const char *format, va_list arguments)
     HAL_PRINTF(2, 0);
 
+#ifdef __clang_analyzer__
+/* What the analyzer cannot see from another file: a failure is never HAL_OK. */
+#define hal_fail(status, ...) (hal_fail(status, __VA_ARGS__), (status))
+#endif
+
 /* Puts "context: " before the stored message and returns `status` unchanged; does nothing for
  * HAL_OK. */
 HAL_API enum hal_status hal_add_context(enum hal_status status, const char *format, ...)

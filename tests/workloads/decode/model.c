@@ -136,7 +136,8 @@ static void project(const struct model *model, uint32_t layer, const double *nor
             double sum = 0;
             for (size_t i = 0; i < MODEL_BLOCK_COLUMNS; i++) {
                 const size_t column = block * MODEL_BLOCK_COLUMNS + i;
-                sum += weights[(column / 4 * width + row) * 4 + column % 4] * normalized[column];
+                const int weight = weights[(column / 4 * width + row) * 4 + column % 4];
+                sum += weight * normalized[column];
             }
             out_projected[row] += sum * (double)float_from_half(scales[block * width + row]);
         }
