@@ -32,5 +32,7 @@
 /* Segments of one command buffer. */
 #define TRACE_MAX_SEGMENTS (1u << 26)
 #define TRACE_MAX_QUEUES   64u
+/* The index at the end of the file, decompressed. */
+#define TRACE_MAX_INDEX_BYTES (1u << 30)
 
 #endif

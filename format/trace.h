@@ -21,6 +21,10 @@
 extern "C" {
 #endif
 
+/* Of the format that this version writes. It reads every file with the same major version. */
+#define TRACE_VERSION_MAJOR 1u
+#define TRACE_VERSION_MINOR 0u
+
 /* ---- What a trace says about itself ------------------------------------------------------- */
 
 struct trace_device {

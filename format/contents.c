@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contents on their way into the file: identity by SHA-256, batches of small ones. */
+#include "format/contents.h"
+
+#include "format/limits.h"
+
+#include <openssl/evp.h>
+
+enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
+
+struct trace_content_entry {
+    uint8_t sha256[32];
+    uint64_t number; /* 0: free */
+};
+
+enum hal_status trace_contents_init(struct trace_contents *contents)
+{
+    *contents = (struct trace_contents){.capacity = 1024};
+    contents->entries = hal_alloc(contents->capacity, sizeof *contents->entries);
+    contents->batch_sizes = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sizes);
+    contents->batch_sha256 = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sha256);
+    if (contents->entries && contents->batch_sizes && contents->batch_sha256)
+        return HAL_OK;
+    trace_contents_finish(contents);
+    return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+}
+
+void trace_contents_finish(struct trace_contents *contents)
+{
+    free(contents->entries);
+    free(contents->batch.data);
+    free(contents->batch_sizes);
+    free(contents->batch_sha256);
+    *contents = (struct trace_contents){0};
+}
+
+enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32])
+{
+    if (EVP_Digest(bytes ? data : "", bytes, out_sha256, NULL, EVP_sha256(), NULL) != 1)
+        return hal_fail(HAL_NO_MEMORY, "cannot compute a SHA-256");
+    return HAL_OK;
+}
+
+/* The entry with this digest, or the free one where it belongs. The digest is evenly spread:
+ * its first bytes are the hash. */
+static struct trace_content_entry *find(struct trace_content_entry *entries, size_t capacity,
+                                        const uint8_t sha256[32])
+{
+    uint64_t hash;
+    memcpy(&hash, sha256, sizeof hash);
+    for (size_t at = (size_t)hash & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
+        if (!entries[at].number || memcmp(entries[at].sha256, sha256, 32) == 0)
+            return &entries[at];
+    }
+}
+
+static enum hal_status grow(struct trace_contents *contents)
+{
+    const size_t capacity = contents->capacity * 2;
+    struct trace_content_entry *entries = hal_alloc(capacity, sizeof *entries);
+    if (!entries)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu contents", capacity);
+    for (size_t i = 0; i < contents->capacity; i++) {
+        if (contents->entries[i].number)
+            *find(entries, capacity, contents->entries[i].sha256) = contents->entries[i];
+    }
+    free(contents->entries);
+    contents->entries = entries;
+    contents->capacity = capacity;
+    return HAL_OK;
+}
+
+static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
+                                   const void *data, size_t bytes, const uint64_t *sizes,
+                                   const uint8_t (*sha256)[32], size_t count)
+{
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count);
+    if (!blobs)
+        return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+    blobs->first = directory->content_count + 1;
+    memcpy(blobs->size, sizes, count * sizeof *sizes);
+    memcpy(blobs->sha256.data, sha256, count * sizeof *sha256);
+    const uint64_t offset = output->offset;
+    uint64_t frame_bytes;
+    HAL_TRY(
+        trace_output_own_frame(output, TRACE_FRAME_BLOBS, &blobs->base, data, bytes, &frame_bytes));
+    return trace_directory_add_blobs(directory, blobs, offset, frame_bytes);
+}
+
+enum hal_status trace_contents_flush(struct trace_contents *contents,
+                                     struct trace_directory *directory, struct trace_output *output)
+{
+    if (!contents->batch_count)
+        return HAL_OK;
+    const size_t count = contents->batch_count, bytes = contents->batch.count;
+    contents->batch_count = contents->batch.count = 0;
+    return write_frame(directory, output, contents->batch.data, bytes, contents->batch_sizes,
+                       (const uint8_t(*)[32])contents->batch_sha256, count);
+}
+
+static enum hal_status store(struct trace_contents *contents, struct trace_directory *directory,
+                             struct trace_output *output, const void *data, size_t bytes,
+                             const uint8_t sha256[32])
+{
+    if (bytes >= LARGE_BYTES || contents->batch_count == BATCH_COUNT ||
+        contents->batch.count + bytes > BATCH_BYTES)
+        HAL_TRY(trace_contents_flush(contents, directory, output));
+    if (bytes >= LARGE_BYTES) {
+        const uint64_t size = bytes;
+        return write_frame(directory, output, data, bytes, &size,
+                           (const uint8_t(*)[32])(const void *)sha256, 1);
+    }
+    if (!trace_bytes_reserve(&contents->batch, bytes))
+        return hal_fail(HAL_NO_MEMORY, "no memory for a content of %zu bytes", bytes);
+    if (bytes)
+        memcpy(contents->batch.data + contents->batch.count, data, bytes);
+    contents->batch.count += bytes;
+    contents->batch_sizes[contents->batch_count] = bytes;
+    memcpy(contents->batch_sha256[contents->batch_count++], sha256, 32);
+    return HAL_OK;
+}
+
+enum hal_status trace_contents_add(struct trace_contents *contents,
+                                   struct trace_directory *directory, struct trace_output *output,
+                                   const void *data, size_t bytes, uint64_t *out_number)
+{
+    uint8_t sha256[32];
+    if (bytes > TRACE_MAX_CONTENT_BYTES)
+        return hal_fail(HAL_INVALID, "a content of %zu bytes, the limit is %u", bytes,
+                        TRACE_MAX_CONTENT_BYTES);
+    HAL_TRY(trace_sha256(data, bytes, sha256));
+    if (contents->count * 2 >= contents->capacity)
+        HAL_TRY(grow(contents));
+    struct trace_content_entry *entry = find(contents->entries, contents->capacity, sha256);
+    if (!entry->number) {
+        HAL_TRY(store(contents, directory, output, data, bytes, sha256));
+        memcpy(entry->sha256, sha256, sizeof sha256);
+        entry->number = ++contents->count;
+    }
+    *out_number = entry->number;
+    return HAL_OK;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contents on their way into the file: the same bytes once, small ones in batches. */
+#ifndef FORMAT_CONTENTS_H
+#define FORMAT_CONTENTS_H
+
+#include "format/index.h"
+
+struct trace_content_entry;
+
+struct trace_contents {
+    struct trace_content_entry *entries; /* hash table by SHA-256, a power of two large */
+    size_t capacity, count;
+    struct trace_bytes batch; /* contents that are not in the file yet */
+    uint64_t *batch_sizes;    /* each BATCH_COUNT long */
+    uint8_t (*batch_sha256)[32];
+    size_t batch_count;
+};
+
+enum hal_status trace_contents_init(struct trace_contents *contents) HAL_CHECKED;
+void trace_contents_finish(struct trace_contents *contents);
+
+enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32]) HAL_CHECKED;
+
+/* Returns the number of these bytes, which may be written now or by a later flush. */
+enum hal_status trace_contents_add(struct trace_contents *contents,
+                                   struct trace_directory *directory, struct trace_output *output,
+                                   const void *data, size_t bytes,
+                                   uint64_t *out_number) HAL_CHECKED;
+
+/* Writes the batch. */
+enum hal_status trace_contents_flush(struct trace_contents *contents,
+                                     struct trace_directory *directory,
+                                     struct trace_output *output) HAL_CHECKED;
+
+#endif

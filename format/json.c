@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for machines and terminals. */
+#include "format/json.h"
+
+#include "hal/base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static bool reserve(struct trace_text *text, size_t bytes)
+{
+    void *data = text->data;
+    if (text->is_failed || bytes > SIZE_MAX - text->bytes ||
+        !hal_grow(&data, &text->capacity, text->bytes + bytes, 1)) {
+        text->is_failed = true;
+        return false;
+    }
+    text->data = data;
+    return true;
+}
+
+void trace_text_finish(struct trace_text *text)
+{
+    free(text->data);
+    *text = (struct trace_text){0};
+}
+
+void trace_text_append(struct trace_text *text, const char *data, size_t bytes)
+{
+    if (!bytes || !reserve(text, bytes))
+        return;
+    memcpy(text->data + text->bytes, data, bytes);
+    text->bytes += bytes;
+}
+
+void trace_text_printf(struct trace_text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int bytes = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (bytes < 0 || !reserve(text, (size_t)bytes + 1))
+        return;
+    va_start(arguments, format);
+    vsnprintf(text->data + text->bytes, (size_t)bytes + 1, format, arguments);
+    va_end(arguments);
+    text->bytes += (size_t)bytes;
+}
+
+void trace_text_u64(struct trace_text *text, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    trace_text_append(text, digits + at, sizeof digits - at);
+}
+
+void trace_text_i64(struct trace_text *text, int64_t value)
+{
+    if (value < 0)
+        trace_text_append(text, "-", 1);
+    trace_text_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+/* ---- UTF-8 -------------------------------------------------------------------------------- */
+
+size_t trace_utf8_length(const char *data, size_t bytes)
+{
+    const uint8_t *s = (const uint8_t *)data;
+    if (bytes == 0)
+        return 0;
+    if (s[0] < 0x80)
+        return 1;
+    const size_t length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    if (s[0] < 0xC2 || s[0] > 0xF4 || bytes < length)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    /* Overlong forms, surrogates, and what is past the last character. */
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return length;
+}
+
+void trace_utf8_copy(char *out, size_t capacity, const char *data, size_t bytes)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < bytes && data[at];) {
+        const size_t length = trace_utf8_length(data + at, bytes - at);
+        if (to + (length ? length : 1) >= capacity)
+            break;
+        if (length)
+            memcpy(out + to, data + at, length);
+        else
+            out[to] = '?';
+        to += length ? length : 1;
+        at += length ? length : 1;
+    }
+    out[to] = '\0';
+}
+
+/* Control characters: C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
+static bool is_control(const char *data, size_t length)
+{
+    const uint8_t *s = (const uint8_t *)data;
+    return s[0] < 0x20 || s[0] == 0x7F || (length == 2 && s[0] == 0xC2 && s[1] < 0xA0);
+}
+
+void trace_text_label(struct trace_text *text, const char *data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        const size_t length = trace_utf8_length(data + at, bytes - at);
+        if (!length || is_control(data + at, length))
+            trace_text_append(text, "?", 1);
+        else
+            trace_text_append(text, data + at, length);
+        at += length ? length : 1;
+    }
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void separate(struct trace_text *text)
+{
+    if (text->needs_comma)
+        trace_text_append(text, ",", 1);
+    text->needs_comma = true;
+}
+
+void trace_json_open(struct trace_text *text, char bracket)
+{
+    separate(text);
+    trace_text_append(text, &bracket, 1);
+    text->needs_comma = false;
+}
+
+void trace_json_close(struct trace_text *text, char bracket)
+{
+    trace_text_append(text, &bracket, 1);
+    text->needs_comma = true;
+}
+
+static void quote(struct trace_text *text, const char *data, size_t bytes)
+{
+    static const char hex[] = "0123456789abcdef";
+    trace_text_append(text, "\"", 1);
+    size_t plain = 0, at = 0;
+    while (at < bytes) {
+        const uint8_t c = (uint8_t)data[at];
+        const size_t length = trace_utf8_length(data + at, bytes - at);
+        if (length && c != '"' && c != '\\' && !is_control(data + at, length)) {
+            at += length;
+            continue;
+        }
+        trace_text_append(text, data + plain, at - plain);
+        if (!length) {
+            trace_text_append(text, "\xEF\xBF\xBD", 3);
+        } else if (c == '"' || c == '\\') {
+            const char escaped[2] = {'\\', (char)c};
+            trace_text_append(text, escaped, 2);
+        } else {
+            const uint8_t code = length == 2 ? (uint8_t)data[at + 1] : c;
+            const char escaped[6] = {'\\', 'u', '0', '0', hex[code >> 4], hex[code & 15]};
+            trace_text_append(text, escaped, 6);
+        }
+        at += length ? length : 1;
+        plain = at;
+    }
+    trace_text_append(text, data + plain, at - plain);
+    trace_text_append(text, "\"", 1);
+}
+
+void trace_json_key(struct trace_text *text, const char *key)
+{
+    separate(text);
+    quote(text, key, strlen(key));
+    trace_text_append(text, ":", 1);
+    text->needs_comma = false;
+}
+
+void trace_json_string(struct trace_text *text, const char *data, size_t bytes)
+{
+    separate(text);
+    quote(text, data, bytes);
+}
+
+void trace_json_text(struct trace_text *text, const char *string)
+{
+    trace_json_string(text, string, strlen(string));
+}
+
+void trace_json_u64(struct trace_text *text, uint64_t value)
+{
+    separate(text);
+    trace_text_u64(text, value);
+}
+
+void trace_json_i64(struct trace_text *text, int64_t value)
+{
+    separate(text);
+    trace_text_i64(text, value);
+}
+
+void trace_json_double(struct trace_text *text, double value)
+{
+    char digits[40];
+    separate(text);
+    if (!isfinite(value)) {
+        trace_text_append(text, "null", 4);
+        return;
+    }
+    for (int precision = 6; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    /* The locale's decimal separator, whatever it is, is the only foreign character. */
+    size_t to = 0;
+    for (const char *c = digits; *c; c++) {
+        const bool is_own = (*c >= '0' && *c <= '9') || *c == '-' || *c == '+' || *c == 'e';
+        if (is_own)
+            digits[to++] = *c;
+        else if (to && digits[to - 1] != '.')
+            digits[to++] = '.';
+    }
+    trace_text_append(text, digits, to);
+}
+
+void trace_json_bool(struct trace_text *text, bool value)
+{
+    separate(text);
+    trace_text_append(text, value ? "true" : "false", value ? 4 : 5);
+}
+
+void trace_json_hex(struct trace_text *text, const void *data, size_t bytes)
+{
+    static const char hex[] = "0123456789abcdef";
+    separate(text);
+    trace_text_append(text, "\"", 1);
+    for (size_t i = 0; i < bytes; i++) {
+        const uint8_t byte = ((const uint8_t *)data)[i];
+        const char pair[2] = {hex[byte >> 4], hex[byte & 15]};
+        trace_text_append(text, pair, 2);
+    }
+    trace_text_append(text, "\"", 1);
+}

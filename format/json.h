@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for machines and terminals: JSON that any reader accepts, whatever the strings hold and
+ * whatever the locale is; and labels without control characters.
+ *
+ *     struct trace_text text = {0};
+ *     trace_json_open(&text, '{');
+ *     trace_json_key(&text, "events");
+ *     trace_json_u64(&text, 42);
+ *     trace_json_close(&text, '}');
+ *
+ * Commas are put where they belong. A text remembers that memory ran out: check once at the end. */
+#ifndef FORMAT_JSON_H
+#define FORMAT_JSON_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A growing text; zero-initialised it is empty. */
+struct trace_text {
+    char *data; /* no end mark; NULL while empty */
+    size_t bytes, capacity;
+    bool needs_comma;
+    bool is_failed; /* memory ran out */
+};
+
+void trace_text_finish(struct trace_text *text);
+void trace_text_append(struct trace_text *text, const char *data, size_t bytes);
+void trace_text_printf(struct trace_text *text, const char *format, ...) HAL_PRINTF(2, 3);
+void trace_text_u64(struct trace_text *text, uint64_t value);
+void trace_text_i64(struct trace_text *text, int64_t value);
+
+/* As a person may see it on a terminal: valid UTF-8, control characters shown as '?'. */
+void trace_text_label(struct trace_text *text, const char *data, size_t bytes);
+
+/* `bracket` is one of "{[" and "}]". */
+void trace_json_open(struct trace_text *text, char bracket);
+void trace_json_close(struct trace_text *text, char bracket);
+void trace_json_key(struct trace_text *text, const char *key);
+
+/* Bytes that are not UTF-8 become U+FFFD. */
+void trace_json_string(struct trace_text *text, const char *data, size_t bytes);
+void trace_json_text(struct trace_text *text, const char *string);
+void trace_json_u64(struct trace_text *text, uint64_t value);
+void trace_json_i64(struct trace_text *text, int64_t value);
+/* Shortest digits that give the value back; null when it is not finite. */
+void trace_json_double(struct trace_text *text, double value);
+void trace_json_bool(struct trace_text *text, bool value);
+void trace_json_hex(struct trace_text *text, const void *data, size_t bytes);
+
+/* Length of the valid UTF-8 character at `data`, 0: none. */
+size_t trace_utf8_length(const char *data, size_t bytes);
+
+/* Copies as much as fits whole characters, with invalid bytes as '?', and ends it. */
+void trace_utf8_copy(char *out, size_t capacity, const char *data, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables that say which member of which record is stored in which column. */
+#include "format/layout.h"
+
+#include "format/limits.h"
+#include "format/trace.h"
+#include "format/trace.pb-c.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file is little-endian");
+_Static_assert(sizeof(void *) == 8, "records and columns are 64-bit");
+
+/* The schema decides: a signed column holds differences. */
+#define CODING(M, field)                                                                           \
+    _Generic(((M *)0)->field, int64_t * : TRACE_CODING_DELTA, uint64_t * : TRACE_CODING_PLAIN)
+#define IS_SIGNED(R, member) _Generic(((R *)0)->member, int64_t : true, default : false)
+#define COLUMN_AS(M, field, R, member, how, refers)                                                \
+    {                                                                                              \
+        .name = #field, .count_at = offsetof(M, n_##field), .values_at = offsetof(M, field),       \
+        .member_at = offsetof(R, member), .width = sizeof(((R *)0)->member), .coding = (how),      \
+        .reference = TRACE_REFERENCE_##refers, .is_signed = IS_SIGNED(R, member)                   \
+    }
+#define COLUMN_OF(M, field, R, member, refers)                                                     \
+    COLUMN_AS(M, field, R, member, CODING(M, field), refers)
+#define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
+#define LIST(part_name, R, counter, element, maximum, list)                                        \
+    {                                                                                              \
+        .name = part_name, .count_at = offsetof(R, counter),                                       \
+        .count_width = sizeof(((R *)0)->counter), .element_bytes = sizeof(element),                \
+        .limit = (maximum), .column_count = COUNT_OF(list), .columns = (list)                      \
+    }
+#define BYTES(M, field, R, counter, maximum, text)                                                 \
+    {                                                                                              \
+        .name = #field, .count_at = offsetof(R, counter),                                          \
+        .count_width = sizeof(((R *)0)->counter), .element_bytes = 1, .limit = (maximum),          \
+        .is_text = (text), .bytes_at = offsetof(M, field)                                          \
+    }
+#define LAYOUT(F, field, R, message, list)                                                         \
+    {                                                                                              \
+        .name = #field, .record_bytes = sizeof(R), .message_at = offsetof(F, field),               \
+        .column_count = COUNT_OF(list), .columns = (list),                                         \
+        .descriptor = &haltrace__##message##__descriptor,                                          \
+    }
+#define LAYOUT_PARTS(F, field, R, message, list, variable)                                         \
+    {                                                                                              \
+        .name = #field, .record_bytes = sizeof(R), .message_at = offsetof(F, field),               \
+        .column_count = COUNT_OF(list), .part_count = COUNT_OF(variable), .columns = (list),       \
+        .parts = (variable), .descriptor = &haltrace__##message##__descriptor,                     \
+    }
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static const struct trace_column buffer_create[] = {
+    COLUMN_OF(Haltrace__BufferCreate, buffer, struct trace_buffer_create, buffer, NONE),
+    COLUMN_OF(Haltrace__BufferCreate, size, struct trace_buffer_create, size, NONE),
+    COLUMN_OF(Haltrace__BufferCreate, memory, struct trace_buffer_create, memory, NONE),
+    COLUMN_OF(Haltrace__BufferCreate, usage, struct trace_buffer_create, usage, NONE),
+    COLUMN_OF(Haltrace__BufferCreate, label, struct trace_buffer_create, label, STRING),
+    COLUMN_OF(Haltrace__BufferCreate, flags, struct trace_buffer_create, flags, NONE),
+};
+
+static const struct trace_column object[] = {
+    COLUMN_OF(Haltrace__Object, object, struct trace_object_event, object, NONE),
+    COLUMN_OF(Haltrace__Object, label, struct trace_object_event, label, STRING),
+    COLUMN_OF(Haltrace__Object, mode, struct trace_object_event, mode, NONE),
+};
+
+static const struct trace_column mapping[] = {
+    COLUMN_OF(Haltrace__Mapping, buffer, struct trace_mapping_event, buffer, NONE),
+    COLUMN_OF(Haltrace__Mapping, mapping, struct trace_mapping_event, mapping, NONE),
+    COLUMN_OF(Haltrace__Mapping, offset, struct trace_mapping_event, offset, NONE),
+    COLUMN_OF(Haltrace__Mapping, size, struct trace_mapping_event, size, NONE),
+    COLUMN_OF(Haltrace__Mapping, mode, struct trace_mapping_event, mode, NONE),
+};
+
+static const struct trace_column host_content[] = {
+    COLUMN_OF(Haltrace__HostContent, buffer, struct trace_content_event, buffer, NONE),
+    COLUMN_OF(Haltrace__HostContent, offset, struct trace_content_event, offset, NONE),
+    COLUMN_OF(Haltrace__HostContent, size, struct trace_content_event, size, NONE),
+    COLUMN_OF(Haltrace__HostContent, content, struct trace_content_event, content, CONTENT),
+    COLUMN_OF(Haltrace__HostContent, flags, struct trace_content_event, flags, NONE),
+};
+
+static const struct trace_column executable_create[] = {
+    COLUMN_OF(Haltrace__ExecutableCreate, executable, struct trace_executable_create, executable,
+              NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, content, struct trace_executable_create, content,
+              CONTENT),
+    COLUMN_OF(Haltrace__ExecutableCreate, size, struct trace_executable_create, size, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, format, struct trace_executable_create, format, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, label, struct trace_executable_create, label, STRING),
+    COLUMN_OF(Haltrace__ExecutableCreate, flags, struct trace_executable_create, flags, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, entry_point_count, struct trace_executable_create,
+              entry_point_count, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, constant_count, struct trace_executable_create,
+              constant_count, NONE),
+};
+
+static const struct trace_column entry_points[] = {
+    COLUMN_OF(Haltrace__ExecutableCreate, entry_name, struct trace_entry_point, name, STRING),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_size_x, struct trace_entry_point, group_size[0],
+              NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_size_y, struct trace_entry_point, group_size[1],
+              NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_size_z, struct trace_entry_point, group_size[2],
+              NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, constant_bytes, struct trace_entry_point, constant_bytes,
+              NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, constants_slot, struct trace_entry_point, constants_slot,
+              NONE),
+};
+
+static const struct trace_column constants[] = {
+    COLUMN_OF(Haltrace__ExecutableCreate, constant_index, struct trace_constant, index, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, constant_type, struct trace_constant, type, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, constant_bits, struct trace_constant, bits, NONE),
+};
+
+static const struct trace_part executable_parts[] = {
+    LIST("entry_points", struct trace_executable_create, entry_point_count,
+         struct trace_entry_point, TRACE_MAX_ENTRY_POINTS, entry_points),
+    LIST("constants", struct trace_executable_create, constant_count, struct trace_constant,
+         TRACE_MAX_LIST, constants),
+};
+
+static const struct trace_column command_buffer_seal[] = {
+    COLUMN_OF(Haltrace__CommandBufferSeal, command_buffer, struct trace_command_buffer_seal,
+              command_buffer, NONE),
+    COLUMN_OF(Haltrace__CommandBufferSeal, segment_count, struct trace_command_buffer_seal,
+              segment_count, NONE),
+    COLUMN_OF(Haltrace__CommandBufferSeal, dispatch_count, struct trace_command_buffer_seal,
+              dispatch_count, NONE),
+    COLUMN_OF(Haltrace__CommandBufferSeal, segment_bytes, struct trace_command_buffer_seal,
+              segment_bytes, NONE),
+    COLUMN_OF(Haltrace__CommandBufferSeal, flags, struct trace_command_buffer_seal, flags, NONE),
+};
+
+static const struct trace_column semaphore_create[] = {
+    COLUMN_OF(Haltrace__SemaphoreCreate, semaphore, struct trace_semaphore_create, semaphore, NONE),
+    COLUMN_OF(Haltrace__SemaphoreCreate, initial_value, struct trace_semaphore_create,
+              initial_value, NONE),
+    COLUMN_OF(Haltrace__SemaphoreCreate, label, struct trace_semaphore_create, label, STRING),
+    COLUMN_OF(Haltrace__SemaphoreCreate, flags, struct trace_semaphore_create, flags, NONE),
+};
+
+static const struct trace_column semaphore[] = {
+    COLUMN_OF(Haltrace__Semaphore, semaphore, struct trace_semaphore_event, semaphore, NONE),
+    COLUMN_OF(Haltrace__Semaphore, value, struct trace_semaphore_event, value, NONE),
+    COLUMN_OF(Haltrace__Semaphore, message, struct trace_semaphore_event, message, STRING),
+};
+
+static const struct trace_column semaphore_wait[] = {
+    COLUMN_OF(Haltrace__SemaphoreWait, timeout_ns, struct trace_semaphore_wait, timeout_ns, NONE),
+    COLUMN_OF(Haltrace__SemaphoreWait, mode, struct trace_semaphore_wait, mode, NONE),
+    COLUMN_OF(Haltrace__SemaphoreWait, value_count, struct trace_semaphore_wait, value_count, NONE),
+};
+
+static const struct trace_column wait_values[] = {
+    COLUMN_OF(Haltrace__SemaphoreWait, semaphore, struct trace_semaphore_value, semaphore, NONE),
+    COLUMN_OF(Haltrace__SemaphoreWait, value, struct trace_semaphore_value, value, NONE),
+};
+
+static const struct trace_part wait_parts[] = {
+    LIST("values", struct trace_semaphore_wait, value_count, struct trace_semaphore_value,
+         TRACE_MAX_LIST, wait_values),
+};
+
+static const struct trace_column submit[] = {
+    COLUMN_OF(Haltrace__Submit, submission, struct trace_submit, submission, NONE),
+    COLUMN_OF(Haltrace__Submit, queue, struct trace_submit, queue, NONE),
+    COLUMN_OF(Haltrace__Submit, wait_count, struct trace_submit, wait_count, NONE),
+    COLUMN_OF(Haltrace__Submit, signal_count, struct trace_submit, signal_count, NONE),
+    COLUMN_OF(Haltrace__Submit, command_buffer_count, struct trace_submit, command_buffer_count,
+              NONE),
+};
+
+static const struct trace_column submit_waits[] = {
+    COLUMN_OF(Haltrace__Submit, wait_semaphore, struct trace_semaphore_value, semaphore, NONE),
+    COLUMN_OF(Haltrace__Submit, wait_value, struct trace_semaphore_value, value, NONE),
+};
+
+static const struct trace_column submit_signals[] = {
+    COLUMN_OF(Haltrace__Submit, signal_semaphore, struct trace_semaphore_value, semaphore, NONE),
+    COLUMN_OF(Haltrace__Submit, signal_value, struct trace_semaphore_value, value, NONE),
+};
+
+struct number {
+    uint64_t value;
+};
+
+static const struct trace_column submit_command_buffers[] = {
+    COLUMN_OF(Haltrace__Submit, command_buffer, struct number, value, NONE),
+};
+
+static const struct trace_part submit_parts[] = {
+    LIST("waits", struct trace_submit, wait_count, struct trace_semaphore_value, TRACE_MAX_LIST,
+         submit_waits),
+    LIST("signals", struct trace_submit, signal_count, struct trace_semaphore_value, TRACE_MAX_LIST,
+         submit_signals),
+    LIST("command_buffers", struct trace_submit, command_buffer_count, struct number,
+         TRACE_MAX_LIST, submit_command_buffers),
+};
+
+static const struct trace_column submission_done[] = {
+    COLUMN_OF(Haltrace__SubmissionDone, submission, struct trace_submission_done, submission, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, ready_ns, struct trace_submission_done, ready_ns, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, busy_ns, struct trace_submission_done, busy_ns, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, queue, struct trace_submission_done, queue, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, message, struct trace_submission_done, message, STRING),
+};
+
+static const struct trace_column wait_idle[] = {
+    COLUMN_OF(Haltrace__WaitIdle, timeout_ns, struct trace_wait_idle, timeout_ns, NONE),
+};
+
+static const struct trace_column scope[] = {
+    COLUMN_OF(Haltrace__Scope, name, struct trace_scope, name, STRING),
+};
+
+static const struct trace_column event_heads[] = {
+    COLUMN_AS(Haltrace__Chunk, ticket, struct trace_event, ticket, TRACE_CODING_TICKET, NONE),
+    COLUMN_AS(Haltrace__Chunk, begin_ns, struct trace_event, begin_ns, TRACE_CODING_DELTA, NONE),
+    COLUMN_AS(Haltrace__Chunk, duration_ns, struct trace_event, end_ns, TRACE_CODING_SPAN, NONE),
+    COLUMN_AS(Haltrace__Chunk, status, struct trace_event, status, TRACE_CODING_PLAIN, NONE),
+    COLUMN_AS(Haltrace__Chunk, stack, struct trace_event, stack, TRACE_CODING_PLAIN, STACK),
+};
+
+#define EVENT(field, R, message, list)                                                             \
+    &(const struct trace_layout)LAYOUT(Haltrace__Chunk, field, struct R, message, list)
+#define EVENT_PARTS(field, R, message, list, variable)                                             \
+    &(const struct trace_layout)LAYOUT_PARTS(Haltrace__Chunk, field, struct R, message, list,      \
+                                             variable)
+
+const struct trace_family trace_event_family = {
+    .name = "event",
+    .head_bytes = sizeof(struct trace_event),
+    .kind_count_at = offsetof(Haltrace__Chunk, n_kind),
+    .kinds_at = offsetof(Haltrace__Chunk, kind),
+    .common_count = COUNT_OF(event_heads),
+    .common = event_heads,
+    .layouts =
+        {
+            [TRACE_BUFFER_CREATE] =
+                EVENT(buffer_create, trace_buffer_create, buffer_create, buffer_create),
+            [TRACE_BUFFER_DESTROY] = EVENT(buffer_destroy, trace_object_event, object, object),
+            [TRACE_BUFFER_MAP] = EVENT(buffer_map, trace_mapping_event, mapping, mapping),
+            [TRACE_BUFFER_UNMAP] = EVENT(buffer_unmap, trace_mapping_event, mapping, mapping),
+            [TRACE_MAPPING_FLUSH] = EVENT(mapping_flush, trace_mapping_event, mapping, mapping),
+            [TRACE_MAPPING_INVALIDATE] =
+                EVENT(mapping_invalidate, trace_mapping_event, mapping, mapping),
+            [TRACE_HOST_WRITE] = EVENT(host_write, trace_content_event, host_content, host_content),
+            [TRACE_HOST_READ] = EVENT(host_read, trace_content_event, host_content, host_content),
+            [TRACE_EXECUTABLE_CREATE] =
+                EVENT_PARTS(executable_create, trace_executable_create, executable_create,
+                            executable_create, executable_parts),
+            [TRACE_EXECUTABLE_DESTROY] =
+                EVENT(executable_destroy, trace_object_event, object, object),
+            [TRACE_COMMAND_BUFFER_CREATE] =
+                EVENT(command_buffer_create, trace_object_event, object, object),
+            [TRACE_COMMAND_BUFFER_SEAL] = EVENT(command_buffer_seal, trace_command_buffer_seal,
+                                                command_buffer_seal, command_buffer_seal),
+            [TRACE_COMMAND_BUFFER_DESTROY] =
+                EVENT(command_buffer_destroy, trace_object_event, object, object),
+            [TRACE_SEMAPHORE_CREATE] =
+                EVENT(semaphore_create, trace_semaphore_create, semaphore_create, semaphore_create),
+            [TRACE_SEMAPHORE_DESTROY] =
+                EVENT(semaphore_destroy, trace_object_event, object, object),
+            [TRACE_SEMAPHORE_QUERY] =
+                EVENT(semaphore_query, trace_semaphore_event, semaphore, semaphore),
+            [TRACE_SEMAPHORE_SIGNAL] =
+                EVENT(semaphore_signal, trace_semaphore_event, semaphore, semaphore),
+            [TRACE_SEMAPHORE_FAIL] =
+                EVENT(semaphore_fail, trace_semaphore_event, semaphore, semaphore),
+            [TRACE_SEMAPHORE_WAIT] = EVENT_PARTS(semaphore_wait, trace_semaphore_wait,
+                                                 semaphore_wait, semaphore_wait, wait_parts),
+            [TRACE_SUBMIT] = EVENT_PARTS(submit, trace_submit, submit, submit, submit_parts),
+            [TRACE_SUBMISSION_DONE] =
+                EVENT(submission_done, trace_submission_done, submission_done, submission_done),
+            [TRACE_WAIT_IDLE] = EVENT(wait_idle, trace_wait_idle, wait_idle, wait_idle),
+            [TRACE_SCOPE_BEGIN] = EVENT(scope_begin, trace_scope, scope, scope),
+            [TRACE_SCOPE_END] = EVENT(scope_end, trace_scope, scope, scope),
+        },
+};
+
+/* ---- Tables ------------------------------------------------------------------------------- */
+
+static const struct trace_column string[] = {
+    COLUMN_OF(Haltrace__String, id, struct trace_string, id, NONE),
+    COLUMN_OF(Haltrace__String, length, struct trace_string, length, NONE),
+};
+
+static const struct trace_part string_parts[] = {
+    BYTES(Haltrace__String, text, struct trace_string, length, TRACE_MAX_STRING_BYTES, true),
+};
+
+static const struct trace_column stack[] = {
+    COLUMN_OF(Haltrace__Stack, id, struct trace_stack, id, NONE),
+    COLUMN_OF(Haltrace__Stack, frame_count, struct trace_stack, frame_count, NONE),
+};
+
+static const struct trace_column stack_frames[] = {
+    COLUMN_OF(Haltrace__Stack, frame, struct number, value, NONE),
+};
+
+static const struct trace_part stack_parts[] = {
+    LIST("frames", struct trace_stack, frame_count, struct number, TRACE_MAX_STACK_FRAMES,
+         stack_frames),
+};
+
+static const struct trace_column module[] = {
+    COLUMN_OF(Haltrace__Module, load_address, struct trace_module, base, NONE),
+    COLUMN_OF(Haltrace__Module, size, struct trace_module, size, NONE),
+    COLUMN_OF(Haltrace__Module, path, struct trace_module, path, NONE),
+    COLUMN_OF(Haltrace__Module, build_id_bytes, struct trace_module, build_id_bytes, NONE),
+};
+
+static const struct trace_part module_parts[] = {
+    BYTES(Haltrace__Module, build_id, struct trace_module, build_id_bytes, 256, false),
+};
+
+static const struct trace_column thread[] = {
+    COLUMN_OF(Haltrace__Thread, id, struct trace_thread, id, NONE),
+    COLUMN_OF(Haltrace__Thread, system_id, struct trace_thread, system_id, NONE),
+    COLUMN_OF(Haltrace__Thread, name, struct trace_thread, name, NONE),
+};
+
+#define TABLE(field, R, message, list)                                                             \
+    &(const struct trace_layout)LAYOUT(Haltrace__Tables, field, struct R, message, list)
+#define TABLE_PARTS(field, R, message, list, variable)                                             \
+    &(const struct trace_layout)LAYOUT_PARTS(Haltrace__Tables, field, struct R, message, list,     \
+                                             variable)
+
+const struct trace_family trace_table_family = {
+    .name = "table record",
+    .head_bytes = sizeof(struct trace_event),
+    .kind_count_at = offsetof(Haltrace__Tables, n_kind),
+    .kinds_at = offsetof(Haltrace__Tables, kind),
+    .layouts =
+        {
+            [TRACE_STRING] = TABLE_PARTS(string, trace_string, string, string, string_parts),
+            [TRACE_STACK] = TABLE_PARTS(stack, trace_stack, stack, stack, stack_parts),
+            [TRACE_MODULE] = TABLE_PARTS(module, trace_module, module, module, module_parts),
+            [TRACE_THREAD] = TABLE(thread, trace_thread, thread, thread),
+        },
+};
+
+/* ---- Segments ----------------------------------------------------------------------------- */
+
+static const struct trace_column barrier[] = {
+    COLUMN_OF(Haltrace__Barrier, source_stages, struct trace_barrier, source_stages, NONE),
+    COLUMN_OF(Haltrace__Barrier, target_stages, struct trace_barrier, target_stages, NONE),
+    COLUMN_OF(Haltrace__Barrier, source_access, struct trace_barrier, source_access, NONE),
+    COLUMN_OF(Haltrace__Barrier, target_access, struct trace_barrier, target_access, NONE),
+    COLUMN_OF(Haltrace__Barrier, buffer_count, struct trace_barrier, buffer_count, NONE),
+};
+
+static const struct trace_column barrier_buffers[] = {
+    COLUMN_OF(Haltrace__Barrier, buffer, struct trace_buffer_barrier, buffer, NONE),
+    COLUMN_OF(Haltrace__Barrier, offset, struct trace_buffer_barrier, offset, NONE),
+    COLUMN_OF(Haltrace__Barrier, size, struct trace_buffer_barrier, size, NONE),
+    COLUMN_OF(Haltrace__Barrier, buffer_source_access, struct trace_buffer_barrier, source_access,
+              NONE),
+    COLUMN_OF(Haltrace__Barrier, buffer_target_access, struct trace_buffer_barrier, target_access,
+              NONE),
+};
+
+static const struct trace_part barrier_parts[] = {
+    LIST("buffers", struct trace_barrier, buffer_count, struct trace_buffer_barrier, TRACE_MAX_LIST,
+         barrier_buffers),
+};
+
+static const struct trace_column fill[] = {
+    COLUMN_OF(Haltrace__Fill, target, struct trace_fill, target, NONE),
+    COLUMN_OF(Haltrace__Fill, offset, struct trace_fill, offset, NONE),
+    COLUMN_OF(Haltrace__Fill, size, struct trace_fill, size, NONE),
+    COLUMN_OF(Haltrace__Fill, pattern, struct trace_fill, pattern, NONE),
+    COLUMN_OF(Haltrace__Fill, pattern_bytes, struct trace_fill, pattern_bytes, NONE),
+};
+
+static const struct trace_column copy[] = {
+    COLUMN_OF(Haltrace__Copy, source, struct trace_copy, source, NONE),
+    COLUMN_OF(Haltrace__Copy, target, struct trace_copy, target, NONE),
+    COLUMN_OF(Haltrace__Copy, source_offset, struct trace_copy, source_offset, NONE),
+    COLUMN_OF(Haltrace__Copy, target_offset, struct trace_copy, target_offset, NONE),
+    COLUMN_OF(Haltrace__Copy, size, struct trace_copy, size, NONE),
+};
+
+static const struct trace_column update[] = {
+    COLUMN_OF(Haltrace__Update, target, struct trace_update, target, NONE),
+    COLUMN_OF(Haltrace__Update, offset, struct trace_update, offset, NONE),
+    COLUMN_OF(Haltrace__Update, size, struct trace_update, size, NONE),
+};
+
+static const struct trace_part update_parts[] = {
+    BYTES(Haltrace__Update, data, struct trace_update, size, TRACE_MAX_UPDATE_BYTES, false),
+};
+
+static const struct trace_column push_constants[] = {
+    COLUMN_OF(Haltrace__PushConstants, offset, struct trace_push_constants, offset, NONE),
+    COLUMN_OF(Haltrace__PushConstants, size, struct trace_push_constants, size, NONE),
+};
+
+static const struct trace_part push_constants_parts[] = {
+    BYTES(Haltrace__PushConstants, data, struct trace_push_constants, size,
+          TRACE_MAX_CONSTANT_BYTES, false),
+};
+
+static const struct trace_column push_descriptor_set[] = {
+    COLUMN_OF(Haltrace__PushDescriptorSet, set, struct trace_push_descriptor_set, set, NONE),
+    COLUMN_OF(Haltrace__PushDescriptorSet, binding_count, struct trace_push_descriptor_set,
+              binding_count, NONE),
+};
+
+static const struct trace_column bindings[] = {
+    COLUMN_OF(Haltrace__PushDescriptorSet, buffer, struct trace_binding, buffer, NONE),
+    COLUMN_OF(Haltrace__PushDescriptorSet, offset, struct trace_binding, offset, NONE),
+    COLUMN_OF(Haltrace__PushDescriptorSet, size, struct trace_binding, size, NONE),
+};
+
+static const struct trace_part push_descriptor_set_parts[] = {
+    LIST("bindings", struct trace_push_descriptor_set, binding_count, struct trace_binding,
+         TRACE_MAX_BINDINGS, bindings),
+};
+
+static const struct trace_column dispatch[] = {
+    COLUMN_OF(Haltrace__Dispatch, executable, struct trace_dispatch, executable, NONE),
+    COLUMN_OF(Haltrace__Dispatch, entry, struct trace_dispatch, entry, NONE),
+    COLUMN_OF(Haltrace__Dispatch, workgroup_count_x, struct trace_dispatch, workgroup_count[0],
+              NONE),
+    COLUMN_OF(Haltrace__Dispatch, workgroup_count_y, struct trace_dispatch, workgroup_count[1],
+              NONE),
+    COLUMN_OF(Haltrace__Dispatch, workgroup_count_z, struct trace_dispatch, workgroup_count[2],
+              NONE),
+};
+
+static const struct trace_column debug[] = {
+    COLUMN_OF(Haltrace__Debug, color, struct trace_debug, color, NONE),
+    COLUMN_OF(Haltrace__Debug, label, struct trace_debug, label, STRING),
+};
+
+#define SEGMENT(field, R, message, list)                                                           \
+    &(const struct trace_layout)LAYOUT(Haltrace__Segments, field, struct R, message, list)
+#define SEGMENT_PARTS(field, R, message, list, variable)                                           \
+    &(const struct trace_layout)LAYOUT_PARTS(Haltrace__Segments, field, struct R, message, list,   \
+                                             variable)
+
+static const struct trace_layout debug_end = {
+    .name = "debug_end",
+    .record_bytes = sizeof(struct trace_segment),
+};
+
+const struct trace_family trace_segment_family = {
+    .name = "segment",
+    .head_bytes = sizeof(struct trace_segment),
+    .kind_count_at = offsetof(Haltrace__Segments, n_kind),
+    .kinds_at = offsetof(Haltrace__Segments, kind),
+    .layouts =
+        {
+            [TRACE_BARRIER] =
+                SEGMENT_PARTS(barrier, trace_barrier, barrier, barrier, barrier_parts),
+            [TRACE_FILL] = SEGMENT(fill, trace_fill, fill, fill),
+            [TRACE_COPY] = SEGMENT(copy, trace_copy, copy, copy),
+            [TRACE_UPDATE] = SEGMENT_PARTS(update, trace_update, update, update, update_parts),
+            [TRACE_PUSH_CONSTANTS] =
+                SEGMENT_PARTS(push_constants, trace_push_constants, push_constants, push_constants,
+                              push_constants_parts),
+            [TRACE_PUSH_DESCRIPTOR_SET] =
+                SEGMENT_PARTS(push_descriptor_set, trace_push_descriptor_set, push_descriptor_set,
+                              push_descriptor_set, push_descriptor_set_parts),
+            [TRACE_DISPATCH] = SEGMENT(dispatch, trace_dispatch, dispatch, dispatch),
+            [TRACE_DEBUG_BEGIN] = SEGMENT(debug_begin, trace_debug, debug, debug),
+            [TRACE_DEBUG_END] = &debug_end,
+        },
+};
+
+/* ---- Names -------------------------------------------------------------------------------- */
+
+const char *trace_event_name(uint32_t kind)
+{
+    const struct trace_layout *layout = trace_family_layout(&trace_event_family, kind);
+    if (!layout)
+        layout = trace_family_layout(&trace_table_family, kind);
+    return layout ? layout->name : "unknown event";
+}
+
+const char *trace_segment_name(uint32_t kind)
+{
+    const struct trace_layout *layout = trace_family_layout(&trace_segment_family, kind);
+    return layout ? layout->name : "unknown segment";
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which member of which record is stored in which column: one table per kind of record. Storing,
+ * reading back and printing all go by these tables, so a new kind is one message in trace.proto,
+ * one table in layout.c and one line in its family. */
+#ifndef FORMAT_LAYOUT_H
+#define FORMAT_LAYOUT_H
+
+#include "format/record.h"
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum trace_coding {
+    TRACE_CODING_PLAIN,
+    TRACE_CODING_DELTA,  /* difference to the previous value */
+    TRACE_CODING_TICKET, /* the same with zeros between: see Chunk.ticket */
+    TRACE_CODING_SPAN,   /* difference to the 8 bytes before the member */
+};
+
+/* What a number refers to, hence must exist. */
+enum trace_reference {
+    TRACE_REFERENCE_NONE,
+    TRACE_REFERENCE_STRING,
+    TRACE_REFERENCE_STACK,
+    TRACE_REFERENCE_CONTENT,
+};
+
+struct trace_column {
+    const char *name;
+    uint16_t count_at, values_at; /* in the message: size_t, and pointer to 64-bit values */
+    uint16_t member_at;           /* in the record, or in the element of a part */
+    uint8_t width;                /* of the member: 2, 4 or 8 bytes */
+    uint8_t coding;               /* enum trace_coding */
+    uint8_t reference;            /* enum trace_reference */
+    bool is_signed;
+};
+
+/* A variable part of a record: a list of elements, or bytes. Parts follow the fixed members and
+ * each other directly; the record is padded to 8 bytes. */
+struct trace_part {
+    const char *name;
+    uint16_t count_at; /* in the record */
+    uint8_t count_width;
+    uint16_t element_bytes;
+    uint32_t limit;    /* of elements */
+    bool is_text;      /* bytes: show as text */
+    uint16_t bytes_at; /* of a part of bytes: ProtobufCBinaryData in the message */
+    uint32_t column_count;
+    const struct trace_column *columns; /* NULL: bytes */
+};
+
+enum { TRACE_MAX_PARTS = 3, TRACE_MAX_KINDS = 68 };
+
+struct trace_layout {
+    const char *name;
+    uint16_t record_bytes; /* the fixed members */
+    uint16_t message_at;   /* pointer to the kind's message in the family's; 0: has none */
+    uint32_t column_count, part_count;
+    const struct trace_column *columns;
+    const struct trace_part *parts;
+    const ProtobufCMessageDescriptor *descriptor;
+};
+
+/* Records that are stored together in one message. */
+struct trace_family {
+    const char *name;
+    uint16_t head_bytes;
+    uint16_t kind_count_at, kinds_at; /* in the message: size_t, pointer to 32-bit enums */
+    uint32_t common_count;
+    const struct trace_column *common;                   /* columns with a value for every record */
+    const struct trace_layout *layouts[TRACE_MAX_KINDS]; /* by kind; NULL: not in this family */
+};
+
+extern const struct trace_family trace_event_family;
+extern const struct trace_family trace_table_family;
+extern const struct trace_family trace_segment_family;
+
+/* NULL: no such kind. */
+static inline const struct trace_layout *trace_family_layout(const struct trace_family *family,
+                                                             uint32_t kind)
+{
+    return kind < TRACE_MAX_KINDS ? family->layouts[kind] : NULL;
+}
+
+static inline uint64_t trace_load(const void *address, unsigned width)
+{
+    const uint8_t *bytes = (const uint8_t *)address;
+    switch (width) {
+    case 2: return *(const uint16_t *)(const void *)bytes;
+    case 4: return *(const uint32_t *)(const void *)bytes;
+    default: return *(const uint64_t *)(const void *)bytes;
+    }
+}
+
+static inline uint64_t trace_part_count(const struct trace_part *part, const void *record)
+{
+    return trace_load((const uint8_t *)record + part->count_at, part->count_width);
+}
+
+#endif
