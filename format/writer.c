@@ -376,7 +376,7 @@ static enum hal_status find_stream(struct trace_writer *writer, uint32_t thread,
 enum hal_status trace_writer_records(struct trace_writer *writer, uint32_t thread,
                                      const void *records, size_t bytes)
 {
-    struct stream *stream;
+    struct stream *stream = NULL;
     if (writer->output.status != HAL_OK)
         return hal_fail(writer->output.status, "%s", writer->output.message);
     HAL_TRY(find_stream(writer, thread, &stream));
