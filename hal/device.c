@@ -124,7 +124,7 @@ enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
     struct hal_settings settings;
     struct hal_device_info info = {0};
     struct hal_driver_device *driver;
-    struct hal_device *device;
+    struct hal_device *device = NULL;
     HAL_TRY(hal_settings_get(&settings));
     HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &driver));
     HAL_TRY(create_handle(driver, &info, &device));

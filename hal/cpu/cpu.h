@@ -261,6 +261,16 @@ struct cpu_device {
     uint64_t next_sequence;
 };
 
+/* Tells the processor that the thread polls. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 static inline struct cpu_device *to_cpu_device(struct hal_driver_device *device)
 {
     return (struct cpu_device *)device;

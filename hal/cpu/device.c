@@ -29,12 +29,14 @@ static int64_t clock_resolution_ns(void)
 static enum hal_status device_query(struct hal_driver_device *self, const char *key,
                                     int64_t *out_value)
 {
+    static const int64_t unknown = -1;
     struct cpu_device *device = to_cpu_device(self);
     const struct {
         const char *key;
         int64_t value;
     } answers[] = {
-        {"memory.total.bytes", (int64_t)device->memory_total_bytes},
+        {"memory.total.bytes",
+         device->memory_total_bytes ? (int64_t)device->memory_total_bytes : unknown},
         {"memory.used.bytes", (int64_t)cpu_heap_used_bytes(&device->heap)},
         {"clock.resolution.ns", clock_resolution_ns()},
         {"simd.width", MSL_SIMD_WIDTH},
@@ -42,7 +44,7 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
         {"worker.count", device->worker_count},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
-        if (strcmp(answers[i].key, key) == 0 && answers[i].value > 0) {
+        if (strcmp(answers[i].key, key) == 0 && answers[i].value != unknown) {
             *out_value = answers[i].value;
             return HAL_OK;
         }

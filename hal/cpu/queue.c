@@ -298,7 +298,7 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
                                  const struct hal_submission *source)
 {
     struct cpu_device *device = to_cpu_device(self);
-    struct cpu_submission *submission;
+    struct cpu_submission *submission = NULL;
     struct cpu_wakes wakes = {0};
     HAL_TRY(create_submission(device, source, &submission));
     retain_all(submission, source);

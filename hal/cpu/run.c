@@ -276,15 +276,6 @@ static void leave_run(struct cpu_pool *pool, struct cpu_run *run)
     cpu_run_release(run);
 }
 
-static void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* Returns when something was published since `epoch`, after a moment in which it looks. */
 static void idle(struct cpu_pool *pool, uint32_t epoch)
 {
@@ -294,7 +285,7 @@ static void idle(struct cpu_pool *pool, uint32_t epoch)
     atomic_fetch_add(&pool->looking, 1);
     do {
         for (int i = 0; i < 32 && !changed; i++) {
-            relax();
+            cpu_relax();
             changed = atomic_load(&pool->epoch) != epoch;
         }
     } while (!changed && hal_clock_ns() < deadline_ns);

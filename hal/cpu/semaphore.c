@@ -300,8 +300,17 @@ static void unregister_locked(struct cpu_device *device, const struct wish *wish
         waiter->next->previous = waiter->previous;
 }
 
+/* Short work ends sooner than a thread falls asleep and wakes again: so it polls first. */
 static void sleep_until(struct cpu_waiter *waiter, int64_t deadline_ns)
 {
+    static const int64_t patience_ns = 10000;
+    int64_t poll_until_ns = hal_clock_ns() + patience_ns;
+    if (poll_until_ns > deadline_ns)
+        poll_until_ns = deadline_ns;
+    do {
+        for (int i = 0; i < 16 && atomic_load(&waiter->word) == 0; i++)
+            cpu_relax();
+    } while (atomic_load(&waiter->word) == 0 && hal_clock_ns() < poll_until_ns);
     while (atomic_load(&waiter->word) == 0) {
         const int64_t left_ns =
             deadline_ns == HAL_FOREVER ? HAL_FOREVER : deadline_ns - hal_clock_ns();

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/commands.c: the sealed list holds what was recorded, verbatim and in order; each dispatch
+ * gets its state; objects are kept. */
+#include "tests/support/hal_fixture.h"
+
+#include "hal/driver.h"
+
+static struct hal_device *device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    return hal_device_open("cpu?threads=1", &device) == HAL_OK ? 0 : -1;
+}
+
+static int close_device(void **state)
+{
+    (void)state;
+    hal_device_release(device);
+    return 0;
+}
+
+static void the_list_is_verbatim(void **state)
+{
+    (void)state;
+    struct hal_buffer *a = fixture_buffer(device, "a", 100), *b = fixture_buffer(device, "b", 64);
+    struct hal_command_buffer *commands = fixture_commands(device, "list", HAL_REUSABLE);
+    const struct hal_buffer_barrier range = {.buffer = a, .offset = 60, .bytes = HAL_WHOLE_BUFFER};
+    const struct hal_barrier_desc barrier = {.source_stages = HAL_STAGE_TRANSFER,
+                                             .target_access = HAL_ACCESS_READ,
+                                             .buffers = &range,
+                                             .buffer_count = 1};
+    const struct hal_binding bindings[3] = {{a, 4, HAL_WHOLE_BUFFER}, {NULL, 7, 9}, {b, 0, 16}};
+    const uint32_t constants[2] = {0x11111111, 0x22222222};
+    assert_ok(hal_command_debug_begin(commands, "group", 0x123456));
+    assert_ok(hal_command_fill(commands, a, 2, 10, 0xFFFFABCD, 2));
+    assert_ok(hal_command_barrier(commands, &barrier));
+    assert_ok(hal_command_copy(commands, a, 1, b, 3, 5));
+    assert_ok(hal_command_update(commands, "hello", b, 9, 5));
+    assert_ok(hal_command_push_constants(commands, 8, constants, 8));
+    assert_ok(hal_command_push_descriptor_set(commands, 2, bindings, 3));
+    assert_ok(hal_command_debug_end(commands));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_true(commands->sealed);
+    assert_int_equal(commands->segment_count, 8);
+
+    const struct hal_segment *segment = hal_segment_first(commands);
+    const struct hal_segment_debug *debug = (const void *)segment;
+    assert_int_equal(segment->kind, HAL_SEGMENT_DEBUG_BEGIN);
+    assert_string_equal(debug->label, "group");
+    assert_int_equal(debug->label_bytes, 5);
+    assert_int_equal(debug->color, 0x123456);
+
+    const struct hal_segment_fill *fill =
+        (const void *)(segment = hal_segment_next(commands, segment));
+    assert_int_equal(segment->kind, HAL_SEGMENT_FILL);
+    assert_ptr_equal(fill->target, a);
+    assert_int_equal(fill->offset, 2);
+    assert_int_equal(fill->bytes, 10);
+    assert_int_equal(fill->pattern, 0xABCDABCD);
+    assert_int_equal(fill->pattern_bytes, 2);
+
+    const struct hal_segment_barrier *seen =
+        (const void *)(segment = hal_segment_next(commands, segment));
+    assert_int_equal(segment->kind, HAL_SEGMENT_BARRIER);
+    assert_int_equal(seen->source_stages, HAL_STAGE_TRANSFER);
+    assert_int_equal(seen->target_stages, HAL_STAGE_ALL);
+    assert_int_equal(seen->source_access, HAL_ACCESS_READ | HAL_ACCESS_WRITE);
+    assert_int_equal(seen->target_access, HAL_ACCESS_READ);
+    assert_int_equal(seen->buffer_count, 1);
+    assert_ptr_equal(seen->buffers[0].buffer, a);
+    assert_int_equal(seen->buffers[0].bytes, 40);
+
+    const struct hal_segment_copy *copy =
+        (const void *)(segment = hal_segment_next(commands, segment));
+    assert_int_equal(segment->kind, HAL_SEGMENT_COPY);
+    assert_ptr_equal(copy->source, a);
+    assert_ptr_equal(copy->target, b);
+    assert_int_equal(copy->source_offset, 1);
+    assert_int_equal(copy->target_offset, 3);
+    assert_int_equal(copy->bytes, 5);
+
+    const struct hal_segment_update *update =
+        (const void *)(segment = hal_segment_next(commands, segment));
+    assert_int_equal(segment->kind, HAL_SEGMENT_UPDATE);
+    assert_int_equal(update->offset, 9);
+    assert_int_equal(update->bytes, 5);
+    assert_memory_equal(update->data, "hello\0\0\0", 8);
+
+    const struct hal_segment_push_constants *push =
+        (const void *)(segment = hal_segment_next(commands, segment));
+    assert_int_equal(segment->kind, HAL_SEGMENT_PUSH_CONSTANTS);
+    assert_int_equal(push->offset, 8);
+    assert_int_equal(push->bytes, 8);
+    assert_memory_equal(push->data, constants, 8);
+
+    const struct hal_segment_push_descriptor_set *set =
+        (const void *)(segment = hal_segment_next(commands, segment));
+    assert_int_equal(segment->kind, HAL_SEGMENT_PUSH_DESCRIPTOR_SET);
+    assert_int_equal(set->set, 2);
+    assert_int_equal(set->binding_count, 3);
+    assert_ptr_equal(set->bindings[0].buffer, a);
+    assert_int_equal(set->bindings[0].bytes, 96);
+    assert_null(set->bindings[1].buffer);
+    assert_int_equal(set->bindings[2].bytes, 16);
+
+    segment = hal_segment_next(commands, segment);
+    assert_int_equal(segment->kind, HAL_SEGMENT_DEBUG_END);
+    assert_null(hal_segment_next(commands, segment));
+    hal_command_buffer_release(commands);
+    hal_buffer_release(b);
+    hal_buffer_release(a);
+}
+
+static void an_empty_list_is_legal(void **state)
+{
+    (void)state;
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    fixture_run(device, commands);
+    assert_null(hal_segment_first(commands));
+    hal_command_buffer_release(commands);
+    commands = fixture_commands(device, "never sealed", HAL_ONE_SHOT);
+    assert_ok(hal_command_barrier(commands, NULL));
+    hal_command_buffer_release(commands);
+}
+
+/* One buffer per command, so that the cache of retained objects overflows; all are released
+ * before the list runs. */
+static void objects_are_kept(void **state)
+{
+    (void)state;
+    enum { COUNT = 500 };
+    static struct hal_buffer *buffers[COUNT];
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < COUNT; i++) {
+            if (round == 0)
+                buffers[i] = fixture_buffer(device, NULL, 8);
+            assert_ok(hal_command_fill(commands, buffers[i], 4 * round, 4, i, 4));
+        }
+    }
+    uint32_t sum = 0, got;
+    struct hal_buffer *last = buffers[COUNT - 1];
+    for (uint32_t i = 0; i < COUNT - 1; i++)
+        hal_buffer_release(buffers[i]);
+    fixture_run(device, commands);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_ok(hal_buffer_read(buffers[i], 4, &got, 4));
+        sum += got;
+    }
+    assert_int_equal(sum, COUNT * (COUNT - 1) / 2);
+    hal_command_buffer_release(commands);
+    assert_int_equal(last->object.references, 1);
+    hal_buffer_release(last);
+}
+
+static void groups_are_balanced(void **state)
+{
+    (void)state;
+    struct hal_command_buffer *commands = fixture_commands(device, "groups", HAL_ONE_SHOT);
+    assert_fails(hal_command_debug_end(commands), HAL_INVALID, "command buffer 'groups'");
+    assert_ok(hal_command_debug_begin(commands, NULL, 0));
+    assert_fails(hal_command_buffer_end(commands), HAL_INVALID, "1 open debug groups");
+    assert_ok(hal_command_debug_end(commands));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_fails(hal_command_debug_begin(commands, "late", 0), HAL_INVALID, "sealed");
+    hal_command_buffer_release(commands);
+}
+
+static void one_shot_means_once(void **state)
+{
+    (void)state;
+    struct hal_command_buffer *commands = fixture_commands(device, "once", HAL_ONE_SHOT);
+    struct hal_command_buffer *fresh = fixture_commands(device, "fresh", HAL_ONE_SHOT);
+    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(hal_command_buffer_end(fresh));
+    assert_ok(fixture_submit(device, commands, NULL, 0, NULL, 0));
+    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "'once'");
+    struct hal_command_buffer *list[] = {fresh, commands};
+    const struct hal_submit_desc both = {.commands = list, .command_count = 2};
+    assert_fails(hal_queue_submit(device, &both), HAL_INVALID, "'once' is one-shot");
+    list[1] = fresh;
+    assert_fails(hal_queue_submit(device, &both), HAL_INVALID, "'fresh' is one-shot");
+    assert_ok(fixture_submit(device, fresh, NULL, 0, NULL, 0)); /* failing had no effect */
+    hal_command_buffer_release(fresh);
+    hal_command_buffer_release(commands);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_list_is_verbatim), cmocka_unit_test(an_empty_list_is_legal),
+        cmocka_unit_test(objects_are_kept),     cmocka_unit_test(groups_are_balanced),
+        cmocka_unit_test(one_shot_means_once),
+    };
+    return cmocka_run_group_tests(tests, open_device, close_device);
+}

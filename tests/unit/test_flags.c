@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/flags.c and hal/drivers.c: flags leave the command line, beat the environment, and name the
+ * device; URIs are strict. */
+#include "tests/support/hal_fixture.h"
+
+enum { MOST = 12 };
+
+/* A command line in writable memory, as main gets it. */
+struct line {
+    int argc;
+    char *argv[MOST + 1];
+    char text[256];
+};
+
+static struct line *line_of(const char *text)
+{
+    static struct line line;
+    memset(&line, 0, sizeof line);
+    snprintf(line.text, sizeof line.text, "%s", text);
+    for (char *word = strtok(line.text, " "); word; word = strtok(NULL, " "))
+        line.argv[line.argc++] = word;
+    return &line;
+}
+
+static void assert_line(const struct line *line, const char *wanted)
+{
+    char joined[256] = "";
+    for (int i = 0; i < line->argc; i++)
+        snprintf(joined + strlen(joined), sizeof joined - strlen(joined), "%s%s", i ? " " : "",
+                 line->argv[i]);
+    assert_string_equal(joined, wanted);
+    assert_null(line->argv[line->argc]);
+}
+
+static void assert_opened(const char *uri, const char *wanted)
+{
+    struct hal_device *device = fixture_device(uri);
+    assert_string_equal(hal_device_get_info(device)->uri, wanted);
+    hal_device_release(device);
+}
+
+static void the_environment_names_the_device(void **state)
+{
+    (void)state;
+    struct hal_device *device;
+    setenv("HAL_DEVICE", "cpu?threads=3", 1);
+    assert_opened(NULL, "cpu?threads=3&queues=1");
+    setenv("HAL_DEVICE", "", 1);
+    device = fixture_device(NULL);
+    assert_int_equal(hal_device_get_info(device)->worker_count, hal_processor_count());
+    hal_device_release(device);
+    setenv("HAL_DEVICE_PROFILING_MODE", "vibes", 1);
+    assert_fails(hal_device_open("cpu", &device), HAL_INVALID,
+                 "HAL_DEVICE_PROFILING_MODE must be queue, not 'vibes'");
+    unsetenv("HAL_DEVICE_PROFILING_MODE");
+}
+
+static void our_flags_leave_the_command_line(void **state)
+{
+    (void)state;
+    setenv("HAL_DEVICE", "cpu?threads=3", 1);
+    struct line *line =
+        line_of("p a --device cpu?threads=2 --other=1 --device_profiling_stacks=none"
+                " b --device_x=1 -- --device=cpu c");
+    assert_ok(hal_flags_parse(&line->argc, line->argv));
+    assert_line(line, "p a --other=1 b --device_x=1 -- --device=cpu c");
+    assert_opened(NULL, "cpu?threads=2&queues=1");
+    assert_opened("cpu?queues=64&threads=1", "cpu?threads=1&queues=64");
+    line = line_of("p");
+    assert_ok(hal_flags_parse(&line->argc, line->argv));
+    assert_line(line, "p");
+    assert_opened(NULL, "cpu?threads=2&queues=1");
+    line = line_of("p --device=cpu?threads=1");
+    assert_ok(hal_flags_parse(&line->argc, line->argv));
+    assert_line(line, "p");
+    assert_opened(NULL, "cpu?threads=1&queues=1");
+}
+
+static void wrong_values_change_nothing(void **state)
+{
+    (void)state;
+    static const char *const lines[][2] = {
+        {"p --device=cpu?threads=9 --device_profiling_mode=x y",
+         "--device_profiling_mode must be queue, not 'x'"},
+        {"p --device=cpu?threads=9 --device", "--device needs a value"},
+        {"p --device= y", "--device needs a value, not ''"},
+        {"p --device_profiling_force=maybe y", "must be true or false, not 'maybe'"},
+        {"p --device_profiling_stacks all", "must be none or submission, not 'all'"},
+        {"p --device_profiling_output=", "--device_profiling_output needs a value"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct line *line = line_of(lines[i][0]);
+        assert_fails(hal_flags_parse(&line->argc, line->argv), HAL_INVALID, lines[i][1]);
+        assert_line(line, lines[i][0]);
+    }
+    assert_opened(NULL, "cpu?threads=1&queues=1");
+}
+
+static void uris_are_strict(void **state)
+{
+    (void)state;
+    struct hal_device *device;
+    assert_fails(hal_device_open("quantum", &device), HAL_NOT_FOUND,
+                 "device 'quantum': there is no driver 'quantum' (there are: cpu)");
+    assert_fails(hal_device_open("", &device), HAL_NOT_FOUND, "no driver ''");
+    assert_fails(hal_device_open("cpu://1", &device), HAL_NOT_FOUND, "no path");
+    assert_fails(hal_device_open("cpu?", &device), HAL_INVALID, "name=value");
+    assert_fails(hal_device_open("cpu?threads", &device), HAL_INVALID, "'threads'");
+    assert_fails(hal_device_open("cpu?threads=", &device), HAL_INVALID, "'threads='");
+    assert_fails(hal_device_open("cpu?=4", &device), HAL_INVALID, "'=4'");
+    assert_fails(hal_device_open("cpu?cores=4", &device), HAL_INVALID,
+                 "unknown parameter 'cores' (known: threads, queues)");
+    assert_fails(hal_device_open("cpu?threads=1&threads=2", &device), HAL_INVALID, "twice");
+    static const char *const counts[] = {"0", "-1", "+1", "1x", "1025", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        char uri[64];
+        snprintf(uri, sizeof uri, "cpu?threads=%s", counts[i]);
+        assert_fails(hal_device_open(uri, &device), HAL_INVALID, "is not in 1 to 1024");
+    }
+    assert_fails(hal_device_open("cpu?queues=65", &device), HAL_INVALID, "queues=65");
+}
+
+static void help_names_every_flag(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"--device=", "--device_profiling_mode=",
+                                        "--device_profiling_file=", "--device_profiling_force",
+                                        "--device_profiling_stacks="};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        assert_non_null(strstr(hal_flags_help(), names[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_environment_names_the_device),
+        cmocka_unit_test(our_flags_leave_the_command_line),
+        cmocka_unit_test(wrong_values_change_nothing),
+        cmocka_unit_test(uris_are_strict),
+        cmocka_unit_test(help_names_every_flag),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/layers.c and hal/gate.c: a layer comes and goes at any moment of a run. */
+#include "tests/support/fake_layer.h"
+#include "tests/support/hal_fixture.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct fake_layer *fake;
+
+static int load_fake(void **state)
+{
+    (void)state;
+    setenv("HAL_CAPTURE_MODULE", FAKE_LAYER_PATH, 1);
+    void *module = dlopen(FAKE_LAYER_PATH, RTLD_NOW | RTLD_LOCAL);
+    fake = module ? dlsym(module, FAKE_LAYER_SYMBOL) : NULL;
+    return fake ? 0 : -1;
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    memset(fake, 0, sizeof *fake);
+    return 0;
+}
+
+static void begin(struct hal_device *device)
+{
+    assert_ok(hal_device_profiling_begin(
+        device, &(struct hal_profiling_options){.file = "x.pb.zst"}, HAL_FOREVER));
+}
+
+/* Polls until `word` has that value: no test waits for time to pass. */
+static void await(_Atomic uint32_t *word, uint32_t value)
+{
+    while (atomic_load(word) != value)
+        sched_yield();
+}
+
+/* ---- The chain ----------------------------------------------------------------------------- */
+
+static void every_call_passes_the_layer(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    int64_t number;
+    uint64_t value;
+    uint32_t got = 0;
+    begin(device);
+    struct hal_buffer *buffer = fixture_buffer(device, "b", 64);
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
+    struct hal_command_buffer *commands = fixture_commands(device, "c", HAL_ONE_SHOT);
+    struct hal_mapping mapping;
+    assert_ok(hal_device_query(device, "simd.width", &number));
+    assert_ok(hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, 64, &mapping));
+    assert_ok(hal_mapping_flush(&mapping, 0, 64));
+    assert_ok(hal_mapping_invalidate(&mapping, 0, 64));
+    assert_ok(hal_buffer_unmap(&mapping));
+    assert_ok(hal_command_fill(commands, buffer, 0, 64, 7, 4));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(hal_semaphore_signal(semaphore, 1));
+    assert_ok(fixture_submit(device, commands, semaphore, 1, semaphore, 2));
+    assert_ok(hal_semaphore_wait(semaphore, 2, HAL_FOREVER));
+    assert_ok(hal_semaphore_query(semaphore, &value));
+    hal_semaphore_fail(semaphore, HAL_FAILED, "on purpose");
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    hal_scope_begin(device, "scope");
+    hal_scope_end(device);
+    assert_ok(hal_buffer_read(buffer, 60, &got, 4));
+    assert_int_equal(got, 7);
+    hal_command_buffer_release(commands);
+    hal_semaphore_release(semaphore);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_flush(device));
+    assert_int_equal(fake->ended, 0);
+    assert_ok(hal_device_profiling_end(device));
+
+    static const uint32_t wanted[FAKE_CALL_COUNT] = {
+        [FAKE_QUERY] = 1,
+        [FAKE_WAIT_IDLE] = 1,
+        [FAKE_BUFFER_CREATE] = 1,
+        [FAKE_MAP] = 2,
+        [FAKE_UNMAP] = 2,
+        [FAKE_FLUSH] = 1,
+        [FAKE_INVALIDATE] = 1,
+        [FAKE_COMMANDS_CREATED] = 1,
+        [FAKE_PREPARE] = 1,
+        [FAKE_SEMAPHORE_CREATE] = 1,
+        [FAKE_SEMAPHORE_QUERY] = 1,
+        [FAKE_SIGNAL] = 1,
+        [FAKE_FAIL] = 1,
+        [FAKE_WAIT] = 1,
+        [FAKE_SUBMIT] = 1,
+        [FAKE_DESTROY] = 3,
+        [FAKE_SCOPE] = 2,
+        [FAKE_RETIRED] = 1,
+    };
+    for (size_t i = 0; i < FAKE_CALL_COUNT; i++)
+        assert_int_equal(fake->calls[i], wanted[i]);
+    assert_int_equal(fake->begun, 1);
+    assert_int_equal(fake->ended, 1);
+    assert_int_equal(fake->flushed, 1);
+    assert_int_equal(fake->violations, 0);
+
+    assert_ok(hal_device_query(device, "simd.width", &number));
+    assert_int_equal(fake->calls[FAKE_QUERY], 1);
+    hal_device_release(device);
+}
+
+static void a_late_layer_sees_what_is_alive(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_buffer *first = fixture_buffer(device, "first", 1);
+    struct hal_buffer *gone = fixture_buffer(device, "gone", 1);
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
+    struct hal_command_buffer *commands = fixture_commands(device, "c", HAL_ONE_SHOT);
+    hal_buffer_release(gone);
+    begin(device);
+    assert_int_equal(fake->objects_at_begin, 3);
+    assert_true(fake->objects_in_order);
+    assert_string_equal(fake->file, "x.pb.zst");
+    assert_string_equal(fake->mode, "queue");
+    assert_string_equal(fake->stacks, "submission");
+    hal_command_buffer_release(commands);
+    hal_semaphore_release(semaphore);
+    hal_buffer_release(first);
+    hal_device_release(device); /* ends the capture */
+    assert_int_equal(fake->calls[FAKE_DESTROY], 3);
+    assert_int_equal(fake->ended, 1);
+    assert_int_equal(fake->violations, 0);
+}
+
+static void wrong_moments_are_refused(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    assert_fails(hal_device_profiling_end(device), HAL_NOT_FOUND, "cpu?threads=1");
+    assert_fails(hal_device_profiling_flush(device), HAL_NOT_FOUND, "not being captured");
+    fake->begin_status = HAL_EXISTS;
+    assert_fails(hal_device_profiling_begin(device, NULL, 0), HAL_EXISTS, "told to fail");
+    fake->begin_status = HAL_OK;
+    struct hal_buffer *buffer = fixture_buffer(device, "still works", 4);
+    assert_int_equal(fake->calls[FAKE_BUFFER_CREATE], 0);
+    begin(device);
+    assert_fails(hal_device_profiling_begin(device, NULL, 0), HAL_EXISTS, "already");
+    fake->end_status = HAL_IO;
+    assert_fails(hal_device_profiling_end(device), HAL_IO, "told to fail");
+    assert_fails(
+        hal_device_profiling_begin(device, &(struct hal_profiling_options){.mode = "vibes"}, 0),
+        HAL_UNSUPPORTED, "vibes");
+    assert_fails(
+        hal_device_profiling_begin(device, &(struct hal_profiling_options){.stacks = "all"}, 0),
+        HAL_INVALID, "'all'");
+    setenv("HAL_CAPTURE_MODULE", "/nowhere/module.so", 1);
+    assert_fails(hal_device_profiling_begin(device, NULL, 0), HAL_NOT_FOUND, "/nowhere/module.so");
+    setenv("HAL_CAPTURE_MODULE", FAKE_LAYER_PATH, 1);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+}
+
+/* ---- Waits and work in flight --------------------------------------------------------------- */
+
+struct waiting {
+    struct hal_semaphore *semaphore;
+    uint64_t value;
+    _Atomic uint32_t started, finished;
+};
+
+static void *wait_for_value(void *argument)
+{
+    struct waiting *waiting = argument;
+    waiting->started = 1;
+    const enum hal_status status =
+        hal_semaphore_wait(waiting->semaphore, waiting->value, HAL_FOREVER);
+    waiting->finished = status == HAL_OK ? 1 : 2;
+    return NULL;
+}
+
+static void blocked_waits_move_into_the_layer_and_out(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct waiting waiting = {.semaphore = fixture_semaphore(device, "s", 0), .value = 1};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_value, &waiting), 0);
+    await(&waiting.started, 1);
+    begin(device);
+    await(&fake->calls[FAKE_WAIT], 1); /* the wait comes back through the layer */
+    assert_ok(hal_device_profiling_end(device));
+    assert_int_equal(fake->ended, 1);
+    assert_int_equal(fake->violations, 0);
+    assert_int_equal(waiting.finished, 0);
+    assert_ok(hal_semaphore_signal(waiting.semaphore, 1));
+    pthread_join(thread, NULL);
+    assert_int_equal(waiting.finished, 1);
+    hal_semaphore_release(waiting.semaphore);
+    hal_device_release(device);
+}
+
+static void beginning_gives_up_by_name(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_semaphore *never = fixture_semaphore(device, "never", 3);
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    assert_ok(fixture_submit(device, NULL, never, 5, done, 1));
+    assert_fails(hal_device_profiling_begin(device, NULL, 1000000), HAL_TIMEOUT,
+                 "semaphore 'never' to reach 5, it is at 3");
+    assert_int_equal(fake->begun, 0);
+    assert_ok(hal_semaphore_signal(never, 5));
+    assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+    begin(device);
+    hal_semaphore_release(done);
+    hal_semaphore_release(never);
+    hal_device_release(device);
+}
+
+static void *signal_five(void *argument)
+{
+    struct waiting *waiting = argument;
+    await(&waiting->started, 1);
+    assert_int_equal(hal_semaphore_signal(waiting->semaphore, 5), HAL_OK);
+    return NULL;
+}
+
+/* The thread that would signal stands at the closed gate sooner or later. */
+static void work_that_the_host_finishes_does_not_lock_up(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    struct waiting waiting = {.semaphore = fixture_semaphore(device, "s", 0)};
+    pthread_t thread;
+    assert_ok(fixture_submit(device, NULL, waiting.semaphore, 5, done, 1));
+    assert_int_equal(pthread_create(&thread, NULL, signal_five, &waiting), 0);
+    waiting.started = 1;
+    begin(device);
+    pthread_join(thread, NULL);
+    assert_ok(hal_device_profiling_end(device));
+    hal_semaphore_release(waiting.semaphore);
+    hal_semaphore_release(done);
+    hal_device_release(device);
+}
+
+static void release_it(void *user)
+{
+    struct hal_buffer **buffer = user;
+    hal_buffer_release(*buffer);
+    *buffer = NULL;
+}
+
+static void what_dies_at_the_closed_gate_is_destroyed_afterwards(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_buffer *buffer = fixture_buffer(device, "dying", 4);
+    fake->while_closed = release_it;
+    fake->user = &buffer;
+    begin(device);
+    assert_int_equal(fake->calls[FAKE_DESTROY], 1);
+    buffer = fixture_buffer(device, "dying again", 4);
+    assert_ok(hal_device_profiling_end(device));
+    assert_int_equal(fake->calls[FAKE_DESTROY], 1);
+    assert_int_equal(fake->violations, 0);
+    hal_device_release(device);
+}
+
+/* ---- Under load ------------------------------------------------------------------------------ */
+
+enum { THREADS = 3, ROUNDS = 60, CHANGES = 12 };
+
+struct load {
+    struct hal_device *device;
+    uint32_t index;
+    _Atomic uint32_t *finished;
+    uint32_t wrong;
+};
+
+/* Each round adds one to what the buffer holds, partly on the host and partly on the device. */
+static void *run_load(void *argument)
+{
+    struct load *load = argument;
+    struct hal_device *device = load->device;
+    struct hal_semaphore *semaphore;
+    struct hal_buffer *buffer;
+    const struct hal_buffer_desc desc = {.bytes = 8};
+    uint32_t wrong = 0;
+    wrong += hal_semaphore_create(device, NULL, 0, &semaphore) != HAL_OK;
+    wrong += hal_buffer_create(device, &desc, &buffer) != HAL_OK;
+    for (uint32_t round = 1; round <= ROUNDS && !wrong; round++) {
+        struct hal_command_buffer *commands;
+        uint32_t got = 0;
+        wrong += hal_command_buffer_create(device, NULL, &commands) != HAL_OK;
+        wrong += hal_buffer_write(buffer, 0, &round, 4) != HAL_OK;
+        wrong += hal_command_copy(commands, buffer, 0, buffer, 4, 4) != HAL_OK;
+        wrong += hal_command_buffer_end(commands) != HAL_OK;
+        wrong += fixture_submit(device, commands, NULL, 0, semaphore, round) != HAL_OK;
+        hal_command_buffer_release(commands);
+        wrong += hal_semaphore_wait(semaphore, round, HAL_FOREVER) != HAL_OK;
+        wrong += hal_buffer_read(buffer, 4, &got, 4) != HAL_OK || got != round;
+    }
+    hal_buffer_release(buffer);
+    hal_semaphore_release(semaphore);
+    load->wrong = wrong;
+    (*load->finished)++;
+    return NULL;
+}
+
+static void layers_come_and_go_under_load(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=2");
+    struct load loads[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic uint32_t finished = 0;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        loads[i] = (struct load){.device = device, .index = i, .finished = &finished};
+        assert_int_equal(pthread_create(&threads[i], NULL, run_load, &loads[i]), 0);
+    }
+    for (uint32_t i = 0; i < CHANGES || finished < THREADS; i++) {
+        begin(device);
+        sched_yield();
+        assert_ok(hal_device_profiling_end(device));
+        sched_yield();
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(loads[i].wrong, 0);
+    }
+    assert_int_equal(fake->begun, fake->ended);
+    assert_int_equal(fake->calls[FAKE_SUBMIT], fake->calls[FAKE_RETIRED]);
+    assert_int_equal(fake->inside, 0);
+    assert_int_equal(fake->violations, 0);
+    hal_device_release(device);
+}
+
+static void *change_often(void *argument)
+{
+    struct hal_device *device = argument;
+    for (uint32_t i = 0; i < CHANGES; i++) {
+        const enum hal_status begun = hal_device_profiling_begin(device, NULL, HAL_FOREVER);
+        if (begun != HAL_OK && begun != HAL_EXISTS)
+            return device;
+        const enum hal_status ended = hal_device_profiling_end(device);
+        if (ended != HAL_OK && ended != HAL_NOT_FOUND)
+            return device;
+    }
+    return NULL;
+}
+
+static void several_threads_begin_and_end(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    pthread_t threads[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, change_often, device), 0);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    hal_device_release(device);
+    assert_int_equal(fake->begun, fake->ended);
+    assert_int_equal(fake->violations, 0);
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+static void the_environment_starts_captures(void **state)
+{
+    (void)state;
+    struct hal_device *first, *second;
+    setenv("HAL_DEVICE_PROFILING_MODE", "queue-events", 1);
+    setenv("HAL_DEVICE_PROFILING_FILE", "run.pb.zst", 1);
+    setenv("HAL_DEVICE_PROFILING_FORCE", "1", 1);
+    setenv("HAL_DEVICE_PROFILING_STACKS", "none", 1);
+    fake->begin_status = HAL_IO;
+    assert_fails(hal_device_open("cpu?threads=1", &first), HAL_IO, "cannot be captured");
+    fake->begin_status = HAL_OK;
+    assert_ok(hal_device_open("cpu?threads=1", &first));
+    char file[sizeof fake->file];
+    memcpy(file, fake->file, sizeof file);
+    assert_string_equal(fake->mode, "queue");
+    assert_string_equal(fake->stacks, "none");
+    assert_true(fake->force);
+    assert_ok(hal_device_open("cpu?threads=1", &second));
+    assert_string_not_equal(fake->file, file);
+    assert_memory_equal(fake->file, "run-", 4);
+    assert_string_equal(fake->file + strlen(fake->file) - 7, ".pb.zst");
+    assert_int_equal(fake->begun, 2);
+    hal_device_release(second);
+    hal_device_release(first);
+    assert_int_equal(fake->ended, 2);
+    unsetenv("HAL_DEVICE_PROFILING_MODE");
+    unsetenv("HAL_DEVICE_PROFILING_FILE");
+    unsetenv("HAL_DEVICE_PROFILING_FORCE");
+    unsetenv("HAL_DEVICE_PROFILING_STACKS");
+}
+
+/* In a child process: leaves a device, a capture and unfinished objects behind. */
+static void leave_everything(int report)
+{
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    begin(device);
+    fake->report = report;
+    fixture_buffer(device, "left behind", 4);
+    exit(fake->violations ? 1 : 0);
+}
+
+static void exit_ends_a_capture(void **state)
+{
+    (void)state;
+    int ends[2], status;
+    char byte = 0;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        leave_everything(ends[1]);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(byte, 'e');
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(ends[0]);
+}
+
+/* In a child of a captured process: nothing reaches the layer, calls fail, releases are safe. */
+static int use_parents_device(struct hal_device *device, struct hal_buffer *buffer)
+{
+    struct hal_buffer *mine = NULL;
+    const struct hal_buffer_desc desc = {.bytes = 4};
+    const uint32_t destroyed = fake->calls[FAKE_DESTROY], created = fake->calls[FAKE_BUFFER_CREATE];
+    if (hal_buffer_create(device, &desc, &mine) != HAL_DEVICE_LOST)
+        return 1;
+    if (!strstr(hal_message(), "fork"))
+        return 2;
+    if (hal_device_profiling_end(device) != HAL_DEVICE_LOST)
+        return 3;
+    hal_scope_begin(device, "nobody sees it");
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+    if (fake->calls[FAKE_DESTROY] != destroyed || fake->calls[FAKE_BUFFER_CREATE] != created)
+        return 4;
+    return fake->ended || fake->calls[FAKE_SCOPE] ? 5 : 0;
+}
+
+static void a_forked_child_leaves_the_capture_alone(void **state)
+{
+    (void)state;
+    int status = -1;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    begin(device);
+    struct hal_buffer *buffer = fixture_buffer(device, "b", 4);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(use_parents_device(device, buffer));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+    assert_int_equal(fake->ended, 1);
+    assert_int_equal(fake->calls[FAKE_DESTROY], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(exit_ends_a_capture, forget),
+        cmocka_unit_test_setup(every_call_passes_the_layer, forget),
+        cmocka_unit_test_setup(a_late_layer_sees_what_is_alive, forget),
+        cmocka_unit_test_setup(wrong_moments_are_refused, forget),
+        cmocka_unit_test_setup(blocked_waits_move_into_the_layer_and_out, forget),
+        cmocka_unit_test_setup(beginning_gives_up_by_name, forget),
+        cmocka_unit_test_setup(work_that_the_host_finishes_does_not_lock_up, forget),
+        cmocka_unit_test_setup(what_dies_at_the_closed_gate_is_destroyed_afterwards, forget),
+        cmocka_unit_test_setup(layers_come_and_go_under_load, forget),
+        cmocka_unit_test_setup(several_threads_begin_and_end, forget),
+        cmocka_unit_test_setup(the_environment_starts_captures, forget),
+        cmocka_unit_test_setup(a_forked_child_leaves_the_capture_alone, forget),
+    };
+    return cmocka_run_group_tests(tests, load_fake, NULL);
+}
