@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records a sealed command buffer of the plan again, through the public API. */
+#include "hal/base/mem.h"
+#include "replay/player.h"
+
+static struct hal_buffer *buffer_of(const struct replay_player *player, uint64_t index)
+{
+    return player->live[index].buffer;
+}
+
+static enum hal_status record_barrier(struct replay_player *player,
+                                      struct hal_command_buffer *commands,
+                                      const struct trace_barrier *segment)
+{
+    for (uint32_t i = 0; i < segment->buffer_count; i++) {
+        const struct trace_buffer_barrier *barrier = &segment->buffers[i];
+        player->barriers[i] = (struct hal_buffer_barrier){
+            .buffer = buffer_of(player, barrier->buffer),
+            .offset = barrier->offset,
+            .bytes = barrier->size,
+            .source_access = barrier->source_access,
+            .target_access = barrier->target_access,
+        };
+    }
+    const struct hal_barrier_desc desc = {
+        .source_stages = segment->source_stages,
+        .target_stages = segment->target_stages,
+        .source_access = segment->source_access,
+        .target_access = segment->target_access,
+        .buffers = player->barriers,
+        .buffer_count = segment->buffer_count,
+    };
+    return hal_command_barrier(commands, &desc);
+}
+
+static enum hal_status record_descriptor_set(struct replay_player *player,
+                                             struct hal_command_buffer *commands,
+                                             const struct trace_push_descriptor_set *segment)
+{
+    struct hal_binding bindings[HAL_MAX_BINDINGS];
+    for (uint32_t i = 0; i < segment->binding_count; i++) {
+        const struct trace_binding *binding = &segment->bindings[i];
+        bindings[i] = (struct hal_binding){.buffer = buffer_of(player, binding->buffer),
+                                           .offset = binding->offset,
+                                           .bytes = binding->size};
+    }
+    return hal_command_push_descriptor_set(commands, segment->set, bindings,
+                                           segment->binding_count);
+}
+
+static enum hal_status record_segment(struct replay_player *player,
+                                      struct hal_command_buffer *commands,
+                                      const struct trace_segment *head)
+{
+    const void *segment = head;
+    switch ((enum trace_segment_kind)head->kind) {
+    case TRACE_BARRIER: return record_barrier(player, commands, segment);
+    case TRACE_FILL: {
+        const struct trace_fill *fill = segment;
+        return hal_command_fill(commands, buffer_of(player, fill->target), fill->offset, fill->size,
+                                fill->pattern, fill->pattern_bytes);
+    }
+    case TRACE_COPY: {
+        const struct trace_copy *copy = segment;
+        return hal_command_copy(commands, buffer_of(player, copy->source), copy->source_offset,
+                                buffer_of(player, copy->target), copy->target_offset, copy->size);
+    }
+    case TRACE_UPDATE: {
+        const struct trace_update *update = segment;
+        return hal_command_update(commands, update->data, buffer_of(player, update->target),
+                                  update->offset, update->size);
+    }
+    case TRACE_PUSH_CONSTANTS: {
+        const struct trace_push_constants *push = segment;
+        return hal_command_push_constants(commands, push->offset, push->data, push->size);
+    }
+    case TRACE_PUSH_DESCRIPTOR_SET: return record_descriptor_set(player, commands, segment);
+    case TRACE_DISPATCH: {
+        const struct trace_dispatch *dispatch = segment;
+        return hal_command_dispatch(commands, player->live[dispatch->executable].executable,
+                                    dispatch->entry, dispatch->workgroup_count);
+    }
+    case TRACE_DEBUG_BEGIN: {
+        const struct trace_debug *debug = segment;
+        return hal_command_debug_begin(
+            commands, trace_reader_string(player->plan->reader, debug->label), debug->color);
+    }
+    case TRACE_DEBUG_END: return hal_command_debug_end(commands);
+    }
+    return hal_fail(HAL_CORRUPT, "segment kind %u", head->kind);
+}
+
+enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
+                                       struct hal_command_buffer **out_commands)
+{
+    const struct replay_object *planned = &player->plan->objects[object];
+    const struct trace_object_event *created = (const void *)planned->created;
+    const struct hal_command_buffer_desc desc = {
+        .label = replay_object_label(player->plan, object),
+        .mode = (enum hal_command_buffer_mode)created->mode,
+    };
+    struct hal_command_buffer *commands;
+    char name[REPLAY_NAME_BYTES];
+    HAL_TRY(hal_command_buffer_create(player->device, &desc, &commands));
+    const struct trace_segment *segment = planned->commands.segments;
+    enum hal_status status = HAL_OK;
+    for (uint32_t i = 0; i < planned->commands.seal->segment_count && status == HAL_OK; i++) {
+        status = record_segment(player, commands, segment);
+        if (status != HAL_OK)
+            hal_add_context(status, "%s, segment %u (%s)",
+                            replay_object_name(player->plan, object, name), i,
+                            trace_segment_name(segment->kind));
+        segment = trace_next_segment(segment);
+    }
+    if (status == HAL_OK)
+        status = hal_command_buffer_end(commands);
+    if (status != HAL_OK) {
+        hal_command_buffer_release(commands);
+        return status;
+    }
+    *out_commands = commands;
+    return HAL_OK;
+}

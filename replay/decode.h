@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns the file's events into a plan's operations, one after the other in the order of tickets,
+ * and believes nothing that it can check. Used by loading alone. */
+#ifndef REPLAY_DECODE_H
+#define REPLAY_DECODE_H
+
+#include "replay/idmap.h"
+#include "replay/plan.h"
+
+/* An event in the plan's memory, not yet checked. */
+struct replay_gathered {
+    uint64_t ticket;
+    struct trace_event *event;
+    struct trace_segment *segments; /* of a seal */
+};
+
+/* How a submission ended, as far as the trace tells. */
+struct replay_done {
+    int64_t end_ns; /* 0: unknown */
+    uint16_t status;
+};
+
+struct replay_decoder {
+    struct replay_plan *plan;
+    struct replay_idmap objects;     /* recorded id to index */
+    struct replay_idmap contents;    /* content number to index */
+    struct replay_idmap submissions; /* ids seen in submit events (the index means nothing) */
+    struct replay_idmap done_ids;    /* submission id to index into `done` */
+    struct replay_done *done;
+    size_t done_count, done_capacity;
+    uint64_t live_buffer_bytes;
+    size_t *unsettled; /* ops of submissions that no wait_idle has covered yet */
+    size_t unsettled_count, unsettled_capacity;
+    uint64_t idle_work; /* steps that overlapping wait_idle calls have cost */
+};
+
+/* Remembers how a submission ended; before any replay_decode. */
+enum hal_status replay_decode_done(struct replay_decoder *decoder,
+                                   const struct trace_submission_done *done) HAL_CHECKED;
+
+/* Checks and renumbers one event and appends its operations. A failure leaves the plan as it was
+ * and its message names the event. */
+enum hal_status replay_decode(struct replay_decoder *decoder,
+                              const struct replay_gathered *gathered) HAL_CHECKED;
+
+/* Parts of replay_decode. An id becomes an index: of a living object of that kind, of a buffer
+ * that holds [offset, offset + size). The segments are those of a seal. */
+enum hal_status replay_decode_use(struct replay_decoder *decoder, enum replay_kind kind,
+                                  uint64_t *id, struct replay_object **out_object) HAL_CHECKED;
+enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *buffer,
+                                    uint64_t offset, uint64_t size,
+                                    struct replay_object **out_buffer) HAL_CHECKED;
+enum hal_status replay_decode_segments(struct replay_decoder *decoder,
+                                       const struct trace_command_buffer_seal *seal,
+                                       struct trace_segment *segments) HAL_CHECKED;
+
+enum hal_status replay_decode_signal(struct replay_decoder *decoder,
+                                     struct trace_semaphore_event *event) HAL_CHECKED;
+enum hal_status replay_decode_fail(struct replay_decoder *decoder,
+                                   struct trace_semaphore_event *event) HAL_CHECKED;
+enum hal_status replay_decode_query(struct replay_decoder *decoder,
+                                    struct trace_semaphore_event *event) HAL_CHECKED;
+enum hal_status replay_decode_wait(struct replay_decoder *decoder,
+                                   struct trace_semaphore_wait *event) HAL_CHECKED;
+enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
+                                        const struct trace_wait_idle *event) HAL_CHECKED;
+enum hal_status replay_decode_submit(struct replay_decoder *decoder,
+                                     struct trace_submit *event) HAL_CHECKED;
+
+/* What they share. `what` is a plural; NULL when the trace did not see the submission end. */
+enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
+                                   uint64_t object, const struct trace_event *event) HAL_CHECKED;
+enum hal_status replay_decode_no_memory(const char *what) HAL_CHECKED;
+const struct replay_done *replay_decode_find_done(const struct replay_decoder *decoder,
+                                                  uint64_t submission);
+
+void replay_decoder_finish(struct replay_decoder *decoder);
+
+#endif

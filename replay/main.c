@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-replay: options, the order of things, and the exit status. */
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+#include "replay/report.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+
+static const char *const help_text =
+    "usage: hal-replay [options] TRACE\n"
+    "\n"
+    "Replays a trace on a device and compares what the host reads back with what was recorded.\n"
+    "\n"
+    "  --device=URI         where to replay (default: $HAL_DEVICE, else the recorded device)\n"
+    "  --repeat=N           replay N times and print minimum, median and maximum times\n"
+    "  --json               print one JSON object\n"
+    "  --quiet              print nothing when everything is the same\n"
+    "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
+    "  --fill=BYTE          what buffers hold before anybody writes them (default 0)\n"
+    "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
+    "memory)\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
+    "cannot be read, 4 the device cannot replay it, 5 nothing or not everything was comparable.\n";
+
+struct options {
+    const char *path, *device;
+    uint64_t repeat;
+    bool json, quiet;
+    struct replay_load_options load;
+    struct replay_options replay;
+};
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+static bool complain(const char *option, const char *value, const char *wanted)
+{
+    fprintf(stderr, "hal-replay: --%s=%s: %s\n", option, value, wanted);
+    return false;
+}
+
+static bool parse_number(const char *text, uint64_t *out_value, const char **out_rest)
+{
+    char *rest;
+    errno = 0;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    *out_value = strtoull(text, &rest, 0);
+    *out_rest = rest;
+    return errno == 0;
+}
+
+static bool parse_repeat(const char *text, struct options *options)
+{
+    const char *rest;
+    if (parse_number(text, &options->repeat, &rest) && !rest[0] && options->repeat >= 1 &&
+        options->repeat <= 1000000)
+        return true;
+    return complain("repeat", text, "not a number from 1 to 1000000");
+}
+
+static bool parse_fill(const char *text, struct options *options)
+{
+    const char *rest;
+    uint64_t value;
+    if (!parse_number(text, &value, &rest) || rest[0] || value > UINT8_MAX)
+        return complain("fill", text, "not a number from 0 to 255 (0xff)");
+    options->replay.fill = (uint8_t)value;
+    return true;
+}
+
+static bool parse_timeout(const char *text, struct options *options)
+{
+    char *rest;
+    const double seconds = strtod(text, &rest);
+    if (rest == text || rest[0] || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
+        return complain("timeout", text, "not a number of seconds from 0.001 to 1000000000");
+    options->replay.timeout_ns = (int64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool parse_memory_limit(const char *text, struct options *options)
+{
+    static const char units[] = "KMGT";
+    const char *rest;
+    uint64_t value, factor = 1;
+    bool good = parse_number(text, &value, &rest);
+    const char *unit = good && rest[0] ? strchr(units, rest[0]) : NULL;
+    if (unit) {
+        factor = 1ull << (10 * (unit - units + 1));
+        rest++;
+    }
+    good = good && !rest[0] && value > 0 && value <= UINT64_MAX / factor;
+    if (!good)
+        return complain("memory-limit", text, "not a size such as 1073741824, 512M or 8G");
+    options->load.memory_limit_bytes = value * factor;
+    return true;
+}
+
+enum {
+    OPTION_DEVICE = 256,
+    OPTION_REPEAT,
+    OPTION_JSON,
+    OPTION_QUIET,
+    OPTION_TIMEOUT,
+    OPTION_FILL,
+    OPTION_MEMORY_LIMIT,
+    OPTION_HELP,
+    OPTION_VERSION
+};
+
+static const struct option long_options[] = {
+    {"device", required_argument, NULL, OPTION_DEVICE},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
+    {"fill", required_argument, NULL, OPTION_FILL},
+    {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static bool parse_option(int option, struct options *options)
+{
+    switch (option) {
+    case OPTION_DEVICE: options->device = optarg; return true;
+    case OPTION_REPEAT: return parse_repeat(optarg, options);
+    case OPTION_JSON: options->json = true; return true;
+    case OPTION_QUIET: options->quiet = true; return true;
+    case OPTION_TIMEOUT: return parse_timeout(optarg, options);
+    case OPTION_FILL: return parse_fill(optarg, options);
+    case OPTION_MEMORY_LIMIT: return parse_memory_limit(optarg, options);
+    case OPTION_HELP: fputs(help_text, stdout); exit(REPLAY_EXIT_SAME);
+    case OPTION_VERSION: printf("hal-replay %s\n", HAL_VERSION_STRING); exit(REPLAY_EXIT_SAME);
+    default: return false; /* getopt has complained */
+    }
+}
+
+static bool parse(int argc, char **argv, struct options *options)
+{
+    for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        if (!parse_option(option, options))
+            return false;
+    }
+    if (argc - optind != 1) {
+        fprintf(stderr, "hal-replay: %s (--help says more)\n",
+                optind == argc ? "which trace?" : "one trace at a time");
+        return false;
+    }
+    options->path = argv[optind];
+    return true;
+}
+
+/* ---- Replaying ----------------------------------------------------------------------------- */
+
+static enum replay_exit exit_of(enum hal_status status)
+{
+    switch (status) {
+    case HAL_OK: return REPLAY_EXIT_SAME;
+    case HAL_IO:
+    case HAL_CORRUPT:
+    case HAL_VERSION: return REPLAY_EXIT_UNREADABLE;
+    case HAL_TIMEOUT:
+    case HAL_DEVICE_LOST:
+    case HAL_FAILED: return REPLAY_EXIT_DIFFERENT;
+    case HAL_INVALID:
+    case HAL_NOT_FOUND:
+    case HAL_EXISTS:
+    case HAL_UNSUPPORTED:
+    case HAL_NO_MEMORY: return REPLAY_EXIT_UNSUPPORTED;
+    }
+    return REPLAY_EXIT_UNSUPPORTED;
+}
+
+/* Runs until enough, or until one fails. The summary keeps the first run that differs. */
+static enum hal_status run_all(struct replay_player *player, const struct options *options,
+                               struct replay_summary *summary)
+{
+    int64_t *total_ns = hal_alloc(options->repeat, sizeof *total_ns);
+    int64_t *wait_ns = hal_alloc(options->repeat, sizeof *wait_ns);
+    enum hal_status status =
+        total_ns && wait_ns ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for the times");
+    while (status == HAL_OK && summary->runs < options->repeat) {
+        struct replay_report report;
+        status = replay_player_run(player, &report);
+        const bool differs = replay_judge(summary->plan, &report) == REPLAY_EXIT_DIFFERENT;
+        if (summary->runs == 0 || status != HAL_OK || (differs && summary->different_runs == 0))
+            summary->report = report;
+        summary->different_runs += differs;
+        total_ns[summary->runs] = report.total_ns;
+        wait_ns[summary->runs++] = report.wait_ns;
+    }
+    if (status == HAL_OK) {
+        summary->total = replay_times_of(total_ns, summary->runs);
+        summary->wait = replay_times_of(wait_ns, summary->runs);
+    }
+    free(total_ns);
+    free(wait_ns);
+    return status;
+}
+
+static enum hal_status open_device(const struct options *options, const char *recorded,
+                                   struct hal_device **out_device)
+{
+    const char *uri = options->device ? options->device : getenv("HAL_DEVICE");
+    if (uri && uri[0])
+        return hal_device_open(uri, out_device);
+    const enum hal_status status = hal_device_open(recorded, out_device);
+    return hal_add_context(status, "the recorded device (--device chooses another)");
+}
+
+static enum hal_status replay(const struct options *options, struct replay_summary *summary,
+                              struct replay_plan **out_plan, struct hal_device **out_device,
+                              struct replay_player **out_player)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    HAL_TRY(replay_plan_load(options->path, &options->load, out_plan));
+    summary->plan = replay_plan_get_info(*out_plan);
+    summary->load_ns = hal_clock_ns() - begin_ns;
+    HAL_TRY(open_device(options, summary->plan->header->device.uri, out_device));
+    summary->device = hal_device_get_info(*out_device);
+    const int64_t prepare_begin_ns = hal_clock_ns();
+    HAL_TRY(replay_player_create(*out_plan, *out_device, &options->replay, out_player));
+    summary->prepare_ns = hal_clock_ns() - prepare_begin_ns;
+    HAL_TRY(run_all(*out_player, options, summary));
+    summary->exit_code = summary->different_runs ? REPLAY_EXIT_DIFFERENT
+                                                 : replay_judge(summary->plan, &summary->report);
+    return HAL_OK;
+}
+
+static void print(const struct options *options, const struct replay_summary *summary)
+{
+    if (summary->error[0])
+        fprintf(stderr, "hal-replay: %s\n", summary->error);
+    if (options->json)
+        replay_print_json(stdout, summary);
+    else if (summary->runs && !(options->quiet && summary->exit_code == REPLAY_EXIT_SAME))
+        replay_print_text(stdout, summary);
+    if (fflush(stdout) != 0)
+        fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
+}
+
+/* A replay is not to be captured because its caller's environment asks for captures. */
+static void ignore_profiling(void)
+{
+    unsetenv("HAL_DEVICE_PROFILING_MODE");
+    unsetenv("HAL_DEVICE_PROFILING_FILE");
+    unsetenv("HAL_DEVICE_PROFILING_FORCE");
+    unsetenv("HAL_DEVICE_PROFILING_STACKS");
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.repeat = 1};
+    struct replay_plan *plan = NULL;
+    struct hal_device *device = NULL;
+    struct replay_player *player = NULL;
+    static char error[HAL_MESSAGE_BYTES];
+    if (!parse(argc, argv, &options))
+        return REPLAY_EXIT_USAGE;
+    ignore_profiling();
+    struct replay_summary summary = {.path = options.path, .error = error};
+    const enum hal_status status = replay(&options, &summary, &plan, &device, &player);
+    if (status != HAL_OK) {
+        snprintf(error, sizeof error, "%s", hal_message());
+        summary.exit_code = exit_of(status);
+    }
+    print(&options, &summary);
+    if (summary.report.abandoned)
+        _Exit((int)summary.exit_code); /* releasing the device would wait for work that hangs */
+    replay_player_destroy(player);
+    hal_device_release(device);
+    replay_plan_destroy(plan);
+    return (int)summary.exit_code;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a plan: what loading produces and playing reads. Private to replay/.
+ *
+ * Records are copies of the file's (format/record.h), checked, and *renumbered*: wherever the
+ * file's record holds an object id, the plan's holds an index into `objects` (0: none), and
+ * wherever it holds a content number, an index into `contents` (0: none). */
+#ifndef REPLAY_PLAN_H
+#define REPLAY_PLAN_H
+
+#include "replay/replay.h"
+
+enum replay_kind { REPLAY_BUFFER = 1, REPLAY_EXECUTABLE, REPLAY_COMMANDS, REPLAY_SEMAPHORE };
+
+struct replay_object {
+    uint64_t id; /* as recorded; 0: the plan's own */
+    enum replay_kind kind;
+    bool destroyed;                    /* by the end of the trace; while loading: by now */
+    const struct trace_event *created; /* buffer_create, executable_create, object_event (command
+                                          buffers), semaphore_create */
+    union {
+        struct {
+            uint64_t fill_from; /* the host writes everything before it before anybody looks */
+            bool touched;       /* loading: somebody may have looked */
+            bool persistent;    /* is mapped persistently at some time */
+        } buffer;
+        struct {
+            const struct trace_command_buffer_seal *seal; /* NULL: never sealed, not replayed */
+            const struct trace_segment *segments;
+            bool submitted; /* loading */
+        } commands;
+        struct {
+            uint64_t reached;  /* loading: was seen, or set by the host, by now */
+            uint64_t promised; /* loading: the most that anybody has promised by now */
+            uint64_t settled;  /* the most that work which ended, well or not, and the host set */
+            bool fails;        /* ends failed */
+        } semaphore;
+    };
+};
+
+/* What the player does; the comment names the event's struct. */
+enum replay_action {
+    REPLAY_CREATE_BUFFER,      /* trace_buffer_create */
+    REPLAY_DESTROY_BUFFER,     /* trace_object_event */
+    REPLAY_WRITE,              /* trace_content_event */
+    REPLAY_READ,               /* trace_content_event */
+    REPLAY_CREATE_EXECUTABLE,  /* trace_executable_create */
+    REPLAY_DESTROY_EXECUTABLE, /* trace_object_event */
+    REPLAY_RECORD_COMMANDS,    /* trace_command_buffer_seal */
+    REPLAY_DESTROY_COMMANDS,   /* trace_object_event */
+    REPLAY_CREATE_SEMAPHORE,   /* trace_semaphore_create */
+    REPLAY_DESTROY_SEMAPHORE,  /* trace_object_event */
+    REPLAY_SIGNAL,             /* trace_semaphore_event */
+    REPLAY_FAIL,               /* trace_semaphore_event */
+    REPLAY_WAIT,               /* trace_semaphore_wait, also for queries; its status is expected */
+    REPLAY_WAIT_IDLE,          /* trace_wait_idle */
+    REPLAY_SUBMIT,             /* trace_submit */
+};
+
+struct replay_op {
+    enum replay_action action;
+    uint32_t object; /* index; 0 for those with several or none */
+    const struct trace_event *event;
+};
+
+struct replay_content {
+    uint64_t number;
+    uint64_t bytes;
+    uint8_t *data; /* NULL: in the file */
+};
+
+/* Records lie in blocks that never move. */
+struct replay_block {
+    struct replay_block *next;
+    size_t used, bytes;
+    uint64_t data[];
+};
+
+struct replay_plan {
+    struct trace_reader *reader;
+    struct replay_plan_info info;
+    char incomplete[512];
+    struct replay_object *objects; /* [0] is unused */
+    size_t object_count, object_capacity;
+    struct replay_op *ops;
+    size_t op_count, op_capacity;
+    struct replay_content *contents; /* [0] is unused */
+    size_t content_count, content_capacity;
+    struct replay_block *blocks;
+    uint64_t block_bytes;
+    uint64_t memory_limit_bytes;
+    uint32_t max_list;        /* most values, command buffers or barriers of any record */
+    bool all_submissions_end; /* the trace saw each one end */
+};
+
+/* Zeroed space for a record of `bytes`, in the plan's memory. HAL_NO_MEMORY, also for the limit. */
+enum hal_status replay_plan_room(struct replay_plan *plan, size_t bytes,
+                                 void **out_record) HAL_CHECKED;
+
+/* A new object, all else zero. */
+enum hal_status replay_plan_object(struct replay_plan *plan, enum replay_kind kind,
+                                   const struct trace_event *created,
+                                   uint32_t *out_index) HAL_CHECKED;
+
+/* The bytes of a content: from memory, else read into *scratch, which grows. */
+enum hal_status replay_plan_content(const struct replay_plan *plan, uint64_t index,
+                                    uint8_t **scratch, size_t *scratch_bytes,
+                                    const uint8_t **out_data) HAL_CHECKED;
+
+/* "command buffer". */
+const char *replay_kind_name(enum replay_kind kind);
+
+/* NULL when it has none. */
+const char *replay_object_label(const struct replay_plan *plan, uint32_t index);
+
+/* "buffer 'weights'" or "buffer 17"; "submit #s12 (ticket 40)". Return `out`. */
+const char *replay_object_name(const struct replay_plan *plan, uint32_t index,
+                               char out[REPLAY_NAME_BYTES]);
+const char *replay_event_name(const struct trace_event *event, char out[REPLAY_NAME_BYTES]);
+
+#endif

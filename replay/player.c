@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a plan: one thread, one operation after the other, waits under a watchdog. */
+#include "replay/player.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+
+#include <inttypes.h>
+
+enum {
+    MS = 1000 * 1000,
+    DEFAULT_TIMEOUT_S = 60,
+    FIRST_LOOK_MS = 100,    /* waits this long are not looked at by the watchdog */
+    GIVING_UP_MS = 5 * 1000 /* work that was set free must end by then */
+};
+
+/* ---- Waiting ------------------------------------------------------------------------------- */
+
+/* A number that changes whenever a semaphore moves. */
+static uint64_t measure_progress(const struct replay_player *player)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        uint64_t value = UINT64_MAX;
+        if (player->plan->objects[i].kind != REPLAY_SEMAPHORE || !player->live[i].semaphore)
+            continue;
+        if (hal_semaphore_query(player->live[i].semaphore, &value) != HAL_OK)
+            value = UINT64_MAX;
+        sum += value;
+    }
+    return sum;
+}
+
+static bool is_reached(struct hal_semaphore *semaphore, uint64_t wanted, uint64_t *out_value)
+{
+    return hal_semaphore_query(semaphore, out_value) != HAL_OK || *out_value >= wanted;
+}
+
+/* The first submission handed in by now that should have set `semaphore` (NULL: any) to `wanted`,
+ * or any value of its own, and has not. */
+static const struct trace_submit *find_unfinished(const struct replay_player *player,
+                                                  const struct hal_semaphore *semaphore,
+                                                  uint64_t wanted, uint32_t *out_object)
+{
+    for (size_t op = 0; op < player->op; op++) {
+        const struct trace_submit *submit = (const void *)player->plan->ops[op].event;
+        if (player->plan->ops[op].action != REPLAY_SUBMIT)
+            continue;
+        for (uint32_t i = 0; i < submit->signal_count; i++) {
+            const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
+            struct hal_semaphore *live = player->live[signal->semaphore].semaphore;
+            uint64_t value;
+            *out_object = (uint32_t)signal->semaphore;
+            if (live && (!semaphore || (live == semaphore && signal->value >= wanted)) &&
+                !is_reached(live, signal->value, &value))
+                return submit;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t find_object(const struct replay_player *player, const struct hal_semaphore *wanted)
+{
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        if (player->plan->objects[i].kind == REPLAY_SEMAPHORE &&
+            player->live[i].semaphore == wanted)
+            return i;
+    }
+    return 0;
+}
+
+static enum hal_status describe_hang(const struct replay_player *player,
+                                     const struct hal_semaphore_value *values, size_t count)
+{
+    const double seconds = (double)player->timeout_ns / 1e9;
+    const struct replay_plan *plan = player->plan;
+    char name[REPLAY_NAME_BYTES];
+    uint32_t object;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+        if (is_reached(values[i].semaphore, values[i].value, &value))
+            continue;
+        object = find_object(player, values[i].semaphore);
+        if (!object)
+            return hal_fail(HAL_TIMEOUT, "a copy to or from a private buffer does not end (%g s)",
+                            seconds);
+        const struct trace_submit *submit =
+            find_unfinished(player, values[i].semaphore, values[i].value, &object);
+        hal_fail(HAL_TIMEOUT,
+                 "nothing has moved for %g s: %s is at %" PRIu64 " and should reach %" PRIu64,
+                 seconds, replay_object_name(plan, object, name), value, values[i].value);
+        return submit ? hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends",
+                                 hal_message(), submit->submission)
+                      : HAL_TIMEOUT;
+    }
+    const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
+    if (submit)
+        return hal_fail(HAL_TIMEOUT,
+                        "nothing has moved for %g s: submission #s%" PRIu64
+                        " does not end, so %s stays behind",
+                        seconds, submit->submission, replay_object_name(plan, object, name));
+    return hal_fail(HAL_TIMEOUT, "nothing has moved for %g s, and the device is not idle", seconds);
+}
+
+/* `values` NULL: until the device is idle. */
+static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mode mode,
+                                 const struct hal_semaphore_value *values, size_t count,
+                                 int64_t timeout_ns)
+{
+    return values ? hal_semaphores_wait(player->device, mode, values, count, timeout_ns)
+                  : hal_device_wait_idle(player->device, timeout_ns);
+}
+
+enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
+                             const struct hal_semaphore_value *values, size_t count)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    const int64_t first_ns = (int64_t)FIRST_LOOK_MS * MS;
+    enum hal_status status = wait_once(
+        player, mode, values, count, first_ns < player->timeout_ns ? first_ns : player->timeout_ns);
+    uint64_t progress = status == HAL_TIMEOUT ? measure_progress(player) : 0;
+    while (status == HAL_TIMEOUT) {
+        status = wait_once(player, mode, values, count, player->timeout_ns);
+        if (status != HAL_TIMEOUT)
+            break;
+        const uint64_t now = measure_progress(player);
+        if (now == progress) {
+            status = describe_hang(player, values, count);
+            break;
+        }
+        progress = now;
+    }
+    player->report->wait_ns += hal_clock_ns() - begin_ns;
+    return status;
+}
+
+static enum hal_status play_wait(struct replay_player *player,
+                                 const struct trace_semaphore_wait *event)
+{
+    for (uint32_t i = 0; i < event->value_count; i++)
+        player->values[i] = (struct hal_semaphore_value){
+            player->live[event->values[i].semaphore].semaphore, event->values[i].value};
+    const enum hal_status expected = (enum hal_status)event->head.status;
+    const enum hal_status status =
+        replay_await(player, (enum hal_wait_mode)event->mode, player->values, event->value_count);
+    char name[REPLAY_NAME_BYTES];
+    if (status == expected || status == HAL_TIMEOUT || expected == HAL_OK)
+        return status == expected ? HAL_OK : status;
+    replay_verify_outcome(player->report, "%s returned '%s' when it was recorded, and '%s' now%s%s",
+                          replay_event_name(&event->head, name), hal_status_name(expected),
+                          hal_status_name(status), status == HAL_OK ? "" : ": ",
+                          status == HAL_OK ? "" : hal_message());
+    return HAL_OK;
+}
+
+/* ---- Other operations ---------------------------------------------------------------------- */
+
+static enum hal_status create_executable(struct replay_player *player, uint32_t object)
+{
+    struct replay_plan *plan = player->plan;
+    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
+    const struct trace_constant *recorded =
+        (const void *)(created->entry_points + created->entry_point_count);
+    struct hal_entry_point *points = hal_alloc(created->entry_point_count, sizeof *points);
+    struct hal_constant *constants = hal_alloc(created->constant_count, sizeof *constants);
+    const uint8_t *data;
+    enum hal_status status = points && constants
+                                 ? replay_plan_content(plan, created->content, &player->content,
+                                                       &player->content_bytes, &data)
+                                 : hal_fail(HAL_NO_MEMORY, "no memory for its entry points");
+    if (status != HAL_OK)
+        goto done;
+    for (uint32_t i = 0; i < created->entry_point_count; i++) {
+        const struct trace_entry_point *point = &created->entry_points[i];
+        points[i] = (struct hal_entry_point){
+            .name = trace_reader_string(plan->reader, point->name),
+            .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
+            .constant_bytes = point->constant_bytes,
+            .constants_slot = point->constants_slot,
+        };
+    }
+    for (uint32_t i = 0; i < created->constant_count; i++)
+        constants[i] = (struct hal_constant){.index = recorded[i].index,
+                                             .type = (enum hal_constant_type)recorded[i].type,
+                                             .bits = recorded[i].bits};
+    const struct hal_executable_desc desc = {
+        .label = replay_object_label(plan, object),
+        .format = (enum hal_executable_format)created->format,
+        .data = data,
+        .bytes = (size_t)created->size,
+        .entry_points = points,
+        .entry_point_count = created->entry_point_count,
+        .constants = constants,
+        .constant_count = created->constant_count,
+    };
+    status = hal_executable_create(player->device, &desc, &player->live[object].executable);
+done:
+    free(points);
+    free(constants);
+    char name[REPLAY_NAME_BYTES];
+    if (!replay_object_label(plan, object)) /* the HAL names those that have one */
+        hal_add_context(status, "%s", replay_object_name(plan, object, name));
+    return status;
+}
+
+static enum hal_status play_write(struct replay_player *player,
+                                  const struct trace_content_event *event)
+{
+    const uint8_t *data;
+    HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
+                                &player->content_bytes, &data));
+    return replay_memory_write(player, (uint32_t)event->buffer, event->offset, data, event->size);
+}
+
+static enum hal_status play_read(struct replay_player *player, size_t op)
+{
+    const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
+    const uint8_t *expected, *actual;
+    HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
+                                &player->content_bytes, &expected));
+    HAL_TRY(
+        replay_memory_read(player, (uint32_t)event->buffer, event->offset, event->size, &actual));
+    replay_verify_read(player->plan, op, expected, actual, player->report);
+    return replay_memory_read_end(player);
+}
+
+static enum hal_status play_submit(struct replay_player *player, const struct trace_submit *event)
+{
+    const uint32_t value_count = event->wait_count + event->signal_count;
+    for (uint32_t i = 0; i < value_count; i++)
+        player->values[i] = (struct hal_semaphore_value){
+            player->live[event->values[i].semaphore].semaphore, event->values[i].value};
+    const uint64_t *commands = trace_submit_command_buffers(event);
+    for (uint32_t i = 0; i < event->command_buffer_count; i++)
+        player->command_list[i] = player->live[commands[i]].commands;
+    const struct hal_submit_desc desc = {
+        .queues = 1ull << event->queue,
+        .waits = player->values,
+        .wait_count = event->wait_count,
+        .signals = player->values + event->wait_count,
+        .signal_count = event->signal_count,
+        .commands = player->command_list,
+        .command_count = event->command_buffer_count,
+    };
+    return hal_queue_submit(player->device, &desc);
+}
+
+static enum hal_status play_signal(struct replay_player *player,
+                                   const struct trace_semaphore_event *event)
+{
+    struct hal_semaphore *semaphore = player->live[event->semaphore].semaphore;
+    const enum hal_status status = hal_semaphore_signal(semaphore, event->value);
+    uint64_t value;
+    /* The device, faster than it was, may have set a higher value already. */
+    if (status == HAL_INVALID && hal_semaphore_query(semaphore, &value) == HAL_OK &&
+        value >= event->value)
+        return HAL_OK;
+    return status;
+}
+
+/* Once per semaphore, when nothing can move it any more. */
+static void check_outcome(struct replay_player *player, uint32_t object)
+{
+    uint64_t value;
+    char name[REPLAY_NAME_BYTES];
+    const bool expected = player->plan->objects[object].semaphore.fails;
+    const enum hal_status status = hal_semaphore_query(player->live[object].semaphore, &value);
+    if ((status != HAL_OK) == expected)
+        return;
+    replay_object_name(player->plan, object, name);
+    if (expected)
+        replay_verify_outcome(player->report, "%s failed when it was recorded, and not now", name);
+    else
+        replay_verify_outcome(player->report, "%s fails, which it did not when it was recorded: %s",
+                              name, hal_message());
+}
+
+static enum hal_status create_semaphore(struct replay_player *player, uint32_t object)
+{
+    const struct trace_semaphore_create *created =
+        (const void *)player->plan->objects[object].created;
+    return hal_semaphore_create(player->device, replay_object_label(player->plan, object),
+                                created->initial_value, &player->live[object].semaphore);
+}
+
+/* Waits for what ended work set, where the trace has seen it end. A failure ends that, too. */
+static enum hal_status settle_semaphore(struct replay_player *player, uint32_t object)
+{
+    const struct hal_semaphore_value value = {player->live[object].semaphore,
+                                              player->plan->objects[object].semaphore.settled};
+    const enum hal_status status = replay_await(player, HAL_WAIT_ALL, &value, 1);
+    return status == HAL_TIMEOUT ? status : HAL_OK;
+}
+
+static void destroy_semaphore(struct replay_player *player, uint32_t object)
+{
+    hal_semaphore_release(player->live[object].semaphore);
+    player->live[object].semaphore = NULL;
+}
+
+/* The work that fails a semaphore had ended when the recording destroyed it, and may be on its way
+ * here. */
+static enum hal_status play_destroy_semaphore(struct replay_player *player, uint32_t object)
+{
+    if (player->plan->objects[object].semaphore.fails)
+        HAL_TRY(settle_semaphore(player, object));
+    check_outcome(player, object);
+    destroy_semaphore(player, object);
+    return HAL_OK;
+}
+
+static void destroy_commands(struct replay_player *player, uint32_t object)
+{
+    hal_command_buffer_release(player->live[object].commands);
+    player->live[object].commands = NULL;
+}
+
+/* ---- A run --------------------------------------------------------------------------------- */
+
+static enum hal_status play(struct replay_player *player, size_t index)
+{
+    const struct replay_op *op = &player->plan->ops[index];
+    const void *event = op->event;
+    switch (op->action) {
+    case REPLAY_CREATE_BUFFER: return replay_memory_create(player, op->object);
+    case REPLAY_DESTROY_BUFFER: replay_memory_destroy(player, op->object); return HAL_OK;
+    case REPLAY_WRITE: return play_write(player, event);
+    case REPLAY_READ: return play_read(player, index);
+    case REPLAY_CREATE_EXECUTABLE:
+    case REPLAY_DESTROY_EXECUTABLE: return HAL_OK;
+    case REPLAY_RECORD_COMMANDS:
+        return replay_record_commands(player, op->object, &player->live[op->object].commands);
+    case REPLAY_DESTROY_COMMANDS: destroy_commands(player, op->object); return HAL_OK;
+    case REPLAY_CREATE_SEMAPHORE: return create_semaphore(player, op->object);
+    case REPLAY_DESTROY_SEMAPHORE: return play_destroy_semaphore(player, op->object);
+    case REPLAY_SIGNAL: return play_signal(player, event);
+    case REPLAY_FAIL: {
+        const struct trace_semaphore_event *fail = event;
+        hal_semaphore_fail(player->live[op->object].semaphore, (enum hal_status)fail->head.status,
+                           trace_reader_string(player->plan->reader, fail->message));
+        return HAL_OK;
+    }
+    case REPLAY_WAIT: return play_wait(player, event);
+    case REPLAY_WAIT_IDLE: return replay_await(player, HAL_WAIT_ALL, NULL, 0);
+    case REPLAY_SUBMIT: return play_submit(player, event);
+    }
+    return HAL_OK;
+}
+
+static void fail_semaphores(struct replay_player *player, const char *why)
+{
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        if (player->plan->objects[i].kind == REPLAY_SEMAPHORE && player->live[i].semaphore)
+            hal_semaphore_fail(player->live[i].semaphore, HAL_FAILED, why);
+    }
+}
+
+/* The end of all work: of that which ended in the recording, and then, set free by failing what
+ * it waits for, of that which did not. */
+static enum hal_status drain(struct replay_player *player)
+{
+    const struct replay_plan *plan = player->plan;
+    if (plan->all_submissions_end)
+        HAL_TRY(replay_await(player, HAL_WAIT_ALL, NULL, 0));
+    for (uint32_t i = 1; i < plan->object_count; i++) {
+        if (plan->objects[i].kind != REPLAY_SEMAPHORE || !player->live[i].semaphore)
+            continue;
+        if (!plan->all_submissions_end)
+            HAL_TRY(settle_semaphore(player, i));
+        check_outcome(player, i);
+    }
+    if (plan->all_submissions_end)
+        return HAL_OK;
+    fail_semaphores(player, "the recording ends here");
+    return replay_await(player, HAL_WAIT_ALL, NULL, 0);
+}
+
+static enum hal_status begin_run(struct replay_player *player)
+{
+    const struct replay_plan *plan = player->plan;
+    for (uint32_t i = 1; i < plan->object_count; i++) {
+        if (plan->objects[i].kind == REPLAY_SEMAPHORE && plan->objects[i].id == 0)
+            HAL_TRY(create_semaphore(player, i));
+    }
+    return HAL_OK;
+}
+
+/* After a failure: nothing may use the objects any more before they go. */
+static void give_up(struct replay_player *player)
+{
+    char message[HAL_MESSAGE_BYTES];
+    memcpy(message, hal_message(), strlen(hal_message()) + 1);
+    (void)!replay_memory_read_end(player);
+    fail_semaphores(player, "the replay was given up");
+    player->abandoned =
+        hal_device_wait_idle(player->device, (int64_t)GIVING_UP_MS * MS) == HAL_TIMEOUT;
+    hal_fail(HAL_FAILED, "%s", message);
+}
+
+static void end_run(struct replay_player *player)
+{
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        switch (player->plan->objects[i].kind) {
+        case REPLAY_BUFFER: replay_memory_destroy(player, i); break;
+        case REPLAY_COMMANDS: destroy_commands(player, i); break;
+        case REPLAY_SEMAPHORE: destroy_semaphore(player, i); break;
+        case REPLAY_EXECUTABLE: break;
+        }
+    }
+    replay_memory_finish(player);
+}
+
+enum hal_status replay_player_run(struct replay_player *player, struct replay_report *out_report)
+{
+    char name[REPLAY_NAME_BYTES];
+    *out_report = (struct replay_report){0};
+    player->report = out_report;
+    enum hal_status status = begin_run(player);
+    const int64_t begin_ns = hal_clock_ns();
+    for (player->op = 0; player->op < player->plan->op_count && status == HAL_OK; player->op++) {
+        const struct trace_event *event = player->plan->ops[player->op].event;
+        status = play(player, player->op);
+        if (status != HAL_OK)
+            hal_add_context(status, "%s", replay_event_name(event, name));
+    }
+    if (status == HAL_OK)
+        status = hal_add_context(drain(player), "after the last call");
+    out_report->total_ns = hal_clock_ns() - begin_ns;
+    if (status != HAL_OK)
+        give_up(player);
+    out_report->abandoned = player->abandoned;
+    if (!player->abandoned)
+        end_run(player);
+    return status;
+}
+
+/* ---- Making a player ----------------------------------------------------------------------- */
+
+static enum hal_status prepare(struct replay_player *player)
+{
+    const struct replay_plan *plan = player->plan;
+    const struct hal_device_info *info = hal_device_get_info(player->device);
+    if (plan->info.queue_count > info->queue_count)
+        return hal_fail(HAL_UNSUPPORTED, "the trace uses %u queues, device '%s' has %u",
+                        plan->info.queue_count, info->uri, info->queue_count);
+    player->live = hal_alloc(plan->object_count, sizeof *player->live);
+    player->values = hal_alloc(plan->max_list, sizeof *player->values);
+    player->command_list = hal_alloc(plan->max_list, sizeof *player->command_list);
+    player->barriers = hal_alloc(plan->max_list, sizeof *player->barriers);
+    if (!player->live || !player->values || !player->command_list || !player->barriers)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
+    for (uint32_t i = 1; i < plan->object_count; i++) {
+        if (plan->objects[i].kind == REPLAY_EXECUTABLE)
+            HAL_TRY(create_executable(player, i));
+    }
+    return HAL_OK;
+}
+
+enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device *device,
+                                     const struct replay_options *options,
+                                     struct replay_player **out_player)
+{
+    struct replay_player *player = hal_alloc(1, sizeof *player);
+    if (!player)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a player");
+    player->plan = plan;
+    player->device = device;
+    player->timeout_ns =
+        options->timeout_ns ? options->timeout_ns : (int64_t)DEFAULT_TIMEOUT_S * 1000 * MS;
+    player->fill = options->fill;
+    hal_device_retain(device);
+    const enum hal_status status = prepare(player);
+    if (status != HAL_OK) {
+        replay_player_destroy(player);
+        return status;
+    }
+    *out_player = player;
+    return HAL_OK;
+}
+
+void replay_player_destroy(struct replay_player *player)
+{
+    if (!player || player->abandoned)
+        return;
+    for (uint32_t i = 1; player->live && i < player->plan->object_count; i++) {
+        if (player->plan->objects[i].kind == REPLAY_EXECUTABLE)
+            hal_executable_release(player->live[i].executable);
+    }
+    free(player->live);
+    free(player->values);
+    free(player->command_list);
+    free(player->barriers);
+    free(player->content);
+    hal_device_release(player->device);
+    free(player);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a player. Private to replay/. */
+#ifndef REPLAY_PLAYER_H
+#define REPLAY_PLAYER_H
+
+#include "replay/plan.h"
+
+/* What stands for plan->objects[i] on the device; NULL before it is created. */
+struct replay_live {
+    union {
+        struct hal_buffer *buffer;
+        struct hal_executable *executable;
+        struct hal_command_buffer *commands;
+        struct hal_semaphore *semaphore;
+    };
+    struct hal_mapping *mapping; /* of a persistently mapped buffer: all of it */
+};
+
+struct replay_player {
+    struct replay_plan *plan;
+    struct hal_device *device;
+    int64_t timeout_ns;
+    uint8_t fill;
+    struct replay_live *live;     /* by object index; executables live as long as the player */
+    struct replay_report *report; /* of the run */
+    size_t op;                    /* which runs now */
+    bool abandoned;               /* work hangs: nothing may be freed */
+    struct hal_semaphore_value *values; /* room for plan->max_list, as are */
+    struct hal_command_buffer **command_list;
+    struct hal_buffer_barrier *barriers;
+    uint8_t *content; /* room for contents that stay in the file */
+    size_t content_bytes;
+    struct hal_mapping reading; /* memory.c: the scoped mapping of a read */
+    /* memory.c: for buffers that the host cannot map; made when first needed. */
+    struct hal_buffer *staging;
+    struct hal_semaphore *staged;
+    uint64_t staged_value;
+};
+
+/* ---- player.c ------------------------------------------------------------------------------ */
+
+/* Waits under the watchdog: HAL_TIMEOUT, with a message, when no semaphore has moved for the
+ * player's limit. */
+enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
+                             const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
+
+/* ---- commands.c ---------------------------------------------------------------------------- */
+
+/* Records the command buffer anew and seals it. The caller owns the result. */
+enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
+                                       struct hal_command_buffer **out_commands) HAL_CHECKED;
+
+/* ---- memory.c ------------------------------------------------------------------------------ */
+
+/* Creates the buffer with the player's fill where the host does not write first. */
+enum hal_status replay_memory_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
+void replay_memory_destroy(struct replay_player *player, uint32_t object);
+enum hal_status replay_memory_write(struct replay_player *player, uint32_t object, uint64_t offset,
+                                    const uint8_t *data, uint64_t bytes) HAL_CHECKED;
+
+/* What the host sees in the buffer; borrowed until replay_memory_read_end, which follows at once.
+ */
+enum hal_status replay_memory_read(struct replay_player *player, uint32_t object, uint64_t offset,
+                                   uint64_t bytes, const uint8_t **out_data) HAL_CHECKED;
+enum hal_status replay_memory_read_end(struct replay_player *player) HAL_CHECKED;
+
+/* Frees what belongs to no object. */
+void replay_memory_finish(struct replay_player *player);
+
+/* ---- verify.c ------------------------------------------------------------------------------ */
+
+/* Counts the read of plan->ops[op], and describes it if it is the first that differs. */
+void replay_verify_read(const struct replay_plan *plan, size_t op, const uint8_t *expected,
+                        const uint8_t *actual, struct replay_report *report);
+
+/* A wait or a semaphore ended here in another way than it did in the recording. */
+void replay_verify_outcome(struct replay_report *report, const char *format, ...) HAL_PRINTF(2, 3);
+
+#endif

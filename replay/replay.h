@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Re-executes a trace on a device and compares what the host reads back with what was recorded.
+ *
+ *     replay_plan_load("trace.pb.zst", &load_options, &plan);     reads and checks everything
+ *     hal_device_open(uri, &device);
+ *     replay_player_create(plan, device, &options, &player);      compiles the kernels
+ *     replay_player_run(player, &report);                         any number of times
+ *     replay_player_destroy(player);
+ *     hal_device_release(device);
+ *     replay_plan_destroy(plan);
+ *
+ * A plan is immutable once loaded and distrusts the file: whatever a player does was checked
+ * while loading. A player executes the recorded calls of all threads on the calling thread in the
+ * order of their tickets, which never has to wait for a later call: objects come and go where
+ * they did; command buffers are recorded anew through the public API when they were sealed;
+ * a wait that succeeded, and a query that saw a value, become a wait for that value; a wait that
+ * timed out is not repeated, nor is a call that returned an error. Executables alone are made
+ * beforehand, so that compiling is no part of a run.
+ *
+ * Bytes of a buffer that nobody wrote are unspecified; so that every run sees the same, a player
+ * fills them with `fill` when it creates the buffer. 0 is the default because it is what the
+ * systems' fresh memory held when a program read too much while it was recorded; two runs with
+ * different fills find out who reads what nobody wrote.
+ *
+ * Threads: a plan may be used by one player at a time, a player by one thread at a time. */
+#ifndef REPLAY_REPLAY_H
+#define REPLAY_REPLAY_H
+
+#include "format/trace.h"
+#include "hal/hal.h"
+
+/* ---- Plan --------------------------------------------------------------------------------- */
+
+struct replay_plan;
+
+struct replay_load_options {
+    uint64_t memory_limit_bytes; /* of all buffers at once, and of the plan; 0: physical memory */
+};
+
+struct replay_plan_info {
+    const struct trace_header *header;
+    const char *incomplete;   /* "" or one line: what is missing, and what that means */
+    uint64_t events;          /* ordered events in the file */
+    uint64_t replayed_events; /* of these, before the point where an incomplete file ends */
+    uint64_t submissions;     /* that are replayed, as are the following */
+    uint64_t command_buffers;
+    uint64_t commands;
+    uint64_t dispatches;
+    uint64_t reads; /* that can be compared */
+    uint64_t read_bytes;
+    uint64_t digest_only_reads; /* whose contents were over the capture's budget */
+    uint64_t skipped_reads;     /* whose contents are missing */
+    uint64_t skipped_calls;     /* that returned an error */
+    uint64_t timed_out_waits;
+    uint64_t peak_buffer_bytes;
+    uint64_t content_bytes;
+    bool contents_in_memory; /* else they are read from the file while the clock runs */
+    uint32_t queue_count;    /* that submissions use */
+};
+
+/* Reads the file and checks everything that replaying relies on. An incomplete file loads up to
+ * the first event that is missing or that needs something missing. HAL_IO, HAL_VERSION;
+ * HAL_CORRUPT: damaged or contradicting itself, the message names the event; HAL_NO_MEMORY: over
+ * the limit; HAL_UNSUPPORTED: without the contents that the host wrote. */
+enum hal_status replay_plan_load(const char *path, const struct replay_load_options *options,
+                                 struct replay_plan **out_plan) HAL_CHECKED;
+void replay_plan_destroy(struct replay_plan *plan);
+const struct replay_plan_info *replay_plan_get_info(const struct replay_plan *plan);
+
+/* ---- Report ------------------------------------------------------------------------------- */
+
+enum { REPLAY_SAMPLE_BYTES = 16, REPLAY_NAME_BYTES = 160 };
+
+/* The first read that differs. */
+struct replay_difference {
+    uint64_t ticket;                  /* of the read */
+    uint64_t buffer;                  /* recorded id */
+    char label[REPLAY_NAME_BYTES];    /* of the buffer; may be "" */
+    uint64_t read_offset, read_bytes; /* the range that the host read */
+    uint64_t offset;                  /* the first differing byte, from the buffer's start */
+    uint64_t different_bytes;         /* in this read */
+    uint64_t sample_offset;           /* of the samples: a multiple of 4 in the buffer */
+    uint32_t sample_bytes;
+    uint8_t expected[REPLAY_SAMPLE_BYTES], actual[REPLAY_SAMPLE_BYTES];
+    char locator[REPLAY_NAME_BYTES]; /* "#s12.d40": what may have written it last, or "" */
+    char writer[REPLAY_NAME_BYTES];  /* the same in words, or "" */
+};
+
+struct replay_report {
+    uint64_t compared_reads, compared_bytes;
+    uint64_t different_reads, different_bytes;
+    struct replay_difference first; /* valid when different_reads > 0 */
+    uint64_t different_outcomes;    /* waits and semaphores that failed only here, or only there */
+    char first_outcome[512];
+    int64_t total_ns; /* first call to the end of all work */
+    int64_t wait_ns;  /* of that, blocked until the device had done something */
+    bool abandoned;   /* work hangs: neither player nor device can be destroyed */
+};
+
+/* ---- Player ------------------------------------------------------------------------------- */
+
+struct replay_player;
+
+struct replay_options {
+    int64_t timeout_ns; /* longest wait in which no semaphore moves; 0: 60 s */
+    uint8_t fill;       /* what buffers hold before anybody writes them */
+};
+
+/* Retains the device, borrows the plan. Compiles; blocks. HAL_UNSUPPORTED, HAL_INVALID, ...: the
+ * device cannot do what the trace asks for; the message names the thing. */
+enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device *device,
+                                     const struct replay_options *options,
+                                     struct replay_player **out_player) HAL_CHECKED;
+
+/* Replays everything once and leaves nothing behind. HAL_OK: it ran to the end, with or without
+ * differences. HAL_TIMEOUT: a wait met its limit. HAL_FAILED, HAL_DEVICE_LOST: work failed that
+ * had not. Others: the device refused a call. The report is valid in every case. */
+enum hal_status replay_player_run(struct replay_player *player,
+                                  struct replay_report *out_report) HAL_CHECKED;
+
+/* Accepts NULL. After an abandoned run it frees nothing: end the process. */
+void replay_player_destroy(struct replay_player *player);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges and prints. Numbers are printed without the locale's help. */
+#include "replay/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+struct replay_times replay_times_of(int64_t *values, size_t count)
+{
+    if (count == 0)
+        return (struct replay_times){0};
+    qsort(values, count, sizeof *values, compare_times);
+    const int64_t low = values[(count - 1) / 2], high = values[count / 2];
+    return (struct replay_times){
+        .min_ns = values[0], .median_ns = low + (high - low) / 2, .max_ns = values[count - 1]};
+}
+
+enum replay_exit replay_judge(const struct replay_plan_info *plan,
+                              const struct replay_report *report)
+{
+    if (report->different_reads || report->different_outcomes)
+        return REPLAY_EXIT_DIFFERENT;
+    if (report->compared_reads == 0 || plan->digest_only_reads || plan->skipped_reads ||
+        plan->incomplete[0])
+        return REPLAY_EXIT_INCOMPARABLE;
+    return REPLAY_EXIT_SAME;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+static double ms(int64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void print_bytes(FILE *file, const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "%s%02x", i ? " " : "", bytes[i]);
+}
+
+/* The first differing element of 4 bytes as the types that it probably is. */
+static void print_guesses(FILE *file, const struct replay_difference *first)
+{
+    const uint64_t at = (first->offset - first->sample_offset) / 4 * 4;
+    if (at + 4 > first->sample_bytes || first->sample_offset % 4)
+        return;
+    float f[2];
+    int32_t i[2];
+    memcpy(&f[0], first->expected + at, 4);
+    memcpy(&f[1], first->actual + at, 4);
+    memcpy(&i[0], first->expected + at, 4);
+    memcpy(&i[1], first->actual + at, 4);
+    fprintf(file,
+            "  as f32: expected %.9g, got %.9g; as i32: expected %" PRId32 ", got %" PRId32 "\n",
+            (double)f[0], (double)f[1], i[0], i[1]);
+}
+
+static void print_buffer(FILE *file, const struct replay_difference *first)
+{
+    if (first->label[0])
+        fprintf(file, "buffer '%s'", first->label);
+    else
+        fprintf(file, "buffer %" PRIu64, first->buffer);
+}
+
+static void print_difference(FILE *file, const struct replay_difference *first)
+{
+    fprintf(file, "first difference: ");
+    if (first->locator[0])
+        fprintf(file, "%s: ", first->locator);
+    print_buffer(file, first);
+    fprintf(file,
+            ", offset %" PRIu64 ": %" PRIu64 " of the %" PRIu64 " bytes read from offset %" PRIu64
+            " at ticket %" PRIu64 " differ\n",
+            first->offset, first->different_bytes, first->read_bytes, first->read_offset,
+            first->ticket);
+    fprintf(file, "  from offset %" PRIu64 ": expected ", first->sample_offset);
+    print_bytes(file, first->expected, first->sample_bytes);
+    fprintf(file, "\n  %*s got ",
+            (int)snprintf(NULL, 0, "from offset %" PRIu64 ": expecte", first->sample_offset) - 4,
+            "");
+    print_bytes(file, first->actual, first->sample_bytes);
+    fprintf(file, "\n");
+    print_guesses(file, first);
+    if (first->writer[0])
+        fprintf(file, "  last written by %s%s%s\n", first->locator, first->locator[0] ? ", " : "",
+                first->writer);
+    else
+        fprintf(file, "  nobody had written there\n");
+}
+
+static const char *verdict(const struct replay_summary *summary)
+{
+    switch (summary->exit_code) {
+    case REPLAY_EXIT_SAME: return "same";
+    case REPLAY_EXIT_DIFFERENT: return summary->error[0] ? "gave up" : "DIFFERENT";
+    case REPLAY_EXIT_INCOMPARABLE:
+        return summary->report.compared_reads ? "same as far as it could be compared"
+                                              : "replayed, but nothing could be compared";
+    case REPLAY_EXIT_USAGE:
+    case REPLAY_EXIT_UNREADABLE:
+    case REPLAY_EXIT_UNSUPPORTED: return "gave up";
+    }
+    return "";
+}
+
+static void print_times(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_times *total = &summary->total, *wait = &summary->wait;
+    if (summary->runs == 1)
+        fprintf(file, "time: %.3f ms, of which %.3f ms waiting for the device", ms(total->min_ns),
+                ms(wait->min_ns));
+    else
+        fprintf(file,
+                "time of %" PRIu64 " runs: min %.3f, median %.3f, max %.3f ms, of which waiting "
+                "for the device: min %.3f, median %.3f, max %.3f ms",
+                summary->runs, ms(total->min_ns), ms(total->median_ns), ms(total->max_ns),
+                ms(wait->min_ns), ms(wait->median_ns), ms(wait->max_ns));
+    fprintf(file, "; before: loading %.3f ms, compiling %.3f ms\n", ms(summary->load_ns),
+            ms(summary->prepare_ns));
+}
+
+static void print_notes(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_plan_info *plan = summary->plan;
+    const struct trace_device *recorded = &plan->header->device;
+    if (plan->incomplete[0])
+        fprintf(file, "incomplete: %s\n", plan->incomplete);
+    if (plan->skipped_calls)
+        fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
+                plan->skipped_calls);
+    if (recorded->simd_width && summary->device->simd_width != recorded->simd_width)
+        fprintf(file, "simdgroups had %u threads when it was recorded, and have %u here\n",
+                recorded->simd_width, summary->device->simd_width);
+    if (!plan->contents_in_memory)
+        fprintf(file, "contents did not fit into memory: times include reading them\n");
+}
+
+void replay_print_text(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_plan_info *plan = summary->plan;
+    const struct replay_report *report = &summary->report;
+    const struct trace_device *recorded = &plan->header->device;
+    fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n", summary->path,
+            plan->header->program, recorded->uri, recorded->name, summary->device->uri,
+            summary->device->name);
+    print_notes(file, summary);
+    fprintf(file,
+            "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64
+            " commands, %" PRIu64 " of them dispatches\n",
+            plan->submissions, plan->command_buffers, plan->commands, plan->dispatches);
+    fprintf(file,
+            "%s: %" PRIu64 " read-backs compared (%" PRIu64 " bytes), %" PRIu64
+            " different, %" PRIu64 " digest only, %" PRIu64 " skipped\n",
+            verdict(summary), report->compared_reads, report->compared_bytes,
+            report->different_reads, plan->digest_only_reads, plan->skipped_reads);
+    if (report->different_reads)
+        print_difference(file, &report->first);
+    if (report->different_outcomes)
+        fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
+                report->different_outcomes, report->first_outcome);
+    if (summary->different_runs && summary->runs > 1)
+        fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
+                summary->runs);
+    print_times(file, summary);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+/* Valid UTF-8 passes, since a byte over 127 is not touched; anything else of a file's making
+ * would make the object invalid, so bytes that are no UTF-8 become '?'. */
+static size_t utf8_length(const unsigned char *text)
+{
+    const size_t length = text[0] < 0x80                       ? 1
+                          : text[0] >= 0xc2 && text[0] <= 0xdf ? 2
+                          : text[0] >= 0xe0 && text[0] <= 0xef ? 3
+                          : text[0] >= 0xf0 && text[0] <= 0xf4 ? 4
+                                                               : 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    const bool overlong =
+        (text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xf0 && text[1] < 0x90);
+    const bool reserved =
+        (text[0] == 0xed && text[1] > 0x9f) || (text[0] == 0xf4 && text[1] > 0x8f);
+    return overlong || reserved ? 0 : length;
+}
+
+static void json_string(FILE *file, const char *string)
+{
+    const unsigned char *text = (const unsigned char *)(string ? string : "");
+    fputc('"', file);
+    while (*text) {
+        const size_t length = utf8_length(text);
+        if (*text == '"' || *text == '\\')
+            fprintf(file, "\\%c", *text);
+        else if (*text < 0x20 || *text == 0x7f)
+            fprintf(file, "\\u%04x", *text);
+        else if (length == 0)
+            fputc('?', file);
+        else
+            fwrite(text, 1, length, file);
+        text += length ? length : 1;
+    }
+    fputc('"', file);
+}
+
+static void json_text(FILE *file, const char *name, const char *text)
+{
+    fprintf(file, "\"%s\":", name);
+    json_string(file, text);
+}
+
+static void json_times(FILE *file, const char *name, const struct replay_times *times)
+{
+    fprintf(file, ",\"%s\":{\"min\":%" PRId64 ",\"median\":%" PRId64 ",\"max\":%" PRId64 "}", name,
+            times->min_ns, times->median_ns, times->max_ns);
+}
+
+static void json_bytes(FILE *file, const char *name, const uint8_t *bytes, uint32_t count)
+{
+    fprintf(file, ",\"%s\":\"", name);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "%02x", bytes[i]);
+    fprintf(file, "\"");
+}
+
+static void json_difference(FILE *file, const struct replay_report *report)
+{
+    const struct replay_difference *first = &report->first;
+    fprintf(file, ",\"first_difference\":");
+    if (!report->different_reads) {
+        fprintf(file, "null");
+        return;
+    }
+    fprintf(file,
+            "{\"ticket\":%" PRIu64 ",\"buffer\":%" PRIu64 ",\"offset\":%" PRIu64
+            ",\"read_offset\":%" PRIu64 ",\"read_bytes\":%" PRIu64 ",\"different_bytes\":%" PRIu64
+            ",\"sample_offset\":%" PRIu64 ",",
+            first->ticket, first->buffer, first->offset, first->read_offset, first->read_bytes,
+            first->different_bytes, first->sample_offset);
+    json_text(file, "label", first->label);
+    json_bytes(file, "expected", first->expected, first->sample_bytes);
+    json_bytes(file, "actual", first->actual, first->sample_bytes);
+    fprintf(file, ",");
+    json_text(file, "locator", first->locator);
+    fprintf(file, ",");
+    json_text(file, "writer", first->writer);
+    fprintf(file, "}");
+}
+
+static void json_plan(FILE *file, const struct replay_plan_info *plan)
+{
+    fprintf(file, ",\"recorded\":{");
+    json_text(file, "program", plan->header->program);
+    fprintf(file, ",");
+    json_text(file, "device", plan->header->device.uri);
+    fprintf(file, ",");
+    json_text(file, "device_name", plan->header->device.name);
+    fprintf(file, ",\"simd_width\":%u},\"complete\":%s,", plan->header->device.simd_width,
+            plan->incomplete[0] ? "false" : "true");
+    json_text(file, "incomplete", plan->incomplete);
+    fprintf(file,
+            ",\"events\":%" PRIu64 ",\"replayed_events\":%" PRIu64 ",\"submissions\":%" PRIu64
+            ",\"command_buffers\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"dispatches\":%" PRIu64
+            ",\"skipped_calls\":%" PRIu64 ",\"timed_out_waits\":%" PRIu64
+            ",\"peak_buffer_bytes\":%" PRIu64 ",\"content_bytes\":%" PRIu64
+            ",\"contents_in_memory\":%s",
+            plan->events, plan->replayed_events, plan->submissions, plan->command_buffers,
+            plan->commands, plan->dispatches, plan->skipped_calls, plan->timed_out_waits,
+            plan->peak_buffer_bytes, plan->content_bytes,
+            plan->contents_in_memory ? "true" : "false");
+}
+
+static const char *result_name(enum replay_exit exit_code, const char *error)
+{
+    switch (exit_code) {
+    case REPLAY_EXIT_SAME: return "same";
+    case REPLAY_EXIT_DIFFERENT: return error[0] ? "error" : "different";
+    case REPLAY_EXIT_INCOMPARABLE: return "incomparable";
+    case REPLAY_EXIT_USAGE:
+    case REPLAY_EXIT_UNREADABLE:
+    case REPLAY_EXIT_UNSUPPORTED: return "error";
+    }
+    return "error";
+}
+
+static void json_runs(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_report *report = &summary->report;
+    fprintf(
+        file,
+        ",\"reads\":{\"compared\":%" PRIu64 ",\"compared_bytes\":%" PRIu64 ",\"different\":%" PRIu64
+        ",\"different_bytes\":%" PRIu64 ",\"digest_only\":%" PRIu64 ",\"skipped\":%" PRIu64 "}",
+        report->compared_reads, report->compared_bytes, report->different_reads,
+        report->different_bytes, summary->plan->digest_only_reads, summary->plan->skipped_reads);
+    json_difference(file, report);
+    fprintf(file, ",\"different_outcomes\":%" PRIu64 ",", report->different_outcomes);
+    json_text(file, "first_outcome", report->first_outcome);
+    fprintf(file,
+            ",\"runs\":%" PRIu64 ",\"different_runs\":%" PRIu64 ",\"load_ns\":%" PRId64
+            ",\"prepare_ns\":%" PRId64,
+            summary->runs, summary->different_runs, summary->load_ns, summary->prepare_ns);
+    json_times(file, "total_ns", &summary->total);
+    json_times(file, "device_wait_ns", &summary->wait);
+}
+
+void replay_print_json(FILE *file, const struct replay_summary *summary)
+{
+    fprintf(file, "{");
+    json_text(file, "file", summary->path);
+    fprintf(file, ",\"exit_code\":%d,", (int)summary->exit_code);
+    json_text(file, "result", result_name(summary->exit_code, summary->error));
+    fprintf(file, ",");
+    json_text(file, "message", summary->error);
+    if (summary->plan)
+        json_plan(file, summary->plan);
+    if (summary->device) {
+        fprintf(file, ",\"device\":{");
+        json_text(file, "uri", summary->device->uri);
+        fprintf(file, ",");
+        json_text(file, "name", summary->device->name);
+        fprintf(file, ",\"simd_width\":%u}", summary->device->simd_width);
+    }
+    if (summary->plan && summary->runs)
+        json_runs(file, summary);
+    fprintf(file, "}\n");
+}

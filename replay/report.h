@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What hal-replay says in the end, as lines for people or as one JSON object. */
+#ifndef REPLAY_REPORT_H
+#define REPLAY_REPORT_H
+
+#include "replay/replay.h"
+
+#include <stdio.h>
+
+enum replay_exit {
+    REPLAY_EXIT_SAME = 0,
+    REPLAY_EXIT_DIFFERENT = 1, /* also: work that failed or hung */
+    REPLAY_EXIT_USAGE = 2,
+    REPLAY_EXIT_UNREADABLE = 3,
+    REPLAY_EXIT_UNSUPPORTED = 4,
+    REPLAY_EXIT_INCOMPARABLE = 5, /* replayed, but not everything could be compared */
+};
+
+struct replay_times {
+    int64_t min_ns, median_ns, max_ns;
+};
+
+struct replay_summary {
+    enum replay_exit exit_code;
+    const char *path;
+    const char *error;                    /* "" or why the replay ended early */
+    const struct replay_plan_info *plan;  /* NULL: not loaded */
+    const struct hal_device_info *device; /* NULL: not opened */
+    struct replay_report report;          /* of the first run that differed, or the first run */
+    uint64_t runs, different_runs;
+    int64_t load_ns, prepare_ns;
+    struct replay_times total, wait; /* over the runs */
+};
+
+/* Sorts the array. */
+struct replay_times replay_times_of(int64_t *values, size_t count);
+
+/* The exit status of a run that ended, of a report and what could not be compared. */
+enum replay_exit replay_judge(const struct replay_plan_info *plan,
+                              const struct replay_report *report);
+
+void replay_print_text(FILE *file, const struct replay_summary *summary);
+void replay_print_json(FILE *file, const struct replay_summary *summary);
+
+#endif

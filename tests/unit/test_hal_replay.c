@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program hal-replay: exit status, complaints, JSON, and what it ignores. */
+#include "hal/base/os.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct test_folder folder;
+    char program[PATH_MAX];
+    char path[PATH_MAX]; /* the trace */
+    char out[16384], err[16384];
+    struct trace_builder b;
+};
+
+static struct trace_builder *start(struct fixture *fixture)
+{
+    builder_open(&fixture->b, test_folder_file(&fixture->folder, "t.pb.zst", fixture->path), NULL);
+    return &fixture->b;
+}
+
+static void finish(struct fixture *fixture)
+{
+    if (builder_close(&fixture->b, NULL) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+static void read_text(const char *path, char *out, size_t bytes)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    out[fread(out, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void redirect(const char *path, int descriptor)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || dup2(file, descriptor) < 0)
+        _exit(126);
+}
+
+/* Runs the program, or another one, in the folder; its exit status. */
+static int run_program(struct fixture *fixture, const char *program, char *const *arguments)
+{
+    char out[PATH_MAX], err[PATH_MAX];
+    int status;
+    test_folder_file(&fixture->folder, "out", out);
+    test_folder_file(&fixture->folder, "err", err);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        redirect(out, STDOUT_FILENO);
+        redirect(err, STDERR_FILENO);
+        if (chdir(fixture->folder.path) != 0)
+            _exit(126);
+        execvp(program, arguments);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    read_text(out, fixture->out, sizeof fixture->out);
+    read_text(err, fixture->err, sizeof fixture->err);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+#define replay(fixture, ...)                                                                       \
+    run_program(fixture, (fixture)->program,                                                       \
+                (char *[]){"hal-replay", __VA_ARGS__, (fixture)->path, NULL})
+
+static void expect(const struct fixture *fixture, const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in the output:\n%s%s", part, fixture->out, fixture->err);
+}
+
+static void expect_one_line(const struct fixture *fixture)
+{
+    const char *end = strchr(fixture->err, '\n');
+    if (!end || end[1] || strncmp(fixture->err, "hal-replay: ", 12) != 0)
+        fail_msg("no single complaint: '%s'", fixture->err);
+}
+
+/* ---- Verdicts ------------------------------------------------------------------------------- */
+
+static void a_good_trace_is_the_same(void **state)
+{
+    struct fixture *fixture = *state;
+    every_build(start(fixture), false);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--device=cpu"), 0);
+    expect(fixture, fixture->out, "same: 2 read-backs compared (104 bytes), 0 different");
+    expect(fixture, fixture->out, "'/usr/bin/builder' recorded on cpu?threads=2&queues=2");
+    expect(fixture, fixture->out, "2 submissions of 2 command buffers with 8 commands");
+    assert_string_equal(fixture->err, "");
+    assert_int_equal(replay(fixture, "--quiet"), 0);
+    assert_string_equal(fixture->out, "");
+    assert_int_equal(replay(fixture, "--repeat=3"), 0);
+    expect(fixture, fixture->out, "time of 3 runs: min ");
+}
+
+static void a_wrong_byte_is_a_difference(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value one = {2, 1};
+    builder_buffer_create(b, 1, "result", 64);
+    builder_semaphore_create(b, 2, NULL, 0);
+    builder_command_buffer_create(b, 3, NULL, 0);
+    builder_fill(b, 1, 0, 64, 0x3f800000, 4);
+    builder_seal(b, 3);
+    builder_submit(b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    builder_host_read(b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--device=cpu"), 1);
+    expect(fixture, fixture->out, "DIFFERENT: 1 read-backs compared (8 bytes), 1 different");
+    expect(fixture, fixture->out, "first difference: #s12: buffer 'result', offset 15: 1 of the 8");
+    expect(fixture, fixture->out, "as f32: expected 4, got 1");
+    expect(fixture, fixture->out, "last written by #s12, fill, segment 0");
+    assert_int_equal(replay(fixture, "--quiet"), 1);
+    expect(fixture, fixture->out, "'result'");
+    assert_int_equal(replay(fixture, "--json"), 1);
+    expect(fixture, fixture->out, "\"result\":\"different\"");
+    expect(fixture, fixture->out, "\"offset\":15");
+}
+
+static void without_reads_nothing_is_proved(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    builder_buffer_create(b, 1, NULL, 64);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    expect(fixture, fixture->out, "nothing could be compared: 0 read-backs compared");
+    b = start(fixture);
+    builder_buffer_create(b, 1, NULL, 2);
+    builder_host_write(b, 1, 0, "ab", 2);
+    builder_host_read(b, 1, 0, "ab", 2);
+    builder_host_read(b, 1, 0, NULL, 2);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    expect(fixture, fixture->out, "same as far as it could be compared: 1 read-backs compared");
+    expect(fixture, fixture->out, "1 digest only");
+}
+
+static void a_truncated_trace_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    struct stat status;
+    struct trace_builder *b = start(fixture);
+    builder_buffer_create(b, 1, NULL, 2);
+    builder_host_write(b, 1, 0, "ab", 2);
+    builder_host_read(b, 1, 0, "ab", 2);
+    builder_flush(b);
+    assert_int_equal(stat(fixture->path, &status), 0);
+    builder_host_read(b, 1, 1, "b", 1);
+    finish(fixture);
+    assert_int_equal(truncate(fixture->path, status.st_size + 1), 0);
+    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    expect(fixture, fixture->out, "incomplete: ");
+    expect(fixture, fixture->out, "1 read-backs compared (2 bytes)");
+    assert_int_equal(replay(fixture, "--json"), 5);
+    expect(fixture, fixture->out, "\"complete\":false");
+}
+
+static void hanging_work_is_given_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "done", 0);
+    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--timeout=0.05"), 1);
+    expect_one_line(fixture);
+    expect(fixture, fixture->err, "semaphore 'done' is at 0 and should reach 1");
+    expect(fixture, fixture->err, "#s4");
+}
+
+/* ---- Bad input ------------------------------------------------------------------------------ */
+
+static void unreadable_traces_are_named(void **state)
+{
+    struct fixture *fixture = *state;
+    test_folder_file(&fixture->folder, "missing.pb.zst", fixture->path);
+    assert_int_equal(replay(fixture, "--device=cpu"), 3);
+    expect_one_line(fixture);
+    expect(fixture, fixture->err, "missing.pb.zst");
+    assert_int_equal(replay(fixture, "--json"), 3);
+    expect_one_line(fixture);
+    expect(fixture, fixture->out, "\"exit_code\":3,\"result\":\"error\"");
+    struct trace_builder *b = start(fixture);
+    builder_host_read(b, 77, 0, "x", 1);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--device=cpu"), 3);
+    expect_one_line(fixture);
+    expect(fixture, fixture->err, "t.pb.zst': host_read (ticket 1): buffer 77 does not exist");
+}
+
+static void impossible_devices_are_named(void **state)
+{
+    struct fixture *fixture = *state;
+    every_build(start(fixture), false);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--device=abacus"), 4);
+    expect_one_line(fixture);
+    expect(fixture, fixture->err, "abacus");
+    struct trace_header header = builder_default_header();
+    header.device.uri = "abacus?beads=10";
+    builder_open(&fixture->b, fixture->path, &header);
+    every_build(&fixture->b, false);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--quiet"), 4);
+    expect(fixture, fixture->err, "the recorded device (--device chooses another): ");
+    assert_int_equal(setenv("HAL_DEVICE", "cpu", 1), 0);
+    assert_int_equal(replay(fixture, "--quiet"), 0);
+    assert_int_equal(unsetenv("HAL_DEVICE"), 0);
+    assert_int_equal(replay(fixture, "--memory-limit=100"), 4);
+    expect(fixture, fixture->err, "memory limit of 100 bytes");
+}
+
+static void wrong_usage_is_explained(void **state)
+{
+    struct fixture *fixture = *state;
+    char *const wrong[][2] = {
+        {"--repeat=0", "1 to 1000000"},
+        {"--repeat=-1", "1 to 1000000"},
+        {"--repeat=two", "--repeat=two"},
+        {"--timeout=never", "--timeout=never"},
+        {"--timeout=0", "0.001"},
+        {"--fill=256", "0 to 255"},
+        {"--memory-limit=1X", "512M"},
+        {"--memory-limit=0", "512M"},
+        {"--memory-limit=99999999999999T", "512M"},
+        {"--no-such-option", "no-such-option"},
+        {"other.pb.zst", "one trace"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        if (replay(fixture, wrong[i][0]) != 2)
+            fail_msg("%s was taken", wrong[i][0]);
+        expect_one_line(fixture);
+        expect(fixture, fixture->err, wrong[i][1]);
+    }
+    assert_int_equal(run_program(fixture, fixture->program, (char *[]){"hal-replay", NULL}), 2);
+    expect_one_line(fixture);
+    assert_int_equal(replay(fixture, "--help"), 0);
+    expect(fixture, fixture->out, "usage: hal-replay");
+    assert_int_equal(replay(fixture, "--version"), 0);
+    expect(fixture, fixture->out, "hal-replay 0.");
+}
+
+/* ---- Machines ------------------------------------------------------------------------------- */
+
+static void json_is_json(void **state)
+{
+    struct fixture *fixture = *state;
+    char out[PATH_MAX];
+    every_build(start(fixture), false);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--json", "--repeat=2"), 0);
+    expect(fixture, fixture->out, "\"reads\":{\"compared\":2,\"compared_bytes\":104,");
+    expect(fixture, fixture->out, "\"runs\":2,\"different_runs\":0");
+    expect(fixture, fixture->out, "\"first_difference\":null");
+    test_folder_file(&fixture->folder, "kept.json", out);
+    FILE *file = fopen(out, "w");
+    assert_non_null(file);
+    fputs(fixture->out, file);
+    fclose(file);
+    const int status =
+        run_program(fixture, "python3", (char *[]){"python3", "-m", "json.tool", out, NULL});
+    if (status == 127)
+        print_message("python3 is not there: the JSON was not parsed\n");
+    else
+        assert_int_equal(status, 0);
+}
+
+static void a_replay_is_not_captured_by_accident(void **state)
+{
+    struct fixture *fixture = *state;
+    char capture[PATH_MAX];
+    every_build(start(fixture), false);
+    finish(fixture);
+    test_folder_file(&fixture->folder, "captured.pb.zst", capture);
+    assert_int_equal(setenv("HAL_DEVICE_PROFILING_MODE", "queue", 1), 0);
+    assert_int_equal(setenv("HAL_DEVICE_PROFILING_FILE", capture, 1), 0);
+    assert_int_equal(replay(fixture, "--device=cpu"), 0);
+    assert_int_not_equal(access(capture, F_OK), 0);
+    unsetenv("HAL_DEVICE_PROFILING_MODE");
+    unsetenv("HAL_DEVICE_PROFILING_FILE");
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    unsetenv("HAL_DEVICE");
+    char self[PATH_MAX];
+    if (!test_folder_make(&fixture.folder) || hal_program_path(self, sizeof self) != HAL_OK)
+        return -1;
+    *strrchr(self, '/') = '\0'; /* .../tests */
+    *strrchr(self, '/') = '\0';
+    return snprintf(fixture.program, sizeof fixture.program, "%s/bin/hal-replay", self) < PATH_MAX
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    test_folder_remove(&((struct fixture *)*state)->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_trace_is_the_same),
+        cmocka_unit_test(a_wrong_byte_is_a_difference),
+        cmocka_unit_test(without_reads_nothing_is_proved),
+        cmocka_unit_test(a_truncated_trace_says_so),
+        cmocka_unit_test(hanging_work_is_given_up),
+        cmocka_unit_test(unreadable_traces_are_named),
+        cmocka_unit_test(impossible_devices_are_named),
+        cmocka_unit_test(wrong_usage_is_explained),
+        cmocka_unit_test(json_is_json),
+        cmocka_unit_test(a_replay_is_not_captured_by_accident),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

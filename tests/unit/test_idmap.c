@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/idmap.c: every id is found again, and no other. */
+#include "replay/idmap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void an_empty_map_has_nothing(void **state)
+{
+    (void)state;
+    struct replay_idmap map = {0};
+    uint32_t index;
+    assert_false(replay_idmap_get(&map, 0, &index));
+    assert_false(replay_idmap_get(&map, 1, &index));
+    replay_idmap_finish(&map);
+}
+
+static void every_id_is_found(void **state)
+{
+    (void)state;
+    struct replay_idmap map = {0};
+    const uint64_t strides[] = {1, 3, 1u << 16, 1ull << 40};
+    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+        for (uint32_t i = 0; i < 5000; i++)
+            assert_true(replay_idmap_put(&map, i * strides[s], i));
+        for (uint32_t i = 0; i < 5000; i++) {
+            uint32_t index = UINT32_MAX;
+            assert_true(replay_idmap_get(&map, i * strides[s], &index));
+            assert_int_equal(index, i);
+        }
+        uint32_t index;
+        assert_false(replay_idmap_get(&map, 5000 * strides[s], &index));
+        assert_false(replay_idmap_get(&map, UINT64_MAX, &index));
+        replay_idmap_finish(&map);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_map_has_nothing),
+        cmocka_unit_test(every_id_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

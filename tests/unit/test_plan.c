@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/plan.c: order over threads, what becomes of queries, idle waits and fills, budgets,
+ * incomplete and unreadable files. */
+#include "replay/plan.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct test_folder folder;
+    char path[PATH_MAX];
+    struct trace_builder b;
+};
+
+static void open_builder(struct fixture *fixture)
+{
+    builder_open(&fixture->b, test_folder_file(&fixture->folder, "plan.pb.zst", fixture->path),
+                 NULL);
+}
+
+static enum hal_status load(struct fixture *fixture, uint64_t limit, struct replay_plan **out_plan)
+{
+    *out_plan = NULL;
+    const struct replay_load_options options = {.memory_limit_bytes = limit};
+    return replay_plan_load(fixture->path, &options, out_plan);
+}
+
+static struct replay_plan *close_and_load(struct fixture *fixture)
+{
+    struct replay_plan *plan = NULL;
+    if (builder_close(&fixture->b, NULL) != HAL_OK || load(fixture, 0, &plan) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return plan;
+}
+
+static const struct replay_object *find(const struct replay_plan *plan, uint64_t id)
+{
+    for (size_t i = 1; i < plan->object_count; i++) {
+        if (plan->objects[i].id == id)
+            return &plan->objects[i];
+    }
+    fail_msg("object %d is not in the plan", (int)id);
+    return NULL;
+}
+
+/* ---- What a plan is made of ----------------------------------------------------------------- */
+
+static void everything_is_counted(void **state)
+{
+    open_builder(*state);
+    every_build(&((struct fixture *)*state)->b, true);
+    struct replay_plan *plan = close_and_load(*state);
+    const struct replay_plan_info *info = replay_plan_get_info(plan);
+    assert_string_equal(info->incomplete, "");
+    assert_string_equal(info->header->program, "/usr/bin/builder");
+    assert_int_equal(info->events, 28);
+    assert_int_equal(info->replayed_events, 28);
+    assert_int_equal(info->submissions, 2);
+    assert_int_equal(info->command_buffers, 2);
+    assert_int_equal(info->commands, 11);
+    assert_int_equal(info->dispatches, 1);
+    assert_int_equal(info->reads, 2);
+    assert_int_equal(info->read_bytes, 64 + 40);
+    assert_int_equal(info->digest_only_reads, 0);
+    assert_int_equal(info->peak_buffer_bytes, 2 * EVERY_BYTES);
+    assert_int_equal(info->queue_count, 1);
+    assert_true(info->contents_in_memory);
+    assert_true(plan->all_submissions_end);
+    replay_plan_destroy(plan);
+}
+
+static void an_empty_trace_is_an_empty_plan(void **state)
+{
+    open_builder(*state);
+    struct replay_plan *plan = close_and_load(*state);
+    assert_int_equal(plan->op_count, 0);
+    assert_int_equal(replay_plan_get_info(plan)->reads, 0);
+    replay_plan_destroy(plan);
+}
+
+/* Three threads, each event on the next one, and the file holds one thread after the other. */
+static void tickets_order_the_threads(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    struct trace_builder *b = &fixture->b;
+    builder_thread(b, 2, 4712, "second");
+    builder_thread(b, 3, 4713, "third");
+    for (uint32_t thread = 3; thread >= 1; thread--) {
+        b->thread = thread;
+        for (uint64_t i = 0; i < 100; i++) {
+            b->ticket = 3 * i + thread;
+            builder_semaphore_create(b, b->ticket, NULL, 0);
+        }
+    }
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(plan->op_count, 300);
+    for (uint64_t i = 0; i < 300; i++) {
+        assert_int_equal(plan->ops[i].event->ticket, i + 1);
+        assert_int_equal(plan->objects[plan->ops[i].object].id, i + 1);
+    }
+    replay_plan_destroy(plan);
+}
+
+/* An object may be made by one thread and used by another, whose events come first in the file. */
+static void other_threads_objects_can_be_used(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    struct trace_builder *b = &fixture->b;
+    builder_thread(b, 2, 4712, "second");
+    b->thread = 2;
+    b->ticket = 2;
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 5, 1, NULL);
+    builder_flush(b);
+    b->thread = 1;
+    b->ticket = 1;
+    builder_semaphore_create(b, 5, "late in the file", 0);
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(plan->op_count, 2);
+    assert_int_equal(plan->ops[0].action, REPLAY_CREATE_SEMAPHORE);
+    assert_int_equal(plan->ops[1].action, REPLAY_SIGNAL);
+    assert_int_equal(plan->ops[1].object, plan->ops[0].object);
+    replay_plan_destroy(plan);
+}
+
+static void pieces_with_one_ticket_stay_in_order(void **state)
+{
+    struct fixture *fixture = *state;
+    const size_t bytes = (9u << 20) + 3;
+    uint8_t *data = calloc(1, bytes);
+    assert_non_null(data);
+    data[bytes - 1] = 1;
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, NULL, bytes);
+    builder_host_write(&fixture->b, 1, 0, data, bytes);
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(plan->op_count, 4);
+    for (size_t i = 1; i < 4; i++) {
+        const struct trace_content_event *write = (const void *)plan->ops[i].event;
+        assert_int_equal(plan->ops[i].action, REPLAY_WRITE);
+        assert_int_equal(write->offset, (i - 1) * (4u << 20));
+    }
+    assert_int_equal(find(plan, 1)->buffer.fill_from, bytes);
+    replay_plan_destroy(plan);
+    free(data);
+}
+
+static void a_query_becomes_a_wait(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    struct trace_builder *b = &fixture->b;
+    builder_semaphore_create(b, 1, NULL, 0);
+    builder_submit(b, 0, 0, NULL, 0, &(struct trace_semaphore_value){1, 8}, 1, NULL, 0);
+    builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 1, 8, NULL);
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(plan->op_count, 3);
+    assert_int_equal(plan->ops[2].action, REPLAY_WAIT);
+    const struct trace_semaphore_wait *wait = (const void *)plan->ops[2].event;
+    assert_int_equal(wait->value_count, 1);
+    assert_int_equal(wait->values[0].value, 8);
+    assert_int_equal(plan->objects[wait->values[0].semaphore].id, 1);
+    assert_false(plan->all_submissions_end);
+    replay_plan_destroy(plan);
+}
+
+/* The fill spares what the host writes before anybody can look. */
+static void fills_begin_behind_the_first_writes(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    struct trace_builder *b = &fixture->b;
+    for (uint64_t id = 1; id <= 4; id++)
+        builder_buffer_create(b, id, NULL, 32);
+    builder_host_write(b, 1, 0, "0123", 4);
+    builder_host_write(b, 1, 4, "4567", 4);
+    builder_host_write(b, 1, 12, "cdef", 4); /* leaves a hole */
+    builder_host_read(b, 2, 0, "", 1);
+    builder_host_write(b, 2, 0, "0123", 4); /* after a look */
+    builder_host_write(b, 3, 0, "0123", 4);
+    builder_command_buffer_create(b, 9, NULL, 0);
+    builder_fill(b, 3, 30, 2, 0, 1);
+    builder_seal(b, 9);
+    builder_host_write(b, 3, 4, "4567", 4); /* after the device may have looked */
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(find(plan, 1)->buffer.fill_from, 8);
+    assert_int_equal(find(plan, 2)->buffer.fill_from, 0);
+    assert_int_equal(find(plan, 3)->buffer.fill_from, 4);
+    assert_int_equal(find(plan, 4)->buffer.fill_from, 0);
+    replay_plan_destroy(plan);
+}
+
+/* ---- Idle waits ----------------------------------------------------------------------------- */
+
+static void an_idle_wait_alone_stays_one(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    builder_submit(&fixture->b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_wait_idle(&fixture->b, INT64_MAX);
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(plan->op_count, 2);
+    assert_int_equal(plan->ops[1].action, REPLAY_WAIT_IDLE);
+    replay_plan_destroy(plan);
+}
+
+/* Thread 1 waits for idle from 5000 to 9000 ns. #s0 to #s2 were handed in before; thread 2 hands in
+ * #s3 during the wait, and that one needs a value that is set after it. The replay must wait for
+ * the three and not for #s3; #s1 signals nothing and gets a semaphore of the plan's own. */
+static void an_idle_wait_covers_only_what_it_covered(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    struct trace_builder *b = &fixture->b;
+    const struct trace_semaphore_value one = {1, 1}, two = {1, 2}, gate = {2, 1};
+    builder_thread(b, 2, 4712, "second");
+    builder_semaphore_create(b, 1, NULL, 0);
+    builder_semaphore_create(b, 2, NULL, 0);
+    builder_command_buffer_create(b, 3, NULL, 0);
+    builder_seal(b, 3);
+    builder_submit(b, 0, 0, NULL, 0, &one, 1, NULL, 0);
+    builder_submit(b, 1, 0, &one, 1, NULL, 0, (uint64_t[]){3}, 1);
+    builder_submit(b, 2, 0, NULL, 0, &two, 1, NULL, 0);
+    b->thread = 2;
+    b->begin_ns = 6000;
+    builder_submit(b, 3, 0, &gate, 1, NULL, 0, NULL, 0);
+    b->thread = 1;
+    b->begin_ns = 5000;
+    b->step_ns = 4000;
+    builder_wait_idle(b, INT64_MAX);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 2, 1, NULL);
+    struct replay_plan *plan = close_and_load(fixture);
+    const struct replay_op *op = &plan->ops[plan->op_count - 2];
+    assert_int_equal(op->action, REPLAY_WAIT);
+    const struct trace_semaphore_wait *wait = (const void *)op->event;
+    assert_int_equal(wait->value_count, 3);
+    assert_int_equal(plan->objects[wait->values[0].semaphore].id, 1);
+    assert_int_equal(wait->values[0].value, 1);
+    assert_int_equal(plan->objects[wait->values[1].semaphore].id, 0);
+    assert_int_equal(wait->values[2].value, 2);
+    const struct trace_submit *fenced = (const void *)plan->ops[4].event;
+    assert_int_equal(fenced->submission, 1);
+    assert_int_equal(fenced->wait_count, 1);
+    assert_int_equal(fenced->values[0].value, 1);
+    assert_int_equal(fenced->signal_count, 1);
+    assert_int_equal(fenced->values[1].semaphore, wait->values[1].semaphore);
+    assert_int_equal(plan->objects[trace_submit_command_buffers(fenced)[0]].id, 3);
+    replay_plan_destroy(plan);
+}
+
+/* ---- Budgets -------------------------------------------------------------------------------- */
+
+static void buffers_have_a_budget(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    const uint64_t size = 6u << 20;
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, "one", size);
+    builder_destroy(&fixture->b, TRACE_BUFFER_DESTROY, 1);
+    builder_buffer_create(&fixture->b, 2, "two", size);
+    builder_buffer_create(&fixture->b, 3, "three", size);
+    assert_int_equal(builder_close(&fixture->b, NULL), HAL_OK);
+    assert_int_equal(load(fixture, 2 * size - 1, &plan), HAL_NO_MEMORY);
+    assert_non_null(strstr(hal_message(), "buffer_create (ticket 4)"));
+    assert_non_null(strstr(hal_message(), "6291456 bytes, beside 6291456 bytes"));
+    assert_int_equal(load(fixture, 2 * size, &plan), HAL_OK);
+    assert_int_equal(replay_plan_get_info(plan)->peak_buffer_bytes, 2 * size);
+    replay_plan_destroy(plan);
+}
+
+static void an_impossible_size_is_no_overflow(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, NULL, 4096);
+    builder_buffer_create(&fixture->b, 2, NULL, UINT64_MAX);
+    assert_int_equal(builder_close(&fixture->b, NULL), HAL_OK);
+    assert_int_equal(load(fixture, 0, &plan), HAL_NO_MEMORY);
+}
+
+static void contents_over_the_budget_stay_in_the_file(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    const size_t bytes = 3u << 20;
+    uint8_t *data = malloc(bytes);
+    assert_non_null(data);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(i * 7 + i / 256);
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, NULL, bytes);
+    builder_host_write(&fixture->b, 1, 0, data, bytes);
+    builder_host_write(&fixture->b, 1, 0, "another", 7);
+    assert_int_equal(builder_close(&fixture->b, NULL), HAL_OK);
+    for (int fits = 0; fits < 2; fits++) {
+        uint8_t *scratch = NULL;
+        size_t scratch_bytes = 0;
+        const uint8_t *seen;
+        assert_int_equal(load(fixture, fits ? 0 : 5u << 20, &plan), HAL_OK);
+        assert_int_equal(replay_plan_get_info(plan)->contents_in_memory, fits);
+        const struct trace_content_event *write = (const void *)plan->ops[1].event;
+        assert_int_equal(replay_plan_content(plan, write->content, &scratch, &scratch_bytes, &seen),
+                         HAL_OK);
+        assert_memory_equal(seen, data, bytes);
+        free(scratch);
+        replay_plan_destroy(plan);
+    }
+    free(data);
+}
+
+/* ---- Incomplete and unreadable -------------------------------------------------------------- */
+
+static void digests_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, NULL, 16);
+    builder_host_read(&fixture->b, 1, 0, NULL, 16);
+    builder_host_read(&fixture->b, 1, 0, "0123", 4);
+    struct replay_plan *plan = close_and_load(fixture);
+    assert_int_equal(replay_plan_get_info(plan)->digest_only_reads, 1);
+    assert_int_equal(replay_plan_get_info(plan)->reads, 1);
+    replay_plan_destroy(plan);
+}
+
+static void a_sick_capture_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    const struct trace_health health = {
+        .status = HAL_IO, .message = "disk full", .lost_records = 17};
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, NULL, 16);
+    builder_buffer_create(&fixture->b, 2, NULL, 16);
+    builder_host_write(&fixture->b, 99, 0, "x", 1); /* its buffer was lost */
+    builder_buffer_create(&fixture->b, 3, NULL, 16);
+    assert_int_equal(builder_close(&fixture->b, &health), HAL_OK);
+    assert_int_equal(load(fixture, 0, &plan), HAL_OK);
+    const struct replay_plan_info *info = replay_plan_get_info(plan);
+    assert_non_null(strstr(info->incomplete, "disk full"));
+    assert_non_null(strstr(info->incomplete, "17 events were lost"));
+    assert_non_null(strstr(info->incomplete, "buffer 99 does not exist"));
+    assert_non_null(strstr(info->incomplete, "first 2 of 4 events"));
+    assert_int_equal(info->replayed_events, 2);
+    assert_int_equal(plan->op_count, 2);
+    replay_plan_destroy(plan);
+}
+
+/* Behind a gap in the tickets of an incomplete file, anything may be missing. */
+static void an_incomplete_file_ends_at_a_gap(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    const struct trace_health health = {.status = HAL_IO, .message = "disk full"};
+    for (int sick = 0; sick < 2; sick++) {
+        open_builder(fixture);
+        builder_buffer_create(&fixture->b, 1, NULL, 16);
+        fixture->b.ticket++;
+        builder_buffer_create(&fixture->b, 2, NULL, 16);
+        assert_int_equal(builder_close(&fixture->b, sick ? &health : NULL), HAL_OK);
+        assert_int_equal(load(fixture, 0, &plan), HAL_OK);
+        assert_int_equal(replay_plan_get_info(plan)->replayed_events, sick ? 1 : 2);
+        replay_plan_destroy(plan);
+    }
+}
+
+static void a_file_cut_off_loads_up_to_there(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    struct stat status;
+    open_builder(fixture);
+    builder_buffer_create(&fixture->b, 1, NULL, 16);
+    builder_host_write(&fixture->b, 1, 0, "0123", 4);
+    builder_flush(&fixture->b);
+    assert_int_equal(stat(fixture->path, &status), 0);
+    for (uint64_t id = 2; id < 100; id++)
+        builder_buffer_create(&fixture->b, id, "behind the cut", 16);
+    assert_int_equal(builder_close(&fixture->b, NULL), HAL_OK);
+    assert_int_equal(truncate(fixture->path, status.st_size + 1), 0);
+    assert_int_equal(load(fixture, 0, &plan), HAL_OK);
+    assert_string_not_equal(replay_plan_get_info(plan)->incomplete, "");
+    assert_int_equal(plan->op_count, 2);
+    replay_plan_destroy(plan);
+}
+
+static void unreadable_files_are_named(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_plan *plan;
+    test_folder_file(&fixture->folder, "missing.pb.zst", fixture->path);
+    assert_int_equal(load(fixture, 0, &plan), HAL_IO);
+    assert_non_null(strstr(hal_message(), "missing.pb.zst"));
+    test_folder_file(&fixture->folder, "foreign.pb.zst", fixture->path);
+    FILE *file = fopen(fixture->path, "w");
+    assert_non_null(file);
+    fputs("no trace at all", file);
+    fclose(file);
+    assert_int_equal(load(fixture, 0, &plan), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), "foreign.pb.zst"));
+}
+
+static int make_folder(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    return test_folder_make(&fixture.folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    test_folder_remove(&((struct fixture *)*state)->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_counted),
+        cmocka_unit_test(an_empty_trace_is_an_empty_plan),
+        cmocka_unit_test(tickets_order_the_threads),
+        cmocka_unit_test(other_threads_objects_can_be_used),
+        cmocka_unit_test(pieces_with_one_ticket_stay_in_order),
+        cmocka_unit_test(a_query_becomes_a_wait),
+        cmocka_unit_test(fills_begin_behind_the_first_writes),
+        cmocka_unit_test(an_idle_wait_alone_stays_one),
+        cmocka_unit_test(an_idle_wait_covers_only_what_it_covered),
+        cmocka_unit_test(buffers_have_a_budget),
+        cmocka_unit_test(an_impossible_size_is_no_overflow),
+        cmocka_unit_test(contents_over_the_budget_stay_in_the_file),
+        cmocka_unit_test(digests_are_counted),
+        cmocka_unit_test(a_sick_capture_says_so),
+        cmocka_unit_test(an_incomplete_file_ends_at_a_gap),
+        cmocka_unit_test(a_file_cut_off_loads_up_to_there),
+        cmocka_unit_test(unreadable_files_are_named),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/report.c: verdicts, times, text and JSON. */
+#include "replay/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct trace_header header = {
+    .program = "/bin/app",
+    .device = {.uri = "cpu", .name = "A \"quoted\" \\ name\n", .simd_width = 32},
+};
+
+static struct replay_plan_info whole_plan(void)
+{
+    return (struct replay_plan_info){
+        .header = &header, .incomplete = "", .contents_in_memory = true, .submissions = 3};
+}
+
+static void verdicts(void **state)
+{
+    (void)state;
+    struct replay_plan_info plan = whole_plan();
+    struct replay_report report = {0};
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    report.compared_reads = 1;
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_SAME);
+    plan.digest_only_reads = 1;
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    plan.digest_only_reads = 0;
+    plan.skipped_reads = 1;
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    plan.skipped_reads = 0;
+    plan.incomplete = "cut off";
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    report.different_outcomes = 1;
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_DIFFERENT);
+    report.different_outcomes = 0;
+    report.different_reads = 1;
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_DIFFERENT);
+}
+
+static void medians(void **state)
+{
+    (void)state;
+    int64_t odd[] = {30, 10, 20}, even[] = {40, 10, 30, 20}, one[] = {7};
+    struct replay_times times = replay_times_of(odd, 3);
+    assert_int_equal(times.min_ns, 10);
+    assert_int_equal(times.median_ns, 20);
+    assert_int_equal(times.max_ns, 30);
+    times = replay_times_of(even, 4);
+    assert_int_equal(times.median_ns, 25);
+    assert_int_equal(times.max_ns, 40);
+    assert_int_equal(replay_times_of(one, 1).median_ns, 7);
+    assert_int_equal(replay_times_of(NULL, 0).max_ns, 0);
+}
+
+static char *print(void (*printer)(FILE *file, const struct replay_summary *summary),
+                   const struct replay_summary *summary)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    printer(file, summary);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void expect(void (*printer)(FILE *file, const struct replay_summary *summary),
+                   const struct replay_summary *summary, const char *part)
+{
+    char *text = print(printer, summary);
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in: %s", part, text);
+    free(text);
+}
+
+static void the_text_names_the_difference(void **state)
+{
+    (void)state;
+    const struct replay_plan_info plan = whole_plan();
+    const struct hal_device_info device = {.uri = "cpu?threads=1", .name = "This", .simd_width = 8};
+    struct replay_summary summary = {
+        .exit_code = REPLAY_EXIT_DIFFERENT,
+        .path = "t.pb.zst",
+        .error = "",
+        .plan = &plan,
+        .device = &device,
+        .runs = 2,
+        .different_runs = 1,
+        .total = {1000000, 2500000, 4000000},
+        .report = {.compared_reads = 5,
+                   .compared_bytes = 640,
+                   .different_reads = 1,
+                   .first = {.label = "out",
+                             .offset = 9,
+                             .read_bytes = 128,
+                             .different_bytes = 2,
+                             .sample_offset = 8,
+                             .sample_bytes = 8,
+                             .expected = {0, 0, 0x80, 0x3f},
+                             .actual = {0, 1, 0x80, 0x3f},
+                             .locator = "#s1.d2",
+                             .writer = "dispatch of 'k', segment 4"}},
+    };
+    expect(replay_print_text, &summary,
+           "DIFFERENT: 5 read-backs compared (640 bytes), 1 different");
+    expect(replay_print_text, &summary, "first difference: #s1.d2: buffer 'out', offset 9: 2 of");
+    expect(replay_print_text, &summary, "expected 00 00 80 3f 00");
+    expect(replay_print_text, &summary, "got 00 01 80 3f 00");
+    expect(replay_print_text, &summary,
+           "as f32: expected 1, got 1.00003052; as i32: expected "
+           "1065353216, got 1065353472");
+    expect(replay_print_text, &summary, "last written by #s1.d2, dispatch of 'k', segment 4");
+    expect(replay_print_text, &summary, "1 of 2 runs differ");
+    expect(replay_print_text, &summary, "min 1.000, median 2.500, max 4.000 ms");
+    expect(replay_print_text, &summary, "32 threads when it was recorded, and have 8 here");
+    expect(replay_print_json, &summary, "\"locator\":\"#s1.d2\"");
+    expect(replay_print_json, &summary, "\"expected\":\"0000803f00000000\"");
+    expect(replay_print_json, &summary, "\"median\":2500000");
+}
+
+static void strings_are_escaped(void **state)
+{
+    (void)state;
+    const struct replay_plan_info plan = whole_plan();
+    const struct replay_summary summary = {
+        .exit_code = REPLAY_EXIT_UNREADABLE,
+        .path = "t\t\x7f\xc3\xa9\xff\xc3(\xed\xa0\x80",
+        .error = "no",
+        .plan = &plan,
+    };
+    expect(replay_print_json, &summary,
+           "\"file\":\"t\\u0009\\u007f\xc3\xa9?"
+           "?(???\"");
+    expect(replay_print_json, &summary, "\"device_name\":\"A \\\"quoted\\\" \\\\ name\\u000a\"");
+    expect(replay_print_json, &summary, "\"result\":\"error\",\"message\":\"no\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(medians),
+        cmocka_unit_test(the_text_names_the_difference),
+        cmocka_unit_test(strings_are_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

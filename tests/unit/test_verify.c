@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/verify.c: counts, samples, and who may have written the first wrong byte. */
+#include "replay/player.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct test_folder folder;
+    struct replay_plan *plan;
+};
+
+/* Buffer 'out' (1) has 256 bytes, read as [16, 116) at the end. Before: the host writes [0, 32);
+ * #s5 fills [32, 64) and dispatches 'first' over [64, 80) and 'second' over [68, 72); #s6 copies to
+ * [96, 100) and updates [100, 104). Nobody writes behind 104. */
+static void build(struct trace_builder *b)
+{
+    const uint8_t zeros[256] = {0};
+    const struct trace_entry_point points[] = {
+        {.name = builder_string(b, "first"), .group_size = {1, 1, 1}},
+        {.name = builder_string(b, "second"), .group_size = {1, 1, 1}}};
+    builder_buffer_create(b, 1, "out", 256);
+    builder_buffer_create(b, 2, "other", 256);
+    builder_executable_create(b, 3, NULL, "source", points, 2, NULL, 0);
+    builder_host_write(b, 1, 0, zeros, 32);
+    builder_command_buffer_create(b, 4, NULL, 0);
+    builder_dispatch(b, 3, 0, 1, 1, 1); /* nothing is bound */
+    builder_seal(b, 4);
+    builder_command_buffer_create(b, 5, NULL, 0);
+    builder_fill(b, 1, 32, 32, 0, 1);
+    builder_push_descriptor_set(b, 1, (struct trace_binding[]){{0, 0, 0}, {1, 64, 16}}, 2);
+    builder_dispatch(b, 3, 0, 1, 1, 1);
+    builder_push_descriptor_set(b, 1, (struct trace_binding[]){{1, 68, 4}}, 1);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{2, 0, 256}}, 1);
+    builder_dispatch(b, 3, 1, 1, 1, 1);
+    builder_seal(b, 5);
+    builder_command_buffer_create(b, 6, NULL, 0);
+    builder_copy(b, 2, 0, 1, 96, 4);
+    builder_update(b, 1, 100, zeros, 4);
+    builder_seal(b, 6);
+    builder_submit(b, 5, 0, NULL, 0, NULL, 0, (uint64_t[]){4, 5}, 2);
+    builder_submit(b, 6, 0, NULL, 0, NULL, 0, (uint64_t[]){6}, 1);
+    builder_host_read(b, 1, 16, zeros, 100);
+}
+
+static void verify(const struct fixture *fixture, const uint8_t actual[100],
+                   struct replay_report *report)
+{
+    const uint8_t zeros[100] = {0};
+    replay_verify_read(fixture->plan, fixture->plan->op_count - 1, zeros, actual, report);
+}
+
+/* The report of a run in which only the byte at `offset` of the buffer is wrong. */
+static struct replay_difference differ_at(const struct fixture *fixture, uint64_t offset)
+{
+    struct replay_report report = {0};
+    uint8_t actual[100] = {0};
+    actual[offset - 16] = 0xc3;
+    verify(fixture, actual, &report);
+    assert_int_equal(report.compared_reads, 1);
+    assert_int_equal(report.compared_bytes, 100);
+    assert_int_equal(report.different_reads, 1);
+    assert_int_equal(report.different_bytes, 1);
+    assert_int_equal(report.first.offset, offset);
+    assert_int_equal(report.first.buffer, 1);
+    assert_string_equal(report.first.label, "out");
+    assert_int_equal(report.first.read_offset, 16);
+    assert_int_equal(report.first.read_bytes, 100);
+    assert_int_equal(report.first.ticket, 13);
+    return report.first;
+}
+
+static void the_same_is_counted(void **state)
+{
+    struct replay_report report = {0};
+    const uint8_t actual[100] = {0};
+    for (int i = 0; i < 3; i++)
+        verify(*state, actual, &report);
+    assert_int_equal(report.compared_reads, 3);
+    assert_int_equal(report.compared_bytes, 300);
+    assert_int_equal(report.different_reads, 0);
+    assert_int_equal(report.different_bytes, 0);
+}
+
+static void the_first_difference_is_kept(void **state)
+{
+    struct replay_report report = {0};
+    uint8_t actual[100] = {0};
+    actual[7] = 1;
+    actual[50] = 2;
+    actual[99] = 3;
+    verify(*state, actual, &report);
+    actual[0] = 4;
+    verify(*state, actual, &report);
+    assert_int_equal(report.compared_reads, 2);
+    assert_int_equal(report.different_reads, 2);
+    assert_int_equal(report.different_bytes, 7);
+    assert_int_equal(report.first.different_bytes, 3);
+    assert_int_equal(report.first.offset, 16 + 7);
+}
+
+static void samples_begin_at_an_element(void **state)
+{
+    struct replay_difference first = differ_at(*state, 16 + 7);
+    assert_int_equal(first.sample_offset, 20);
+    assert_int_equal(first.sample_bytes, REPLAY_SAMPLE_BYTES);
+    assert_int_equal(first.expected[3], 0);
+    assert_int_equal(first.actual[3], 0xc3);
+    assert_int_equal(first.actual[2], 0);
+    first = differ_at(*state, 115);
+    assert_int_equal(first.sample_offset, 112);
+    assert_int_equal(first.sample_bytes, 4);
+    assert_int_equal(first.actual[3], 0xc3);
+}
+
+static void expect_writer(void **state, uint64_t offset, const char *locator, const char *writer)
+{
+    const struct replay_difference first = differ_at(*state, offset);
+    assert_string_equal(first.locator, locator);
+    assert_string_equal(first.writer, writer);
+}
+
+static void the_last_writer_is_found(void **state)
+{
+    expect_writer(state, 31, "", "the host (ticket 4)");
+    expect_writer(state, 32, "#s5", "fill, segment 0");
+    expect_writer(state, 63, "#s5", "fill, segment 0");
+    expect_writer(state, 64, "#s5.d1", "dispatch of 'first', segment 2");
+    expect_writer(state, 68, "#s5.d2", "dispatch of 'second', segment 5");
+    expect_writer(state, 71, "#s5.d2", "dispatch of 'second', segment 5");
+    expect_writer(state, 72, "#s5.d1", "dispatch of 'first', segment 2");
+    expect_writer(state, 80, "", "");
+    expect_writer(state, 96, "#s6", "copy, segment 0");
+    expect_writer(state, 103, "#s6", "update, segment 1");
+    expect_writer(state, 104, "", "");
+}
+
+static void only_the_first_outcome_is_told(void **state)
+{
+    (void)state;
+    struct replay_report report = {0};
+    replay_verify_outcome(&report, "wait %d", 1);
+    replay_verify_outcome(&report, "wait %d", 2);
+    assert_int_equal(report.different_outcomes, 2);
+    assert_string_equal(report.first_outcome, "wait 1");
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    char path[PATH_MAX];
+    struct trace_builder b;
+    *state = &fixture;
+    if (!test_folder_make(&fixture.folder))
+        return -1;
+    builder_open(&b, test_folder_file(&fixture.folder, "verify.pb.zst", path), NULL);
+    build(&b);
+    if (builder_close(&b, NULL) != HAL_OK ||
+        replay_plan_load(path, &(struct replay_load_options){0}, &fixture.plan) != HAL_OK) {
+        fprintf(stderr, "%s\n", hal_message());
+        return -1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    replay_plan_destroy(fixture->plan);
+    test_folder_remove(&fixture->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_is_counted),
+        cmocka_unit_test(the_first_difference_is_kept),
+        cmocka_unit_test(samples_begin_at_an_element),
+        cmocka_unit_test(the_last_writer_is_found),
+        cmocka_unit_test(only_the_first_outcome_is_told),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
