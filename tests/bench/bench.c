@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints a benchmark's rows as they come. */
+#include "tests/bench/bench.h"
+
+#include "hal/base/status.h"
+#include "hal/hal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bench_begin(struct bench *bench, const char *name, int argc, char **argv)
+{
+    *bench = (struct bench){0};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            bench->json = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            printf("usage: %s [--json]\n", name);
+            exit(0);
+        } else if (strcmp(argv[i], "--version") == 0) {
+            printf("%s %s\n", name, HAL_VERSION_STRING);
+            exit(0);
+        } else {
+            fprintf(stderr, "%s: unknown argument '%s'\n", name, argv[i]);
+            exit(2);
+        }
+    }
+    if (bench->json)
+        printf("{\"rows\":[");
+    else
+        printf("%-48s %12s %-10s %10s\n", "figure", "value", "unit", "target");
+}
+
+void bench_row(struct bench *bench, const char *name, double value, const char *unit,
+               enum bench_better better, double target)
+{
+    const bool ok = isnan(target) || (better == BENCH_LOWER ? value <= target : value >= target);
+    if (bench->json) {
+        printf("%s\n{\"name\":\"%s\",\"value\":%.6g,\"unit\":\"%s\",\"better\":\"%s\"",
+               bench->row_count ? "," : "", name, value, unit,
+               better == BENCH_LOWER ? "lower" : "higher");
+        if (isnan(target))
+            printf(",\"target\":null,\"ok\":true}");
+        else
+            printf(",\"target\":%.6g,\"ok\":%s}", target, ok ? "true" : "false");
+    } else if (isnan(target)) {
+        printf("%-48s %12.4g %-10s\n", name, value, unit);
+    } else {
+        printf("%-48s %12.4g %-10s %s %-8.4g%s\n", name, value, unit,
+               better == BENCH_LOWER ? "<=" : ">=", target, ok ? "" : " missed");
+    }
+    bench->row_count++;
+}
+
+int bench_end(struct bench *bench)
+{
+    if (bench->json)
+        printf("\n]}\n");
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    qsort(values, count, sizeof *values, compare);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+void bench_die(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", what, hal_message());
+    exit(1);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the benchmark programs share: a table of figures, printed as text or, with --json, as
+ * {"rows":[{"name","value","unit","better","target","ok"}, ...]}. A missed target is printed, and
+ * is no failure: times belong to the machine. One thread. */
+#ifndef TESTS_BENCH_BENCH_H
+#define TESTS_BENCH_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bench {
+    bool json;
+    size_t row_count;
+};
+
+/* Which way a figure is better. */
+enum bench_better { BENCH_LOWER, BENCH_HIGHER };
+
+/* Understands --json, --help and --version, and ends the program for wrong arguments. */
+void bench_begin(struct bench *bench, const char *name, int argc, char **argv);
+
+/* `target` NAN: none. */
+void bench_row(struct bench *bench, const char *name, double value, const char *unit,
+               enum bench_better better, double target);
+
+/* The exit status of the program. */
+int bench_end(struct bench *bench);
+
+/* Sorts the values. */
+double bench_median(double *values, size_t count);
+
+/* Prints the message and ends the program when a status is not HAL_OK. */
+#define bench_try(expression)                                                                      \
+    do {                                                                                           \
+        if ((expression) != HAL_OK)                                                                \
+            bench_die(#expression);                                                                \
+    } while (0)
+void bench_die(const char *what) __attribute__((noreturn));
+
+#endif

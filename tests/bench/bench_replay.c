@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench-replay: how much longer a replay takes than the program did that it repeats, and how fast
+ * a trace loads. Workload a: one submission of 100,000 commands and as many barriers; b: 10,000
+ * submissions of 5 and 5 that follow each other on one timeline semaphore. The program and the
+ * replay of the same calls run in turn; recording and preparing command buffers are part of both.
+ */
+#include "hal/base/os.h"
+#include "replay/replay.h"
+#include "tests/bench/bench.h"
+#include "tests/support/folder.h"
+#include "tests/support/trace_builder.h"
+
+#include <math.h>
+
+enum {
+    REPEATS = 21,
+    A_PAIRS = 100000,
+    B_SUBMISSIONS = 10000,
+    B_PAIRS = 5,
+    LOAD_BUFFERS = 20,
+    FILL_BYTES = 64,
+    BUFFER = 1,
+    SEMAPHORE = 2,
+    FIRST_COMMANDS = 3,
+};
+
+struct workload {
+    const char *name;
+    uint64_t submissions;
+    uint64_t pairs; /* a command and a barrier, in each submission */
+};
+
+static double seconds_since(int64_t begin_ns)
+{
+    return (double)(hal_clock_ns() - begin_ns) / 1e9;
+}
+
+/* ---- The program ---------------------------------------------------------------------------- */
+
+static void record(struct hal_command_buffer *commands, struct hal_buffer *buffer, uint64_t pairs)
+{
+    for (uint64_t i = 0; i < pairs; i++) {
+        bench_try(hal_command_fill(commands, buffer, 0, FILL_BYTES, (uint32_t)i, 4));
+        bench_try(hal_command_barrier(commands, NULL));
+    }
+    bench_try(hal_command_buffer_end(commands));
+}
+
+static double run_program(struct hal_device *device, const struct workload *workload)
+{
+    struct hal_buffer *buffer;
+    struct hal_semaphore *semaphore;
+    const int64_t begin_ns = hal_clock_ns();
+    bench_try(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = FILL_BYTES}, &buffer));
+    bench_try(hal_semaphore_create(device, NULL, 0, &semaphore));
+    for (uint64_t i = 0; i < workload->submissions; i++) {
+        struct hal_command_buffer *commands;
+        const struct hal_semaphore_value wait = {semaphore, i}, signal = {semaphore, i + 1};
+        bench_try(
+            hal_command_buffer_create(device, &(struct hal_command_buffer_desc){0}, &commands));
+        record(commands, buffer, workload->pairs);
+        const struct hal_submit_desc submit = {.queues = 1,
+                                               .waits = &wait,
+                                               .wait_count = 1,
+                                               .signals = &signal,
+                                               .signal_count = 1,
+                                               .commands = &commands,
+                                               .command_count = 1};
+        bench_try(hal_queue_submit(device, &submit));
+        hal_command_buffer_release(commands);
+    }
+    bench_try(hal_semaphore_wait(semaphore, workload->submissions, HAL_FOREVER));
+    bench_try(hal_device_wait_idle(device, HAL_FOREVER));
+    const double seconds = seconds_since(begin_ns);
+    hal_semaphore_release(semaphore);
+    hal_buffer_release(buffer);
+    return seconds;
+}
+
+/* ---- The same as a trace -------------------------------------------------------------------- */
+
+static void build_trace(const char *path, const struct workload *workload)
+{
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    builder_buffer_create(&b, BUFFER, NULL, FILL_BYTES);
+    builder_semaphore_create(&b, SEMAPHORE, NULL, 0);
+    for (uint64_t i = 0; i < workload->submissions; i++) {
+        const uint64_t commands = FIRST_COMMANDS + i;
+        const struct trace_semaphore_value wait = {SEMAPHORE, i}, signal = {SEMAPHORE, i + 1};
+        builder_command_buffer_create(&b, commands, NULL, 0);
+        for (uint64_t pair = 0; pair < workload->pairs; pair++) {
+            builder_fill(&b, BUFFER, 0, FILL_BYTES, (uint32_t)pair, 4);
+            builder_barrier(&b, NULL, 0);
+        }
+        builder_seal(&b, commands);
+        builder_submit(&b, i, 0, &wait, 1, &signal, 1, &commands, 1);
+        builder_destroy(&b, TRACE_COMMAND_BUFFER_DESTROY, commands);
+        builder_submission_done(&b, i, 0, b.begin_ns, b.begin_ns, b.begin_ns);
+    }
+    builder_semaphore_wait(&b, 0, &(struct trace_semaphore_value){SEMAPHORE, workload->submissions},
+                           1, HAL_FOREVER);
+    builder_wait_idle(&b, HAL_FOREVER);
+    bench_try(builder_close(&b, NULL));
+}
+
+/* ---- Figures -------------------------------------------------------------------------------- */
+
+static void compare(struct bench *bench, struct hal_device *device, const char *path,
+                    const struct workload *workload)
+{
+    struct replay_plan *plan;
+    struct replay_player *player;
+    double program[REPEATS], replay[REPEATS], ratio[REPEATS];
+    char name[64];
+    build_trace(path, workload);
+    bench_try(replay_plan_load(path, &(struct replay_load_options){0}, &plan));
+    bench_try(replay_player_create(plan, device, &(struct replay_options){0}, &player));
+    for (int i = -1; i < REPEATS; i++) { /* -1 warms up */
+        struct replay_report report;
+        const double seconds = run_program(device, workload);
+        bench_try(replay_player_run(player, &report));
+        if (i < 0)
+            continue;
+        program[i] = seconds;
+        replay[i] = (double)report.total_ns / 1e9;
+        ratio[i] = replay[i] / program[i];
+    }
+    const double calls = (double)(workload->submissions * workload->pairs * 2);
+    snprintf(name, sizeof name, "program, %s", workload->name);
+    bench_row(bench, name, bench_median(program, REPEATS) / calls * 1e9, "ns/call", BENCH_LOWER,
+              NAN);
+    snprintf(name, sizeof name, "replay, %s", workload->name);
+    bench_row(bench, name, bench_median(replay, REPEATS) / calls * 1e9, "ns/call", BENCH_LOWER,
+              NAN);
+    snprintf(name, sizeof name, "replay / program, %s", workload->name);
+    bench_row(bench, name, bench_median(ratio, REPEATS), "", BENCH_LOWER, 1.05);
+    replay_player_destroy(player);
+    replay_plan_destroy(plan);
+}
+
+static void load(struct bench *bench, const char *path)
+{
+    const struct workload workload = {.submissions = LOAD_BUFFERS, .pairs = A_PAIRS / 2};
+    double rate[REPEATS];
+    build_trace(path, &workload);
+    for (int i = 0; i < REPEATS; i++) {
+        struct replay_plan *plan;
+        const int64_t begin_ns = hal_clock_ns();
+        bench_try(replay_plan_load(path, &(struct replay_load_options){0}, &plan));
+        const struct replay_plan_info *info = replay_plan_get_info(plan);
+        rate[i] = (double)(info->events + info->commands) / seconds_since(begin_ns) / 1e6;
+        replay_plan_destroy(plan);
+    }
+    bench_row(bench, "loading a plan", bench_median(rate, REPEATS), "M events/s", BENCH_HIGHER, 8);
+}
+
+int main(int argc, char **argv)
+{
+    const struct workload a = {.name = "a", .submissions = 1, .pairs = A_PAIRS};
+    const struct workload b = {.name = "b", .submissions = B_SUBMISSIONS, .pairs = B_PAIRS};
+    struct bench bench;
+    struct test_folder folder;
+    struct hal_device *device;
+    char path[PATH_MAX];
+    bench_begin(&bench, "bench-replay", argc, argv);
+    if (!test_folder_make(&folder)) {
+        perror("bench-replay: a temporary folder");
+        return 1;
+    }
+    test_folder_file(&folder, "bench.pb.zst", path);
+    bench_try(hal_device_open("cpu", &device));
+    compare(&bench, device, path, &a);
+    compare(&bench, device, path, &b);
+    load(&bench, path);
+    hal_device_release(device);
+    test_folder_remove(&folder);
+    return bench_end(&bench);
+}
