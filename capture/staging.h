@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bounded memory in which contents wait for the writer.
+ *
+ * Any thread claims a range with one atomic addition, copies into it, and publishes the range's
+ * position in a record. Positions only rise; a byte lies at position modulo the size, and the
+ * memory is mapped twice, so ranges never wrap. The writer releases ranges in any order; memory is
+ * used again in the order of positions.
+ *
+ * A thread publishes what it claimed before it claims more, and without waiting for anything but
+ * the writer: otherwise threads could wait for each other. Nothing here waits; what to do while a
+ * claim is not ready is the stream's. */
+#ifndef CAPTURE_STAGING_H
+#define CAPTURE_STAGING_H
+
+#include "capture/sidecar.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct capture_staging_range {
+    uint64_t position, bytes;
+};
+
+struct capture_staging {
+    const struct capture_sidecar *sidecar;
+    uint8_t *base;
+    uint64_t bytes;
+    pthread_mutex_t commit_lock; /* memory grows under it */
+    /* The writer's: released ranges whose turn has not come, a heap by position. */
+    struct capture_staging_range *released;
+    size_t released_count, released_capacity;
+};
+
+enum hal_status capture_staging_init(struct capture_staging *staging,
+                                     const struct capture_sidecar *sidecar) HAL_CHECKED;
+void capture_staging_finish(struct capture_staging *staging);
+
+/* Takes the next `bytes` (at least 1, at most the staging's size) and returns their position. */
+uint64_t capture_staging_claim(struct capture_staging *staging, uint64_t bytes);
+
+/* True once the claimed range is free of older contents. */
+bool capture_staging_ready(const struct capture_staging *staging, uint64_t position,
+                           uint64_t bytes);
+
+/* Memory is there already for the ready range; it is missing only where nothing ever was. */
+bool capture_staging_has_memory(const struct capture_staging *staging, uint64_t position,
+                                uint64_t bytes);
+
+/* Gives a ready range memory. */
+enum hal_status capture_staging_commit(struct capture_staging *staging, uint64_t position,
+                                       uint64_t bytes) HAL_CHECKED;
+
+static inline uint8_t *capture_staging_at(const struct capture_staging *staging, uint64_t position)
+{
+    return staging->base + position % staging->bytes;
+}
+
+/* Writer: the range is no longer needed. HAL_NO_MEMORY: the memory for remembering it is out. */
+enum hal_status capture_staging_release(struct capture_staging *staging, uint64_t position,
+                                        uint64_t bytes) HAL_CHECKED;
+
+/* Writer: everything released becomes usable. */
+void capture_staging_recycle(struct capture_staging *staging);
+
+/* Bytes claimed and not yet usable again. */
+uint64_t capture_staging_used(const struct capture_staging *staging);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stream's life, its error, and waiting for the writer. */
+#include "capture/stream.h"
+
+#include "capture/threads.h"
+#include "format/limits.h"
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { full_rings = 64, string_buckets = 1 << 16 };
+
+void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
+{
+    snprintf(out_message, HAL_MESSAGE_BYTES, "%s", hal_message());
+}
+
+void capture_message_restore(const char message[HAL_MESSAGE_BYTES])
+{
+    hal_fail(HAL_FAILED, "%s", message);
+}
+
+/* ---- Opening and closing ---- */
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static enum hal_status open_recording_word(struct capture_stream *stream)
+{
+    void *page =
+        mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a capture: %s", strerror(errno));
+    stream->recording = page;
+    if (madvise(page, page_bytes(), MADV_WIPEONFORK) != 0)
+        return hal_fail(HAL_UNSUPPORTED, "the system cannot protect a capture from fork: %s",
+                        strerror(errno));
+    atomic_store(stream->recording, 1);
+    return HAL_OK;
+}
+
+enum hal_status capture_stream_open(struct capture_stream *stream,
+                                    const struct capture_stream_options *options)
+{
+    memset(stream, 0, sizeof *stream);
+    stream->process = getpid();
+    stream->ring_bytes = options->ring_bytes;
+    pthread_mutex_init(&stream->error_lock, NULL);
+    capture_threads_open(stream);
+    const struct capture_sidecar_desc desc = {.destination = options->destination,
+                                              .start_ns = options->start_ns,
+                                              .staging_bytes = options->staging_bytes,
+                                              .rings_bytes = full_rings * options->ring_bytes};
+    enum hal_status status = open_recording_word(stream);
+    if (status == HAL_OK)
+        status = capture_sidecar_open(&desc, &stream->sidecar);
+    if (status == HAL_OK)
+        status = capture_staging_init(&stream->staging, &stream->sidecar);
+    if (status == HAL_OK)
+        status = capture_table_init(&stream->strings, string_buckets, TRACE_MAX_STRINGS - 1);
+    if (status != HAL_OK)
+        capture_stream_close(stream);
+    return status;
+}
+
+enum hal_status capture_stream_start(struct capture_stream *stream, struct trace_writer *writer)
+{
+    stream->writer = writer;
+    const enum hal_status status =
+        hal_thread_start("hal-capture", capture_write_stream, stream, &stream->writer_thread);
+    stream->writer_runs = status == HAL_OK;
+    return status;
+}
+
+enum hal_status capture_stream_close(struct capture_stream *stream)
+{
+    if (!stream->generation)
+        return HAL_OK;
+    if (stream->writer_runs) {
+        atomic_store(&stream->ending, true);
+        capture_wake_writer(stream);
+        pthread_join(stream->writer_thread, NULL);
+    } else if (stream->writer) {
+        trace_writer_close(stream->writer, NULL);
+    }
+    capture_threads_close(stream);
+    capture_table_finish(&stream->strings);
+    capture_staging_finish(&stream->staging);
+    capture_sidecar_close(&stream->sidecar);
+    if (stream->recording)
+        munmap((void *)stream->recording, page_bytes());
+    pthread_mutex_destroy(&stream->error_lock);
+    stream->generation = 0;
+    if (stream->error == HAL_OK)
+        return HAL_OK;
+    hal_fail(stream->error, "%s", stream->message ? stream->message : "recording failed");
+    free(stream->message);
+    return stream->error;
+}
+
+bool capture_stream_forked(const struct capture_stream *stream)
+{
+    return stream->process != getpid();
+}
+
+/* ---- The error ---- */
+
+static bool set_error(struct capture_stream *stream, enum hal_status status, char *message)
+{
+    pthread_mutex_lock(&stream->error_lock);
+    const bool first = stream->error == HAL_OK;
+    if (first) {
+        stream->error = status;
+        stream->message = message;
+        atomic_store(stream->recording, 0);
+    }
+    pthread_mutex_unlock(&stream->error_lock);
+    return first;
+}
+
+void capture_stop(struct capture_stream *stream, enum hal_status status, const char *format, ...)
+{
+    char text[HAL_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    char *message = hal_copy_string(text);
+    if (set_error(stream, status, message))
+        hal_log(HAL_LOG_WARN, "the capture is incomplete from here on: %s", text);
+    else
+        free(message);
+    /* Whoever waits for memory looks again. */
+    atomic_fetch_add(&stream->progress, 1);
+    hal_word_wake(&stream->progress, INT32_MAX);
+}
+
+/* ---- Waiting for the writer ---- */
+
+void capture_wake_writer(struct capture_stream *stream)
+{
+    if (atomic_exchange(&stream->state, CAPTURE_WRITER_AWAKE) != CAPTURE_WRITER_AWAKE)
+        hal_word_wake(&stream->state, 1);
+}
+
+/* One round: sleeps until the writer has made progress, unless `ready` holds. */
+static bool wait_for_progress(struct capture_stream *stream, bool (*ready)(const void *what),
+                              const void *what)
+{
+    const uint32_t seen = atomic_load(&stream->progress);
+    if (ready(what))
+        return true;
+    capture_wake_writer(stream);
+    hal_word_wait(&stream->progress, seen, HAL_FOREVER);
+    return false;
+}
+
+static void stall(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    atomic_fetch_add(&stream->waiters, 1);
+    while (!wait_for_progress(stream, ready, what))
+        continue;
+    atomic_fetch_sub(&stream->waiters, 1);
+    atomic_fetch_add(&stream->stalls, 1);
+    atomic_fetch_add(&stream->stall_ns, (uint64_t)(hal_clock_ns() - begin_ns));
+}
+
+struct room {
+    struct capture_ring *ring;
+    uint64_t bytes;
+};
+
+static bool has_room(const void *what)
+{
+    const struct room *room = what;
+    return capture_ring_reserve(room->ring, room->bytes) != NULL;
+}
+
+void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
+{
+    struct capture_stream *stream = thread->stream;
+    if (bytes > stream->ring_bytes || bytes > TRACE_MAX_RECORD_BYTES) {
+        capture_stop(stream, HAL_UNSUPPORTED, "a record of %llu bytes is larger than a ring",
+                     (unsigned long long)bytes);
+        atomic_fetch_add(&stream->lost_records, 1);
+        return NULL;
+    }
+    if (!capture_ring_grow(thread)) {
+        if (bytes > thread->ring->bytes) {
+            capture_stop(stream, HAL_NO_MEMORY, "no memory for a record of %llu bytes",
+                         (unsigned long long)bytes);
+            atomic_fetch_add(&stream->lost_records, 1);
+            return NULL;
+        }
+        const struct room room = {.ring = thread->ring, .bytes = bytes};
+        stall(stream, has_room, &room);
+    }
+    return capture_ring_reserve(thread->ring, bytes);
+}
+
+struct claim {
+    const struct capture_stream *stream;
+    uint64_t position, bytes;
+};
+
+static bool is_ready(const void *what)
+{
+    const struct claim *claim = what;
+    return !atomic_load_explicit(claim->stream->recording, memory_order_relaxed) ||
+           capture_staging_ready(&claim->stream->staging, claim->position, claim->bytes);
+}
+
+static bool commit_slowly(struct capture_stream *stream, const struct claim *claim)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    const enum hal_status status =
+        capture_staging_commit(&stream->staging, claim->position, claim->bytes);
+    if (status != HAL_OK)
+        capture_stop(stream, status, "%s", hal_message());
+    capture_message_restore(message);
+    return status == HAL_OK;
+}
+
+bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
+                   uint64_t *out_position)
+{
+    struct capture_stream *stream = thread->stream;
+    struct capture_staging *staging = &stream->staging;
+    const struct claim claim = {
+        .stream = stream, .position = capture_staging_claim(staging, bytes), .bytes = bytes};
+    if (!capture_staging_ready(staging, claim.position, bytes))
+        stall(stream, is_ready, &claim);
+    if (!atomic_load_explicit(stream->recording, memory_order_relaxed) ||
+        (!capture_staging_has_memory(staging, claim.position, bytes) &&
+         !commit_slowly(stream, &claim))) {
+        atomic_fetch_add(&stream->lost_records, 1);
+        return false;
+    }
+    memcpy(capture_staging_at(staging, claim.position), data, bytes);
+    *out_position = claim.position;
+    return true;
+}
+
+/* ---- Flushing ---- */
+
+struct flush_wanted {
+    const struct capture_stream *stream;
+    uint64_t number;
+};
+
+static bool is_flushed(const void *what)
+{
+    const struct flush_wanted *flush = what;
+    return atomic_load(&flush->stream->flushes_done) >= flush->number;
+}
+
+enum hal_status capture_stream_flush(struct capture_stream *stream)
+{
+    const struct flush_wanted flush = {.stream = stream,
+                                       .number = atomic_fetch_add(&stream->flushes_wanted, 1) + 1};
+    while (!wait_for_progress(stream, is_flushed, &flush))
+        continue;
+    pthread_mutex_lock(&stream->error_lock);
+    const enum hal_status status = stream->error;
+    if (status != HAL_OK)
+        hal_fail(status, "%s", stream->message ? stream->message : "recording failed");
+    pthread_mutex_unlock(&stream->error_lock);
+    return status;
+}
+
+/* ---- Strings ---- */
+
+uint32_t capture_string(struct capture_thread *thread, const char *text)
+{
+    if (!text)
+        return 0;
+    const size_t length = strnlen(text, TRACE_MAX_STRING_BYTES);
+    bool is_new;
+    const uint32_t id = capture_table_number(&thread->stream->strings, text, length, &is_new);
+    if (!id) {
+        capture_stop(thread->stream, HAL_NO_MEMORY, "no room for more than %u different strings",
+                     thread->stream->strings.count);
+        return 0;
+    }
+    if (!is_new)
+        return id;
+    const uint64_t bytes = hal_align_up(sizeof(struct trace_string) + length, 8);
+    struct trace_string *record = capture_reserve(thread, bytes);
+    if (!record)
+        return 0;
+    *record = (struct trace_string){.head = {.kind = TRACE_STRING, .bytes = (uint32_t)bytes},
+                                    .id = id,
+                                    .length = (uint32_t)length};
+    memcpy(record->text, text, length);
+    memset(record->text + length, 0, bytes - sizeof *record - length);
+    capture_publish(thread, bytes);
+    return id;
+}

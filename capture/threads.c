@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ring the calling thread writes: registration on first use, growth, the thread's end.
+ *
+ * A thread remembers its memberships, one per stream that it recorded into, by the streams'
+ * generations; a membership outlives its stream harmlessly. */
+#include "capture/threads.h"
+
+#include "format/limits.h"
+#include "hal/base/mem.h"
+
+enum { first_ring_bytes = 256 << 10, thread_name_bytes = 64 };
+
+struct membership {
+    uint64_t generation;
+    struct capture_thread *thread;
+    struct membership *next;
+};
+
+static _Thread_local struct {
+    uint64_t generation;
+    struct capture_thread *thread;
+} recent;
+static _Thread_local struct membership *memberships;
+
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct capture_stream *live_streams;
+static uint64_t last_generation;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t exit_key;
+
+static struct capture_stream *find_stream_locked(uint64_t generation)
+{
+    struct capture_stream *stream = live_streams;
+    while (stream && stream->generation != generation)
+        stream = stream->next_live;
+    return stream;
+}
+
+static void leave_streams(void *unused)
+{
+    (void)unused;
+    struct membership *list = memberships;
+    memberships = NULL;
+    recent.generation = 0;
+    pthread_mutex_lock(&streams_lock);
+    while (list) {
+        struct membership *next = list->next;
+        const struct capture_stream *stream = find_stream_locked(list->generation);
+        if (stream && !capture_stream_forked(stream))
+            atomic_store_explicit(&list->thread->exited, true, memory_order_release);
+        free(list);
+        list = next;
+    }
+    pthread_mutex_unlock(&streams_lock);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&exit_key, leave_streams);
+}
+
+void capture_threads_open(struct capture_stream *stream)
+{
+    pthread_once(&key_once, make_key);
+    pthread_mutex_init(&stream->threads_lock, NULL);
+    pthread_mutex_lock(&streams_lock);
+    stream->generation = ++last_generation;
+    stream->next_live = live_streams;
+    live_streams = stream;
+    pthread_mutex_unlock(&streams_lock);
+}
+
+static void forget_thread(struct capture_stream *stream, struct capture_thread *thread)
+{
+    atomic_fetch_add_explicit(&stream->overhead_ns,
+                              atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed),
+                              memory_order_relaxed);
+    free(thread);
+}
+
+void capture_threads_close(struct capture_stream *stream)
+{
+    pthread_mutex_lock(&streams_lock);
+    struct capture_stream **link = &live_streams;
+    while (*link != stream)
+        link = &(*link)->next_live;
+    *link = stream->next_live;
+    pthread_mutex_unlock(&streams_lock);
+    while (stream->threads) {
+        struct capture_thread *thread = stream->threads;
+        stream->threads = thread->next;
+        while (thread->finished) {
+            struct capture_ring *ring = thread->finished;
+            thread->finished = ring->older;
+            capture_ring_free(stream, ring);
+        }
+        capture_ring_free(stream, thread->reading);
+        forget_thread(stream, thread);
+    }
+    pthread_mutex_destroy(&stream->threads_lock);
+}
+
+/* ---- Rings ---- */
+
+/* A slot with memory for a ring of that size: one that is free again, or a new one. */
+static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
+                                        struct capture_ring_slot **out_slot)
+{
+    struct capture_sidecar_header *header = stream->sidecar.header;
+    for (uint32_t i = 0; i < stream->slots_used; i++) {
+        struct capture_ring_slot *slot = &header->slots[i];
+        if (slot->bytes == bytes &&
+            atomic_load_explicit(&slot->state, memory_order_acquire) == CAPTURE_RING_FREE) {
+            *out_slot = slot;
+            return HAL_OK;
+        }
+    }
+    if (stream->slots_used == CAPTURE_RING_SLOTS ||
+        stream->rings_used + bytes > header->rings_bytes)
+        return hal_fail(HAL_NO_MEMORY,
+                        "%u threads record at the same time: no room for another ring",
+                        stream->slots_used);
+    const uint64_t offset = header->rings_offset + stream->rings_used;
+    HAL_TRY(capture_sidecar_commit(&stream->sidecar, offset, bytes));
+    *out_slot = &header->slots[stream->slots_used++];
+    (*out_slot)->offset = offset;
+    (*out_slot)->bytes = bytes;
+    stream->rings_used += bytes;
+    return HAL_OK;
+}
+
+static enum hal_status create_ring_locked(struct capture_stream *stream, uint32_t thread,
+                                          uint64_t sequence, uint64_t bytes,
+                                          struct capture_ring **out_ring)
+{
+    struct capture_ring_slot *slot = NULL;
+    struct capture_ring *ring;
+    if (posix_memalign((void **)&ring, 64, sizeof *ring))
+        return hal_fail(HAL_NO_MEMORY, "no memory for a ring");
+    enum hal_status status = take_slot_locked(stream, bytes, &slot);
+    if (status == HAL_OK) {
+        slot->thread = thread;
+        slot->sequence = sequence;
+        memset(slot->durable, 0, sizeof slot->durable);
+        atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
+        atomic_store_explicit(&slot->tail, 0, memory_order_relaxed);
+        status = capture_ring_init(ring, &stream->sidecar, slot);
+    }
+    if (status != HAL_OK) {
+        free(ring);
+        return status;
+    }
+    *out_ring = ring;
+    return HAL_OK;
+}
+
+void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
+{
+    pthread_mutex_lock(&stream->threads_lock);
+    capture_ring_finish(ring);
+    pthread_mutex_unlock(&stream->threads_lock);
+    free(ring);
+}
+
+bool capture_ring_grow(struct capture_thread *thread)
+{
+    struct capture_stream *stream = thread->stream;
+    struct capture_ring *old = thread->ring, *grown = NULL;
+    if (old->bytes >= stream->ring_bytes)
+        return false;
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    pthread_mutex_lock(&stream->threads_lock);
+    const enum hal_status status = create_ring_locked(
+        stream, thread->number, old->slot->sequence + 1, stream->ring_bytes, &grown);
+    pthread_mutex_unlock(&stream->threads_lock);
+    capture_message_restore(message);
+    if (status != HAL_OK)
+        return false;
+    thread->ring = grown;
+    atomic_store_explicit(&old->next, grown, memory_order_release);
+    return true;
+}
+
+/* ---- Registration ---- */
+
+static enum hal_status register_locked(struct capture_stream *stream, struct capture_thread *thread)
+{
+    if (stream->thread_count == TRACE_MAX_THREADS)
+        return hal_fail(HAL_UNSUPPORTED, "more than %u threads recorded", TRACE_MAX_THREADS);
+    const bool first = stream->thread_count == 0;
+    thread->number = stream->thread_count + 1;
+    const uint64_t bytes =
+        first || stream->ring_bytes < first_ring_bytes ? stream->ring_bytes : first_ring_bytes;
+    HAL_TRY(create_ring_locked(stream, thread->number, 0, bytes, &thread->ring));
+    stream->thread_count++;
+    thread->reading = thread->ring;
+    thread->next = stream->threads;
+    stream->threads = thread;
+    return HAL_OK;
+}
+
+/* The thread's first record tells who it is. */
+static void introduce(struct capture_thread *thread)
+{
+    char name[thread_name_bytes];
+    hal_thread_name(name, sizeof name);
+    const uint32_t string = capture_string(thread, name);
+    struct trace_thread *record = capture_reserve(thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_thread){.head = {.kind = TRACE_THREAD, .bytes = sizeof *record},
+                                    .system_id = hal_thread_id(),
+                                    .id = thread->number,
+                                    .name = string};
+    capture_publish(thread, sizeof *record);
+}
+
+static struct capture_thread *join_stream(struct capture_stream *stream)
+{
+    struct capture_thread *thread = hal_alloc(1, sizeof *thread);
+    struct membership *membership = hal_alloc(1, sizeof *membership);
+    enum hal_status status = HAL_NO_MEMORY;
+    if (!thread || !membership) {
+        hal_fail(status, "no memory for a thread's recording state");
+    } else {
+        thread->stream = stream;
+        pthread_mutex_lock(&stream->threads_lock);
+        status = register_locked(stream, thread);
+        pthread_mutex_unlock(&stream->threads_lock);
+    }
+    if (status != HAL_OK) {
+        free(thread);
+        free(membership);
+        capture_stop(stream, status, "%s", hal_message());
+        return NULL;
+    }
+    *membership = (struct membership){
+        .generation = stream->generation, .thread = thread, .next = memberships};
+    memberships = membership;
+    pthread_setspecific(exit_key, membership);
+    return thread;
+}
+
+static void drop_dead_memberships(void)
+{
+    pthread_mutex_lock(&streams_lock);
+    struct membership **link = &memberships;
+    while (*link) {
+        struct membership *membership = *link;
+        if (find_stream_locked(membership->generation)) {
+            link = &membership->next;
+            continue;
+        }
+        *link = membership->next;
+        free(membership);
+    }
+    pthread_mutex_unlock(&streams_lock);
+}
+
+static struct capture_thread *enter_first_time(struct capture_stream *stream)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    drop_dead_memberships();
+    struct capture_thread *thread = join_stream(stream);
+    if (thread) {
+        recent.generation = stream->generation;
+        recent.thread = thread;
+        introduce(thread);
+    }
+    capture_message_restore(message);
+    return thread;
+}
+
+struct capture_thread *capture_enter(struct capture_stream *stream)
+{
+    if (__builtin_expect(!atomic_load_explicit(stream->recording, memory_order_relaxed), 0)) {
+        if (!capture_stream_forked(stream))
+            atomic_fetch_add_explicit(&stream->lost_records, 1, memory_order_relaxed);
+        return NULL;
+    }
+    if (__builtin_expect(recent.generation == stream->generation, 1))
+        return recent.thread;
+    for (struct membership *member = memberships; member; member = member->next) {
+        if (member->generation == stream->generation) {
+            recent.generation = member->generation;
+            return recent.thread = member->thread;
+        }
+    }
+    return enter_first_time(stream);
+}
+
+/* ---- The writer's view ---- */
+
+void capture_threads_collect(struct capture_stream *stream)
+{
+    pthread_mutex_lock(&stream->threads_lock);
+    struct capture_thread **link = &stream->threads, *gone = NULL;
+    while (*link) {
+        struct capture_thread *thread = *link;
+        const bool exited = atomic_load_explicit(&thread->exited, memory_order_acquire);
+        const struct capture_ring *ring = thread->reading;
+        if (!exited || thread->finished || atomic_load(&ring->next) ||
+            atomic_load_explicit(&ring->slot->head, memory_order_acquire) !=
+                atomic_load_explicit(&ring->slot->tail, memory_order_relaxed)) {
+            link = &thread->next;
+            continue;
+        }
+        *link = thread->next;
+        thread->next = gone;
+        gone = thread;
+    }
+    pthread_mutex_unlock(&stream->threads_lock);
+    while (gone) {
+        struct capture_thread *thread = gone;
+        gone = thread->next;
+        capture_ring_free(stream, thread->reading);
+        forget_thread(stream, thread);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between stream.c, threads.c and writer.c alone. */
+#ifndef CAPTURE_THREADS_H
+#define CAPTURE_THREADS_H
+
+#include "capture/stream.h"
+
+void capture_threads_open(struct capture_stream *stream);
+void capture_threads_close(struct capture_stream *stream);
+
+/* Goes on in a full-sized ring. False: it has one already, or there is no memory for it. */
+bool capture_ring_grow(struct capture_thread *thread);
+void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring);
+
+/* Writer: threads that have exited and whose records are in the file leave the stream. */
+void capture_threads_collect(struct capture_stream *stream);
+
+/* The writer thread's main function; `stream` is a struct capture_stream. */
+void *capture_write_stream(void *stream);
+
+/* Recording must not disturb what hal_message() tells the application. */
+void capture_message_save(char out_message[HAL_MESSAGE_BYTES]);
+void capture_message_restore(const char message[HAL_MESSAGE_BYTES]);
+
+#endif
