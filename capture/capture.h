@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capture layer's own state, and what its files offer each other. */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include "capture/inflight.h"
+#include "capture/mappings.h"
+#include "capture/stacks.h"
+#include "capture/stream.h"
+#include "hal/driver.h"
+
+struct capture {
+    struct hal_driver_device device; /* first: the layer's device */
+    struct hal_layer layer;
+    struct hal_core core;
+    struct hal_device *handle;
+    struct capture_stream stream;
+    struct capture_inflight inflight;
+    struct capture_mappings mappings;
+    struct capture_stacks stacks;
+    bool records_stacks;
+};
+
+extern const struct hal_driver_ops capture_ops;
+
+static inline struct capture *capture_of(struct hal_driver_device *device)
+{
+    return (struct capture *)device;
+}
+
+/* ---- One call ----------------------------------------------------------------------------- */
+
+/* How a call is timed and ordered. The layer keeps to the rule of format/record.h: what others can
+ * see takes its ticket before the driver's call, what observes others takes it after. */
+struct capture_call {
+    struct capture_thread *thread; /* NULL: the call is only forwarded */
+    uint64_t ticket;
+    int64_t begin_ns, end_ns;
+    uint32_t stack;
+    enum hal_status status;
+    /* Overhead: every so many calls are measured as a whole. */
+    int64_t entered_ns;
+    uint64_t measured_before_ns;
+};
+
+struct capture_call capture_call_enter(struct capture *capture);
+
+/* Right around the driver's call. */
+void capture_call_begin(struct capture_call *call);
+void capture_call_end(struct capture_call *call, enum hal_status status);
+
+/* After the last record of the call. */
+void capture_call_leave(struct capture_call *call);
+
+static inline void capture_call_take_ticket(struct capture_call *call)
+{
+    call->ticket = capture_ticket(call->thread->stream);
+}
+
+/* ---- Contents (contents.c) ---------------------------------------------------------------- */
+
+struct capture_content {
+    uint16_t kind; /* TRACE_HOST_WRITE or TRACE_HOST_READ */
+    uint32_t flags;
+    uint64_t buffer;
+    uint64_t offset, bytes;
+    const void *data;
+};
+
+/* Records the bytes as they are now, in pieces with one ticket. */
+void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
+
+/* ---- Records (encode.c) ------------------------------------------------------------------- */
+
+void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
+                           const struct hal_object *object, const char *label, uint32_t mode);
+void capture_record_buffer(const struct capture_call *call, const struct hal_buffer_desc *desc,
+                           const struct hal_buffer *buffer, uint32_t flags);
+void capture_record_mapping(const struct capture_call *call, enum trace_event_kind kind,
+                            const struct hal_mapping *mapping, uint64_t number, uint64_t offset,
+                            uint64_t bytes);
+void capture_record_executable(const struct capture_call *call,
+                               const struct hal_executable_desc *desc,
+                               const struct hal_executable *executable, uint32_t flags);
+void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
+                         uint32_t flags);
+void capture_record_semaphore(const struct capture_call *call, const char *label,
+                              const struct hal_semaphore *semaphore, uint64_t value,
+                              uint32_t flags);
+void capture_record_semaphore_event(const struct capture_call *call, enum trace_event_kind kind,
+                                    const struct hal_semaphore *semaphore, uint64_t value,
+                                    const char *message);
+void capture_record_wait(const struct capture_call *call, enum hal_wait_mode mode,
+                         const struct hal_semaphore_value *values, size_t count,
+                         int64_t timeout_ns);
+void capture_record_wait_idle(const struct capture_call *call, int64_t timeout_ns);
+void capture_record_submit(const struct capture_call *call,
+                           const struct hal_submission *submission);
+void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
+                         const struct hal_submission_result *result);
+void capture_record_scope(struct capture_thread *thread, const char *name);
+
+/* ---- Late begin (snapshot.c) -------------------------------------------------------------- */
+
+/* True when the device has live objects. */
+bool capture_snapshot_needed(const struct capture *capture);
+
+/* Records the live objects and their contents. Blocks. */
+enum hal_status capture_snapshot(struct capture *capture) HAL_CHECKED;
+
+/* Frees what the layer keeps at live objects. */
+void capture_forget_objects(struct capture *capture);
+
+#endif

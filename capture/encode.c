@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HAL structs into trace records, written in place into the thread's ring. */
+#include "capture/capture.h"
+
+#include "format/limits.h"
+#include "hal/base/mem.h"
+
+/* Enumerations are stored as the HAL's numbers. */
+#define SAME_NUMBER(format, hal) _Static_assert((int)(format) == (int)(hal), #format)
+SAME_NUMBER(TRACE_BARRIER, HAL_SEGMENT_BARRIER);
+SAME_NUMBER(TRACE_FILL, HAL_SEGMENT_FILL);
+SAME_NUMBER(TRACE_COPY, HAL_SEGMENT_COPY);
+SAME_NUMBER(TRACE_UPDATE, HAL_SEGMENT_UPDATE);
+SAME_NUMBER(TRACE_PUSH_CONSTANTS, HAL_SEGMENT_PUSH_CONSTANTS);
+SAME_NUMBER(TRACE_PUSH_DESCRIPTOR_SET, HAL_SEGMENT_PUSH_DESCRIPTOR_SET);
+SAME_NUMBER(TRACE_DISPATCH, HAL_SEGMENT_DISPATCH);
+SAME_NUMBER(TRACE_DEBUG_BEGIN, HAL_SEGMENT_DEBUG_BEGIN);
+SAME_NUMBER(TRACE_DEBUG_END, HAL_SEGMENT_DEBUG_END);
+SAME_NUMBER(TRACE_MAX_QUEUES, HAL_MAX_QUEUES);
+SAME_NUMBER(TRACE_MAX_SETS, HAL_MAX_SETS);
+SAME_NUMBER(TRACE_MAX_BINDINGS, HAL_MAX_BINDINGS);
+SAME_NUMBER(TRACE_MAX_UPDATE_BYTES, HAL_MAX_UPDATE_BYTES);
+SAME_NUMBER(TRACE_MAX_CONSTANT_BYTES, HAL_MAX_CONSTANT_BYTES);
+_Static_assert(sizeof(struct trace_constant) == sizeof(struct hal_constant), "constants");
+_Static_assert(sizeof(struct trace_update) == sizeof(struct hal_segment_update), "updates");
+_Static_assert(sizeof(struct trace_push_constants) == sizeof(struct hal_segment_push_constants),
+               "push constants");
+
+static struct trace_event head(const struct capture_call *call, enum trace_event_kind kind,
+                               uint64_t bytes)
+{
+    return (struct trace_event){.kind = (uint16_t)kind,
+                                .status = (uint16_t)call->status,
+                                .bytes = (uint32_t)bytes,
+                                .ticket = call->ticket,
+                                .begin_ns = call->begin_ns,
+                                .end_ns = call->end_ns,
+                                .stack = call->stack};
+}
+
+static uint64_t id_of(const struct hal_object *object)
+{
+    return object ? object->id : 0;
+}
+
+static uint64_t buffer_id(const struct hal_buffer *buffer)
+{
+    return buffer ? buffer->object.id : 0;
+}
+
+/* Lists of a record have a limit in the format. */
+static bool list_fits(const struct capture_call *call, const char *what, size_t count)
+{
+    if (count <= TRACE_MAX_LIST)
+        return true;
+    capture_stop(call->thread->stream, HAL_UNSUPPORTED,
+                 "%zu %s in one call: a trace holds at most %u", count, what, TRACE_MAX_LIST);
+    return false;
+}
+
+/* ---- Objects ---- */
+
+void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
+                           const struct hal_object *object, const char *label, uint32_t mode)
+{
+    const uint32_t string = capture_string(call->thread, label);
+    struct trace_object_event *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_object_event){.head = head(call, kind, sizeof *record),
+                                          .object = object->id,
+                                          .label = string,
+                                          .mode = mode};
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_buffer(const struct capture_call *call, const struct hal_buffer_desc *desc,
+                           const struct hal_buffer *buffer, uint32_t flags)
+{
+    const uint32_t label = capture_string(call->thread, desc->label);
+    struct trace_buffer_create *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_buffer_create){
+        .head = head(call, TRACE_BUFFER_CREATE, sizeof *record),
+        .buffer = buffer_id(buffer),
+        .size = desc->bytes,
+        .memory = buffer ? buffer->memory : desc->memory,
+        .usage = buffer ? buffer->usage : desc->usage,
+        .label = label,
+        .flags = flags,
+    };
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_mapping(const struct capture_call *call, enum trace_event_kind kind,
+                            const struct hal_mapping *mapping, uint64_t number, uint64_t offset,
+                            uint64_t bytes)
+{
+    struct trace_mapping_event *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_mapping_event){.head = head(call, kind, sizeof *record),
+                                           .buffer = buffer_id(mapping->buffer),
+                                           .mapping = number,
+                                           .offset = offset,
+                                           .size = bytes,
+                                           .mode = mapping->mode};
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_semaphore(const struct capture_call *call, const char *label,
+                              const struct hal_semaphore *semaphore, uint64_t value, uint32_t flags)
+{
+    const uint32_t string = capture_string(call->thread, label);
+    struct trace_semaphore_create *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record =
+        (struct trace_semaphore_create){.head = head(call, TRACE_SEMAPHORE_CREATE, sizeof *record),
+                                        .semaphore = semaphore ? semaphore->object.id : 0,
+                                        .initial_value = value,
+                                        .label = string,
+                                        .flags = flags};
+    capture_publish(call->thread, sizeof *record);
+}
+
+/* ---- Executables ---- */
+
+static void fill_entry_points(struct trace_executable_create *record,
+                              const struct hal_executable_desc *desc, const uint32_t *names)
+{
+    for (size_t i = 0; i < desc->entry_point_count; i++) {
+        const struct hal_entry_point *entry = &desc->entry_points[i];
+        record->entry_points[i] = (struct trace_entry_point){
+            .name = names[i],
+            .group_size = {entry->group_size[0], entry->group_size[1], entry->group_size[2]},
+            .constant_bytes = entry->constant_bytes,
+            .constants_slot = entry->constants_slot,
+        };
+    }
+    struct trace_constant *constants =
+        (struct trace_constant *)(void *)(record->entry_points + desc->entry_point_count);
+    for (size_t i = 0; i < desc->constant_count; i++)
+        constants[i] = (struct trace_constant){.index = desc->constants[i].index,
+                                               .type = desc->constants[i].type,
+                                               .bits = desc->constants[i].bits};
+}
+
+static bool executable_fits(const struct capture_call *call, const struct hal_executable_desc *desc)
+{
+    if (!list_fits(call, "entry points", desc->entry_point_count) ||
+        !list_fits(call, "specialization constants", desc->constant_count))
+        return false;
+    const uint64_t staging = call->thread->stream->staging.bytes;
+    const uint64_t most = staging < TRACE_MAX_CONTENT_BYTES ? staging : TRACE_MAX_CONTENT_BYTES;
+    if (desc->bytes <= most)
+        return true;
+    capture_stop(call->thread->stream, HAL_UNSUPPORTED,
+                 "an executable of %zu bytes: the capture holds at most %llu", desc->bytes,
+                 (unsigned long long)most);
+    return false;
+}
+
+static void record_executable(const struct capture_call *call,
+                              const struct hal_executable_desc *desc, uint64_t executable,
+                              uint32_t flags, const uint32_t *names)
+{
+    const size_t used = sizeof(struct trace_executable_create) +
+                        desc->entry_point_count * sizeof(struct trace_entry_point) +
+                        desc->constant_count * sizeof(struct trace_constant);
+    const size_t bytes = hal_align_up(used, 8);
+    const uint32_t label = capture_string(call->thread, desc->label);
+    uint64_t position = 0;
+    if (desc->bytes && !capture_stage(call->thread, desc->data, desc->bytes, &position))
+        return;
+    struct trace_executable_create *record = capture_reserve(call->thread, bytes);
+    if (!record)
+        return;
+    memset((uint8_t *)record + used, 0, bytes - used);
+    *record = (struct trace_executable_create){
+        .head = head(call, TRACE_EXECUTABLE_CREATE, bytes),
+        .executable = executable,
+        .content = position,
+        .size = desc->bytes,
+        .format = (uint32_t)desc->format,
+        .label = label,
+        .flags = flags,
+        .entry_point_count = (uint32_t)desc->entry_point_count,
+        .constant_count = (uint32_t)desc->constant_count,
+    };
+    fill_entry_points(record, desc, names);
+    capture_publish(call->thread, bytes);
+}
+
+void capture_record_executable(const struct capture_call *call,
+                               const struct hal_executable_desc *desc,
+                               const struct hal_executable *executable, uint32_t flags)
+{
+    if (!executable_fits(call, desc))
+        return;
+    uint32_t *names = hal_alloc(desc->entry_point_count, sizeof *names);
+    if (!names) {
+        capture_stop(call->thread->stream, HAL_NO_MEMORY, "no memory for %zu entry points",
+                     desc->entry_point_count);
+        return;
+    }
+    for (size_t i = 0; i < desc->entry_point_count; i++)
+        names[i] = capture_string(call->thread, desc->entry_points[i].name);
+    record_executable(call, desc, executable ? executable->object.id : 0, flags, names);
+    free(names);
+}
+
+/* ---- Segments ---- */
+
+/* Bytes of the record of a segment. */
+static uint32_t segment_bytes(const struct hal_segment *segment)
+{
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_DISPATCH: return sizeof(struct trace_dispatch);
+    case HAL_SEGMENT_DEBUG_BEGIN: return sizeof(struct trace_debug);
+    case HAL_SEGMENT_DEBUG_END: return sizeof(struct trace_segment);
+    case HAL_SEGMENT_BARRIER: {
+        const struct hal_segment_barrier *barrier = (const void *)segment;
+        return (uint32_t)(sizeof(struct trace_barrier) +
+                          barrier->buffer_count * sizeof(struct trace_buffer_barrier));
+    }
+    case HAL_SEGMENT_FILL: return sizeof(struct trace_fill);
+    case HAL_SEGMENT_COPY: return sizeof(struct trace_copy);
+    case HAL_SEGMENT_UPDATE: {
+        const struct hal_segment_update *update = (const void *)segment;
+        return (uint32_t)hal_align_up(sizeof(struct trace_update) + update->bytes, 8);
+    }
+    case HAL_SEGMENT_PUSH_CONSTANTS: {
+        const struct hal_segment_push_constants *push = (const void *)segment;
+        return (uint32_t)hal_align_up(sizeof(struct trace_push_constants) + push->bytes, 8);
+    }
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: {
+        const struct hal_segment_push_descriptor_set *push = (const void *)segment;
+        return (uint32_t)(sizeof(struct trace_push_descriptor_set) +
+                          push->binding_count * sizeof(struct trace_binding));
+    }
+    }
+    return 0;
+}
+
+static void fill_barrier(void *out, const struct hal_segment *segment, struct trace_segment head)
+{
+    const struct hal_segment_barrier *barrier = (const void *)segment;
+    struct trace_barrier *record = out;
+    *record = (struct trace_barrier){.head = head,
+                                     .source_stages = barrier->source_stages,
+                                     .target_stages = barrier->target_stages,
+                                     .source_access = barrier->source_access,
+                                     .target_access = barrier->target_access,
+                                     .buffer_count = barrier->buffer_count};
+    for (uint32_t i = 0; i < barrier->buffer_count; i++) {
+        const struct hal_buffer_barrier *from = &barrier->buffers[i];
+        record->buffers[i] = (struct trace_buffer_barrier){.buffer = buffer_id(from->buffer),
+                                                           .offset = from->offset,
+                                                           .size = from->bytes,
+                                                           .source_access = from->source_access,
+                                                           .target_access = from->target_access};
+    }
+}
+
+static void fill_update(void *out, const struct hal_segment *segment, struct trace_segment head)
+{
+    const struct hal_segment_update *update = (const void *)segment;
+    struct trace_update *record = out;
+    *record = (struct trace_update){.head = head,
+                                    .target = buffer_id(update->target),
+                                    .offset = update->offset,
+                                    .size = update->bytes};
+    memcpy(record->data, update->data, update->bytes);
+    memset(record->data + update->bytes, 0, head.bytes - sizeof *record - update->bytes);
+}
+
+static void fill_push_constants(void *out, const struct hal_segment *segment,
+                                struct trace_segment head)
+{
+    const struct hal_segment_push_constants *push = (const void *)segment;
+    struct trace_push_constants *record = out;
+    *record =
+        (struct trace_push_constants){.head = head, .offset = push->offset, .size = push->bytes};
+    memcpy(record->data, push->data, push->bytes);
+    memset(record->data + push->bytes, 0, head.bytes - sizeof *record - push->bytes);
+}
+
+static void fill_push_descriptor_set(void *out, const struct hal_segment *segment,
+                                     struct trace_segment head)
+{
+    const struct hal_segment_push_descriptor_set *push = (const void *)segment;
+    struct trace_push_descriptor_set *record = out;
+    *record = (struct trace_push_descriptor_set){
+        .head = head, .set = push->set, .binding_count = push->binding_count};
+    for (uint32_t i = 0; i < push->binding_count; i++) {
+        const struct hal_binding *from = &push->bindings[i];
+        record->bindings[i] = (struct trace_binding){
+            .buffer = buffer_id(from->buffer), .offset = from->offset, .size = from->bytes};
+    }
+}
+
+static void fill_segment(void *out, const struct hal_segment *segment, struct trace_segment head,
+                         uint32_t label)
+{
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_BARRIER: fill_barrier(out, segment, head); break;
+    case HAL_SEGMENT_FILL: {
+        const struct hal_segment_fill *fill = (const void *)segment;
+        *(struct trace_fill *)out = (struct trace_fill){.head = head,
+                                                        .target = buffer_id(fill->target),
+                                                        .offset = fill->offset,
+                                                        .size = fill->bytes,
+                                                        .pattern = fill->pattern,
+                                                        .pattern_bytes = fill->pattern_bytes};
+        break;
+    }
+    case HAL_SEGMENT_COPY: {
+        const struct hal_segment_copy *copy = (const void *)segment;
+        *(struct trace_copy *)out = (struct trace_copy){.head = head,
+                                                        .source = buffer_id(copy->source),
+                                                        .target = buffer_id(copy->target),
+                                                        .source_offset = copy->source_offset,
+                                                        .target_offset = copy->target_offset,
+                                                        .size = copy->bytes};
+        break;
+    }
+    case HAL_SEGMENT_UPDATE: fill_update(out, segment, head); break;
+    case HAL_SEGMENT_PUSH_CONSTANTS: fill_push_constants(out, segment, head); break;
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: fill_push_descriptor_set(out, segment, head); break;
+    case HAL_SEGMENT_DISPATCH: {
+        const struct hal_segment_dispatch *dispatch = (const void *)segment;
+        *(struct trace_dispatch *)out = (struct trace_dispatch){
+            .head = head,
+            .executable = dispatch->executable->object.id,
+            .entry = dispatch->entry,
+            .workgroup_count = {dispatch->workgroup_count[0], dispatch->workgroup_count[1],
+                                dispatch->workgroup_count[2]}};
+        break;
+    }
+    case HAL_SEGMENT_DEBUG_BEGIN: {
+        const struct hal_segment_debug *debug = (const void *)segment;
+        *(struct trace_debug *)out =
+            (struct trace_debug){.head = head, .color = debug->color, .label = label};
+        break;
+    }
+    case HAL_SEGMENT_DEBUG_END: *(struct trace_segment *)out = head; break;
+    }
+}
+
+/* All strings of the command buffer get their numbers before the seal: nothing may come between a
+ * seal and its segments. */
+static bool number_labels(struct capture_thread *thread, const struct hal_command_buffer *commands)
+{
+    hal_each_segment (commands, segment) {
+        const struct hal_segment_debug *debug = (const void *)segment;
+        if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN && !capture_string(thread, debug->label))
+            return false;
+    }
+    return true;
+}
+
+struct sizes {
+    uint64_t total;
+    uint64_t largest;
+    size_t longest_list;
+    bool labels;
+};
+
+static struct sizes measure(const struct hal_command_buffer *commands)
+{
+    struct sizes sizes = {0};
+    hal_each_segment (commands, segment) {
+        const uint32_t bytes = segment_bytes(segment);
+        sizes.total += bytes;
+        if (bytes > sizes.largest)
+            sizes.largest = bytes;
+        sizes.labels |= segment->kind == HAL_SEGMENT_DEBUG_BEGIN;
+        if (segment->kind == HAL_SEGMENT_BARRIER) {
+            const uint32_t count =
+                ((const struct hal_segment_barrier *)(const void *)segment)->buffer_count;
+            if (count > sizes.longest_list)
+                sizes.longest_list = count;
+        }
+    }
+    return sizes;
+}
+
+static bool seal_fits(const struct capture_call *call, const struct hal_command_buffer *commands,
+                      const struct sizes *sizes)
+{
+    struct capture_stream *stream = call->thread->stream;
+    if (!list_fits(call, "buffer barriers", sizes->longest_list))
+        return false;
+    if (commands->segment_count <= TRACE_MAX_SEGMENTS && sizes->largest <= stream->ring_bytes)
+        return true;
+    capture_stop(stream, HAL_UNSUPPORTED,
+                 "a command buffer of %u commands, the largest of %llu bytes: a trace holds at "
+                 "most %u, a ring %llu bytes",
+                 commands->segment_count, (unsigned long long)sizes->largest, TRACE_MAX_SEGMENTS,
+                 (unsigned long long)stream->ring_bytes);
+    return false;
+}
+
+static void record_segments(struct capture_thread *thread,
+                            const struct hal_command_buffer *commands)
+{
+    hal_each_segment (commands, segment) {
+        const uint32_t bytes = segment_bytes(segment);
+        const struct trace_segment head = {.kind = segment->kind, .bytes = bytes};
+        uint32_t label = 0;
+        if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN)
+            label = capture_string(
+                thread, ((const struct hal_segment_debug *)(const void *)segment)->label);
+        void *record = capture_reserve(thread, bytes);
+        if (!record)
+            return;
+        fill_segment(record, segment, head, label);
+        capture_publish(thread, bytes);
+    }
+}
+
+void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
+                         uint32_t flags)
+{
+    const struct sizes sizes = measure(commands);
+    if (!seal_fits(call, commands, &sizes))
+        return;
+    if (sizes.labels && !number_labels(call->thread, commands))
+        return;
+    struct trace_command_buffer_seal *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_command_buffer_seal){
+        .head = head(call, TRACE_COMMAND_BUFFER_SEAL, sizeof *record),
+        .command_buffer = commands->object.id,
+        .segment_count = commands->segment_count,
+        .dispatch_count = commands->dispatch_count,
+        .segment_bytes = sizes.total,
+        .flags = flags,
+    };
+    capture_publish(call->thread, sizeof *record);
+    record_segments(call->thread, commands);
+}
+
+/* ---- Semaphores ---- */
+
+void capture_record_semaphore_event(const struct capture_call *call, enum trace_event_kind kind,
+                                    const struct hal_semaphore *semaphore, uint64_t value,
+                                    const char *message)
+{
+    const uint32_t string = capture_string(call->thread, message);
+    struct trace_semaphore_event *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_semaphore_event){.head = head(call, kind, sizeof *record),
+                                             .semaphore = semaphore->object.id,
+                                             .value = value,
+                                             .message = string};
+    capture_publish(call->thread, sizeof *record);
+}
+
+static void fill_values(struct trace_semaphore_value *out, const struct hal_semaphore_value *values,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct trace_semaphore_value){.semaphore = id_of(&values[i].semaphore->object),
+                                                .value = values[i].value};
+}
+
+void capture_record_wait(const struct capture_call *call, enum hal_wait_mode mode,
+                         const struct hal_semaphore_value *values, size_t count, int64_t timeout_ns)
+{
+    if (!list_fits(call, "semaphore values", count))
+        return;
+    const uint64_t bytes = sizeof(struct trace_semaphore_wait) + count * sizeof *values;
+    struct trace_semaphore_wait *record = capture_reserve(call->thread, bytes);
+    if (!record)
+        return;
+    *record = (struct trace_semaphore_wait){.head = head(call, TRACE_SEMAPHORE_WAIT, bytes),
+                                            .timeout_ns = timeout_ns,
+                                            .mode = (uint32_t)mode,
+                                            .value_count = (uint32_t)count};
+    fill_values(record->values, values, count);
+    capture_publish(call->thread, bytes);
+}
+
+void capture_record_wait_idle(const struct capture_call *call, int64_t timeout_ns)
+{
+    struct trace_wait_idle *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_wait_idle){.head = head(call, TRACE_WAIT_IDLE, sizeof *record),
+                                       .timeout_ns = timeout_ns};
+    capture_publish(call->thread, sizeof *record);
+}
+
+/* ---- Submissions ---- */
+
+void capture_record_submit(const struct capture_call *call, const struct hal_submission *submission)
+{
+    if (!list_fits(call, "waits", submission->wait_count) ||
+        !list_fits(call, "signals", submission->signal_count) ||
+        !list_fits(call, "command buffers", submission->command_count))
+        return;
+    const size_t values = submission->wait_count + submission->signal_count;
+    const uint64_t bytes = sizeof(struct trace_submit) +
+                           values * sizeof(struct trace_semaphore_value) +
+                           submission->command_count * sizeof(uint64_t);
+    struct trace_submit *record = capture_reserve(call->thread, bytes);
+    if (!record)
+        return;
+    *record = (struct trace_submit){.head = head(call, TRACE_SUBMIT, bytes),
+                                    .submission = submission->id,
+                                    .queue = submission->queue,
+                                    .wait_count = (uint32_t)submission->wait_count,
+                                    .signal_count = (uint32_t)submission->signal_count,
+                                    .command_buffer_count = (uint32_t)submission->command_count};
+    fill_values(record->values, submission->waits, submission->wait_count);
+    fill_values(record->values + submission->wait_count, submission->signals,
+                submission->signal_count);
+    uint64_t *commands = (uint64_t *)(void *)(record->values + values);
+    for (size_t i = 0; i < submission->command_count; i++)
+        commands[i] = submission->commands[i]->object.id;
+    capture_publish(call->thread, bytes);
+}
+
+void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
+                         const struct hal_submission_result *result)
+{
+    const uint32_t message = result->status != HAL_OK ? capture_string(thread, result->message) : 0;
+    struct trace_submission_done *record = capture_reserve(thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_submission_done){.head = {.kind = TRACE_SUBMISSION_DONE,
+                                                      .status = (uint16_t)result->status,
+                                                      .bytes = sizeof *record,
+                                                      .begin_ns = result->begin_ns,
+                                                      .end_ns = result->end_ns},
+                                             .submission = submission,
+                                             .ready_ns = result->ready_ns,
+                                             .busy_ns = result->busy_ns,
+                                             .queue = queue,
+                                             .message = message};
+    capture_publish(thread, sizeof *record);
+}
+
+/* ---- Scopes ---- */
+
+void capture_record_scope(struct capture_thread *thread, const char *name)
+{
+    const uint32_t string = capture_string(thread, name);
+    struct trace_scope *record = capture_reserve(thread, sizeof *record);
+    if (!record)
+        return;
+    const int64_t now_ns = hal_clock_ns();
+    *record = (struct trace_scope){.head = {.kind = name ? TRACE_SCOPE_BEGIN : TRACE_SCOPE_END,
+                                            .bytes = sizeof *record,
+                                            .begin_ns = now_ns,
+                                            .end_ns = now_ns},
+                                   .name = string};
+    capture_publish(thread, sizeof *record);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which finished work the host can know of. */
+#include "capture/inflight.h"
+
+#include "hal/base/mem.h"
+
+/* A program that never looks at a semaphore keeps no more than so many finished submissions here:
+ * the oldest are forgotten, which only loses read-backs to verify. */
+enum { max_kept = 65536 };
+
+/* ---- Semaphores ---- */
+
+struct capture_semaphore *capture_semaphore_create(uint64_t value)
+{
+    struct capture_semaphore *semaphore = malloc(sizeof *semaphore);
+    if (semaphore) {
+        atomic_init(&semaphore->references, 1);
+        atomic_init(&semaphore->reached, value);
+    }
+    return semaphore;
+}
+
+void capture_semaphore_release(struct capture_semaphore *semaphore)
+{
+    if (semaphore &&
+        atomic_fetch_sub_explicit(&semaphore->references, 1, memory_order_acq_rel) == 1)
+        free(semaphore);
+}
+
+static struct capture_signal retain_signal(const struct hal_semaphore_value *value)
+{
+    struct capture_semaphore *semaphore = value->semaphore->object.layer_data;
+    if (semaphore)
+        atomic_fetch_add_explicit(&semaphore->references, 1, memory_order_relaxed);
+    return (struct capture_signal){.semaphore = semaphore, .value = value->value};
+}
+
+/* ---- Entries ---- */
+
+void capture_inflight_init(struct capture_inflight *inflight)
+{
+    memset(inflight, 0, sizeof *inflight);
+    capture_pool_init(&inflight->pool, sizeof(struct capture_submission));
+    pthread_mutex_init(&inflight->list_lock, NULL);
+}
+
+static bool reserve_arrays(struct capture_submission *entry,
+                           const struct hal_submission *submission)
+{
+    const size_t signals = submission->wait_count + submission->signal_count;
+    const size_t bytes =
+        signals * sizeof *entry->signals + submission->command_count * sizeof *entry->writes;
+    uint8_t *memory = entry->own;
+    if (bytes > sizeof entry->own)
+        memory = entry->more = malloc(bytes);
+    entry->waits = (struct capture_signal *)(void *)memory;
+    entry->signals = entry->waits + submission->wait_count;
+    entry->writes = (struct capture_writes **)(void *)(entry->waits + signals);
+    return memory != NULL;
+}
+
+static void retain_parts(struct capture_submission *entry, const struct hal_submission *submission)
+{
+    for (size_t i = 0; i < submission->wait_count; i++)
+        entry->waits[entry->wait_count++] = retain_signal(&submission->waits[i]);
+    for (size_t i = 0; i < submission->signal_count; i++)
+        entry->signals[entry->signal_count++] = retain_signal(&submission->signals[i]);
+    for (size_t i = 0; i < submission->command_count; i++) {
+        struct capture_writes *writes = submission->commands[i]->object.layer_data;
+        if (writes)
+            entry->writes[entry->writes_count++] = capture_writes_retain(writes);
+    }
+}
+
+static void free_entry(struct capture_inflight *inflight, struct capture_submission *entry)
+{
+    for (uint32_t i = 0; i < entry->wait_count; i++)
+        capture_semaphore_release(entry->waits[i].semaphore);
+    for (uint32_t i = 0; i < entry->signal_count; i++)
+        capture_semaphore_release(entry->signals[i].semaphore);
+    for (uint32_t i = 0; i < entry->writes_count; i++)
+        capture_writes_release(entry->writes[i]);
+    free(entry->more);
+    capture_pool_give(&inflight->pool, entry);
+}
+
+void capture_inflight_free(struct capture_inflight *inflight, struct capture_submission *list)
+{
+    while (list) {
+        struct capture_submission *next = list->list;
+        free_entry(inflight, list);
+        list = next;
+    }
+}
+
+/* ---- The list ---- */
+
+/* Puts what came in since the last look in front of the list, newest first. */
+static void take_incoming_locked(struct capture_inflight *inflight)
+{
+    struct capture_submission *chain =
+        atomic_exchange_explicit(&inflight->incoming, NULL, memory_order_acquire);
+    if (!chain)
+        return;
+    struct capture_submission *last = chain;
+    while (last->list)
+        last = last->list;
+    last->list = inflight->list;
+    inflight->list = chain;
+}
+
+static enum capture_submission_state state_of(const struct capture_submission *entry)
+{
+    return atomic_load_explicit(&entry->state, memory_order_acquire);
+}
+
+static bool has_ended(const struct capture_submission *entry)
+{
+    return state_of(entry) != CAPTURE_SUBMISSION_RUNS;
+}
+
+/* Takes the observed entries out of the list. */
+static struct capture_submission *unlink_observed_locked(struct capture_inflight *inflight)
+{
+    struct capture_submission **link = &inflight->list, *taken = NULL;
+    uint64_t count = 0;
+    while (*link) {
+        struct capture_submission *entry = *link;
+        if (!entry->observed) {
+            link = &entry->list;
+            continue;
+        }
+        *link = entry->list;
+        entry->list = taken;
+        taken = entry;
+        count++;
+    }
+    atomic_fetch_sub_explicit(&inflight->count, count, memory_order_relaxed);
+    return taken;
+}
+
+static void forget_oldest(struct capture_inflight *inflight)
+{
+    pthread_mutex_lock(&inflight->list_lock);
+    take_incoming_locked(inflight);
+    uint64_t kept = 0;
+    for (struct capture_submission *entry = inflight->list; entry; entry = entry->list)
+        entry->observed = ++kept > max_kept / 2 && has_ended(entry);
+    struct capture_submission *old = unlink_observed_locked(inflight);
+    pthread_mutex_unlock(&inflight->list_lock);
+    capture_inflight_free(inflight, old);
+}
+
+void capture_inflight_finish(struct capture_inflight *inflight)
+{
+    take_incoming_locked(inflight);
+    capture_inflight_free(inflight, inflight->list);
+    capture_pool_finish(&inflight->pool);
+    pthread_mutex_destroy(&inflight->list_lock);
+}
+
+struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
+                                                const struct hal_submission *submission)
+{
+    if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % max_kept ==
+        max_kept - 1)
+        forget_oldest(inflight);
+    struct capture_submission *entry = capture_pool_take(&inflight->pool);
+    if (!entry)
+        return NULL;
+    memset(entry, 0, offsetof(struct capture_submission, own));
+    if (!reserve_arrays(entry, submission)) {
+        capture_pool_give(&inflight->pool, entry);
+        return NULL;
+    }
+    retain_parts(entry, submission);
+    entry->number = atomic_fetch_add_explicit(&inflight->next_number, 1, memory_order_relaxed);
+    struct capture_submission *first =
+        atomic_load_explicit(&inflight->incoming, memory_order_relaxed);
+    do
+        entry->list = first;
+    while (!atomic_compare_exchange_weak_explicit(&inflight->incoming, &first, entry,
+                                                  memory_order_release, memory_order_relaxed));
+    return entry;
+}
+
+/* ---- Observing ---- */
+
+static void raise_reached_locked(struct capture_semaphore *semaphore, uint64_t value)
+{
+    if (semaphore && atomic_load_explicit(&semaphore->reached, memory_order_relaxed) < value)
+        atomic_store_explicit(&semaphore->reached, value, memory_order_release);
+}
+
+static bool is_seen_locked(const struct capture_submission *entry)
+{
+    if (state_of(entry) == CAPTURE_SUBMISSION_REFUSED)
+        return true;
+    for (uint32_t i = 0; i < entry->signal_count; i++) {
+        const struct capture_semaphore *semaphore = entry->signals[i].semaphore;
+        if (semaphore && atomic_load_explicit(&semaphore->reached, memory_order_relaxed) >=
+                             entry->signals[i].value)
+            return true;
+    }
+    return false;
+}
+
+/* What was observed tells that its waits were met, which may tell of older submissions. One round
+ * does, unless somebody waited before somebody else signalled. */
+static bool spread_locked(struct capture_inflight *inflight)
+{
+    bool any = false;
+    for (struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
+        if (entry->observed || !has_ended(entry) || !is_seen_locked(entry))
+            continue;
+        entry->observed = any = true;
+        if (state_of(entry) == CAPTURE_SUBMISSION_REFUSED)
+            continue;
+        for (uint32_t i = 0; i < entry->wait_count; i++)
+            raise_reached_locked(entry->waits[i].semaphore, entry->waits[i].value);
+    }
+    return any;
+}
+
+struct capture_submission *capture_inflight_see_value(struct capture_inflight *inflight,
+                                                      struct capture_semaphore *semaphore,
+                                                      uint64_t value)
+{
+    if (!semaphore || atomic_load_explicit(&semaphore->reached, memory_order_acquire) >= value)
+        return NULL;
+    pthread_mutex_lock(&inflight->list_lock);
+    take_incoming_locked(inflight);
+    raise_reached_locked(semaphore, value);
+    while (spread_locked(inflight))
+        continue;
+    struct capture_submission *taken = unlink_observed_locked(inflight);
+    pthread_mutex_unlock(&inflight->list_lock);
+    return taken;
+}
+
+struct capture_submission *capture_inflight_see_all(struct capture_inflight *inflight,
+                                                    uint64_t number)
+{
+    pthread_mutex_lock(&inflight->list_lock);
+    take_incoming_locked(inflight);
+    for (struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
+        entry->observed = entry->number < number && has_ended(entry);
+        for (uint32_t i = 0; entry->observed && i < entry->signal_count; i++)
+            raise_reached_locked(entry->signals[i].semaphore, entry->signals[i].value);
+    }
+    struct capture_submission *taken = unlink_observed_locked(inflight);
+    pthread_mutex_unlock(&inflight->list_lock);
+    return taken;
+}
+
+uint64_t capture_inflight_number(struct capture_inflight *inflight)
+{
+    return atomic_load(&inflight->next_number);
+}
+
+void capture_inflight_each_write(struct capture_inflight *inflight,
+                                 void (*visit)(void *user, const struct capture_write_range *range),
+                                 void *user)
+{
+    pthread_mutex_lock(&inflight->list_lock);
+    take_incoming_locked(inflight);
+    for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
+        for (uint32_t i = 0; i < entry->writes_count; i++) {
+            for (uint32_t k = 0; k < entry->writes[i]->count; k++)
+                visit(user, &entry->writes[i]->ranges[k]);
+        }
+    }
+    pthread_mutex_unlock(&inflight->list_lock);
+}

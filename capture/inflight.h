@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions between the moment when they are handed to the driver and the moment when the host
+ * has observed that they are done.
+ *
+ * The host observes a submission when it sees a semaphore value that the submission signals, or
+ * one that could only be reached after it. From then on the host may read what the submission
+ * wrote; which ranges those are is what this module hands out, once per submission. Queues alone
+ * order nothing (hal.h), so only semaphores count.
+ *
+ * Submitting takes no lock; observing takes one, and only when the value is news. */
+#ifndef CAPTURE_INFLIGHT_H
+#define CAPTURE_INFLIGHT_H
+
+#include "capture/pool.h"
+#include "capture/writes.h"
+
+/* What the capture knows of a semaphore: its layer_data. */
+struct capture_semaphore {
+    _Atomic uint32_t references;
+    /* The host knows that this value was reached. Written under the list's lock. */
+    _Atomic uint64_t reached;
+};
+
+struct capture_semaphore *capture_semaphore_create(uint64_t value);
+void capture_semaphore_release(struct capture_semaphore *semaphore); /* accepts NULL */
+
+enum capture_submission_state {
+    CAPTURE_SUBMISSION_RUNS,
+    CAPTURE_SUBMISSION_DONE,
+    CAPTURE_SUBMISSION_FAILED,
+    CAPTURE_SUBMISSION_REFUSED, /* the driver did not take it */
+};
+
+struct capture_signal {
+    struct capture_semaphore *semaphore; /* retained */
+    uint64_t value;
+};
+
+/* One submission. The part up to `list` is for the layer: it fills what it needs when the
+ * submission retires. */
+struct capture_submission {
+    void *capture;
+    uint64_t id;
+    uint32_t queue;
+    void (*retired)(void *user, const struct hal_submission_result *result);
+    void *user;
+
+    struct capture_submission *list;
+    _Atomic uint32_t state; /* enum capture_submission_state */
+    uint64_t number;        /* counts submissions of the capture */
+    uint32_t wait_count, signal_count, writes_count;
+    bool observed;
+    void *more; /* allocated, when the arrays do not fit below */
+    struct capture_signal *waits, *signals;
+    struct capture_writes **writes; /* retained */
+    _Alignas(8) uint8_t own[160];
+};
+
+struct capture_inflight {
+    struct capture_pool pool;
+    _Atomic(struct capture_submission *) incoming;
+    _Atomic uint64_t count; /* submissions known here */
+    _Atomic uint64_t next_number;
+    pthread_mutex_t list_lock;
+    struct capture_submission *list; /* newest first */
+};
+
+void capture_inflight_init(struct capture_inflight *inflight);
+void capture_inflight_finish(struct capture_inflight *inflight);
+
+/* Before the driver sees it. NULL: memory is out. */
+struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
+                                                const struct hal_submission *submission);
+
+/* The work has ended, or never began. After this call the entry may be gone. */
+static inline void capture_inflight_retire(struct capture_submission *submission,
+                                           enum capture_submission_state state)
+{
+    atomic_store_explicit(&submission->state, state, memory_order_release);
+}
+
+/* The host has seen `value`, or that everything numbered below `number` is done. Returns what it
+ * can see because of that, a list by `list`, or NULL; the caller gives it to capture_inflight_free.
+ */
+struct capture_submission *capture_inflight_see_value(struct capture_inflight *inflight,
+                                                      struct capture_semaphore *semaphore,
+                                                      uint64_t value);
+struct capture_submission *capture_inflight_see_all(struct capture_inflight *inflight,
+                                                    uint64_t number);
+void capture_inflight_free(struct capture_inflight *inflight, struct capture_submission *list);
+
+/* The number that the next submission gets: those before it are "everything so far". */
+uint64_t capture_inflight_number(struct capture_inflight *inflight);
+
+/* Calls `visit` for every range that a submission which the host has not observed may write. */
+void capture_inflight_each_write(struct capture_inflight *inflight,
+                                 void (*visit)(void *user, const struct capture_write_range *range),
+                                 void *user);
+
+#endif

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layer's function table: each entry calls the next driver and records the call. The
+ * application gets the driver's own result, whatever becomes of the recording. */
+#include "capture/capture.h"
+
+#include "hal/base/mem.h"
+
+enum { measure_every = 16 };
+
+/* ---- Calls ---- */
+
+struct capture_call capture_call_enter(struct capture *capture)
+{
+    struct capture_call call = {.thread = capture_enter(&capture->stream)};
+    if (call.thread && call.thread->calls++ % measure_every == 0) {
+        call.entered_ns = hal_clock_ns();
+        call.measured_before_ns = call.thread->measured_ns;
+    }
+    return call;
+}
+
+void capture_call_begin(struct capture_call *call)
+{
+    call->begin_ns = hal_clock_ns();
+}
+
+void capture_call_end(struct capture_call *call, enum hal_status status)
+{
+    call->end_ns = hal_clock_ns();
+    call->status = status;
+}
+
+/* Contents and seals are measured by themselves each time: they differ too much to be sampled. */
+void capture_call_leave(struct capture_call *call)
+{
+    if (!call->entered_ns)
+        return;
+    struct capture_thread *thread = call->thread;
+    const int64_t inside_ns = call->end_ns - call->begin_ns;
+    const int64_t exact_ns = (int64_t)(thread->measured_ns - call->measured_before_ns);
+    const int64_t spent_ns = hal_clock_ns() - call->entered_ns - inside_ns - exact_ns;
+    if (spent_ns > 0)
+        atomic_fetch_add_explicit(&thread->overhead_ns, (uint64_t)spent_ns * measure_every,
+                                  memory_order_relaxed);
+}
+
+static void measure_exactly(struct capture_thread *thread, int64_t begin_ns)
+{
+    const uint64_t spent_ns = (uint64_t)(hal_clock_ns() - begin_ns);
+    thread->measured_ns += spent_ns;
+    atomic_fetch_add_explicit(&thread->overhead_ns, spent_ns, memory_order_relaxed);
+}
+
+static void out_of_memory(struct capture *capture, const char *what)
+{
+    capture_stop(&capture->stream, HAL_NO_MEMORY, "no memory for recording %s", what);
+}
+
+/* ---- Devices ---- */
+
+/* The core takes the layer out of the chain before it destroys the device. */
+static void device_destroy(struct hal_driver_device *self)
+{
+    self->next->ops->device_destroy(self->next);
+}
+
+static enum hal_status device_query(struct hal_driver_device *self, const char *key,
+                                    int64_t *out_value)
+{
+    return self->next->ops->device_query(self->next, key, out_value);
+}
+
+static enum hal_status device_wait_idle(struct hal_driver_device *self, int64_t timeout_ns)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->device_wait_idle(next, timeout_ns);
+    const uint64_t number = capture_inflight_number(&capture->inflight);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->device_wait_idle(next, timeout_ns));
+    capture_call_take_ticket(&call);
+    capture_record_wait_idle(&call, timeout_ns);
+    if (call.status == HAL_OK)
+        capture_mappings_observe(capture, call.thread,
+                                 capture_inflight_see_all(&capture->inflight, number));
+    capture_call_leave(&call);
+    return call.status;
+}
+
+/* ---- Buffers ---- */
+
+static enum hal_status buffer_create(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, struct hal_buffer **out)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->buffer_create(next, desc, out);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->buffer_create(next, desc, out));
+    capture_call_take_ticket(&call);
+    struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
+    if (buffer) {
+        buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
+        if (!buffer->object.layer_data)
+            out_of_memory(capture, "a buffer");
+    }
+    capture_record_buffer(&call, desc, buffer, 0);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static enum hal_status buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
+                                  struct hal_mapping *out)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->buffer_map(next, buffer, out);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->buffer_map(next, buffer, out));
+    capture_call_take_ticket(&call);
+    const struct capture_mapping *mapping =
+        call.status == HAL_OK ? capture_mapping_open(capture, call.thread, out) : NULL;
+    capture_record_mapping(&call, TRACE_BUFFER_MAP, out, mapping ? mapping->number : 0, out->offset,
+                           out->bytes);
+    if (mapping && out->mode & HAL_MAP_READ && !(out->mode & HAL_MAP_PERSISTENT))
+        capture_record_content(call.thread, &(struct capture_content){.kind = TRACE_HOST_READ,
+                                                                      .buffer = buffer->object.id,
+                                                                      .offset = out->offset,
+                                                                      .bytes = out->bytes,
+                                                                      .data = out->data});
+    capture_call_leave(&call);
+    return call.status;
+}
+
+/* What is written through a mapping becomes visible no later than now. */
+static void record_last_writes(struct capture *capture, struct capture_thread *thread,
+                               const struct hal_mapping *mapping)
+{
+    if (mapping->mode & HAL_MAP_PERSISTENT)
+        capture_mappings_collect(capture, thread);
+    else if (mapping->mode & HAL_MAP_WRITE)
+        capture_record_content(thread,
+                               &(struct capture_content){.kind = TRACE_HOST_WRITE,
+                                                         .buffer = mapping->buffer->object.id,
+                                                         .offset = mapping->offset,
+                                                         .bytes = mapping->bytes,
+                                                         .data = mapping->data});
+}
+
+static enum hal_status buffer_unmap(struct hal_driver_device *self,
+                                    const struct hal_mapping *mapping)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread && capture_stream_forked(&capture->stream))
+        return next->ops->buffer_unmap(next, mapping);
+    struct capture_mapping *known = capture_mapping_find(mapping);
+    const uint64_t number = known ? known->number : 0;
+    if (call.thread)
+        record_last_writes(capture, call.thread, mapping);
+    if (known)
+        capture_mapping_close(capture, mapping->buffer, known);
+    if (!call.thread)
+        return next->ops->buffer_unmap(next, mapping);
+    capture_call_take_ticket(&call);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->buffer_unmap(next, mapping));
+    capture_record_mapping(&call, TRACE_BUFFER_UNMAP, mapping, number, mapping->offset,
+                           mapping->bytes);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static uint64_t number_of(const struct hal_mapping *mapping)
+{
+    const struct capture_mapping *known = capture_mapping_find(mapping);
+    return known ? known->number : 0;
+}
+
+static bool is_coherent(const struct hal_mapping *mapping)
+{
+    return mapping->buffer->memory & HAL_MEMORY_HOST_COHERENT;
+}
+
+static struct capture_content part_of(const struct hal_mapping *mapping, uint64_t offset,
+                                      uint64_t bytes)
+{
+    return (struct capture_content){.buffer = mapping->buffer->object.id,
+                                    .offset = mapping->offset + offset,
+                                    .bytes = bytes,
+                                    .data = (const uint8_t *)mapping->data + offset};
+}
+
+static enum hal_status mapping_flush(struct hal_driver_device *self,
+                                     const struct hal_mapping *mapping, uint64_t offset,
+                                     uint64_t bytes)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->mapping_flush(next, mapping, offset, bytes);
+    struct capture_content content = part_of(mapping, offset, bytes);
+    content.kind = TRACE_HOST_WRITE;
+    if (is_coherent(mapping) && mapping->mode & HAL_MAP_PERSISTENT)
+        capture_mappings_collect(capture, call.thread);
+    else if (mapping->mode & HAL_MAP_WRITE)
+        capture_record_content(call.thread, &content);
+    capture_call_take_ticket(&call);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->mapping_flush(next, mapping, offset, bytes));
+    capture_record_mapping(&call, TRACE_MAPPING_FLUSH, mapping, number_of(mapping), content.offset,
+                           bytes);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static enum hal_status mapping_invalidate(struct hal_driver_device *self,
+                                          const struct hal_mapping *mapping, uint64_t offset,
+                                          uint64_t bytes)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->mapping_invalidate(next, mapping, offset, bytes);
+    struct capture_content content = part_of(mapping, offset, bytes);
+    content.kind = TRACE_HOST_READ;
+    capture_mappings_collect(capture, call.thread);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->mapping_invalidate(next, mapping, offset, bytes));
+    capture_call_take_ticket(&call);
+    capture_record_mapping(&call, TRACE_MAPPING_INVALIDATE, mapping, number_of(mapping),
+                           content.offset, bytes);
+    if (call.status == HAL_OK && mapping->mode & HAL_MAP_READ)
+        capture_record_content(call.thread, &content);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+/* ---- Executables ---- */
+
+static enum hal_status executable_create(struct hal_driver_device *self,
+                                         const struct hal_executable_desc *desc,
+                                         struct hal_executable **out)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture_of(self));
+    if (!call.thread)
+        return next->ops->executable_create(next, desc, out);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->executable_create(next, desc, out));
+    capture_call_take_ticket(&call);
+    capture_record_executable(&call, desc, call.status == HAL_OK ? *out : NULL, 0);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+/* ---- Command buffers ---- */
+
+static void command_buffer_created(struct hal_driver_device *self,
+                                   struct hal_command_buffer *commands)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture_of(self));
+    capture_call_begin(&call);
+    if (next->ops->command_buffer_created)
+        next->ops->command_buffer_created(next, commands);
+    if (!call.thread)
+        return;
+    capture_call_end(&call, HAL_OK);
+    capture_call_take_ticket(&call);
+    capture_record_object(&call, TRACE_COMMAND_BUFFER_CREATE, &commands->object,
+                          commands->object.label, (uint32_t)commands->mode);
+    capture_call_leave(&call);
+}
+
+static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
+                                              struct hal_command_buffer *commands)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread) {
+        atomic_fetch_add(&capture->stream.lost_records, commands->segment_count);
+        return next->ops->command_buffer_prepare(next, commands);
+    }
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->command_buffer_prepare(next, commands));
+    capture_call_take_ticket(&call);
+    if (call.status == HAL_OK) {
+        bool failed;
+        commands->object.layer_data = capture_writes_create(commands, &failed);
+        if (failed)
+            out_of_memory(capture, "what a command buffer writes");
+        capture_record_seal(&call, commands, 0);
+    }
+    measure_exactly(call.thread, call.end_ns);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+/* ---- Semaphores ---- */
+
+static enum hal_status semaphore_create(struct hal_driver_device *self, const char *label,
+                                        uint64_t initial_value, struct hal_semaphore **out)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->semaphore_create(next, label, initial_value, out);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->semaphore_create(next, label, initial_value, out));
+    capture_call_take_ticket(&call);
+    struct hal_semaphore *semaphore = call.status == HAL_OK ? *out : NULL;
+    if (semaphore) {
+        semaphore->object.layer_data = capture_semaphore_create(initial_value);
+        if (!semaphore->object.layer_data)
+            out_of_memory(capture, "a semaphore");
+    }
+    capture_record_semaphore(&call, label, semaphore, initial_value, 0);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static void see_value(struct capture *capture, struct capture_thread *thread,
+                      const struct hal_semaphore *semaphore, uint64_t value)
+{
+    capture_mappings_observe(
+        capture, thread,
+        capture_inflight_see_value(&capture->inflight, semaphore->object.layer_data, value));
+}
+
+static enum hal_status semaphore_query(struct hal_driver_device *self,
+                                       struct hal_semaphore *semaphore, uint64_t *out_value)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->semaphore_query(next, semaphore, out_value);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->semaphore_query(next, semaphore, out_value));
+    capture_call_take_ticket(&call);
+    const bool ok = call.status == HAL_OK;
+    capture_record_semaphore_event(&call, TRACE_SEMAPHORE_QUERY, semaphore, ok ? *out_value : 0,
+                                   ok ? NULL : hal_message());
+    if (ok)
+        see_value(capture, call.thread, semaphore, *out_value);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static enum hal_status semaphore_signal(struct hal_driver_device *self,
+                                        struct hal_semaphore *semaphore, uint64_t value)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->semaphore_signal(next, semaphore, value);
+    capture_mappings_collect(capture, call.thread);
+    capture_call_take_ticket(&call);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->semaphore_signal(next, semaphore, value));
+    capture_record_semaphore_event(&call, TRACE_SEMAPHORE_SIGNAL, semaphore, value,
+                                   call.status == HAL_OK ? NULL : hal_message());
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static void semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *semaphore,
+                           enum hal_status status, const char *message)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture_of(self));
+    if (!call.thread) {
+        next->ops->semaphore_fail(next, semaphore, status, message);
+        return;
+    }
+    capture_call_take_ticket(&call);
+    capture_call_begin(&call);
+    next->ops->semaphore_fail(next, semaphore, status, message);
+    capture_call_end(&call, status);
+    capture_record_semaphore_event(&call, TRACE_SEMAPHORE_FAIL, semaphore, 0, message);
+    capture_call_leave(&call);
+}
+
+/* Which of several values ended a wait for any of them is not known, to nobody. */
+static void see_values(struct capture *capture, struct capture_thread *thread,
+                       enum hal_wait_mode mode, const struct hal_semaphore_value *values,
+                       size_t count)
+{
+    if (mode == HAL_WAIT_ANY && count > 1)
+        return;
+    for (size_t i = 0; i < count; i++)
+        see_value(capture, thread, values[i].semaphore, values[i].value);
+}
+
+static enum hal_status semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
+                                       const struct hal_semaphore_value *values, size_t count,
+                                       int64_t timeout_ns)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->semaphores_wait(next, mode, values, count, timeout_ns);
+    capture_nudge_writer(&capture->stream);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->semaphores_wait(next, mode, values, count, timeout_ns));
+    capture_call_take_ticket(&call);
+    capture_record_wait(&call, mode, values, count, timeout_ns);
+    if (call.status == HAL_OK)
+        see_values(capture, call.thread, mode, values, count);
+    capture_call_leave(&call);
+    return call.status;
+}
+
+/* ---- Submissions ---- */
+
+/* On any thread, before the signals can be observed. */
+static void retired(void *user, const struct hal_submission_result *result)
+{
+    struct capture_submission *submission = user;
+    struct capture *capture = submission->capture;
+    struct capture_thread *thread = capture_enter(&capture->stream);
+    if (thread)
+        capture_record_done(thread, submission->id, submission->queue, result);
+    if (submission->retired)
+        submission->retired(submission->user, result);
+    capture_inflight_retire(submission, result->status == HAL_OK ? CAPTURE_SUBMISSION_DONE
+                                                                 : CAPTURE_SUBMISSION_FAILED);
+}
+
+static enum hal_status forward_submit(struct capture *capture, struct capture_call *call,
+                                      const struct hal_submission *submission,
+                                      struct capture_submission *entry)
+{
+    struct hal_driver_device *next = capture->device.next;
+    struct hal_submission wrapped = *submission;
+    entry->capture = capture;
+    entry->id = submission->id;
+    entry->queue = submission->queue;
+    entry->retired = submission->retired;
+    entry->user = submission->user;
+    wrapped.retired = retired;
+    wrapped.user = entry;
+    capture_call_take_ticket(call);
+    capture_call_begin(call);
+    const enum hal_status status = next->ops->queue_submit(next, &wrapped);
+    capture_call_end(call, status);
+    if (status != HAL_OK)
+        capture_inflight_retire(entry, CAPTURE_SUBMISSION_REFUSED);
+    return status;
+}
+
+static enum hal_status queue_submit(struct hal_driver_device *self,
+                                    const struct hal_submission *submission)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    struct capture_submission *entry = NULL;
+    if (call.thread) {
+        capture_mappings_collect(capture, call.thread);
+        entry = capture_inflight_add(&capture->inflight, submission);
+        if (!entry)
+            out_of_memory(capture, "a submission");
+    }
+    if (!entry)
+        return next->ops->queue_submit(next, submission);
+    if (capture->records_stacks)
+        call.stack = capture_stack(&capture->stacks, call.thread);
+    const enum hal_status status = forward_submit(capture, &call, submission, entry);
+    capture_record_submit(&call, submission);
+    capture_nudge_writer(&capture->stream);
+    capture_call_leave(&call);
+    return status;
+}
+
+/* ---- Objects ---- */
+
+static void forget_object(struct capture *capture, struct hal_object *object)
+{
+    switch (object->kind) {
+    case HAL_OBJECT_BUFFER:
+        capture_buffer_free(capture, (struct hal_buffer *)(void *)object);
+        break;
+    case HAL_OBJECT_COMMAND_BUFFER: capture_writes_release(object->layer_data); break;
+    case HAL_OBJECT_SEMAPHORE: capture_semaphore_release(object->layer_data); break;
+    case HAL_OBJECT_EXECUTABLE: break;
+    }
+    object->layer_data = NULL;
+}
+
+static enum trace_event_kind destroy_kind(enum hal_object_kind kind)
+{
+    switch (kind) {
+    case HAL_OBJECT_BUFFER: return TRACE_BUFFER_DESTROY;
+    case HAL_OBJECT_EXECUTABLE: return TRACE_EXECUTABLE_DESTROY;
+    case HAL_OBJECT_COMMAND_BUFFER: return TRACE_COMMAND_BUFFER_DESTROY;
+    case HAL_OBJECT_SEMAPHORE: return TRACE_SEMAPHORE_DESTROY;
+    }
+    return TRACE_BUFFER_DESTROY;
+}
+
+static void object_destroy(struct hal_driver_device *self, struct hal_object *object)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    const enum trace_event_kind kind = destroy_kind(object->kind);
+    const struct hal_object gone = {.id = object->id};
+    if (call.thread || !capture_stream_forked(&capture->stream))
+        forget_object(capture, object);
+    if (call.thread)
+        capture_call_take_ticket(&call);
+    capture_call_begin(&call);
+    next->ops->object_destroy(next, object);
+    if (!call.thread)
+        return;
+    capture_call_end(&call, HAL_OK);
+    capture_record_object(&call, kind, &gone, NULL, 0);
+    capture_call_leave(&call);
+}
+
+static void forget_live_object(void *user, struct hal_object *object)
+{
+    forget_object(user, object);
+}
+
+void capture_forget_objects(struct capture *capture)
+{
+    capture->core.each_object(capture->handle, forget_live_object, capture);
+}
+
+/* ---- Scopes ---- */
+
+static void scope(struct hal_driver_device *self, const char *name)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_thread *thread = capture_enter(&capture_of(self)->stream);
+    if (thread)
+        capture_record_scope(thread, name);
+    if (next->ops->scope)
+        next->ops->scope(next, name);
+}
+
+const struct hal_driver_ops capture_ops = {
+    .device_destroy = device_destroy,
+    .device_query = device_query,
+    .device_wait_idle = device_wait_idle,
+    .buffer_create = buffer_create,
+    .buffer_map = buffer_map,
+    .buffer_unmap = buffer_unmap,
+    .mapping_flush = mapping_flush,
+    .mapping_invalidate = mapping_invalidate,
+    .executable_create = executable_create,
+    .command_buffer_created = command_buffer_created,
+    .command_buffer_prepare = command_buffer_prepare,
+    .semaphore_create = semaphore_create,
+    .semaphore_query = semaphore_query,
+    .semaphore_signal = semaphore_signal,
+    .semaphore_fail = semaphore_fail,
+    .semaphores_wait = semaphores_wait,
+    .queue_submit = queue_submit,
+    .object_destroy = object_destroy,
+    .scope = scope,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the host does to mapped memory without telling anybody.
+ *
+ * A scoped mapping is simple: its contents are read when it is mapped for reading, and written when
+ * it is unmapped. In a persistent mapping of coherent memory host and device just load and store:
+ * such a mapping is *tracked*. Before the device can see what the host wrote (submit, signal from
+ * the host, unmap), the pages that the host wrote are found and recorded: by the system's own
+ * account of them (capture/pages.h), else by comparison with a shadow copy. When the host observes
+ * that work is done, what that work may have written into the mapping is recorded as read.
+ *
+ * By comparison alone the host's and the device's writes look the same. Then a change counts as the
+ * host's, unless the block is known for the device's writes and unobserved work may write it; what
+ * the host changes inside the range of unobserved work before it observes that work goes unseen. */
+#ifndef CAPTURE_MAPPINGS_H
+#define CAPTURE_MAPPINGS_H
+
+#include "capture/inflight.h"
+#include "capture/pages.h"
+
+struct capture;
+struct capture_thread;
+
+struct capture_mapping {
+    struct capture_mapping *next_open; /* of the same buffer */
+    uint64_t number;
+    uint64_t buffer; /* id */
+    uint8_t *data;
+    uint64_t offset, bytes; /* in the buffer */
+    uint32_t mode;
+    bool is_own; /* lies in the capture_buffer */
+    /* Of tracked mappings, under tracked_lock. */
+    bool tracked, watched; /* watched: by pages, else by comparison */
+    struct capture_mapping *next_tracked;
+    uint8_t *shadow;
+    uint8_t *from_device;          /* per block: the device was seen writing it */
+    uint64_t seen_begin, seen_end; /* while observing: what became visible */
+};
+
+/* What the capture knows of a buffer: its layer_data. */
+struct capture_buffer {
+    struct capture_mapping *open;
+    struct capture_mapping own; /* the usual single mapping */
+    bool own_used;
+};
+
+struct capture_mappings {
+    struct capture_pages pages;
+    _Atomic uint64_t last_number;
+    _Atomic uint32_t tracked_count;
+    pthread_mutex_t tracked_lock;
+    struct capture_mapping *tracked;
+};
+
+void capture_mappings_init(struct capture_mappings *mappings);
+void capture_mappings_finish(struct capture_mappings *mappings);
+
+/* After the driver has mapped. NULL, with recording stopped: memory is out. */
+struct capture_mapping *capture_mapping_open(struct capture *capture, struct capture_thread *thread,
+                                             const struct hal_mapping *mapping);
+
+/* NULL: it was mapped before the capture began. */
+struct capture_mapping *capture_mapping_find(const struct hal_mapping *mapping);
+void capture_mapping_close(struct capture *capture, const struct hal_buffer *buffer,
+                           struct capture_mapping *mapping);
+
+/* Frees the buffer's layer_data with what is open. */
+void capture_buffer_free(struct capture *capture, struct hal_buffer *buffer);
+
+/* Records what the host wrote into tracked mappings since the last call. */
+void capture_mappings_collect(struct capture *capture, struct capture_thread *thread);
+
+/* Records what finished work has written into tracked mappings. Takes the list over. */
+void capture_mappings_observe(struct capture *capture, struct capture_thread *thread,
+                              struct capture_submission *list);
+
+#endif

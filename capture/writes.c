@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collecting the ranges that a command buffer may write. */
+#include "capture/writes.h"
+
+#include "hal/base/mem.h"
+
+/* Few buffers are searched one by one, without allocating; many through a hash table. */
+enum { few = 16 };
+
+struct builder {
+    struct capture_write_range *ranges; /* `own`, or allocated */
+    size_t count, capacity;
+    uint32_t *slots; /* open addressing: index + 1 into ranges; NULL while there are few */
+    size_t slot_count;
+    size_t last; /* commands often write the buffer that the one before wrote */
+    bool failed;
+    struct capture_write_range own[few];
+};
+
+static uint32_t *slot_of(const struct builder *builder, uint64_t buffer)
+{
+    size_t slot = (size_t)((buffer * 0x9E3779B97F4A7C15u) >> 32) & (builder->slot_count - 1);
+    while (builder->slots[slot] && builder->ranges[builder->slots[slot] - 1].buffer != buffer)
+        slot = (slot + 1) & (builder->slot_count - 1);
+    return &builder->slots[slot];
+}
+
+static bool make_room(struct builder *builder)
+{
+    if (builder->count < builder->capacity)
+        return true;
+    const size_t capacity = 2 * builder->capacity;
+    struct capture_write_range *ranges = hal_alloc(capacity, sizeof *ranges);
+    uint32_t *slots = hal_alloc(2 * capacity, sizeof *slots);
+    if (!ranges || !slots) {
+        free(ranges);
+        free(slots);
+        return false;
+    }
+    memcpy(ranges, builder->ranges, builder->count * sizeof *ranges);
+    if (builder->ranges != builder->own)
+        free(builder->ranges);
+    free(builder->slots);
+    builder->ranges = ranges;
+    builder->capacity = capacity;
+    builder->slots = slots;
+    builder->slot_count = 2 * capacity;
+    for (size_t i = 0; i < builder->count; i++)
+        *slot_of(builder, ranges[i].buffer) = (uint32_t)i + 1;
+    return true;
+}
+
+/* The index of the buffer's range, or the count when it has none yet. */
+static size_t search(const struct builder *builder, uint64_t buffer)
+{
+    if (builder->slots) {
+        const uint32_t found = *slot_of(builder, buffer);
+        return found ? found - 1 : builder->count;
+    }
+    size_t i = 0;
+    while (i < builder->count && builder->ranges[i].buffer != buffer)
+        i++;
+    return i;
+}
+
+static struct capture_write_range *find(struct builder *builder, uint64_t buffer)
+{
+    if (builder->count && builder->ranges[builder->last].buffer == buffer)
+        return &builder->ranges[builder->last];
+    size_t index = search(builder, buffer);
+    if (index == builder->count) {
+        if (!make_room(builder))
+            return NULL;
+        builder->ranges[index] =
+            (struct capture_write_range){.buffer = buffer, .begin = UINT64_MAX};
+        builder->count++;
+        if (builder->slots)
+            *slot_of(builder, buffer) = (uint32_t)index + 1;
+    }
+    builder->last = index;
+    return &builder->ranges[index];
+}
+
+static void add(struct builder *builder, const struct hal_buffer *buffer, uint64_t offset,
+                uint64_t bytes)
+{
+    if (!buffer || !(buffer->memory & HAL_MEMORY_HOST_COHERENT) || builder->failed)
+        return;
+    struct capture_write_range *range = find(builder, buffer->object.id);
+    if (!range) {
+        builder->failed = true;
+        return;
+    }
+    if (offset < range->begin)
+        range->begin = offset;
+    if (offset + bytes > range->end)
+        range->end = offset + bytes;
+}
+
+static void add_segment(struct builder *builder, const struct hal_segment *segment)
+{
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_FILL: {
+        const struct hal_segment_fill *fill = (const void *)segment;
+        add(builder, fill->target, fill->offset, fill->bytes);
+        break;
+    }
+    case HAL_SEGMENT_COPY: {
+        const struct hal_segment_copy *copy = (const void *)segment;
+        add(builder, copy->target, copy->target_offset, copy->bytes);
+        break;
+    }
+    case HAL_SEGMENT_UPDATE: {
+        const struct hal_segment_update *update = (const void *)segment;
+        add(builder, update->target, update->offset, update->bytes);
+        break;
+    }
+    case HAL_SEGMENT_BARRIER:
+    case HAL_SEGMENT_PUSH_CONSTANTS:
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
+    case HAL_SEGMENT_DISPATCH:
+    case HAL_SEGMENT_DEBUG_BEGIN:
+    case HAL_SEGMENT_DEBUG_END: break;
+    }
+}
+
+static void add_states(struct builder *builder, const struct hal_command_buffer *commands)
+{
+    for (uint32_t i = 0; i < commands->state_count; i++) {
+        const struct hal_dispatch_state *state = &commands->states[i];
+        for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
+            for (uint32_t k = 0; k < state->binding_count[set]; k++) {
+                const struct hal_binding *binding = &state->bindings[set][k];
+                add(builder, binding->buffer, binding->offset, binding->bytes);
+            }
+        }
+    }
+}
+
+struct capture_writes *capture_writes_create(const struct hal_command_buffer *commands,
+                                             bool *out_failed)
+{
+    struct builder builder;
+    builder.ranges = builder.own;
+    builder.capacity = few;
+    builder.count = builder.slot_count = builder.last = 0;
+    builder.slots = NULL;
+    builder.failed = false;
+    struct capture_writes *writes = NULL;
+    hal_each_segment (commands, segment)
+        add_segment(&builder, segment);
+    add_states(&builder, commands);
+    const size_t bytes = builder.count * sizeof *builder.ranges;
+    if (builder.count && !builder.failed) {
+        writes = malloc(sizeof *writes + bytes);
+        builder.failed = !writes;
+    }
+    if (writes) {
+        atomic_init(&writes->references, 1);
+        writes->count = (uint32_t)builder.count;
+        memcpy(writes->ranges, builder.ranges, bytes);
+    }
+    if (builder.ranges != builder.own)
+        free(builder.ranges);
+    free(builder.slots);
+    *out_failed = builder.failed;
+    return writes;
+}
+
+struct capture_writes *capture_writes_retain(struct capture_writes *writes)
+{
+    if (writes)
+        atomic_fetch_add_explicit(&writes->references, 1, memory_order_relaxed);
+    return writes;
+}
+
+void capture_writes_release(struct capture_writes *writes)
+{
+    if (writes && atomic_fetch_sub_explicit(&writes->references, 1, memory_order_acq_rel) == 1)
+        free(writes);
+}

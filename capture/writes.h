@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command buffer may write, as far as the host can see it without asking: per buffer of
+ * coherent memory, one range that covers all of it. Bindings count as written, since nothing tells
+ * what a kernel only reads. */
+#ifndef CAPTURE_WRITES_H
+#define CAPTURE_WRITES_H
+
+#include "hal/driver.h"
+
+struct capture_write_range {
+    uint64_t buffer; /* id */
+    uint64_t begin, end;
+};
+
+struct capture_writes {
+    _Atomic uint32_t references;
+    uint32_t count;
+    struct capture_write_range ranges[];
+};
+
+/* Walks the sealed list; one reference is the caller's. NULL: it writes nothing of that kind, or
+ * (*out_failed) memory is out. */
+struct capture_writes *capture_writes_create(const struct hal_command_buffer *commands,
+                                             bool *out_failed);
+
+/* Both accept NULL. */
+struct capture_writes *capture_writes_retain(struct capture_writes *writes);
+void capture_writes_release(struct capture_writes *writes);
+
+#endif
