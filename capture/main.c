@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-capture: runs a program so that the HAL in it captures what it does. */
+#include "format/trace.h"
+#include "hal/hal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2, EXIT_CANNOT_START = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+
+static const char usage[] =
+    "usage: hal-capture [options] [--] program [arguments]\n"
+    "Runs the program and captures the work that it gives to its devices into a trace file.\n"
+    "\n"
+    "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
+    "  -f, --force         replace an existing file\n"
+    "  -m, --mode=MODE     what to record: queue (default)\n"
+    "  -s, --stacks=WHAT   call stacks: none, submission (default)\n"
+    "  -q, --quiet         no summary\n"
+    "  -h, --help          this text\n"
+    "  -V, --version       the version\n"
+    "\n"
+    "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it could\n"
+    "not be started, 2 for wrong arguments and destinations.\n";
+
+struct options {
+    const char *output; /* NULL: the default */
+    const char *mode, *stacks;
+    bool force, quiet;
+    char *const *command;
+};
+
+/* What a path names: to see whether the program has written it. */
+struct identity {
+    bool exists;
+    dev_t device;
+    ino_t file;
+    struct timespec changed;
+    off_t bytes;
+};
+
+static volatile sig_atomic_t child; /* for the signal handler */
+
+/* ---- Options ---- */
+
+static int complain(int exit_status, const char *format, ...) HAL_PRINTF(2, 3);
+
+static int complain(int exit_status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("hal-capture: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return exit_status;
+}
+
+static int check_mode(const char *mode)
+{
+    if (strcmp(mode, "queue") == 0 || strcmp(mode, "queue-events") == 0)
+        return 0;
+    return complain(EXIT_USAGE, "there is no mode '%s' (there is: queue)", mode);
+}
+
+static int check_stacks(const char *stacks)
+{
+    if (strcmp(stacks, "none") == 0 || strcmp(stacks, "submission") == 0)
+        return 0;
+    return complain(EXIT_USAGE, "stacks are 'none' or 'submission', not '%s'", stacks);
+}
+
+/* 0: go on; else *out_exit says how to end. */
+static bool read_options(int argc, char **argv, struct options *options, int *out_exit)
+{
+    static const struct option known[] = {
+        {"output", required_argument, NULL, 'o'}, {"force", no_argument, NULL, 'f'},
+        {"mode", required_argument, NULL, 'm'},   {"stacks", required_argument, NULL, 's'},
+        {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+    };
+    *options = (struct options){.mode = "queue", .stacks = "submission"};
+    *out_exit = 0;
+    for (int option; (option = getopt_long(argc, argv, "+o:fm:s:qhV", known, NULL)) != -1;) {
+        switch (option) {
+        case 'o': options->output = optarg; break;
+        case 'f': options->force = true; break;
+        case 'm': options->mode = optarg; break;
+        case 's': options->stacks = optarg; break;
+        case 'q': options->quiet = true; break;
+        case 'h': fputs(usage, stdout); return false;
+        case 'V': puts("hal-capture " HAL_VERSION_STRING); return false;
+        default: *out_exit = EXIT_USAGE; return false;
+        }
+    }
+    options->command = argv + optind;
+    if (!options->command[0])
+        *out_exit = complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
+    else if (check_mode(options->mode) || check_stacks(options->stacks))
+        *out_exit = EXIT_USAGE;
+    return *out_exit == 0;
+}
+
+/* ---- The destination ---- */
+
+static struct identity identify(const char *path)
+{
+    struct stat found;
+    if (stat(path, &found) != 0)
+        return (struct identity){0};
+    return (struct identity){.exists = true,
+                             .device = found.st_dev,
+                             .file = found.st_ino,
+                             .changed = found.st_mtim,
+                             .bytes = found.st_size};
+}
+
+static bool same_identity(const struct identity *a, const struct identity *b)
+{
+    return a->exists == b->exists && a->device == b->device && a->file == b->file &&
+           a->bytes == b->bytes && a->changed.tv_sec == b->changed.tv_sec &&
+           a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+/* Tries it out, and leaves no trace of that. */
+static int check_destination(const char *path, bool force)
+{
+    const int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (made >= 0) {
+        close(made);
+        unlink(path);
+        return 0;
+    }
+    if (errno != EEXIST)
+        return complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
+    if (!force)
+        return complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
+    struct stat found;
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+        return complain(EXIT_USAGE, "'%s' is not a regular file", path);
+    if (access(path, W_OK) != 0)
+        return complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+/* The program may change its working folder, so the path is made absolute. */
+static int make_path(const struct options *options, long process, char *out_path, size_t bytes)
+{
+    char folder[PATH_MAX];
+    const char *program = strrchr(options->command[0], '/');
+    program = program ? program + 1 : options->command[0];
+    const bool absolute = options->output && options->output[0] == '/';
+    if (absolute)
+        folder[0] = '\0';
+    else if (!getcwd(folder, sizeof folder))
+        return complain(EXIT_USAGE, "the working folder: %s", strerror(errno));
+    const char *slash = absolute ? "" : "/";
+    const int length =
+        options->output
+            ? snprintf(out_path, bytes, "%s%s%s", folder, slash, options->output)
+            : snprintf(out_path, bytes, "%s%s%s.%ld.pb.zst", folder, slash, program, process);
+    if (length < 0 || (size_t)length >= bytes)
+        return complain(EXIT_USAGE, "the path of the trace is too long");
+    return 0;
+}
+
+/* ---- Running ---- */
+
+static void forward_signal(int signal_number)
+{
+    const int saved = errno;
+    if (child > 0)
+        kill((pid_t)child, signal_number);
+    errno = saved;
+}
+
+/* Signals from the terminal reach the program by themselves, and it decides what they mean. */
+static const int terminal_signals[] = {SIGINT, SIGQUIT};
+static const int forwarded_signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+enum {
+    TERMINAL_COUNT = sizeof terminal_signals / sizeof *terminal_signals,
+    FORWARDED_COUNT = sizeof forwarded_signals / sizeof *forwarded_signals,
+};
+
+static void handle_signals(struct sigaction *terminal_before, struct sigaction *forwarded_before)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct sigaction forward = {.sa_handler = forward_signal, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < TERMINAL_COUNT; i++)
+        sigaction(terminal_signals[i], &ignore, &terminal_before[i]);
+    for (size_t i = 0; i < FORWARDED_COUNT; i++) {
+        sigaction(forwarded_signals[i], NULL, &forwarded_before[i]);
+        if (forwarded_before[i].sa_handler != SIG_IGN)
+            sigaction(forwarded_signals[i], &forward, NULL);
+    }
+}
+
+static void restore_signals(const struct sigaction *terminal_before,
+                            const struct sigaction *forwarded_before, const sigset_t *mask)
+{
+    for (size_t i = 0; i < TERMINAL_COUNT; i++)
+        sigaction(terminal_signals[i], &terminal_before[i], NULL);
+    for (size_t i = 0; i < FORWARDED_COUNT; i++)
+        sigaction(forwarded_signals[i], &forwarded_before[i], NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+static bool set_environment(const struct options *options, const char *path)
+{
+    return setenv("HAL_DEVICE_PROFILING_MODE", options->mode, 1) == 0 &&
+           setenv("HAL_DEVICE_PROFILING_FILE", path, 1) == 0 &&
+           setenv("HAL_DEVICE_PROFILING_FORCE", options->force ? "true" : "false", 1) == 0 &&
+           setenv("HAL_DEVICE_PROFILING_STACKS", options->stacks, 1) == 0;
+}
+
+/* In the child. Says through the pipe why it did not become the program. */
+static void become_program(const struct options *options, int failure_pipe)
+{
+    char path[PATH_MAX];
+    int error = EINVAL;
+    if (make_path(options, (long)getpid(), path, sizeof path) == 0) {
+        error = ENOMEM;
+        if (set_environment(options, path)) {
+            execvp(options->command[0], options->command);
+            error = errno;
+        }
+    }
+    const ssize_t told = write(failure_pipe, &error, sizeof error);
+    _exit(told < 0 ? EXIT_CANNOT_START : EXIT_NOT_FOUND);
+}
+
+/* Starts the program; 0, or the exit status after a complaint. */
+static int start(const struct options *options, const struct sigaction *terminal_before,
+                 const struct sigaction *forwarded_before, pid_t *out_process)
+{
+    int ends[2], error = 0;
+    sigset_t all, mask;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return complain(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
+    const pid_t process = fork();
+    if (process == 0) {
+        restore_signals(terminal_before, forwarded_before, &mask);
+        become_program(options, ends[1]);
+    }
+    child = process;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    close(ends[1]);
+    if (process < 0) {
+        close(ends[0]);
+        return complain(EXIT_CANNOT_START, "cannot start a process: %s", strerror(errno));
+    }
+    ssize_t told;
+    do
+        told = read(ends[0], &error, sizeof error);
+    while (told < 0 && errno == EINTR);
+    close(ends[0]);
+    *out_process = process;
+    if (told != (ssize_t)sizeof error)
+        return 0;
+    waitpid(process, NULL, 0);
+    return complain(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_START, "cannot run '%s': %s",
+                    options->command[0], strerror(error));
+}
+
+static int wait_for(pid_t process)
+{
+    int status;
+    while (waitpid(process, &status, 0) < 0) {
+        if (errno != EINTR)
+            return complain(EXIT_CANNOT_START, "cannot wait for the program: %s", strerror(errno));
+    }
+    return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- The summary ---- */
+
+static void print_size(uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    double value = (double)bytes;
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1024;
+    fprintf(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+}
+
+static const char *what_is_missing(const struct trace_reader *reader)
+{
+    const struct trace_health *health = trace_reader_health(reader);
+    if (health && health->status)
+        return health->message && health->message[0] ? health->message : "recording failed";
+    return trace_reader_truncated(reader);
+}
+
+static void summarize(const struct options *options, const char *path)
+{
+    struct trace_reader *reader;
+    if (trace_reader_open(path, &reader) != HAL_OK) {
+        complain(0, "the trace is not readable: %s", hal_message());
+        return;
+    }
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    const char *missing = what_is_missing(reader);
+    if (!options->quiet) {
+        fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ",
+                options->output ? options->output : path, (unsigned long long)counts->submissions,
+                (unsigned long long)counts->dispatches);
+        print_size(counts->file_bytes);
+        fputc('\n', stderr);
+    }
+    if (missing[0])
+        complain(0, "the trace is incomplete: %s", missing);
+    trace_reader_close(reader);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    char path[PATH_MAX];
+    int exit_status;
+    if (!read_options(argc, argv, &options, &exit_status))
+        return exit_status;
+    if ((exit_status = make_path(&options, (long)getpid(), path, sizeof path)) != 0 ||
+        (exit_status = check_destination(path, options.force)) != 0)
+        return exit_status;
+    const struct identity before = identify(path);
+
+    struct sigaction terminal_before[TERMINAL_COUNT], forwarded_before[FORWARDED_COUNT];
+    pid_t process = 0;
+    handle_signals(terminal_before, forwarded_before);
+    exit_status = start(&options, terminal_before, forwarded_before, &process);
+    if (exit_status != 0)
+        return exit_status;
+    exit_status = wait_for(process);
+    make_path(&options, (long)process, path, sizeof path);
+    const struct identity after = identify(path);
+    if (!after.exists || (options.output && same_identity(&before, &after)))
+        complain(0, "'%s' opened no device: there is no trace", options.command[0]);
+    else
+        summarize(&options, path);
+    return exit_status;
+}
