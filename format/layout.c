@@ -13,14 +13,15 @@ _Static_assert(sizeof(void *) == 8, "records and columns are 64-bit");
 #define CODING(M, field)                                                                           \
     _Generic(((M *)0)->field, int64_t * : TRACE_CODING_DELTA, uint64_t * : TRACE_CODING_PLAIN)
 #define IS_SIGNED(R, member) _Generic(((R *)0)->member, int64_t : true, default : false)
-#define COLUMN_AS(M, field, R, member, how, refers)                                                \
+#define COLUMN_AS(M, field, R, where, how, refers)                                                 \
     {                                                                                              \
-        .name = #field, .count_at = offsetof(M, n_##field), .values_at = offsetof(M, field),       \
-        .member_at = offsetof(R, member), .width = sizeof(((R *)0)->member), .coding = (how),      \
-        .reference = TRACE_REFERENCE_##refers, .is_signed = IS_SIGNED(R, member)                   \
+        .name = #field, .member = #where, .count_at = offsetof(M, n_##field),                      \
+        .values_at = offsetof(M, field), .member_at = offsetof(R, where),                          \
+        .width = sizeof(((R *)0)->where), .coding = (how), .reference = TRACE_REFERENCE_##refers,  \
+        .is_signed = IS_SIGNED(R, where)                                                           \
     }
-#define COLUMN_OF(M, field, R, member, refers)                                                     \
-    COLUMN_AS(M, field, R, member, CODING(M, field), refers)
+#define COLUMN_OF(M, field, R, where, refers)                                                      \
+    COLUMN_AS(M, field, R, where, CODING(M, field), refers)
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 #define LIST(part_name, R, counter, element, maximum, list)                                        \
     {                                                                                              \

@@ -28,7 +28,8 @@ enum trace_reference {
 };
 
 struct trace_column {
-    const char *name;
+    const char *name;             /* of the column */
+    const char *member;           /* of the record's member, as C writes it */
     uint16_t count_at, values_at; /* in the message: size_t, and pointer to 64-bit values */
     uint16_t member_at;           /* in the record, or in the element of a part */
     uint8_t width;                /* of the member: 2, 4 or 8 bytes */

@@ -539,6 +539,11 @@ size_t trace_reader_chunk_count(const struct trace_reader *reader)
     return reader->chunk_count;
 }
 
+uint32_t trace_reader_chunk_thread(const struct trace_reader *reader, size_t index)
+{
+    return index < reader->chunk_count ? reader->chunks[index].thread : 0;
+}
+
 /* ---- Chunks ------------------------------------------------------------------------------- */
 
 static enum hal_status list_pieces(struct cached_frame *cached, const Haltrace__Note *note)

@@ -154,6 +154,8 @@ struct trace_chunk {
  * HAL_NOT_FOUND: no more. HAL_CORRUPT: damaged; checked are checksums, sizes, kinds, and that
  * every string, stack and content number exists. */
 size_t trace_reader_chunk_count(const struct trace_reader *reader);
+/* Whose events a chunk holds, without decoding it. */
+uint32_t trace_reader_chunk_thread(const struct trace_reader *reader, size_t index);
 enum hal_status trace_reader_chunk(struct trace_reader *reader, size_t index,
                                    struct trace_chunk *out_chunk) HAL_CHECKED;
 void trace_chunk_free(struct trace_chunk *chunk);

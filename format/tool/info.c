@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace info: what a trace is about, how large it is, and whether it is whole. */
+#include "format/tool/tool.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Text --------------------------------------------------------------------------------- */
+
+static void label(struct trace_text *text, const char *string)
+{
+    trace_text_label(text, string, strlen(string));
+}
+
+/* 1234567 as "1.2 MB". */
+static void size(struct trace_text *text, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    size_t unit = 0;
+    uint64_t tenths = bytes < UINT64_MAX / 10 ? bytes * 10 : UINT64_MAX;
+    while (tenths >= 10000) {
+        tenths /= 1000;
+        unit++;
+    }
+    trace_text_u64(text, tenths / 10);
+    if (unit)
+        trace_text_printf(text, ".%u", (unsigned)(tenths % 10));
+    trace_text_printf(text, " %s", units[unit]);
+}
+
+/* Seconds with microseconds. */
+static void duration(struct trace_text *text, int64_t ns)
+{
+    const uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
+    trace_text_printf(text, "%" PRIu64 ".%06u s", us / 1000000, (unsigned)(us % 1000000));
+}
+
+static void date(struct trace_text *text, int64_t wall_ns)
+{
+    char digits[40];
+    struct tm broken;
+    const time_t seconds = (time_t)(wall_ns / 1000000000);
+    if (!gmtime_r(&seconds, &broken) ||
+        !strftime(digits, sizeof digits, "%Y-%m-%d %H:%M:%S UTC", &broken))
+        digits[0] = '\0';
+    trace_text_printf(text, "%s", digits);
+}
+
+static void print_origin(struct trace_text *text, const struct trace_header *header)
+{
+    trace_text_printf(text, "program    ");
+    label(text, header->program);
+    for (size_t i = 1; i < header->argument_count; i++) {
+        trace_text_append(text, " ", 1);
+        label(text, header->arguments[i]);
+    }
+    trace_text_printf(text, "\nprocess    %" PRIu64 " on ", header->process_id);
+    label(text, header->host);
+    trace_text_printf(text, ", ");
+    label(text, header->system);
+    trace_text_printf(text, "\ncaptured   ");
+    date(text, header->start_wall_ns);
+    trace_text_printf(text, ", mode ");
+    label(text, header->mode);
+    trace_text_printf(text, "%s\n", header->late_start ? ", started late" : "");
+}
+
+static void print_device(struct trace_text *text, const struct trace_device *device)
+{
+    trace_text_printf(text, "device     ");
+    label(text, device->uri);
+    trace_text_printf(text, ": ");
+    label(text, device->name);
+    trace_text_printf(text,
+                      "\n           queues %u, workers %u, SIMD width %u, group %u threads "
+                      "(%u x %u x %u), ",
+                      device->queue_count, device->worker_count, device->simd_width,
+                      device->max_group_threads, device->max_group_size[0],
+                      device->max_group_size[1], device->max_group_size[2]);
+    size(text, device->max_group_memory_bytes);
+    trace_text_printf(text, " group memory\n");
+}
+
+static void print_threads(struct trace_text *text, const struct trace_reader *reader)
+{
+    const size_t count = trace_reader_thread_count(reader);
+    trace_text_printf(text, "threads    %zu", count);
+    for (size_t i = 0; i < count && i < 8; i++) {
+        const struct trace_thread *thread = trace_reader_thread(reader, i);
+        const char *name = trace_reader_string(reader, thread->name);
+        trace_text_printf(text, i ? ", " : ": ");
+        label(text, name ? name : "");
+        trace_text_printf(text, " (%" PRIu64 ")", thread->system_id);
+    }
+    trace_text_printf(text, "%s\n", count > 8 ? ", ..." : "");
+}
+
+static void print_counts(struct trace_text *text, const struct trace_counts *counts)
+{
+    trace_text_printf(text, "events     %" PRIu64 " in ", counts->events);
+    duration(text, (int64_t)((uint64_t)counts->last_ns - (uint64_t)counts->first_ns));
+    trace_text_printf(text,
+                      "\nwork       %" PRIu64 " submissions, %" PRIu64 " commands: %" PRIu64
+                      " dispatches, %" PRIu64 " barriers\nhost       %" PRIu64 " writes of ",
+                      counts->submissions, counts->segments, counts->dispatches, counts->barriers,
+                      counts->host_writes);
+    size(text, counts->host_write_bytes);
+    trace_text_printf(text, ", %" PRIu64 " reads of ", counts->host_reads);
+    size(text, counts->host_read_bytes);
+    trace_text_printf(text, "\ncontents   %" PRIu64 " different, ", counts->contents);
+    size(text, counts->content_bytes);
+    trace_text_printf(text, ", stored in ");
+    size(text, counts->stored_content_bytes);
+    trace_text_printf(text, "\n");
+}
+
+static void print_health(struct trace_text *text, const struct trace_reader *reader)
+{
+    const struct trace_health *health = trace_reader_health(reader);
+    if (*trace_reader_truncated(reader)) {
+        trace_text_printf(text, "incomplete ");
+        label(text, trace_reader_truncated(reader));
+        trace_text_printf(text, "\n");
+    }
+    if (!health) {
+        trace_text_printf(text,
+                          "health     unknown: the capture did not end, or the end is missing\n");
+        return;
+    }
+    trace_text_printf(text, "health     ");
+    if (health->status) {
+        trace_text_printf(
+            text, "recording stopped (%s): ", hal_status_name((enum hal_status)health->status));
+        label(text, health->message);
+        trace_text_printf(text, "; %" PRIu64 " records lost", health->lost_records);
+    } else {
+        trace_text_printf(text, "complete");
+    }
+    if (health->ring_stalls) {
+        trace_text_printf(text, "; threads waited %" PRIu64 " times for the writer, ",
+                          health->ring_stalls);
+        duration(text, (int64_t)health->ring_stall_ns);
+    }
+    if (health->digest_only)
+        trace_text_printf(text, "; %" PRIu64 " reads only as digests", health->digest_only);
+    trace_text_printf(text, "; recording took ");
+    duration(text, (int64_t)health->overhead_ns);
+    trace_text_printf(text, "\n");
+}
+
+static void print_text(struct trace_text *text, const char *path, const struct trace_reader *reader)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    trace_text_printf(text, "trace      ");
+    label(text, path);
+    trace_text_printf(text, ", ");
+    size(text, counts->file_bytes);
+    trace_text_printf(text, " in %" PRIu64 " frames, format %u.%u, written by ", counts->frames,
+                      header->version_major, header->version_minor);
+    label(text, header->writer);
+    trace_text_printf(text, "\n");
+    print_origin(text, header);
+    print_device(text, &header->device);
+    print_threads(text, reader);
+    print_counts(text, counts);
+    print_health(text, reader);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------- */
+
+static void member_text(struct trace_text *text, const char *key, const char *value)
+{
+    trace_json_key(text, key);
+    trace_json_text(text, value);
+}
+
+static void member_u64(struct trace_text *text, const char *key, uint64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_u64(text, value);
+}
+
+static void json_header(struct trace_text *text, const struct trace_header *header)
+{
+    trace_json_key(text, "format_version");
+    trace_json_open(text, '[');
+    trace_json_u64(text, header->version_major);
+    trace_json_u64(text, header->version_minor);
+    trace_json_close(text, ']');
+    member_text(text, "writer", header->writer);
+    member_text(text, "program", header->program);
+    trace_json_key(text, "arguments");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < header->argument_count; i++)
+        trace_json_text(text, header->arguments[i]);
+    trace_json_close(text, ']');
+    member_u64(text, "process_id", header->process_id);
+    member_text(text, "host", header->host);
+    member_text(text, "system", header->system);
+    member_text(text, "mode", header->mode);
+    trace_json_key(text, "start_ns");
+    trace_json_i64(text, header->start_ns);
+    trace_json_key(text, "start_wall_ns");
+    trace_json_i64(text, header->start_wall_ns);
+    trace_json_key(text, "late_start");
+    trace_json_bool(text, header->late_start);
+}
+
+static void json_device(struct trace_text *text, const struct trace_device *device)
+{
+    trace_json_key(text, "device");
+    trace_json_open(text, '{');
+    member_text(text, "uri", device->uri);
+    member_text(text, "driver", device->driver);
+    member_text(text, "name", device->name);
+    member_u64(text, "queue_count", device->queue_count);
+    member_u64(text, "worker_count", device->worker_count);
+    member_u64(text, "simd_width", device->simd_width);
+    member_u64(text, "max_group_threads", device->max_group_threads);
+    trace_json_key(text, "max_group_size");
+    trace_json_open(text, '[');
+    for (int i = 0; i < 3; i++)
+        trace_json_u64(text, device->max_group_size[i]);
+    trace_json_close(text, ']');
+    member_u64(text, "max_group_memory_bytes", device->max_group_memory_bytes);
+    member_u64(text, "max_buffer_bytes", device->max_buffer_bytes);
+    trace_json_close(text, '}');
+}
+
+static void json_threads(struct trace_text *text, const struct trace_reader *reader)
+{
+    trace_json_key(text, "threads");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < trace_reader_thread_count(reader); i++) {
+        const struct trace_thread *thread = trace_reader_thread(reader, i);
+        const char *name = trace_reader_string(reader, thread->name);
+        trace_json_open(text, '{');
+        member_u64(text, "thread", thread->id);
+        member_u64(text, "system_id", thread->system_id);
+        member_text(text, "name", name ? name : "");
+        trace_json_close(text, '}');
+    }
+    trace_json_close(text, ']');
+}
+
+static void json_counts(struct trace_text *text, const struct trace_counts *counts)
+{
+    trace_json_key(text, "counts");
+    trace_json_open(text, '{');
+    member_u64(text, "file_bytes", counts->file_bytes);
+    member_u64(text, "frames", counts->frames);
+    member_u64(text, "events", counts->events);
+    member_u64(text, "segments", counts->segments);
+    member_u64(text, "submissions", counts->submissions);
+    member_u64(text, "dispatches", counts->dispatches);
+    member_u64(text, "barriers", counts->barriers);
+    member_u64(text, "contents", counts->contents);
+    member_u64(text, "content_bytes", counts->content_bytes);
+    member_u64(text, "stored_content_bytes", counts->stored_content_bytes);
+    member_u64(text, "host_writes", counts->host_writes);
+    member_u64(text, "host_write_bytes", counts->host_write_bytes);
+    member_u64(text, "host_reads", counts->host_reads);
+    member_u64(text, "host_read_bytes", counts->host_read_bytes);
+    trace_json_key(text, "first_ns");
+    trace_json_i64(text, counts->first_ns);
+    trace_json_key(text, "last_ns");
+    trace_json_i64(text, counts->last_ns);
+    trace_json_close(text, '}');
+}
+
+static void json_health(struct trace_text *text, const struct trace_health *health)
+{
+    trace_json_key(text, "health");
+    if (!health) {
+        trace_text_append(text, "null", 4);
+        text->needs_comma = true;
+        return;
+    }
+    trace_json_open(text, '{');
+    member_text(text, "status", hal_status_name((enum hal_status)health->status));
+    member_text(text, "message", health->message);
+    member_u64(text, "lost_records", health->lost_records);
+    member_u64(text, "ring_stalls", health->ring_stalls);
+    member_u64(text, "ring_stall_ns", health->ring_stall_ns);
+    member_u64(text, "digest_only", health->digest_only);
+    member_u64(text, "overhead_ns", health->overhead_ns);
+    trace_json_close(text, '}');
+}
+
+static void print_json(struct trace_text *text, const char *path, const struct trace_reader *reader)
+{
+    trace_json_open(text, '{');
+    member_text(text, "file", path);
+    json_header(text, trace_reader_header(reader));
+    json_device(text, &trace_reader_header(reader)->device);
+    json_threads(text, reader);
+    json_counts(text, trace_reader_counts(reader));
+    member_text(text, "truncated", trace_reader_truncated(reader));
+    json_health(text, trace_reader_health(reader));
+    trace_json_close(text, '}');
+    trace_text_append(text, "\n", 1);
+}
+
+/* ---- The subcommand ----------------------------------------------------------------------- */
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool as_json = false;
+    int option;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option != 'j') {
+            tool_error("info: unknown option '%s'", argv[optind - 1]);
+            return TOOL_USAGE;
+        }
+        as_json = true;
+    }
+    const char *path = tool_one_file(argc, argv, optind);
+    if (!path)
+        return TOOL_USAGE;
+    struct trace_reader *reader;
+    const enum hal_status status = trace_reader_open(path, &reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    struct trace_text text = {0};
+    (as_json ? print_json : print_text)(&text, path, reader);
+    const enum hal_status written = tool_write(&text, true);
+    if (written != HAL_OK)
+        tool_error("%s", hal_message());
+    trace_text_finish(&text);
+    trace_reader_close(reader);
+    return written == HAL_OK ? TOOL_OK : TOOL_FAILED;
+}
+
+const struct tool_command tool_info = {
+    .name = "info",
+    .summary = "what a trace is about, how large it is, whether it is whole",
+    .help =
+        "usage: hal-trace info [--json] FILE\n\n"
+        "Prints where and when the trace was captured, on which device, what it holds, and how\n"
+        "the capture went.\n\n"
+        "  --json   as one JSON object\n",
+    .run = run,
+};

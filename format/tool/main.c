@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace: finds the subcommand; help, version, messages, output. */
+#include "format/tool/tool.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct tool_command *const commands[] = {&tool_info, &tool_dump};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], OUTPUT_BYTES = 256 << 10 };
+
+void tool_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("hal-trace: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+int tool_fail(enum hal_status status)
+{
+    tool_error("%s", hal_message());
+    return status == HAL_NO_MEMORY ? TOOL_FAILED : TOOL_UNREADABLE;
+}
+
+const char *tool_one_file(int argc, char **argv, int first)
+{
+    if (argc - first == 1)
+        return argv[first];
+    if (argc == first)
+        tool_error("%s: which file? (see hal-trace %s --help)", argv[0], argv[0]);
+    else
+        tool_error("%s: one file only, not '%s' as well", argv[0], argv[first + 1]);
+    return NULL;
+}
+
+enum hal_status tool_write(struct trace_text *text, bool is_end)
+{
+    if (text->is_failed)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the output");
+    if (!is_end && text->bytes < OUTPUT_BYTES)
+        return HAL_OK;
+    for (size_t at = 0; at < text->bytes;) {
+        const ssize_t written = write(STDOUT_FILENO, text->data + at, text->bytes - at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return hal_fail(HAL_IO, "cannot write the output: %s", strerror(errno));
+        at += (size_t)written;
+    }
+    text->bytes = 0;
+    return HAL_OK;
+}
+
+static void print_help(void)
+{
+    puts("usage: hal-trace COMMAND [OPTIONS] FILE\n\nLooks into traces.\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    puts(
+        "\n  --help     this text; after a command: its options\n"
+        "  --version  the version\n\n"
+        "Exit status: 0 it worked, 1 it could not be printed, 2 wrong usage, 3 the file cannot be\n"
+        "read or is damaged.");
+}
+
+static int run_command(const struct tool_command *command, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(command->help, stdout);
+            return TOOL_OK;
+        }
+    }
+    return command->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
+    signal(SIGPIPE, SIG_DFL); /* end quietly when nobody reads on, whatever was inherited */
+    opterr = 0;
+    const int option = getopt_long(argc, argv, "+h", options, NULL);
+    if (option == 'h')
+        print_help();
+    if (option == 'v')
+        puts("hal-trace " TRACE_TOOL_VERSION);
+    if (option == 'h' || option == 'v')
+        return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+    if (option != -1 || optind == argc) {
+        if (option != -1)
+            tool_error("unknown option '%s' (see hal-trace --help)", argv[optind - 1]);
+        else
+            tool_error("which command? (see hal-trace --help)");
+        return TOOL_USAGE;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(argv[optind], commands[i]->name) == 0) {
+            char **own = argv + optind;
+            const int count = argc - optind;
+            optind = 1;
+            return run_command(commands[i], count, own);
+        }
+    }
+    tool_error("unknown command '%s' (see hal-trace --help)", argv[optind]);
+    return TOOL_USAGE;
+}
