@@ -35,11 +35,10 @@ struct cpu_heap {
 
 struct cpu_buffer {
     struct hal_buffer base;
-    uint8_t *device_view; /* what kernels and transfers use */
-    uint8_t *host_view;   /* what the application sees; NULL until the first mapping */
-    struct cpu_slab *slab;
+    uint8_t *device_view;  /* what kernels and transfers use */
+    uint8_t *host_view;    /* what the application sees */
+    struct cpu_slab *slab; /* NULL: a memory object of its own */
     uint32_t slot;
-    int descriptor; /* of a buffer with its own memory object, -1 otherwise */
 };
 
 void cpu_heap_init(struct cpu_heap *heap, uint64_t limit_bytes);

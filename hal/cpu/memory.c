@@ -43,41 +43,52 @@ static enum hal_status map_view(int descriptor, size_t bytes, uint8_t **out_view
     return HAL_OK;
 }
 
-static enum hal_status create_slab(uint32_t slot_class, struct cpu_slab **out_slab)
+/* Memory seen twice, or once when the host never looks: then both views are the same. The object
+ * lives as long as a view, so that buffers keep no descriptor open. */
+static enum hal_status create_views(size_t bytes, bool for_host, uint8_t **out_device_view,
+                                    uint8_t **out_host_view)
 {
     int descriptor;
+    HAL_TRY(hal_shared_memory_lazy("hal-buffer", bytes, &descriptor));
+    enum hal_status status = map_view(descriptor, bytes, out_device_view);
+    if (status == HAL_OK && for_host) {
+        status = map_view(descriptor, bytes, out_host_view);
+        if (status != HAL_OK)
+            munmap(*out_device_view, bytes);
+    } else if (status == HAL_OK) {
+        *out_host_view = *out_device_view;
+    }
+    close(descriptor);
+    return status;
+}
+
+static void destroy_views(uint8_t *device_view, uint8_t *host_view, size_t bytes)
+{
+    munmap(device_view, bytes);
+    if (host_view != device_view)
+        munmap(host_view, bytes);
+}
+
+static enum hal_status create_slab(uint32_t slot_class, struct cpu_slab **out_slab)
+{
     struct cpu_slab *slab = hal_alloc(1, sizeof *slab);
     if (!slab)
         return hal_fail(HAL_NO_MEMORY, "no memory for a slab");
     slab->bytes = slot_bytes(slot_class) * SLOTS_PER_SLAB;
     slab->slot_class = slot_class;
     slab->free_slots = UINT64_MAX;
-    enum hal_status status = hal_shared_memory_lazy("hal-buffers", slab->bytes, &descriptor);
-    if (status != HAL_OK)
-        goto fail_slab;
-    status = map_view(descriptor, slab->bytes, &slab->device_view);
-    if (status != HAL_OK)
-        goto fail_descriptor;
-    status = map_view(descriptor, slab->bytes, &slab->host_view);
-    if (status != HAL_OK)
-        goto fail_view;
-    close(descriptor);
-    *out_slab = slab;
-    return HAL_OK;
-
-fail_view:
-    munmap(slab->device_view, slab->bytes);
-fail_descriptor:
-    close(descriptor);
-fail_slab:
-    free(slab);
+    const enum hal_status status =
+        create_views(slab->bytes, true, &slab->device_view, &slab->host_view);
+    if (status == HAL_OK)
+        *out_slab = slab;
+    else
+        free(slab);
     return status;
 }
 
 static void destroy_slab(struct cpu_slab *slab)
 {
-    munmap(slab->device_view, slab->bytes);
-    munmap(slab->host_view, slab->bytes);
+    destroy_views(slab->device_view, slab->host_view, slab->bytes);
     free(slab);
 }
 
@@ -199,16 +210,6 @@ static void give_slot(struct cpu_heap *heap, struct cpu_slab *slab, uint32_t slo
 
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
-static enum hal_status own_memory(struct cpu_buffer *buffer)
-{
-    HAL_TRY(hal_shared_memory_lazy("hal-buffer", buffer->base.bytes, &buffer->descriptor));
-    const enum hal_status status =
-        map_view(buffer->descriptor, buffer->base.bytes, &buffer->device_view);
-    if (status != HAL_OK)
-        close(buffer->descriptor);
-    return status;
-}
-
 enum hal_status cpu_buffer_create(struct hal_driver_device *self,
                                   const struct hal_buffer_desc *desc, struct hal_buffer **out)
 {
@@ -224,9 +225,10 @@ enum hal_status cpu_buffer_create(struct hal_driver_device *self,
     if (desc->memory & HAL_MEMORY_HOST_VISIBLE)
         buffer->base.memory |= HAL_MEMORY_HOST_CACHED;
     buffer->base.usage = desc->usage;
-    buffer->descriptor = -1;
-    status = desc->bytes <= slot_bytes(CPU_SLOT_CLASSES - 1) ? take_slot(heap, buffer)
-                                                             : own_memory(buffer);
+    status = desc->bytes <= slot_bytes(CPU_SLOT_CLASSES - 1)
+                 ? take_slot(heap, buffer)
+                 : create_views(desc->bytes, (desc->memory & HAL_MEMORY_HOST_VISIBLE) != 0,
+                                &buffer->device_view, &buffer->host_view);
     if (status != HAL_OK)
         goto fail_charge;
     *out = &buffer->base;
@@ -242,27 +244,18 @@ fail:
 
 void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer)
 {
-    if (buffer->slab) {
+    if (buffer->slab)
         give_slot(heap, buffer->slab, buffer->slot);
-    } else {
-        munmap(buffer->device_view, buffer->base.bytes);
-        if (buffer->host_view)
-            munmap(buffer->host_view, buffer->base.bytes);
-        close(buffer->descriptor);
-    }
+    else
+        destroy_views(buffer->device_view, buffer->host_view, buffer->base.bytes);
     credit(heap, buffer->base.bytes);
     free(buffer);
 }
 
-enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *base,
+enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                struct hal_mapping *out)
 {
     (void)self;
-    struct cpu_buffer *buffer = to_cpu_buffer(base);
-    char name[HAL_OBJECT_NAME_BYTES];
-    if (!buffer->host_view)
-        HAL_TRY(hal_add_context(map_view(buffer->descriptor, base->bytes, &buffer->host_view), "%s",
-                                hal_object_name(&base->object, name)));
-    out->data = buffer->host_view + out->offset;
+    out->data = to_cpu_buffer(buffer)->host_view + out->offset;
     return HAL_OK;
 }
