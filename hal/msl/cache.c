@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disk cache. A trailer at the end of an entry (programs that read ELF ignore it) holds the
+ * key and a SHA-256 over everything before it. */
+#include "hal/msl/cache.h"
+
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+
+#include <openssl/evp.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct trailer {
+    uint8_t key[MSL_KEY_BYTES], checksum[MSL_KEY_BYTES];
+    char magic[16];
+};
+static const char trailer_magic[16] = "haltrace-msl-1";
+
+struct msl_digest msl_digest_begin(void)
+{
+    struct msl_digest digest = {.context = EVP_MD_CTX_new()};
+    digest.failed = !digest.context || EVP_DigestInit_ex(digest.context, EVP_sha256(), NULL) != 1;
+    return digest;
+}
+
+void msl_digest_add(struct msl_digest *digest, const void *bytes, size_t length)
+{
+    const uint64_t prefix = length;
+    if (!digest->failed)
+        digest->failed = EVP_DigestUpdate(digest->context, &prefix, sizeof prefix) != 1 ||
+                         EVP_DigestUpdate(digest->context, bytes, length) != 1;
+}
+
+void msl_digest_add_string(struct msl_digest *digest, const char *string)
+{
+    msl_digest_add(digest, string, strlen(string));
+}
+
+enum hal_status msl_digest_end(struct msl_digest *digest, struct msl_key *out_key)
+{
+    unsigned length = 0;
+    if (!digest->failed)
+        digest->failed = EVP_DigestFinal_ex(digest->context, out_key->bytes, &length) != 1;
+    EVP_MD_CTX_free(digest->context);
+    digest->context = NULL;
+    return digest->failed ? hal_fail(HAL_NO_MEMORY, "cannot compute a SHA-256") : HAL_OK;
+}
+
+/* ---- the directory ---- */
+
+static pthread_mutex_t directory_lock = PTHREAD_MUTEX_INITIALIZER;
+static char private_directory[MSL_PATH_BYTES]; /* guarded by directory_lock */
+static pid_t private_owner;
+
+static void remove_tree(const char *path, int depth)
+{
+    DIR *const directory = opendir(path);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        char inner[MSL_PATH_BYTES];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= (int)sizeof inner)
+            continue;
+        if (unlink(inner) != 0 && depth > 0)
+            remove_tree(inner, depth - 1);
+    }
+    if (directory)
+        closedir(directory);
+    rmdir(path);
+}
+
+static void remove_private_directory(void)
+{
+    if (private_owner == getpid())
+        remove_tree(private_directory, 3);
+}
+
+/* mkdir -p */
+static bool make_directories(const char *path)
+{
+    char part[MSL_PATH_BYTES];
+    const size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part)
+        return false;
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (part[i] != '/' && part[i] != '\0')
+            continue;
+        const char kept = part[i];
+        part[i] = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST)
+            return false;
+        part[i] = kept;
+    }
+    return access(path, W_OK | X_OK) == 0;
+}
+
+static bool wanted_directory(char *out_path, size_t bytes)
+{
+    const char *const own = getenv("HAL_CACHE_DIR");
+    const char *const shared = getenv("XDG_CACHE_HOME");
+    const char *const home = getenv("HOME");
+    int length = -1;
+    if (own && *own)
+        length = snprintf(out_path, bytes, "%s/msl", own);
+    else if (shared && *shared == '/')
+        length = snprintf(out_path, bytes, "%s/haltrace/msl", shared);
+    else if (home && *home)
+        length = snprintf(out_path, bytes, "%s/.cache/haltrace/msl", home);
+    return length >= 0 && (size_t)length < bytes;
+}
+
+static enum hal_status make_private_directory_locked(void)
+{
+    const char *const base = getenv("TMPDIR");
+    snprintf(private_directory, sizeof private_directory, "%s/haltrace-msl-XXXXXX",
+             base && *base ? base : "/tmp");
+    if (!mkdtemp(private_directory)) {
+        const int error = errno;
+        private_directory[0] = '\0';
+        return hal_fail(HAL_IO, "there is no place for compiled kernels: %s", strerror(error));
+    }
+    private_owner = getpid();
+    atexit(remove_private_directory);
+    return HAL_OK;
+}
+
+enum hal_status msl_cache_directory(char *out_path, size_t bytes)
+{
+    if (wanted_directory(out_path, bytes) && make_directories(out_path))
+        return HAL_OK;
+    pthread_mutex_lock(&directory_lock);
+    enum hal_status status = HAL_OK;
+    if (private_owner != getpid())
+        status = make_private_directory_locked();
+    if (status == HAL_OK && snprintf(out_path, bytes, "%s", private_directory) >= (int)bytes)
+        status = hal_fail(HAL_INVALID, "the path '%s' is too long", private_directory);
+    pthread_mutex_unlock(&directory_lock);
+    return status;
+}
+
+enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
+                               size_t bytes)
+{
+    char directory[MSL_PATH_BYTES], name[2 * MSL_KEY_BYTES + 1];
+    HAL_TRY(msl_cache_directory(directory, sizeof directory));
+    for (size_t i = 0; i < MSL_KEY_BYTES; i++)
+        snprintf(name + 2 * i, 3, "%02x", key->bytes[i]);
+    const int length = snprintf(out_path, bytes, "%s/%s%s", directory, name, suffix);
+    return length >= 0 && (size_t)length < bytes
+               ? HAL_OK
+               : hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
+}
+
+/* ---- entries ---- */
+
+static bool checksum(const void *bytes, size_t length, uint8_t out_sum[MSL_KEY_BYTES])
+{
+    unsigned size = 0;
+    return EVP_Digest(bytes, length, out_sum, &size, EVP_sha256(), NULL) == 1;
+}
+
+struct contents {
+    void *bytes; /* mapped */
+    size_t length;
+};
+
+/* Only files that nobody else could have written. */
+static bool map_file(const char *path, struct contents *out_contents)
+{
+    struct stat facts;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0)
+        return false;
+    const bool usable = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
+                        (facts.st_uid == geteuid() || facts.st_uid == 0) &&
+                        (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    void *const bytes =
+        usable ? mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    close(file);
+    if (bytes == MAP_FAILED)
+        return false;
+    *out_contents = (struct contents){bytes, (size_t)facts.st_size};
+    return true;
+}
+
+static bool entry_is_whole(const struct contents *entry, const struct msl_key *key)
+{
+    struct trailer trailer;
+    uint8_t sum[MSL_KEY_BYTES];
+    if (entry->length < sizeof trailer)
+        return false;
+    const size_t length = entry->length - sizeof trailer;
+    memcpy(&trailer, (const char *)entry->bytes + length, sizeof trailer);
+    return memcmp(trailer.magic, trailer_magic, sizeof trailer_magic) == 0 &&
+           memcmp(trailer.key, key->bytes, sizeof key->bytes) == 0 &&
+           checksum(entry->bytes, length, sum) && memcmp(sum, trailer.checksum, sizeof sum) == 0;
+}
+
+bool msl_cache_valid(const char *path, const struct msl_key *key)
+{
+    struct contents entry;
+    if (!map_file(path, &entry))
+        return false;
+    const bool whole = entry_is_whole(&entry, key);
+    munmap(entry.bytes, entry.length);
+    if (!whole)
+        hal_log(HAL_LOG_INFO, "msl: the cache entry '%s' is damaged or foreign", path);
+    return whole;
+}
+
+static bool write_all(int file, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+    while (length) {
+        const ssize_t count = write(file, at, length);
+        if (count < 0 && errno != EINTR)
+            return false;
+        if (count > 0) {
+            at += count;
+            length -= (size_t)count;
+        }
+    }
+    return true;
+}
+
+enum hal_status msl_write_file(const char *path, const void *contents, size_t bytes)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
+    const bool written = write_all(file, contents, bytes);
+    const int error = errno;
+    if (close(file) == 0 && written)
+        return HAL_OK;
+    return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(written ? errno : error));
+}
+
+static bool add_trailer(const char *path, const struct msl_key *key)
+{
+    struct contents built;
+    struct trailer trailer = {0};
+    if (chmod(path, 0600) != 0 || !map_file(path, &built))
+        return false;
+    bool added = checksum(built.bytes, built.length, trailer.checksum);
+    munmap(built.bytes, built.length);
+    memcpy(trailer.key, key->bytes, sizeof trailer.key);
+    memcpy(trailer.magic, trailer_magic, sizeof trailer.magic);
+    const int file = added ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    added = file >= 0 && write_all(file, &trailer, sizeof trailer);
+    return file >= 0 && close(file) == 0 && added;
+}
+
+enum hal_status msl_cache_publish(const char *built, const char *path, const struct msl_key *key)
+{
+    if (!add_trailer(built, key) || rename(built, path) != 0)
+        return hal_fail(HAL_IO, "cannot put '%s' into the cache: %s", path, strerror(errno));
+    return HAL_OK;
+}
+
+enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char *out_text,
+                               size_t bytes)
+{
+    struct contents entry;
+    if (!map_file(path, &entry))
+        return hal_fail(HAL_NOT_FOUND, "there is no '%s'", path);
+    const bool fits = entry_is_whole(&entry, key) && entry.length - sizeof(struct trailer) < bytes;
+    if (fits) {
+        const size_t length = entry.length - sizeof(struct trailer);
+        memcpy(out_text, entry.bytes, length);
+        out_text[length] = '\0';
+    }
+    munmap(entry.bytes, entry.length);
+    return fits ? HAL_OK : hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
+}
+
+enum hal_status msl_cache_store(const char *path, const struct msl_key *key, const char *text)
+{
+    char scratch[MSL_PATH_BYTES], built[MSL_PATH_BYTES + 8];
+    HAL_TRY(msl_scratch_create(scratch, sizeof scratch));
+    snprintf(built, sizeof built, "%s/entry", scratch);
+    enum hal_status status = msl_write_file(built, text, strlen(text));
+    if (status == HAL_OK)
+        status = msl_cache_publish(built, path, key);
+    msl_scratch_remove(scratch);
+    return status;
+}
+
+/* ---- files on their way ---- */
+
+enum hal_status msl_scratch_create(char *out_path, size_t bytes)
+{
+    char directory[MSL_PATH_BYTES];
+    HAL_TRY(msl_cache_directory(directory, sizeof directory));
+    const int length = snprintf(out_path, bytes, "%s/tmp-XXXXXX", directory);
+    if (length < 0 || (size_t)length >= bytes)
+        return hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
+    if (!mkdtemp(out_path))
+        return hal_fail(HAL_IO, "cannot create a directory in '%s': %s", directory,
+                        strerror(errno));
+    return HAL_OK;
+}
+
+void msl_scratch_remove(const char *path)
+{
+    remove_tree(path, 1);
+}
+
+enum hal_status msl_lock_file(const char *path, int *out_descriptor)
+{
+    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0)
+        return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
+    while (flock(file, LOCK_EX) != 0) {
+        if (errno == EINTR)
+            continue;
+        const int error = errno;
+        close(file);
+        return hal_fail(HAL_IO, "cannot lock '%s': %s", path, strerror(error));
+    }
+    *out_descriptor = file;
+    return HAL_OK;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The disk cache: where compiled kernels, precompiled headers and facts about compilers lie.
+ * Entries are written beside their place and renamed into it, and carry a checksum and their key,
+ * so that readers see whole and right ones or none. Private to hal/msl; free-threaded; several
+ * processes may share a directory. */
+#ifndef HAL_MSL_CACHE_H
+#define HAL_MSL_CACHE_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MSL_KEY_BYTES = 32, MSL_PATH_BYTES = 4096 };
+
+/* SHA-256 over parts, each with its length, so that parts cannot flow into each other. */
+struct msl_key {
+    uint8_t bytes[MSL_KEY_BYTES];
+};
+struct msl_digest {
+    void *context;
+    bool failed;
+};
+struct msl_digest msl_digest_begin(void);
+void msl_digest_add(struct msl_digest *digest, const void *bytes, size_t length);
+void msl_digest_add_string(struct msl_digest *digest, const char *string);
+enum hal_status msl_digest_end(struct msl_digest *digest, struct msl_key *out_key) HAL_CHECKED;
+
+/* The directory, made when it does not exist; a private temporary one, removed when the process
+ * ends, when it cannot be written. */
+enum hal_status msl_cache_directory(char *out_path, size_t bytes) HAL_CHECKED;
+
+/* "<directory>/<hexadecimal key><suffix>". */
+enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
+                               size_t bytes) HAL_CHECKED;
+
+/* Whether the file at `path` is a whole entry for `key`, written by this user. */
+bool msl_cache_valid(const char *path, const struct msl_key *key);
+
+/* Adds the trailer to the file `built` and renames it to `path`. */
+enum hal_status msl_cache_publish(const char *built, const char *path,
+                                  const struct msl_key *key) HAL_CHECKED;
+
+/* Small contents as an entry of their own; the text has no trailer. HAL_NOT_FOUND: there is no
+ * valid one. */
+enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char *out_text,
+                               size_t bytes) HAL_CHECKED;
+enum hal_status msl_cache_store(const char *path, const struct msl_key *key,
+                                const char *text) HAL_CHECKED;
+
+/* A fresh private directory inside the cache for files on their way; and its removal with all
+ * that is in it (one level). */
+enum hal_status msl_scratch_create(char *out_path, size_t bytes) HAL_CHECKED;
+void msl_scratch_remove(const char *path);
+
+/* Writes a whole file. */
+enum hal_status msl_write_file(const char *path, const void *contents, size_t bytes) HAL_CHECKED;
+
+/* Waits until this process and thread alone hold the lock file; close the descriptor to let go. */
+enum hal_status msl_lock_file(const char *path, int *out_descriptor) HAL_CHECKED;
+
+#endif

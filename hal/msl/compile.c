@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* msl_compile: preprocess, translate, compile, load; or just load. */
+#include "hal/base/mem.h"
+#include "hal/msl/diagnose.h"
+#include "hal/msl/library.h"
+#include "hal/msl/process.h"
+#include "hal/msl/toolchain.h"
+#include "hal/msl/unit.h"
+
+#include <stdio.h>
+
+enum {
+    MAX_SOURCE_BYTES = 16 << 20,
+    MAX_PREPROCESSED_BYTES = 64 << 20,
+    MAX_CONSTANTS = 65536 /* as function_constant indices in the language */
+};
+
+/* Everything about one compilation; paths are inside the scratch directory. */
+struct job {
+    const struct msl_source *source;
+    const char *file;
+    struct msl_compiler compiler;
+    struct msl_headers headers;
+    char scratch[MSL_PATH_BYTES];
+    char input[MSL_PATH_BYTES + 16], built[MSL_PATH_BYTES + 16];
+};
+
+static enum hal_status check_source(const struct msl_source *source, const char *file)
+{
+    if (!source->text || !source->bytes)
+        return hal_fail(HAL_INVALID, "'%s' is empty", file);
+    if (source->bytes > MAX_SOURCE_BYTES)
+        return hal_fail(HAL_INVALID, "'%s' has %zu bytes; the limit is %d", file, source->bytes,
+                        MAX_SOURCE_BYTES);
+    if (memchr(source->text, '\0', source->bytes))
+        return hal_fail(HAL_INVALID, "'%s' is no text: it holds a zero byte", file);
+    for (size_t i = 0; i < source->constant_count; i++) {
+        if (source->constants[i].index >= MAX_CONSTANTS)
+            return hal_fail(HAL_INVALID, "function constant index %u; the limit is %d",
+                            source->constants[i].index, MAX_CONSTANTS - 1);
+        for (size_t k = 0; k < i; k++)
+            if (source->constants[k].index == source->constants[i].index)
+                return hal_fail(HAL_INVALID, "function constant %u has two values",
+                                source->constants[i].index);
+    }
+    return HAL_OK;
+}
+
+static enum hal_status make_key(const struct msl_source *source, const char *file,
+                                const struct msl_compiler *compiler, struct msl_key *out_key)
+{
+    struct msl_digest digest = msl_digest_begin();
+    msl_toolchain_digest(&digest);
+    msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
+    msl_digest_add_string(&digest, compiler->version);
+    msl_digest_add_string(&digest, file);
+    msl_digest_add(&digest, source->text, source->bytes);
+    for (size_t i = 0; i < source->constant_count; i++) {
+        const struct msl_constant *const constant = &source->constants[i];
+        const uint32_t numbers[] = {constant->index, (uint32_t)constant->type, constant->bits};
+        msl_digest_add(&digest, numbers, sizeof numbers);
+    }
+    return msl_digest_end(&digest, out_key);
+}
+
+/* Specialisations of msl::function_constant, which stand before the source. */
+static enum hal_status write_constants(const struct msl_source *source, struct msl_text *program)
+{
+    msl_text_append_string(program, "#line 1 \"<constants>\"\n");
+    for (size_t i = 0; i < source->constant_count; i++) {
+        const struct msl_constant *const constant = &source->constants[i];
+        const char *type = NULL;
+        switch (constant->type) {
+        case MSL_BOOL: type = "bool"; break;
+        case MSL_INT32: type = "int"; break;
+        case MSL_UINT32: type = "uint"; break;
+        case MSL_FLOAT32: type = "float"; break;
+        }
+        if (!type)
+            return hal_fail(HAL_INVALID, "function constant %u has the unknown type %d",
+                            constant->index, (int)constant->type);
+        const uint32_t bits = constant->type == MSL_BOOL ? constant->bits != 0 : constant->bits;
+        msl_text_print(
+            program,
+            "template <> struct msl::function_constant<%u> {"
+            " static constexpr bool defined = true;"
+            " template <class T> static constexpr T get() { return T(%s(%s%uu%s)); } };\n",
+            constant->index, type,
+            constant->type == MSL_FLOAT32 ? "__builtin_bit_cast(float, " : "", bits,
+            constant->type == MSL_FLOAT32 ? ")" : "");
+    }
+    return HAL_OK;
+}
+
+/* A file name inside a #line directive. */
+static void write_line_directive(const char *file, struct msl_text *text)
+{
+    msl_text_append_string(text, "#line 1 \"");
+    for (const char *at = file; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            msl_text_append(text, "\\", 1);
+        msl_text_append(text, *at == '\n' ? " " : at, 1);
+    }
+    msl_text_append_string(text, "\"\n");
+}
+
+/* Runs the compiler; its complaints become the failure's message. */
+static enum hal_status run_compiler(const struct job *job, const char *const *arguments,
+                                    size_t output_limit, struct msl_text *out_output)
+{
+    const struct msl_process process = {.arguments = arguments,
+                                        .input = job->input,
+                                        .output_limit = output_limit,
+                                        .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+    struct msl_text errors = {0}, message = {0};
+    int code = 0;
+    enum hal_status status = msl_process_run(&process, out_output, &errors, &code);
+    if (status == HAL_OK && code != 0) {
+        msl_diagnose(errors.bytes, job->headers.directory, job->file, &message);
+        status = message.length ? hal_fail(HAL_INVALID, "%s", message.bytes)
+                                : hal_fail(HAL_FAILED, "%s failed on '%s' with exit code %d",
+                                           job->compiler.version, job->file, code);
+    } else {
+        status = hal_add_context(status, "compiling '%s'", job->file);
+    }
+    msl_text_finish(&errors);
+    msl_text_finish(&message);
+    return status;
+}
+
+static enum hal_status preprocess(const struct job *job, struct msl_text *out_text)
+{
+    struct msl_text input = {0};
+    write_line_directive(job->file, &input);
+    msl_text_append(&input, job->source->text, job->source->bytes);
+    msl_text_append_string(&input, "\n");
+    enum hal_status status = msl_text_check(&input);
+    if (status == HAL_OK)
+        status = msl_write_file(job->input, input.bytes, input.length);
+    msl_text_finish(&input);
+    if (status != HAL_OK)
+        return status;
+    const char *const arguments[] = {job->compiler.path,
+                                     "-E",
+                                     "-x",
+                                     "c++",
+                                     "-std=c++17",
+                                     "-nostdinc",
+                                     "-nostdinc++",
+                                     "-w",
+                                     "-ivfsoverlay",
+                                     job->headers.overlay,
+                                     "-I/msl",
+                                     "-D__METAL__=1",
+                                     "-D__METAL_VERSION__=310",
+                                     "-D__METAL_MACOS__=1",
+                                     "-D__HAVE_BFLOAT__=1",
+                                     "-fno-caret-diagnostics",
+                                     "-fno-show-column",
+                                     "-fno-color-diagnostics",
+                                     "-ferror-limit=20",
+                                     "-",
+                                     NULL};
+    return run_compiler(job, arguments, MAX_PREPROCESSED_BYTES, out_text);
+}
+
+static enum hal_status build(const struct job *job, const struct msl_text *program)
+{
+    const char *arguments[MSL_MAX_ARGUMENTS];
+    arguments[0] = job->compiler.path;
+    size_t count = msl_compiler_flags(arguments, 1);
+    const char *const more[] = {"-include-pch", job->headers.precompiled,
+                                "-shared",      "-nostartfiles",
+                                "-Wl,-z,defs",  "-x",
+                                "c++",          "-",
+                                "-o",           job->built,
+                                "-lm"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        arguments[count++] = more[i];
+    arguments[count] = NULL;
+    HAL_TRY(msl_write_file(job->input, program->bytes, program->length));
+    struct msl_text output = {0};
+    const enum hal_status status = run_compiler(job, arguments, 1 << 16, &output);
+    msl_text_finish(&output);
+    return status;
+}
+
+static enum hal_status translate_and_build(const struct job *job)
+{
+    struct msl_text preprocessed = {0}, program = {0};
+    enum hal_status status = preprocess(job, &preprocessed);
+    if (status == HAL_OK)
+        status = write_constants(job->source, &program);
+    if (status == HAL_OK)
+        status = msl_translate(preprocessed.bytes, preprocessed.length, job->file, &program);
+    if (status == HAL_OK)
+        status = build(job, &program);
+    msl_text_finish(&preprocessed);
+    msl_text_finish(&program);
+    return status;
+}
+
+static enum hal_status compile(struct job *job, const char *path, const struct msl_key *key)
+{
+    HAL_TRY(msl_headers_prepare(&job->compiler, &job->headers));
+    HAL_TRY(msl_scratch_create(job->scratch, sizeof job->scratch));
+    snprintf(job->input, sizeof job->input, "%s/input", job->scratch);
+    snprintf(job->built, sizeof job->built, "%s/built", job->scratch);
+    enum hal_status status = translate_and_build(job);
+    if (status == HAL_OK)
+        status = msl_cache_publish(job->built, path, key);
+    msl_scratch_remove(job->scratch);
+    return status;
+}
+
+enum hal_status msl_compile(const struct msl_source *source, struct msl_library **out_library)
+{
+    char path[MSL_PATH_BYTES];
+    struct msl_key key;
+    const char *const file = source->name ? source->name : "kernel.metal";
+    struct job *const job = hal_alloc(1, sizeof *job);
+    if (!job)
+        return hal_fail(HAL_NO_MEMORY, "out of memory to compile '%s'", file);
+    job->source = source;
+    job->file = file;
+    enum hal_status status = check_source(source, file);
+    if (status == HAL_OK)
+        status = msl_compiler_find(&job->compiler);
+    if (status == HAL_OK)
+        status = make_key(source, file, &job->compiler, &key);
+    if (status == HAL_OK)
+        status = msl_cache_path(&key, ".so", path, sizeof path);
+    if (status == HAL_OK && !msl_cache_valid(path, &key))
+        status = compile(job, path, &key);
+    if (status == HAL_OK)
+        status = msl_library_load(path, file, out_library);
+    free(job);
+    return status;
+}

@@ -1,0 +1,13 @@
+# Writes C arrays of the headers (cmake -DHEADERS=a.h;b.h -DOUTPUT=... -P): headers.inc.
+set(arrays "/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated: the headers of hal/msl/include. */\n")
+set(table "static const struct header headers[] = {\n")
+set(number 0)
+foreach(header IN LISTS HEADERS)
+    get_filename_component(name ${header} NAME)
+    file(READ ${header} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    string(APPEND arrays "static const unsigned char header_${number}[] = {${bytes}};\n")
+    string(APPEND table "    {\"${name}\", header_${number}, sizeof header_${number}},\n")
+    math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE ${OUTPUT} "${arrays}${table}};\n")

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our headers travel inside the library; here they reach the disk and are precompiled once. */
+#include "hal/msl/toolchain.h"
+
+#include "hal/base/mem.h"
+#include "hal/msl/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct header {
+    const char *name; /* "vector.h" */
+    const unsigned char *contents;
+    size_t bytes;
+};
+
+/* static const struct header headers[]: generated from hal/msl/include. */
+#include "hal/msl/headers.inc"
+
+enum { HEADER_COUNT = sizeof headers / sizeof *headers };
+
+/* Names that a source may include: all mean macros.h. */
+static const char *const includable[] = {
+    "metal_stdlib",
+    "metal_algorithm",
+    "metal_array",
+    "metal_assert",
+    "metal_atomic",
+    "metal_common",
+    "metal_compute",
+    "metal_config",
+    "metal_extended_vector",
+    "metal_geometric",
+    "metal_integer",
+    "metal_limits",
+    "metal_logging",
+    "metal_math",
+    "metal_matrix",
+    "metal_numeric",
+    "metal_pack",
+    "metal_packed",
+    "metal_quadgroup",
+    "metal_relational",
+    "metal_simdgroup",
+    "metal_simdgroup_matrix",
+    "metal_texture",
+    "metal_type_traits",
+    "metal_types",
+    "metal_uniform",
+    "metal_utility",
+    "metal_vector",
+    "simd/simd.h",
+    "simd/vector_types.h",
+    "simd/math.h",
+    "simd/types.h",
+    "stdint.h",
+    "cstdint",
+    "stddef.h",
+    "cstddef",
+};
+
+static const char *const flags[] = {"-std=c++17",
+                                    "-nostdinc",
+                                    "-nostdinc++",
+                                    "-fdeclspec",
+                                    "-O3",
+                                    "-march=native",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-Xclang",
+                                    "-cl-single-precision-constant",
+                                    "-Xclang",
+                                    "-ffloat16-excess-precision=none",
+                                    "-fPIC",
+                                    "-fvisibility=hidden",
+                                    "-fsigned-char",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-fno-threadsafe-statics",
+                                    "-fno-strict-aliasing",
+                                    "-fno-caret-diagnostics",
+                                    "-fno-show-column",
+                                    "-fno-color-diagnostics",
+                                    "-fno-elide-type",
+                                    "-ferror-limit=20",
+                                    "-w"};
+
+size_t msl_compiler_flags(const char **out_arguments, size_t count)
+{
+    for (size_t i = 0; i < sizeof flags / sizeof *flags && count + 1 < MSL_MAX_ARGUMENTS; i++)
+        out_arguments[count++] = flags[i];
+    out_arguments[count] = NULL;
+    return count;
+}
+
+static void add_headers(struct msl_digest *digest)
+{
+    for (size_t i = 0; i < HEADER_COUNT; i++) {
+        msl_digest_add_string(digest, headers[i].name);
+        msl_digest_add(digest, headers[i].contents, headers[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof includable / sizeof *includable; i++)
+        msl_digest_add_string(digest, includable[i]);
+}
+
+void msl_toolchain_digest(struct msl_digest *digest)
+{
+    add_headers(digest);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        msl_digest_add_string(digest, flags[i]);
+}
+
+static bool same_file(const char *path, const void *contents, size_t bytes)
+{
+    struct stat facts;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool same = file >= 0 && fstat(file, &facts) == 0 && (size_t)facts.st_size == bytes;
+    char *const found = same ? malloc(bytes ? bytes : 1) : NULL;
+    same =
+        found && read(file, found, bytes) == (ssize_t)bytes && memcmp(found, contents, bytes) == 0;
+    free(found);
+    if (file >= 0)
+        close(file);
+    return same;
+}
+
+/* Writes through a temporary name, so that a compiler that runs meanwhile sees a whole file. */
+static enum hal_status put_file(const char *path, const void *contents, size_t bytes)
+{
+    char temporary[MSL_PATH_BYTES];
+    if (same_file(path, contents, bytes))
+        return HAL_OK;
+    if (snprintf(temporary, sizeof temporary, "%s.new", path) >= (int)sizeof temporary)
+        return hal_fail(HAL_INVALID, "the path '%s' is too long", path);
+    HAL_TRY(msl_write_file(temporary, contents, bytes));
+    if (rename(temporary, path) != 0)
+        return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
+    return HAL_OK;
+}
+
+/* The only files that exist for the preprocessor: no other path can be included. */
+static void write_overlay(const char *directory, struct msl_text *text)
+{
+    msl_text_append_string(text, "{\"version\": 0, \"case-sensitive\": \"true\", "
+                                 "\"fallthrough\": \"false\", \"roots\": [\n");
+    for (size_t i = 0; i < sizeof includable / sizeof *includable; i++)
+        msl_text_print(text,
+                       "%s{\"name\": \"/msl/%s\", \"type\": \"file\", "
+                       "\"external-contents\": \"%s/msl/macros.h\"}",
+                       i ? ",\n" : "", includable[i], directory);
+    msl_text_append_string(text, "]}\n");
+}
+
+static enum hal_status make_directory(const char *path)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return HAL_OK;
+    return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
+}
+
+static enum hal_status put_headers_locked(const struct msl_headers *paths)
+{
+    char path[MSL_PATH_BYTES + 64];
+    snprintf(path, sizeof path, "%s/msl", paths->directory);
+    HAL_TRY(make_directory(path));
+    for (size_t i = 0; i < HEADER_COUNT; i++) {
+        snprintf(path, sizeof path, "%s/msl/%s", paths->directory, headers[i].name);
+        HAL_TRY(put_file(path, headers[i].contents, headers[i].bytes));
+        /* <stdint.h> is found beside the folder of the others. */
+        snprintf(path, sizeof path, "%s/%s", paths->directory, headers[i].name);
+        if (strcmp(headers[i].name, "stdint.h") == 0)
+            HAL_TRY(put_file(path, headers[i].contents, headers[i].bytes));
+    }
+    struct msl_text overlay = {0};
+    write_overlay(paths->directory, &overlay);
+    enum hal_status status = msl_text_check(&overlay);
+    if (status == HAL_OK)
+        status = put_file(paths->overlay, overlay.bytes, overlay.length);
+    msl_text_finish(&overlay);
+    return status;
+}
+
+static enum hal_status precompile(const struct msl_compiler *compiler,
+                                  const struct msl_headers *paths, const char *built)
+{
+    const char *arguments[MSL_MAX_ARGUMENTS];
+    char root[MSL_PATH_BYTES + 8], source[MSL_PATH_BYTES + 32];
+    snprintf(root, sizeof root, "-I%s", paths->directory);
+    snprintf(source, sizeof source, "%s/msl/module.h", paths->directory);
+    arguments[0] = compiler->path;
+    size_t count = msl_compiler_flags(arguments, 1);
+    const char *const more[] = {
+        "-Xclang", "-fno-pch-timestamp", root, "-x", "c++-header", source, "-o", built};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        arguments[count++] = more[i];
+    arguments[count] = NULL;
+    const struct msl_process process = {
+        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+    struct msl_text output = {0}, errors = {0};
+    int code = 0;
+    enum hal_status status = msl_process_run(&process, &output, &errors, &code);
+    if (status == HAL_OK && code != 0)
+        status = hal_fail(HAL_FAILED, "%s cannot precompile our own headers: %s", compiler->version,
+                          errors.bytes);
+    msl_text_finish(&output);
+    msl_text_finish(&errors);
+    return status;
+}
+
+static enum hal_status prepare_locked(const struct msl_compiler *compiler,
+                                      const struct msl_key *key, const struct msl_headers *paths)
+{
+    char scratch[MSL_PATH_BYTES], built[MSL_PATH_BYTES + 16];
+    HAL_TRY(put_headers_locked(paths));
+    if (msl_cache_valid(paths->precompiled, key))
+        return HAL_OK;
+    HAL_TRY(msl_scratch_create(scratch, sizeof scratch));
+    snprintf(built, sizeof built, "%s/module.pch", scratch);
+    enum hal_status status = precompile(compiler, paths, built);
+    if (status == HAL_OK)
+        status = msl_cache_publish(built, paths->precompiled, key);
+    msl_scratch_remove(scratch);
+    return status;
+}
+
+enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
+                                    struct msl_headers *out_headers)
+{
+    struct msl_key contents_key, key;
+    char lock_path[MSL_PATH_BYTES];
+    struct msl_digest digest = msl_digest_begin();
+    add_headers(&digest);
+    HAL_TRY(msl_digest_end(&digest, &contents_key));
+    HAL_TRY(
+        msl_cache_path(&contents_key, "", out_headers->directory, sizeof out_headers->directory));
+    HAL_TRY(
+        msl_cache_path(&contents_key, ".yaml", out_headers->overlay, sizeof out_headers->overlay));
+    HAL_TRY(msl_cache_path(&contents_key, ".lock", lock_path, sizeof lock_path));
+    digest = msl_digest_begin();
+    msl_toolchain_digest(&digest);
+    msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
+    msl_digest_add_string(&digest, out_headers->directory);
+    HAL_TRY(msl_digest_end(&digest, &key));
+    HAL_TRY(
+        msl_cache_path(&key, ".pch", out_headers->precompiled, sizeof out_headers->precompiled));
+    int lock;
+    HAL_TRY(make_directory(out_headers->directory));
+    HAL_TRY(msl_lock_file(lock_path, &lock));
+    const enum hal_status status = prepare_locked(compiler, &key, out_headers);
+    close(lock);
+    return hal_add_context(status, "preparing the kernel headers in '%s'", out_headers->directory);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What compiled kernels and the library that runs them agree on. Included by our C code and by
+ * every kernel; plain C and C++17. A change here changes the digest of the headers, so that no
+ * cached kernel of another shape is ever loaded. */
+#ifndef MSL_ABI_H
+#define MSL_ABI_H
+
+#include <stdint.h>
+
+enum {
+    MSL_ABI_BUFFERS = 31,
+    MSL_ABI_GROUP_ARGUMENTS = 31,
+    MSL_ABI_SIMD_WIDTH = 32,
+    MSL_ABI_LANE_BYTES = 16,   /* one lane's share of a simd operation */
+    MSL_ABI_RESULT_BYTES = 256 /* result of a reduction: up to one 8x8 float matrix */
+};
+
+/* One dispatch as a kernel sees it; constant while the dispatch runs. */
+struct msl_abi_launch {
+    void *const *buffers;      /* by [[buffer(i)]] index */
+    void *const *group_memory; /* by [[threadgroup(i)]] index */
+    uint32_t group_size[3];
+    uint32_t group_count[3];
+};
+
+/* Combines the values of the lanes in `active` (MSL_ABI_LANE_BYTES apart) into `result`. */
+typedef void msl_abi_reduce(const void *lanes, uint32_t active, void *result);
+
+/* What threads that run side by side call. */
+struct msl_abi_runtime {
+    void (*group_barrier)(void);
+    /* Publishes `value`, waits for the lanes that execute the same operation, and returns the
+     * result of `reduce`, or all lanes' values when there is none; valid until the next call. */
+    const void *(*exchange)(const void *value, uint32_t bytes, msl_abi_reduce *reduce,
+                            const void *site, uint32_t *out_active);
+    uint32_t (*lane)(void);
+};
+
+/* Runs threadgroups [first, last), x fastest: for kernels whose threads need no other thread. */
+typedef void msl_abi_run_groups(const struct msl_abi_launch *launch, uint64_t first, uint64_t last);
+/* Runs one thread: for kernels whose threads wait for each other. */
+typedef void msl_abi_run_thread(const struct msl_abi_launch *launch, const uint32_t group[3],
+                                uint32_t thread_index);
+
+struct msl_abi_kernel {
+    const char *name;
+    const void *tag;                /* the same address in the group variables of the same kernel */
+    msl_abi_run_groups *run_groups; /* NULL: side by side */
+    msl_abi_run_thread *run_thread; /* NULL: not side by side */
+    uint32_t buffer_mask;
+    uint32_t group_argument_mask;
+    uint8_t buffer_access[MSL_ABI_BUFFERS];
+};
+
+/* One declaration of threadgroup variables in a kernel. */
+struct msl_abi_group_variables {
+    const void *tag;
+    uint64_t bytes;
+};
+
+/* The one symbol that a compiled source exports: `msl_abi_module`. */
+struct msl_abi_module {
+    const struct msl_abi_kernel *first_kernel, *last_kernel;
+    const struct msl_abi_group_variables *first_variables, *last_variables;
+    const struct msl_abi_runtime **runtime; /* set by whoever loads the module */
+};
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a kernel function's type and its parameters' attributes to something that C can call. */
+#ifndef MSL_ENTRY_H
+#define MSL_ENTRY_H
+
+#include "msl/abi.h"
+#include "msl/vector.h"
+
+namespace msl
+{
+/* Names are written by our own lexer: one per parameter attribute of the language. */
+enum class source {
+    buffer,
+    group_memory,
+    thread_position_in_grid,
+    thread_position_in_threadgroup,
+    threadgroup_position_in_grid,
+    threads_per_grid,
+    threads_per_threadgroup,
+    threadgroups_per_grid,
+    thread_index_in_threadgroup,
+    thread_index_in_simdgroup,
+    simdgroup_index_in_threadgroup,
+    simdgroups_per_threadgroup,
+    threads_per_simdgroup,
+    thread_index_in_quadgroup,
+    quadgroup_index_in_threadgroup,
+    quadgroups_per_threadgroup,
+    grid_origin
+};
+struct parameter {
+    source from;
+    int index; /* of a buffer or threadgroup argument; -1: the next free one */
+    bool enabled;
+};
+
+/* Function constants: a specialisation per constant is put before the source. */
+template <int index> struct function_constant {
+    static constexpr bool defined = false;
+    template <class T> static constexpr T get()
+    {
+        return T();
+    }
+};
+
+/* Its address identifies a kernel, also from inside the kernel. */
+template <auto function> struct kernel_tag {
+    static constexpr char id = 0;
+};
+
+struct position {
+    uint32_t grid[3], local[3], group[3], index;
+};
+
+template <class T> MSL_INLINE T coordinates(const uint32_t (&value)[3])
+{
+    using metal::remove_cvref_t;
+    if constexpr (vector_length<T> == 0)
+        return T(value[0]);
+    else
+        return T::generate([&](int i) { return typename T::component(value[i]); });
+}
+
+template <int count> struct resolved {
+    int index[count + 1] = {};
+    bool valid = true;
+};
+
+/* Gives numbers to the parameters that have none: the lowest free ones in order. */
+template <int count> constexpr resolved<count> resolve(const parameter *parameters)
+{
+    resolved<count> result;
+    uint64_t used[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        const parameter &p = parameters[i];
+        result.index[i] = p.index;
+        if (p.from > source::group_memory || p.index < 0)
+            continue;
+        if (p.index >= MSL_ABI_BUFFERS)
+            result.valid = false;
+        else
+            used[int(p.from)] |= 1ul << p.index;
+    }
+    for (int i = 0; i < count; i++) {
+        const parameter &p = parameters[i];
+        if (p.from > source::group_memory || p.index >= 0)
+            continue;
+        int next = 0;
+        while (used[int(p.from)] >> next & 1)
+            next++;
+        used[int(p.from)] |= 1ul << next;
+        result.index[i] = next;
+        result.valid = result.valid && next < MSL_ABI_BUFFERS;
+    }
+    return result;
+}
+
+template <class A> constexpr uint8_t access_of()
+{
+    using pointed = metal::remove_pointer_t<metal::remove_reference_t<A>>;
+    if (metal::is_reference_v<A>)
+        return metal::is_const_v<metal::remove_reference_t<A>> ? 1 : 3;
+    return metal::is_pointer_v<A> && !metal::is_const_v<pointed> ? 3 : 1;
+}
+
+template <int... i> struct indices {
+};
+
+template <class Function, auto function, class Parameters> struct entry_for;
+template <class... A, auto function, class Parameters>
+struct entry_for<void (*)(A...), function, Parameters> {
+    static constexpr int count = sizeof...(A);
+    static constexpr resolved<count> numbers = resolve<count>(Parameters::list);
+    static_assert(numbers.valid, "a buffer or threadgroup index is out of range: at most 30");
+
+    /* What is the same for all threads, read once: the compiler cannot know that no store of the
+     * kernel changes it. */
+    struct arguments {
+        void *address[count + 1];
+        uint32_t group_size[3], group_count[3], grid_size[3];
+    };
+    static MSL_INLINE arguments prepare(const msl_abi_launch *launch)
+    {
+        arguments a;
+        for (int i = 0; i < count; i++) {
+            const parameter p = Parameters::list[i];
+            a.address[i] = nullptr;
+            if (p.enabled && p.from == source::buffer)
+                a.address[i] = launch->buffers[numbers.index[i]];
+            if (p.enabled && p.from == source::group_memory)
+                a.address[i] = launch->group_memory[numbers.index[i]];
+        }
+        for (int i = 0; i < 3; i++) {
+            a.group_size[i] = launch->group_size[i];
+            a.group_count[i] = launch->group_count[i];
+            a.grid_size[i] = launch->group_size[i] * launch->group_count[i];
+        }
+        return a;
+    }
+
+    template <class T, int i> static MSL_INLINE T argument(const arguments &a, const position &p)
+    {
+        using V = metal::remove_cvref_t<T>;
+        constexpr source from = Parameters::list[i].from;
+        const uint32_t threads = a.group_size[0] * a.group_size[1] * a.group_size[2];
+        if constexpr (from == source::buffer || from == source::group_memory) {
+            if constexpr (metal::is_reference_v<T>)
+                return *(metal::remove_reference_t<T> *)a.address[i];
+            else if constexpr (metal::is_pointer_v<T>)
+                return (T)a.address[i];
+            else
+                return *(T *)a.address[i];
+        } else if constexpr (from == source::thread_position_in_grid)
+            return coordinates<V>(p.grid);
+        else if constexpr (from == source::thread_position_in_threadgroup)
+            return coordinates<V>(p.local);
+        else if constexpr (from == source::threadgroup_position_in_grid)
+            return coordinates<V>(p.group);
+        else if constexpr (from == source::threads_per_grid)
+            return coordinates<V>(a.grid_size);
+        else if constexpr (from == source::threads_per_threadgroup)
+            return coordinates<V>(a.group_size);
+        else if constexpr (from == source::threadgroups_per_grid)
+            return coordinates<V>(a.group_count);
+        else if constexpr (from == source::thread_index_in_threadgroup)
+            return V(p.index);
+        else if constexpr (from == source::thread_index_in_simdgroup)
+            return V(p.index % MSL_ABI_SIMD_WIDTH);
+        else if constexpr (from == source::simdgroup_index_in_threadgroup)
+            return V(p.index / MSL_ABI_SIMD_WIDTH);
+        else if constexpr (from == source::simdgroups_per_threadgroup)
+            return V((threads + MSL_ABI_SIMD_WIDTH - 1) / MSL_ABI_SIMD_WIDTH);
+        else if constexpr (from == source::threads_per_simdgroup)
+            return V(MSL_ABI_SIMD_WIDTH);
+        else if constexpr (from == source::thread_index_in_quadgroup)
+            return V(p.index % 4);
+        else if constexpr (from == source::quadgroup_index_in_threadgroup)
+            return V(p.index / 4);
+        else if constexpr (from == source::quadgroups_per_threadgroup)
+            return V((threads + 3) / 4);
+        else
+            return V(0);
+    }
+    template <int... i>
+    static MSL_INLINE void call(const arguments &a, const position &p, indices<i...>)
+    {
+        function(argument<A, i>(a, p)...);
+    }
+    static MSL_INLINE void call(const arguments &a, const position &p)
+    {
+        call(a, p, __make_integer_seq<index_list, int, count>::value);
+    }
+    template <class T, T... i> struct index_list {
+        static constexpr indices<i...> value = {};
+    };
+
+    /* Only the position in the grid matters: neighbouring groups are one long row. */
+    static constexpr bool grid_only()
+    {
+        for (int i = 0; i < count; i++) {
+            const source from = Parameters::list[i].from;
+            if (from == source::thread_position_in_threadgroup ||
+                from == source::threadgroup_position_in_grid ||
+                (from >= source::thread_index_in_threadgroup &&
+                 from <= source::simdgroup_index_in_threadgroup) ||
+                from == source::thread_index_in_quadgroup ||
+                from == source::quadgroup_index_in_threadgroup || from == source::group_memory)
+                return false;
+        }
+        return true;
+    }
+
+    static void run_groups(const msl_abi_launch *launch, uint64_t first, uint64_t last)
+    {
+        const arguments a = prepare(launch);
+        while (first < last) {
+            const uint32_t group_x = uint32_t(first % a.group_count[0]);
+            const uint64_t row = first / a.group_count[0];
+            const uint32_t group_y = uint32_t(row % a.group_count[1]);
+            const uint32_t group_z = uint32_t(row / a.group_count[1]);
+            uint64_t groups = 1;
+            if (grid_only() && a.group_count[0] - group_x < last - first)
+                groups = a.group_count[0] - group_x;
+            else if (grid_only())
+                groups = last - first;
+            const uint32_t begin = group_x * a.group_size[0];
+            const uint32_t end = begin + uint32_t(groups) * a.group_size[0];
+            for (uint32_t z = 0; z < a.group_size[2]; z++)
+                for (uint32_t y = 0; y < a.group_size[1]; y++) {
+                    const uint32_t grid_y = group_y * a.group_size[1] + y;
+                    const uint32_t grid_z = group_z * a.group_size[2] + z;
+                    const uint32_t before = (z * a.group_size[1] + y) * a.group_size[0];
+#pragma clang loop vectorize(assume_safety)
+                    for (uint32_t x = begin; x < end; x++)
+                        call(a, position{{x, grid_y, grid_z},
+                                         {x - begin, y, z},
+                                         {group_x, group_y, group_z},
+                                         before + (x - begin)});
+                }
+            first += groups;
+        }
+    }
+
+    static void run_thread(const msl_abi_launch *launch, const uint32_t group[3], uint32_t index)
+    {
+        const arguments a = prepare(launch);
+        position p;
+        p.index = index;
+        p.local[0] = index % a.group_size[0];
+        p.local[1] = index / a.group_size[0] % a.group_size[1];
+        p.local[2] = index / a.group_size[0] / a.group_size[1];
+        for (int i = 0; i < 3; i++) {
+            p.group[i] = group[i];
+            p.grid[i] = group[i] * a.group_size[i] + p.local[i];
+        }
+        call(a, p);
+    }
+
+    template <bool side_by_side> static constexpr msl_abi_kernel describe(const char *name)
+    {
+        msl_abi_kernel kernel = {};
+        constexpr uint8_t access[] = {access_of<A>()..., 0};
+        kernel.name = name;
+        kernel.tag = &kernel_tag<function>::id;
+        if constexpr (side_by_side)
+            kernel.run_thread = run_thread;
+        else
+            kernel.run_groups = run_groups;
+        for (int i = 0; i < count; i++) {
+            const parameter p = Parameters::list[i];
+            const int number = numbers.index[i];
+            if (!p.enabled)
+                continue;
+            if (p.from == source::buffer) {
+                kernel.buffer_mask |= 1u << number;
+                kernel.buffer_access[number] |= access[i];
+            } else if (p.from == source::group_memory) {
+                kernel.group_argument_mask |= 1u << number;
+            }
+        }
+        return kernel;
+    }
+};
+
+template <auto function, class Parameters>
+using entry = entry_for<decltype(function), function, Parameters>;
+} // namespace msl
+
+#endif

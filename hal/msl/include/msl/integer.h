@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* <metal_integer> and <metal_pack>. */
+#ifndef MSL_INTEGER_H
+#define MSL_INTEGER_H
+
+#include "msl/math.h"
+
+namespace metal
+{
+#define MSL_INTEGER template <class T, class = enable_if_t<is_integral_v<T>>> MSL_INLINE
+#define MSL_EACH_1(name)                                                                           \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &x)                        \
+    {                                                                                              \
+        return vec<T, N>::generate([&](int i) { return name(x.at(i)); });                          \
+    }
+#define MSL_EACH_2(name)                                                                           \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &a, const vec<T, N> &b)    \
+    {                                                                                              \
+        return vec<T, N>::generate([&](int i) { return name(a.at(i), b.at(i)); });                 \
+    }
+MSL_INTEGER T popcount(T x)
+{
+    return T(__builtin_popcountl(make_unsigned_t<T>(x)));
+}
+MSL_INTEGER T clz(T x)
+{
+    const uint64_t bits = make_unsigned_t<T>(x);
+    return T(bits ? __builtin_clzl(bits) - (64 - 8 * int(sizeof(T))) : 8 * int(sizeof(T)));
+}
+MSL_INTEGER T ctz(T x)
+{
+    const uint64_t bits = make_unsigned_t<T>(x);
+    return T(bits ? __builtin_ctzl(bits) : 8 * int(sizeof(T)));
+}
+MSL_INTEGER T reverse_bits(T x)
+{
+    return T(__builtin_bitreverse64(make_unsigned_t<T>(x)) >> (64 - 8 * sizeof(T)));
+}
+MSL_INTEGER T rotate(T x, msl::given<T> by)
+{
+    using U = make_unsigned_t<T>;
+    const int width = 8 * int(sizeof(T)), n = int(by) & (width - 1);
+    return n ? T(U(U(x) << n) | U(U(x) >> (width - n))) : x;
+}
+MSL_INTEGER T absdiff(T a, msl::given<T> b)
+{
+    using U = make_unsigned_t<T>;
+    return T(a < b ? U(U(b) - U(a)) : U(U(a) - U(b)));
+}
+MSL_INTEGER T addsat(T a, msl::given<T> b)
+{
+    T sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return b > T(0) ? numeric_limits<T>::max() : numeric_limits<T>::min();
+}
+MSL_INTEGER T subsat(T a, msl::given<T> b)
+{
+    T difference;
+    if (!__builtin_sub_overflow(a, b, &difference))
+        return difference;
+    return b > T(0) ? numeric_limits<T>::min() : numeric_limits<T>::max();
+}
+MSL_INTEGER T hadd(T a, msl::given<T> b)
+{
+    return T((a & b) + ((a ^ b) >> 1));
+}
+MSL_INTEGER T rhadd(T a, msl::given<T> b)
+{
+    return T((a | b) - ((a ^ b) >> 1));
+}
+MSL_INTEGER T mulhi(T a, msl::given<T> b)
+{
+    if constexpr (sizeof(T) == 8) {
+        using wide = conditional_t<is_signed_v<T>, __int128, unsigned __int128>;
+        return T(wide(a) * wide(b) >> 64);
+    } else {
+        return T(int64_t(a) * int64_t(b) >> 8 * sizeof(T));
+    }
+}
+template <> MSL_INLINE uint mulhi<uint>(uint a, uint b)
+{
+    return uint(uint64_t(a) * b >> 32);
+}
+MSL_INTEGER T madhi(T a, msl::given<T> b, msl::given<T> c)
+{
+    return T(mulhi(a, b) + c);
+}
+MSL_INTEGER T madsat(T a, msl::given<T> b, msl::given<T> c)
+{
+    const __int128 exact = __int128(a) * b + c;
+    const T low = numeric_limits<T>::min(), high = numeric_limits<T>::max();
+    return exact < __int128(low) ? low : exact > __int128(high) ? high : T(exact);
+}
+MSL_INTEGER T mul24(T a, msl::given<T> b)
+{
+    return T(a * b);
+}
+MSL_INTEGER T mad24(T a, msl::given<T> b, msl::given<T> c)
+{
+    return T(a * b + c);
+}
+MSL_INTEGER T extract_bits(T x, uint offset, uint count)
+{
+    using U = make_unsigned_t<T>;
+    const uint width = 8 * sizeof(T);
+    if (count == 0)
+        return T(0);
+    return T(T(U(x) << (width - offset - count)) >> (width - count));
+}
+MSL_INTEGER T insert_bits(T base, msl::given<T> insert, uint offset, uint count)
+{
+    using U = make_unsigned_t<T>;
+    const uint width = 8 * sizeof(T);
+    if (count == 0)
+        return base;
+    const U mask = U(U(U(~U(0)) >> (width - count)) << offset);
+    return T((U(base) & U(~mask)) | (U(U(insert) << offset) & mask));
+}
+MSL_EACH_1(popcount)
+MSL_EACH_1(clz)
+MSL_EACH_1(ctz)
+MSL_EACH_1(reverse_bits)
+MSL_EACH_2(rotate)
+MSL_EACH_2(absdiff)
+MSL_EACH_2(addsat)
+MSL_EACH_2(subsat)
+MSL_EACH_2(hadd)
+MSL_EACH_2(rhadd)
+MSL_EACH_2(mulhi)
+template <class T, int N> MSL_INLINE vec<T, N> extract_bits(const vec<T, N> &x, uint o, uint n)
+{
+    return vec<T, N>::generate([&](int i) { return extract_bits(x.at(i), o, n); });
+}
+#undef MSL_INTEGER
+#undef MSL_EACH_1
+#undef MSL_EACH_2
+} // namespace metal
+
+namespace msl
+{
+/* Component `i` of `bits`, `width` bits wide, as a number in [0, 1] or [-1, 1]. */
+MSL_INLINE float unpack_unorm(uint64_t bits, int i, int width)
+{
+    const uint64_t mask = (1ul << width) - 1;
+    return float(bits >> (i * width) & mask) / float(mask);
+}
+MSL_INLINE float unpack_snorm(uint64_t bits, int i, int width)
+{
+    const int64_t value = int64_t(bits << (64 - (i + 1) * width)) >> (64 - width);
+    const float x = float(value) / float((1ul << (width - 1)) - 1);
+    return x < -1.0f ? -1.0f : x;
+}
+MSL_INLINE uint64_t pack_unorm(float x, int i, int width)
+{
+    const float limit = float((1ul << width) - 1);
+    return uint64_t(__builtin_rintf(saturate(x) * limit)) << (i * width);
+}
+MSL_INLINE uint64_t pack_snorm(float x, int i, int width)
+{
+    const float limit = float((1ul << (width - 1)) - 1);
+    const float inside = x > -1.0f ? (x < 1.0f ? x : 1.0f) : x == x ? -1.0f : 0.0f;
+    return (uint64_t(int64_t(__builtin_rintf(inside * limit))) & ((1ul << width) - 1))
+           << (i * width);
+}
+} // namespace msl
+
+namespace metal
+{
+#define MSL_PACK(N, width, kind, word, shape)                                                      \
+    MSL_INLINE vec<float, N> unpack_##kind##shape##_to_float(word bits)                            \
+    {                                                                                              \
+        return vec<float, N>::generate([&](int i) { return msl::unpack_##kind(bits, i, width); }); \
+    }                                                                                              \
+    MSL_INLINE vec<half, N> unpack_##kind##shape##_to_half(word bits)                              \
+    {                                                                                              \
+        return vec<half, N>(unpack_##kind##shape##_to_float(bits));                                \
+    }                                                                                              \
+    MSL_INLINE word pack_float_to_##kind##shape(const vec<float, N> &x)                            \
+    {                                                                                              \
+        uint64_t bits = 0;                                                                         \
+        for (int i = 0; i < N; i++)                                                                \
+            bits |= msl::pack_##kind(x.at(i), i, width);                                           \
+        return word(bits);                                                                         \
+    }                                                                                              \
+    MSL_INLINE word pack_half_to_##kind##shape(const vec<half, N> &x)                              \
+    {                                                                                              \
+        return pack_float_to_##kind##shape(vec<float, N>(x));                                      \
+    }
+MSL_PACK(4, 8, unorm, uint, 4x8)
+MSL_PACK(4, 8, snorm, uint, 4x8)
+MSL_PACK(2, 16, unorm, uint, 2x16)
+MSL_PACK(2, 16, snorm, uint, 2x16)
+#undef MSL_PACK
+} // namespace metal
+
+#endif

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* <metal_math>, <metal_common>, <metal_geometric>, <metal_relational>, <metal_limits>. */
+#ifndef MSL_MATH_H
+#define MSL_MATH_H
+
+#include "msl/matrix.h"
+
+namespace metal
+{
+template <class T> struct numeric_limits {
+    static constexpr bool is_specialized = is_integral_v<T>;
+    static constexpr bool is_integer = is_integral_v<T>;
+    static constexpr bool is_signed = is_signed_v<T>;
+    static constexpr bool has_infinity = false;
+    static constexpr bool has_quiet_NaN = false;
+    static constexpr int digits = int(sizeof(T) * 8) - (is_signed ? 1 : 0);
+    static constexpr T max()
+    {
+        return T(is_signed ? (1ul << (sizeof(T) * 8 - 1)) - 1 : ~0ul);
+    }
+    static constexpr T min()
+    {
+        return is_signed ? T(-max() - 1) : T(0);
+    }
+    static constexpr T lowest()
+    {
+        return min();
+    }
+};
+template <> struct numeric_limits<bool> : numeric_limits<uint8_t> {
+    static constexpr int digits = 1;
+    static constexpr bool max()
+    {
+        return true;
+    }
+    static constexpr bool min()
+    {
+        return false;
+    }
+    static constexpr bool lowest()
+    {
+        return false;
+    }
+};
+#define MSL_FLOAT_LIMITS(T, mantissa, greatest, smallest, gap)                                     \
+    template <> struct numeric_limits<T> {                                                         \
+        static constexpr bool is_specialized = true;                                               \
+        static constexpr bool is_integer = false;                                                  \
+        static constexpr bool is_signed = true;                                                    \
+        static constexpr bool has_infinity = true;                                                 \
+        static constexpr bool has_quiet_NaN = true;                                                \
+        static constexpr int digits = mantissa;                                                    \
+        static constexpr T max()                                                                   \
+        {                                                                                          \
+            return T(greatest);                                                                    \
+        }                                                                                          \
+        static constexpr T min()                                                                   \
+        {                                                                                          \
+            return T(smallest);                                                                    \
+        }                                                                                          \
+        static constexpr T lowest()                                                                \
+        {                                                                                          \
+            return T(-greatest);                                                                   \
+        }                                                                                          \
+        static constexpr T epsilon()                                                               \
+        {                                                                                          \
+            return T(gap);                                                                         \
+        }                                                                                          \
+        static constexpr T infinity()                                                              \
+        {                                                                                          \
+            return T(__builtin_inff());                                                            \
+        }                                                                                          \
+        static constexpr T quiet_NaN()                                                             \
+        {                                                                                          \
+            return T(__builtin_nanf(""));                                                          \
+        }                                                                                          \
+        static constexpr T signaling_NaN()                                                         \
+        {                                                                                          \
+            return T(__builtin_nansf(""));                                                         \
+        }                                                                                          \
+    };
+MSL_FLOAT_LIMITS(float, 24, 0x1.fffffep127f, 0x1p-126f, 0x1p-23f)
+MSL_FLOAT_LIMITS(half, 11, 65504.0f, 0x1p-14f, 0x1p-10f)
+MSL_FLOAT_LIMITS(bfloat, 8, 0x1.fep127f, 0x1p-126f, 0x1p-7f)
+#undef MSL_FLOAT_LIMITS
+} // namespace metal
+
+namespace msl
+{
+/* Integer arguments of floating-point functions become float; bfloat stays bfloat. */
+template <class T> inline constexpr bool is_promoted = metal::is_integral_v<T> || is_bfloat<T>;
+template <class T> using promoted = metal::conditional_t<is_bfloat<T>, bfloat, float>;
+template <class T> using if_promoted = metal::enable_if_t<is_promoted<T>>;
+/* Two different scalar types, or two that need promotion. */
+template <class A, class B>
+using if_mixed = metal::enable_if_t<is_number<A> && is_number<B> &&
+                                    (is_promoted<A> || is_promoted<B> || !__is_same(A, B))>;
+template <class A, class B>
+using mixed = metal::conditional_t<is_bfloat<A> && is_bfloat<B>, bfloat, float>;
+
+inline constexpr float pi = 3.14159265358979323846f;
+
+MSL_INLINE float rsqrt(float x)
+{
+    return 1.0f / __builtin_sqrtf(x);
+}
+MSL_INLINE float fract(float x)
+{
+    const float part = x - __builtin_floorf(x);
+    return part < 1.0f || part != part ? part : 0x1.fffffep-1f;
+}
+MSL_INLINE float sign(float x)
+{
+    return x > 0 ? 1.0f : x < 0 ? -1.0f : x == x ? x : 0.0f;
+}
+MSL_INLINE float saturate(float x)
+{
+    return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
+}
+/* Exact reduction first: sin(pi x) has period 2. */
+MSL_INLINE float half_turns(float x)
+{
+    return x - 2.0f * __builtin_rintf(x * 0.5f);
+}
+MSL_INLINE float sinpi(float x)
+{
+    return __builtin_sinf(half_turns(x) * pi);
+}
+MSL_INLINE float cospi(float x)
+{
+    return __builtin_cosf(half_turns(x) * pi);
+}
+MSL_INLINE float tanpi(float x)
+{
+    return __builtin_tanf(half_turns(x) * pi);
+}
+MSL_INLINE float exp10(float x)
+{
+    return __builtin_powf(10.0f, x);
+}
+MSL_INLINE float step(float edge, float x)
+{
+    return x < edge ? 0.0f : 1.0f;
+}
+MSL_INLINE float divide(float a, float b)
+{
+    return a / b;
+}
+} // namespace msl
+
+namespace metal
+{
+#define MSL_FLOAT_1(name, call)                                                                    \
+    MSL_INLINE float name(float x)                                                                 \
+    {                                                                                              \
+        return call(x);                                                                            \
+    }                                                                                              \
+    MSL_INLINE half name(half x)                                                                   \
+    {                                                                                              \
+        return half(call(float(x)));                                                               \
+    }                                                                                              \
+    template <class T, class = msl::if_promoted<T>> MSL_INLINE msl::promoted<T> name(T x)          \
+    {                                                                                              \
+        return msl::promoted<T>(call(float(x)));                                                   \
+    }                                                                                              \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &x)                        \
+    {                                                                                              \
+        return vec<T, N>::generate([&](int i) { return name(x.at(i)); });                          \
+    }
+MSL_FLOAT_1(acos, __builtin_acosf)
+MSL_FLOAT_1(acosh, __builtin_acoshf)
+MSL_FLOAT_1(asin, __builtin_asinf)
+MSL_FLOAT_1(asinh, __builtin_asinhf)
+MSL_FLOAT_1(atan, __builtin_atanf)
+MSL_FLOAT_1(atanh, __builtin_atanhf)
+MSL_FLOAT_1(ceil, __builtin_ceilf)
+MSL_FLOAT_1(cos, __builtin_cosf)
+MSL_FLOAT_1(cosh, __builtin_coshf)
+MSL_FLOAT_1(cospi, msl::cospi)
+MSL_FLOAT_1(erf, __builtin_erff)
+MSL_FLOAT_1(exp, __builtin_expf)
+MSL_FLOAT_1(exp10, msl::exp10)
+MSL_FLOAT_1(exp2, __builtin_exp2f)
+MSL_FLOAT_1(expm1, __builtin_expm1f)
+MSL_FLOAT_1(fabs, __builtin_fabsf)
+MSL_FLOAT_1(floor, __builtin_floorf)
+MSL_FLOAT_1(fract, msl::fract)
+MSL_FLOAT_1(log, __builtin_logf)
+MSL_FLOAT_1(log10, __builtin_log10f)
+MSL_FLOAT_1(log1p, __builtin_log1pf)
+MSL_FLOAT_1(log2, __builtin_log2f)
+MSL_FLOAT_1(rint, __builtin_rintf)
+MSL_FLOAT_1(round, __builtin_roundf)
+MSL_FLOAT_1(rsqrt, msl::rsqrt)
+MSL_FLOAT_1(saturate, msl::saturate)
+MSL_FLOAT_1(sign, msl::sign)
+MSL_FLOAT_1(sin, __builtin_sinf)
+MSL_FLOAT_1(sinh, __builtin_sinhf)
+MSL_FLOAT_1(sinpi, msl::sinpi)
+MSL_FLOAT_1(sqrt, __builtin_sqrtf)
+MSL_FLOAT_1(tan, __builtin_tanf)
+MSL_FLOAT_1(tanh, __builtin_tanhf)
+MSL_FLOAT_1(tanpi, msl::tanpi)
+MSL_FLOAT_1(trunc, __builtin_truncf)
+#undef MSL_FLOAT_1
+
+#define MSL_VECTOR_2(name)                                                                         \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &a, const vec<T, N> &b)    \
+    {                                                                                              \
+        return vec<T, N>::generate([&](int i) { return name(a.at(i), b.at(i)); });                 \
+    }                                                                                              \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &a, msl::given<T> b)       \
+    {                                                                                              \
+        return name(a, vec<T, N>(b));                                                              \
+    }                                                                                              \
+    template <class T, int N> MSL_INLINE vec<T, N> name(msl::given<T> a, const vec<T, N> &b)       \
+    {                                                                                              \
+        return name(vec<T, N>(a), b);                                                              \
+    }
+#define MSL_FLOAT_2(name, call)                                                                    \
+    MSL_INLINE float name(float a, float b)                                                        \
+    {                                                                                              \
+        return call(a, b);                                                                         \
+    }                                                                                              \
+    MSL_INLINE half name(half a, half b)                                                           \
+    {                                                                                              \
+        return half(call(float(a), float(b)));                                                     \
+    }                                                                                              \
+    template <class A, class B, class = msl::if_mixed<A, B>>                                       \
+    MSL_INLINE msl::mixed<A, B> name(A a, B b)                                                     \
+    {                                                                                              \
+        return msl::mixed<A, B>(call(float(a), float(b)));                                         \
+    }                                                                                              \
+    MSL_VECTOR_2(name)
+MSL_FLOAT_2(atan2, __builtin_atan2f)
+MSL_FLOAT_2(copysign, __builtin_copysignf)
+MSL_FLOAT_2(divide, msl::divide)
+MSL_FLOAT_2(fdim, __builtin_fdimf)
+MSL_FLOAT_2(fmax, __builtin_fmaxf)
+MSL_FLOAT_2(fmin, __builtin_fminf)
+MSL_FLOAT_2(fmod, __builtin_fmodf)
+MSL_FLOAT_2(nextafter, __builtin_nextafterf)
+MSL_FLOAT_2(pow, __builtin_powf)
+MSL_FLOAT_2(powr, __builtin_powf)
+MSL_FLOAT_2(step, msl::step)
+#undef MSL_FLOAT_2
+
+/* min, max, clamp, abs, select: one overload per scalar type, so that mixed calls fail as they
+ * do in the language only where they are ambiguous there. */
+#define MSL_COMMON(T)                                                                              \
+    MSL_INLINE constexpr T min(T a, T b)                                                           \
+    {                                                                                              \
+        return b < a ? b : a;                                                                      \
+    }                                                                                              \
+    MSL_INLINE constexpr T max(T a, T b)                                                           \
+    {                                                                                              \
+        return a < b ? b : a;                                                                      \
+    }                                                                                              \
+    MSL_INLINE constexpr T clamp(T x, T low, T high)                                               \
+    {                                                                                              \
+        return min(max(x, low), high);                                                             \
+    }                                                                                              \
+    MSL_INLINE constexpr T abs(T x)                                                                \
+    {                                                                                              \
+        return x < T(0) ? T(-x) : x;                                                               \
+    }                                                                                              \
+    MSL_INLINE constexpr T select(T a, T b, bool c)                                                \
+    {                                                                                              \
+        return c ? b : a;                                                                          \
+    }
+MSL_COMMON(char)
+MSL_COMMON(int8_t)
+MSL_COMMON(uchar)
+MSL_COMMON(short)
+MSL_COMMON(ushort)
+MSL_COMMON(int)
+MSL_COMMON(uint)
+MSL_COMMON(long)
+MSL_COMMON(ulong)
+#undef MSL_COMMON
+/* A NaN argument loses against a number, as for fmin and fmax. */
+#define MSL_COMMON_FLOAT(T)                                                                        \
+    MSL_INLINE constexpr T min(T a, T b)                                                           \
+    {                                                                                              \
+        return b < a || a != a ? b : a;                                                            \
+    }                                                                                              \
+    MSL_INLINE constexpr T max(T a, T b)                                                           \
+    {                                                                                              \
+        return a < b || a != a ? b : a;                                                            \
+    }                                                                                              \
+    MSL_INLINE constexpr T clamp(T x, T low, T high)                                               \
+    {                                                                                              \
+        return min(max(x, low), high);                                                             \
+    }                                                                                              \
+    MSL_INLINE constexpr T abs(T x)                                                                \
+    {                                                                                              \
+        return T(__builtin_fabsf(float(x)));                                                       \
+    }                                                                                              \
+    MSL_INLINE constexpr T select(T a, T b, bool c)                                                \
+    {                                                                                              \
+        return c ? b : a;                                                                          \
+    }
+MSL_COMMON_FLOAT(float)
+MSL_COMMON_FLOAT(half)
+#undef MSL_COMMON_FLOAT
+/* Templates for bfloat: sources define their own overloads of these names. */
+#define MSL_BFLOAT template <class B, class = msl::if_bfloat<B>> MSL_INLINE
+MSL_BFLOAT B min(B a, msl::given<B> b)
+{
+    return float(b) < float(a) ? b : a;
+}
+MSL_BFLOAT B max(B a, msl::given<B> b)
+{
+    return float(a) < float(b) ? b : a;
+}
+MSL_BFLOAT B clamp(B x, msl::given<B> low, msl::given<B> high)
+{
+    return min(max(x, low), high);
+}
+MSL_BFLOAT B abs(B x)
+{
+    return B(__builtin_fabsf(float(x)));
+}
+MSL_BFLOAT B select(B a, msl::given<B> b, bool c)
+{
+    return c ? b : a;
+}
+MSL_BFLOAT B fma(B a, msl::given<B> b, msl::given<B> c)
+{
+    return B(__builtin_fmaf(float(a), float(b), float(c)));
+}
+#undef MSL_BFLOAT
+MSL_VECTOR_2(min)
+MSL_VECTOR_2(max)
+#undef MSL_VECTOR_2
+
+template <class T, int N> MSL_INLINE vec<T, N> abs(const vec<T, N> &x)
+{
+    return vec<T, N>::generate([&](int i) { return abs(x.at(i)); });
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> clamp(const vec<T, N> &x, msl::given<vec<T, N>> low,
+                           msl::given<vec<T, N>> high)
+{
+    return min(max(x, low), high);
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> select(const vec<T, N> &a, const vec<T, N> &b, const vec<bool, N> &c)
+{
+    return vec<T, N>::generate([&](int i) { return c.at(i) ? b.at(i) : a.at(i); });
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> select(const vec<T, N> &a, const vec<T, N> &b, bool c)
+{
+    return c ? b : a;
+}
+template <class T> MSL_INLINE T min3(T a, T b, T c)
+{
+    return min(min(a, b), c);
+}
+template <class T> MSL_INLINE T max3(T a, T b, T c)
+{
+    return max(max(a, b), c);
+}
+template <class T> MSL_INLINE T median3(T a, T b, T c)
+{
+    return max(min(a, b), min(max(a, b), c));
+}
+template <class T> MSL_INLINE T fmin3(T a, T b, T c)
+{
+    return fmin(fmin(a, b), c);
+}
+template <class T> MSL_INLINE T fmax3(T a, T b, T c)
+{
+    return fmax(fmax(a, b), c);
+}
+template <class T> MSL_INLINE T fmedian3(T a, T b, T c)
+{
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+MSL_INLINE float fma(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+MSL_INLINE half fma(half a, half b, half c)
+{
+    return half(__builtin_fmaf(float(a), float(b), float(c)));
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> fma(const vec<T, N> &a, msl::given<vec<T, N>> b, msl::given<vec<T, N>> c)
+{
+    return vec<T, N>::generate([&](int i) { return fma(a.at(i), b.at(i), c.at(i)); });
+}
+template <class T> MSL_INLINE T mad(T a, msl::given<T> b, msl::given<T> c)
+{
+    return a * b + c;
+}
+
+MSL_INLINE float mix(float a, float b, float t)
+{
+    return a + (b - a) * t;
+}
+MSL_INLINE half mix(half a, half b, half t)
+{
+    return a + (b - a) * t;
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> mix(const vec<T, N> &a, const vec<T, N> &b, msl::given<vec<T, N>> t)
+{
+    return a + (b - a) * t;
+}
+MSL_INLINE float smoothstep(float low, float high, float x)
+{
+    const float t = clamp((x - low) / (high - low), 0.0f, 1.0f);
+    return t * t * (3.0f - 2.0f * t);
+}
+MSL_INLINE half smoothstep(half low, half high, half x)
+{
+    return half(smoothstep(float(low), float(high), float(x)));
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> smoothstep(msl::given<vec<T, N>> low, msl::given<vec<T, N>> high,
+                                const vec<T, N> &x)
+{
+    return vec<T, N>::generate([&](int i) { return smoothstep(low.at(i), high.at(i), x.at(i)); });
+}
+
+MSL_INLINE float modf(float x, float &whole)
+{
+    whole = __builtin_truncf(x);
+    return __builtin_isinf(x) ? __builtin_copysignf(0.0f, x) : __builtin_copysignf(x - whole, x);
+}
+MSL_INLINE half modf(half x, half &whole)
+{
+    float w;
+    const half part = half(modf(float(x), w));
+    whole = half(w);
+    return part;
+}
+MSL_INLINE float sincos(float x, float &cosine)
+{
+    cosine = __builtin_cosf(x);
+    return __builtin_sinf(x);
+}
+MSL_INLINE half sincos(half x, half &cosine)
+{
+    cosine = half(__builtin_cosf(float(x)));
+    return half(__builtin_sinf(float(x)));
+}
+MSL_INLINE float ldexp(float x, int e)
+{
+    return __builtin_ldexpf(x, e);
+}
+MSL_INLINE half ldexp(half x, int e)
+{
+    return half(__builtin_ldexpf(float(x), e));
+}
+MSL_INLINE float frexp(float x, int &e)
+{
+    return __builtin_frexpf(x, &e);
+}
+MSL_INLINE half frexp(half x, int &e)
+{
+    return half(__builtin_frexpf(float(x), &e));
+}
+MSL_INLINE int ilogb(float x)
+{
+    return __builtin_ilogbf(x);
+}
+MSL_INLINE int ilogb(half x)
+{
+    return __builtin_ilogbf(float(x));
+}
+#define MSL_FLOAT_OUT(name, other)                                                                 \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &x, vec<other, N> &out)    \
+    {                                                                                              \
+        vec<T, N> result;                                                                          \
+        for (int i = 0; i < N; i++)                                                                \
+            result[i] = name(x[i], out[i]);                                                        \
+        return result;                                                                             \
+    }
+MSL_FLOAT_OUT(modf, T)
+MSL_FLOAT_OUT(sincos, T)
+MSL_FLOAT_OUT(frexp, int)
+#undef MSL_FLOAT_OUT
+template <class T, int N> MSL_INLINE vec<T, N> ldexp(const vec<T, N> &x, const vec<int, N> &e)
+{
+    return vec<T, N>::generate([&](int i) { return ldexp(x.at(i), e.at(i)); });
+}
+template <class T, int N> MSL_INLINE vec<int, N> ilogb(const vec<T, N> &x)
+{
+    return vec<int, N>::generate([&](int i) { return ilogb(x.at(i)); });
+}
+
+#define MSL_PREDICATE(name, call)                                                                  \
+    MSL_INLINE bool name(float x)                                                                  \
+    {                                                                                              \
+        return call(x);                                                                            \
+    }                                                                                              \
+    MSL_INLINE bool name(half x)                                                                   \
+    {                                                                                              \
+        return call(float(x));                                                                     \
+    }                                                                                              \
+    template <class B, class = msl::if_bfloat<B>> MSL_INLINE bool name(B x)                        \
+    {                                                                                              \
+        return call(float(x));                                                                     \
+    }                                                                                              \
+    template <class T, int N> MSL_INLINE vec<bool, N> name(const vec<T, N> &x)                     \
+    {                                                                                              \
+        return vec<bool, N>::generate([&](int i) { return name(x.at(i)); });                       \
+    }
+MSL_PREDICATE(isnan, __builtin_isnan)
+MSL_PREDICATE(isinf, __builtin_isinf)
+MSL_PREDICATE(isfinite, __builtin_isfinite)
+MSL_PREDICATE(signbit, __builtin_signbit)
+#undef MSL_PREDICATE
+/* A half that is subnormal is a normal float, so the widths differ here. */
+MSL_INLINE bool isnormal(float x)
+{
+    return __builtin_isnormal(x);
+}
+MSL_INLINE bool isnormal(half x)
+{
+    const float magnitude = __builtin_fabsf(float(x));
+    return magnitude >= 0x1p-14f && magnitude <= 65504.0f;
+}
+template <class T, int N> MSL_INLINE vec<bool, N> isnormal(const vec<T, N> &x)
+{
+    return vec<bool, N>::generate([&](int i) { return isnormal(x.at(i)); });
+}
+template <class T> MSL_INLINE auto isunordered(T a, T b)
+{
+    return isnan(a) || isnan(b);
+}
+template <class T> MSL_INLINE auto isordered(T a, T b)
+{
+    return !isunordered(a, b);
+}
+MSL_INLINE bool any(bool x)
+{
+    return x;
+}
+MSL_INLINE bool all(bool x)
+{
+    return x;
+}
+template <int N> MSL_INLINE bool any(const vec<bool, N> &x)
+{
+    bool result = false;
+    for (int i = 0; i < N; i++)
+        result |= x.at(i);
+    return result;
+}
+template <int N> MSL_INLINE bool all(const vec<bool, N> &x)
+{
+    bool result = true;
+    for (int i = 0; i < N; i++)
+        result &= x.at(i);
+    return result;
+}
+
+template <class T, int N> MSL_INLINE T dot(const vec<T, N> &a, const vec<T, N> &b)
+{
+    T sum = a.at(0) * b.at(0);
+    for (int i = 1; i < N; i++)
+        sum += a.at(i) * b.at(i);
+    return sum;
+}
+template <class T> MSL_INLINE vec<T, 3> cross(const vec<T, 3> &a, const vec<T, 3> &b)
+{
+    return vec<T, 3>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+template <class T, int N> MSL_INLINE T length_squared(const vec<T, N> &a)
+{
+    return dot(a, a);
+}
+template <class T, int N> MSL_INLINE T length(const vec<T, N> &a)
+{
+    return sqrt(dot(a, a));
+}
+template <class T, int N> MSL_INLINE T distance_squared(const vec<T, N> &a, const vec<T, N> &b)
+{
+    return length_squared(a - b);
+}
+template <class T, int N> MSL_INLINE T distance(const vec<T, N> &a, const vec<T, N> &b)
+{
+    return length(a - b);
+}
+template <class T, int N> MSL_INLINE vec<T, N> normalize(const vec<T, N> &a)
+{
+    return a * rsqrt(dot(a, a));
+}
+template <class T, int N> MSL_INLINE vec<T, N> reflect(const vec<T, N> &i, const vec<T, N> &n)
+{
+    return i - n * (T(2) * dot(n, i));
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> refract(const vec<T, N> &i, const vec<T, N> &n, msl::given<T> eta)
+{
+    const T d = dot(n, i), k = T(1) - eta * eta * (T(1) - d * d);
+    return k < T(0) ? vec<T, N>(T(0)) : i * eta - n * (eta * d + sqrt(k));
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> faceforward(const vec<T, N> &n, const vec<T, N> &i, const vec<T, N> &reference)
+{
+    return dot(reference, i) < T(0) ? n : -n;
+}
+
+/* Both are the exact versions: results do not depend on which one a source asks for. */
+namespace precise
+{
+using namespace metal;
+}
+namespace fast
+{
+using namespace metal;
+}
+} // namespace metal
+
+#endif

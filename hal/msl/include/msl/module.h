@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All of the language: this header is precompiled and stands before every kernel source. */
+#ifndef MSL_MODULE_H
+#define MSL_MODULE_H
+
+#include "msl/abi.h"
+#include "msl/atomic.h"
+#include "msl/entry.h"
+#include "msl/integer.h"
+#include "msl/math.h"
+#include "msl/matrix.h"
+#include "msl/simd.h"
+#include "msl/simdgroup_matrix.h"
+#include "msl/tail.h"
+#include "msl/traits.h"
+#include "msl/vector.h"
+
+namespace metal
+{
+template <class T, size_t N> struct array {
+    T elements[N];
+    MSL_INLINE constexpr T &operator[](size_t i)
+    {
+        return elements[i];
+    }
+    MSL_INLINE constexpr const T &operator[](size_t i) const
+    {
+        return elements[i];
+    }
+    MSL_INLINE constexpr T *data()
+    {
+        return elements;
+    }
+    MSL_INLINE constexpr const T *data() const
+    {
+        return elements;
+    }
+    static constexpr size_t size()
+    {
+        return N;
+    }
+    static constexpr bool empty()
+    {
+        return N == 0;
+    }
+};
+template <class T> using uniform = T;
+template <class T> MSL_INLINE constexpr T make_uniform(T value)
+{
+    return value;
+}
+} // namespace metal
+
+namespace simd
+{
+using namespace metal;
+}
+
+/* Sources see no macro of ours but these, whose names nobody else uses: the program text that
+ * our lexer writes needs them. */
+#define __MSL_KERNEL    static inline __attribute__((always_inline))
+#define __MSL_VARIABLE  static thread_local
+#define __MSL_ENTRIES   __attribute__((used, section("msl_kernels")))
+#define __MSL_VARIABLES __attribute__((used, section("msl_variables")))
+#undef MSL_INLINE
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Part of every compiled source: the calls to whoever runs it, and the one exported symbol. */
+#ifndef MSL_TAIL_H
+#define MSL_TAIL_H
+
+#include "msl/simd.h"
+
+static const msl_abi_runtime *__msl_runtime;
+
+extern "C" {
+__attribute__((noinline)) void __msl_group_barrier(void)
+{
+    __msl_runtime->group_barrier();
+}
+__attribute__((noinline)) const void *__msl_exchange(const void *value, uint32_t bytes,
+                                                     msl_abi_reduce *reduce, uint32_t *out_active)
+{
+    return __msl_runtime->exchange(value, bytes, reduce, __builtin_return_address(0), out_active);
+}
+__attribute__((noinline)) uint32_t __msl_lane(void)
+{
+    return __msl_runtime->lane();
+}
+
+/* The linker defines these for the sections of those names; none when there is no such entry. */
+#define MSL_BOUND __attribute__((weak, visibility("hidden")))
+extern MSL_BOUND const msl_abi_kernel __start_msl_kernels[], __stop_msl_kernels[];
+extern MSL_BOUND const msl_abi_group_variables __start_msl_variables[], __stop_msl_variables[];
+
+extern __attribute__((visibility("default"))) const msl_abi_module msl_abi_module;
+const struct msl_abi_module msl_abi_module = {__start_msl_kernels, __stop_msl_kernels,
+                                              __start_msl_variables, __stop_msl_variables,
+                                              &__msl_runtime};
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vectors: vec<T, 2..4>, packed vectors, their operators and type names. */
+#ifndef MSL_VECTOR_H
+#define MSL_VECTOR_H
+
+#include "msl/swizzles.h"
+#include "msl/traits.h"
+
+namespace metal
+{
+template <class T, int N> struct vec;
+template <class T, int N> struct packed_vec;
+} // namespace metal
+
+namespace msl
+{
+/* The compiler's own vector of the same layout, where it has one for the component type. */
+template <class T> struct native {
+    static constexpr bool exists = true;
+    using type = T;
+};
+template <> struct native<bool> {
+    static constexpr bool exists = false;
+    using type = uint8_t;
+};
+template <> struct native<bfloat> {
+    static constexpr bool exists = false;
+    using type = uint16_t;
+};
+template <class T> inline constexpr int vector_length = 0;
+template <class T, int N> inline constexpr int vector_length<metal::vec<T, N>> = N;
+} // namespace msl
+
+namespace metal
+{
+#define MSL_OPERATOR(op)                                                                           \
+    MSL_INLINE friend constexpr vec operator op(const vec &a, const vec &b)                        \
+    {                                                                                              \
+        if constexpr (msl::native<T>::exists)                                                      \
+            if (!__builtin_is_constant_evaluated())                                                \
+                return from_native(a.native op b.native);                                          \
+        return vec::generate([&](int i) { return T(a.at(i) op b.at(i)); });                        \
+    }                                                                                              \
+    MSL_INLINE constexpr vec &operator op##=(const vec &b)                                         \
+    {                                                                                              \
+        return *this = *this op b;                                                                 \
+    }
+#define MSL_COMPARISON(op)                                                                         \
+    MSL_INLINE friend constexpr vec<bool, length> operator op(const vec &a, const vec &b)          \
+    {                                                                                              \
+        return vec<bool, length>::generate([&](int i) { return bool(a.at(i) op b.at(i)); });       \
+    }
+#define MSL_VECTOR_BODY(N)                                                                         \
+    static constexpr int length = N;                                                               \
+    using component = T;                                                                           \
+    vec() = default;                                                                               \
+    template <class U>                                                                             \
+    MSL_INLINE constexpr explicit vec(const vec<U, N> &o)                                          \
+        : vec(generate([&](int i) { return T(o.at(i)); }))                                         \
+    {                                                                                              \
+    }                                                                                              \
+    MSL_INLINE constexpr vec(const packed_vec<T, N> &o)                                            \
+        : vec(generate([&](int i) { return o.at(i); }))                                            \
+    {                                                                                              \
+    }                                                                                              \
+    template <class U, class = enable_if_t<!is_same_v<U, T>>>                                      \
+    MSL_INLINE constexpr explicit vec(const packed_vec<U, N> &o)                                   \
+        : vec(generate([&](int i) { return T(o.at(i)); }))                                         \
+    {                                                                                              \
+    }                                                                                              \
+    static MSL_INLINE vec from_native(native_type value)                                           \
+    {                                                                                              \
+        vec r;                                                                                     \
+        r.native = value;                                                                          \
+        return r;                                                                                  \
+    }                                                                                              \
+    MSL_INLINE constexpr T &operator[](long i)                                                     \
+    {                                                                                              \
+        return (&x)[i];                                                                            \
+    }                                                                                              \
+    MSL_INLINE constexpr const T &operator[](long i) const                                         \
+    {                                                                                              \
+        return (&x)[i];                                                                            \
+    }                                                                                              \
+    MSL_OPERATOR(+)                                                                                \
+    MSL_OPERATOR(-)                                                                                \
+    MSL_OPERATOR(*)                                                                                \
+    MSL_OPERATOR(/)                                                                                \
+    MSL_OPERATOR(%)                                                                                \
+    MSL_OPERATOR(&)                                                                                \
+    MSL_OPERATOR(|)                                                                                \
+    MSL_OPERATOR(^)                                                                                \
+    MSL_OPERATOR(<<)                                                                               \
+    MSL_OPERATOR(>>)                                                                               \
+    MSL_COMPARISON(<)                                                                              \
+    MSL_COMPARISON(>)                                                                              \
+    MSL_COMPARISON(<=)                                                                             \
+    MSL_COMPARISON(>=)                                                                             \
+    MSL_COMPARISON(==)                                                                             \
+    MSL_COMPARISON(!=)                                                                             \
+    MSL_COMPARISON(&&)                                                                             \
+    MSL_COMPARISON(||)                                                                             \
+    MSL_INLINE constexpr vec operator+() const                                                     \
+    {                                                                                              \
+        return *this;                                                                              \
+    }                                                                                              \
+    MSL_INLINE constexpr vec operator-() const                                                     \
+    {                                                                                              \
+        return generate([&](int i) { return T(-at(i)); });                                         \
+    }                                                                                              \
+    MSL_INLINE constexpr vec operator~() const                                                     \
+    {                                                                                              \
+        return generate([&](int i) { return T(~at(i)); });                                         \
+    }                                                                                              \
+    MSL_INLINE constexpr vec<bool, N> operator!() const                                            \
+    {                                                                                              \
+        return vec<bool, N>::generate([&](int i) { return !at(i); });                              \
+    }                                                                                              \
+    MSL_INLINE constexpr vec &operator++()                                                         \
+    {                                                                                              \
+        return *this += vec(T(1));                                                                 \
+    }                                                                                              \
+    MSL_INLINE constexpr vec &operator--()                                                         \
+    {                                                                                              \
+        return *this -= vec(T(1));                                                                 \
+    }                                                                                              \
+    MSL_INLINE constexpr vec operator++(int)                                                       \
+    {                                                                                              \
+        vec old = *this;                                                                           \
+        *this += vec(T(1));                                                                        \
+        return old;                                                                                \
+    }                                                                                              \
+    MSL_INLINE constexpr vec operator--(int)                                                       \
+    {                                                                                              \
+        vec old = *this;                                                                           \
+        *this -= vec(T(1));                                                                        \
+        return old;                                                                                \
+    }                                                                                              \
+    MSL_SWIZZLES_##N
+
+template <class T> struct alignas(2 * sizeof(T)) vec<T, 2> {
+    typedef typename msl::native<T>::type native_type __attribute__((ext_vector_type(2)));
+    union {
+        struct {
+            T x, y;
+        };
+        struct {
+            T r, g;
+        };
+        native_type native;
+    };
+
+    MSL_INLINE constexpr vec(T a) : x(a), y(a) {}
+    MSL_INLINE constexpr vec(T a, T b) : x(a), y(b) {}
+    MSL_INLINE constexpr T at(int i) const
+    {
+        return i == 0 ? x : y;
+    }
+    template <class F> static MSL_INLINE constexpr vec generate(F f)
+    {
+        return vec(f(0), f(1));
+    }
+    MSL_VECTOR_BODY(2)
+};
+
+template <class T> struct alignas(4 * sizeof(T)) vec<T, 3> {
+    typedef typename msl::native<T>::type native_type __attribute__((ext_vector_type(3)));
+    union {
+        struct {
+            T x, y, z;
+        };
+        struct {
+            T r, g, b;
+        };
+        native_type native;
+    };
+
+    MSL_INLINE constexpr vec(T a) : x(a), y(a), z(a) {}
+    MSL_INLINE constexpr vec(T a, T b, T c) : x(a), y(b), z(c) {}
+    MSL_INLINE constexpr vec(vec<T, 2> a, T c) : x(a.x), y(a.y), z(c) {}
+    MSL_INLINE constexpr vec(T a, vec<T, 2> b) : x(a), y(b.x), z(b.y) {}
+    MSL_INLINE constexpr T at(int i) const
+    {
+        return i == 0 ? x : i == 1 ? y : z;
+    }
+    template <class F> static MSL_INLINE constexpr vec generate(F f)
+    {
+        return vec(f(0), f(1), f(2));
+    }
+    MSL_VECTOR_BODY(3)
+};
+
+template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
+    typedef typename msl::native<T>::type native_type __attribute__((ext_vector_type(4)));
+    union {
+        struct {
+            T x, y, z, w;
+        };
+        struct {
+            T r, g, b, a;
+        };
+        native_type native;
+    };
+
+    MSL_INLINE constexpr vec(T s) : x(s), y(s), z(s), w(s) {}
+    MSL_INLINE constexpr vec(T p, T q, T s, T t) : x(p), y(q), z(s), w(t) {}
+    MSL_INLINE constexpr vec(vec<T, 2> p, vec<T, 2> q) : x(p.x), y(p.y), z(q.x), w(q.y) {}
+    MSL_INLINE constexpr vec(vec<T, 2> p, T s, T t) : x(p.x), y(p.y), z(s), w(t) {}
+    MSL_INLINE constexpr vec(T s, vec<T, 2> p, T t) : x(s), y(p.x), z(p.y), w(t) {}
+    MSL_INLINE constexpr vec(T s, T t, vec<T, 2> p) : x(s), y(t), z(p.x), w(p.y) {}
+    MSL_INLINE constexpr vec(vec<T, 3> p, T t) : x(p.x), y(p.y), z(p.z), w(t) {}
+    MSL_INLINE constexpr vec(T s, vec<T, 3> p) : x(s), y(p.x), z(p.y), w(p.z) {}
+    MSL_INLINE constexpr T at(int i) const
+    {
+        return i == 0 ? x : i == 1 ? y : i == 2 ? z : w;
+    }
+    template <class F> static MSL_INLINE constexpr vec generate(F f)
+    {
+        return vec(f(0), f(1), f(2), f(3));
+    }
+    MSL_VECTOR_BODY(4)
+};
+#undef MSL_OPERATOR
+#undef MSL_COMPARISON
+#undef MSL_VECTOR_BODY
+
+/* As large and as aligned as its components. Arithmetic happens on the plain vector. */
+template <class T, int N> struct packed_vec {
+    T elements[N];
+
+    packed_vec() = default;
+    MSL_INLINE constexpr packed_vec(const vec<T, N> &o)
+    {
+        for (int i = 0; i < N; i++)
+            elements[i] = o.at(i);
+    }
+    MSL_INLINE constexpr packed_vec(T s) : packed_vec(vec<T, N>(s)) {}
+    template <class A, class B, class... C>
+    MSL_INLINE constexpr packed_vec(A a, B b, C... c) : packed_vec(vec<T, N>(a, b, c...))
+    {
+    }
+    MSL_INLINE constexpr T at(int i) const
+    {
+        return elements[i];
+    }
+    MSL_INLINE constexpr T &operator[](long i)
+    {
+        return elements[i];
+    }
+    MSL_INLINE constexpr const T &operator[](long i) const
+    {
+        return elements[i];
+    }
+#define MSL_ELEMENT(name, alias, i)                                                                \
+    MSL_INLINE constexpr T get_##name() const                                                      \
+    {                                                                                              \
+        return elements[i];                                                                        \
+    }                                                                                              \
+    MSL_INLINE constexpr void put_##name(T value)                                                  \
+    {                                                                                              \
+        elements[i] = value;                                                                       \
+    }                                                                                              \
+    __declspec(property(get = get_##name, put = put_##name)) T name;                               \
+    __declspec(property(get = get_##name, put = put_##name)) T alias;
+    MSL_ELEMENT(x, r, 0)
+    MSL_ELEMENT(y, g, 1)
+    MSL_ELEMENT(z, b, 2)
+    MSL_ELEMENT(w, a, 3)
+#undef MSL_ELEMENT
+#define MSL_PART(name, alias, count)                                                               \
+    MSL_INLINE constexpr vec<T, count> get_##name() const                                          \
+    {                                                                                              \
+        return vec<T, N>(*this).name;                                                              \
+    }                                                                                              \
+    MSL_INLINE constexpr void put_##name(vec<T, count> s)                                          \
+    {                                                                                              \
+        vec<T, N> v(*this);                                                                        \
+        v.name = s;                                                                                \
+        *this = v;                                                                                 \
+    }                                                                                              \
+    __declspec(property(get = get_##name, put = put_##name)) vec<T, count> name;                   \
+    __declspec(property(get = get_##name, put = put_##name)) vec<T, count> alias;
+    MSL_PART(xy, rg, 2)
+    MSL_PART(yz, gb, 2)
+    MSL_PART(zw, ba, 2)
+    MSL_PART(xyz, rgb, 3)
+    MSL_PART(yzw, gba, 3)
+    MSL_PART(xyzw, rgba, 4)
+#undef MSL_PART
+#define MSL_OPERATOR(op)                                                                           \
+    MSL_INLINE friend constexpr vec<T, N> operator op(const packed_vec &a, const packed_vec &b)    \
+    {                                                                                              \
+        return vec<T, N>(a) op vec<T, N>(b);                                                       \
+    }                                                                                              \
+    MSL_INLINE friend constexpr vec<T, N> operator op(const packed_vec &a, const vec<T, N> &b)     \
+    {                                                                                              \
+        return vec<T, N>(a) op b;                                                                  \
+    }                                                                                              \
+    MSL_INLINE friend constexpr vec<T, N> operator op(const vec<T, N> &a, const packed_vec &b)     \
+    {                                                                                              \
+        return a op vec<T, N>(b);                                                                  \
+    }                                                                                              \
+    MSL_INLINE friend constexpr vec<T, N> operator op(const packed_vec &a, T b)                    \
+    {                                                                                              \
+        return vec<T, N>(a) op vec<T, N>(b);                                                       \
+    }                                                                                              \
+    MSL_INLINE friend constexpr vec<T, N> operator op(T a, const packed_vec &b)                    \
+    {                                                                                              \
+        return vec<T, N>(a) op vec<T, N>(b);                                                       \
+    }                                                                                              \
+    template <class U> MSL_INLINE constexpr packed_vec &operator op##=(const U &b)                 \
+    {                                                                                              \
+        return *this = vec<T, N>(*this) op vec<T, N>(b);                                           \
+    }
+    MSL_OPERATOR(+)
+    MSL_OPERATOR(-)
+    MSL_OPERATOR(*)
+    MSL_OPERATOR(/)
+#undef MSL_OPERATOR
+    MSL_INLINE constexpr vec<T, N> operator-() const
+    {
+        return -vec<T, N>(*this);
+    }
+};
+} // namespace metal
+
+#define MSL_VECTOR_NAMES(T, name)                                                                  \
+    typedef metal::vec<T, 2> name##2;                                                              \
+    typedef metal::vec<T, 3> name##3;                                                              \
+    typedef metal::vec<T, 4> name##4;                                                              \
+    typedef metal::packed_vec<T, 2> packed_##name##2;                                              \
+    typedef metal::packed_vec<T, 3> packed_##name##3;                                              \
+    typedef metal::packed_vec<T, 4> packed_##name##4;
+#define MSL_ALL_VECTOR_NAMES                                                                       \
+    MSL_VECTOR_NAMES(bool, bool)                                                                   \
+    MSL_VECTOR_NAMES(int8_t, char)                                                                 \
+    MSL_VECTOR_NAMES(uchar, uchar)                                                                 \
+    MSL_VECTOR_NAMES(short, short)                                                                 \
+    MSL_VECTOR_NAMES(ushort, ushort)                                                               \
+    MSL_VECTOR_NAMES(int, int)                                                                     \
+    MSL_VECTOR_NAMES(uint, uint)                                                                   \
+    MSL_VECTOR_NAMES(long, long)                                                                   \
+    MSL_VECTOR_NAMES(ulong, ulong)                                                                 \
+    MSL_VECTOR_NAMES(half, half)                                                                   \
+    MSL_VECTOR_NAMES(bfloat, bfloat)                                                               \
+    MSL_VECTOR_NAMES(float, float)
+MSL_ALL_VECTOR_NAMES
+namespace metal
+{
+MSL_ALL_VECTOR_NAMES
+} // namespace metal
+#undef MSL_ALL_VECTOR_NAMES
+#undef MSL_VECTOR_NAMES
+
+#endif

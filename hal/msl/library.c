@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads compiled sources and answers what is in them. */
+#include "hal/msl/library.h"
+
+#include "hal/base/mem.h"
+#include "hal/msl/text.h"
+
+#include <dlfcn.h>
+
+enum { LISTED_NAMES = 8 };
+
+static uint32_t group_bytes(const struct msl_abi_module *module, const void *tag)
+{
+    uint64_t bytes = 0;
+    for (const struct msl_abi_group_variables *it = module->first_variables;
+         it < module->last_variables; it++)
+        if (it->tag == tag)
+            bytes += it->bytes;
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
+static void describe(const struct msl_abi_module *module, const struct msl_abi_kernel *kernel,
+                     struct msl_function *out_function)
+{
+    out_function->kernel = kernel;
+    out_function->info = (struct msl_function_info){
+        .name = kernel->name,
+        .buffer_mask = kernel->buffer_mask,
+        .threadgroup_mask = kernel->group_argument_mask,
+        .static_group_memory_bytes = group_bytes(module, kernel->tag),
+        .has_barriers = kernel->run_thread != NULL,
+    };
+    memcpy(out_function->info.buffer_access, kernel->buffer_access, sizeof kernel->buffer_access);
+}
+
+static enum hal_status read_module(struct msl_library *library, const struct msl_abi_module *module)
+{
+    library->function_count = (size_t)(module->last_kernel - module->first_kernel);
+    library->functions = hal_alloc(library->function_count, sizeof *library->functions);
+    if (!library->functions)
+        return hal_fail(HAL_NO_MEMORY, "out of memory for %zu kernels", library->function_count);
+    for (size_t i = 0; i < library->function_count; i++)
+        describe(module, module->first_kernel + i, &library->functions[i]);
+    *module->runtime = &msl_runtime;
+    return HAL_OK;
+}
+
+enum hal_status msl_library_load(const char *path, const char *file,
+                                 struct msl_library **out_library)
+{
+    struct msl_library *const library = hal_alloc(1, sizeof *library);
+    if (!library)
+        return hal_fail(HAL_NO_MEMORY, "out of memory for '%s'", file);
+    enum hal_status status = HAL_OK;
+    library->file = hal_copy_string(file);
+    library->module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct msl_abi_module *const module =
+        library->module ? dlsym(library->module, "msl_abi_module") : NULL;
+    if (!library->file)
+        status = hal_fail(HAL_NO_MEMORY, "out of memory for '%s'", file);
+    else if (!module)
+        status = hal_fail(HAL_CORRUPT, "cannot load the compiled '%s': %s", file, dlerror());
+    else
+        status = read_module(library, module);
+    if (status != HAL_OK) {
+        msl_library_destroy(library);
+        return status;
+    }
+    *out_library = library;
+    return HAL_OK;
+}
+
+void msl_library_destroy(struct msl_library *library)
+{
+    if (!library)
+        return;
+    if (library->module)
+        dlclose(library->module);
+    free(library->functions);
+    free(library->file);
+    free(library);
+}
+
+static enum hal_status unknown_name(const struct msl_library *library, const char *name)
+{
+    struct msl_text names = {0};
+    for (size_t i = 0; i < library->function_count && i < LISTED_NAMES; i++)
+        msl_text_print(&names, "%s'%s'", i ? ", " : "", library->functions[i].info.name);
+    if (library->function_count > LISTED_NAMES)
+        msl_text_print(&names, " and %zu more", library->function_count - LISTED_NAMES);
+    const enum hal_status status =
+        hal_fail(HAL_NOT_FOUND, "'%s' has no kernel '%s'; it has %s", library->file, name,
+                 names.bytes ? names.bytes : "none");
+    msl_text_finish(&names);
+    return status;
+}
+
+enum hal_status msl_library_find(const struct msl_library *library, const char *name,
+                                 const struct msl_function **out_function)
+{
+    for (size_t i = 0; i < library->function_count; i++) {
+        const struct msl_function *const function = &library->functions[i];
+        if (strcmp(function->info.name, name) != 0)
+            continue;
+        if (function->info.static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' of '%s' has %u bytes of threadgroup variables; the limit "
+                            "is %d",
+                            name, library->file, function->info.static_group_memory_bytes,
+                            MSL_MAX_GROUP_MEMORY_BYTES);
+        *out_function = function;
+        return HAL_OK;
+    }
+    return unknown_name(library, name);
+}
+
+size_t msl_library_function_count(const struct msl_library *library)
+{
+    return library->function_count;
+}
+
+const struct msl_function *msl_library_function(const struct msl_library *library, size_t index)
+{
+    return index < library->function_count ? &library->functions[index] : NULL;
+}
+
+const struct msl_function_info *msl_function_get_info(const struct msl_function *function)
+{
+    return &function->info;
+}

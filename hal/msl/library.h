@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A loaded library and its functions. Private to hal/msl. */
+#ifndef HAL_MSL_LIBRARY_H
+#define HAL_MSL_LIBRARY_H
+
+#include "hal/msl/include/msl/abi.h"
+#include "hal/msl/msl.h"
+
+struct msl_function {
+    struct msl_function_info info;
+    const struct msl_abi_kernel *kernel; /* in the module */
+};
+
+struct msl_library {
+    char *file; /* name of the source, for messages */
+    void *module;
+    struct msl_function *functions;
+    size_t function_count;
+};
+
+/* Loads a compiled source. HAL_CORRUPT: the file is none. */
+enum hal_status msl_library_load(const char *path, const char *file,
+                                 struct msl_library **out_library) HAL_CHECKED;
+
+/* What modules call; run.c. */
+extern const struct msl_abi_runtime msl_runtime;
+
+#endif

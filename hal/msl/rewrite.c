@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The language's own words become C++, token by token. */
+#include "hal/msl/unit.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct rewriter {
+    struct msl_unit *unit;
+    const struct msl_item *item; /* that contains the current token, or NULL */
+    unsigned parentheses;        /* that are open here */
+    size_t variables;            /* declarations of threadgroup variables so far */
+};
+
+static bool is_declarator_end(const struct msl_tokens *tokens, size_t i)
+{
+    return msl_is(tokens, i, ";") || msl_is(tokens, i, "=") || msl_is(tokens, i, "[") ||
+           msl_is(tokens, i, "[[") || msl_is(tokens, i, ",");
+}
+
+/* The end of "threadgroup T a[n], b;", and the sum of its sizes; 0 when this is a pointer, a
+ * reference or no declaration. */
+static size_t read_variables(const struct msl_tokens *tokens, size_t i, struct msl_text *out_sizes)
+{
+    size_t last_name = 0;
+    for (i = msl_next(tokens, i); i + 1 < tokens->count; i = msl_next(tokens, i)) {
+        if (tokens->list[i].kind == MSL_NAME) {
+            last_name = i;
+        } else if (is_declarator_end(tokens, i)) {
+            if (msl_previous(tokens, i) == last_name)
+                msl_text_print(out_sizes, "+ ((sizeof(%.*s) + 15) & ~15ul)",
+                               (int)tokens->list[last_name].length, tokens->list[last_name].text);
+            if (msl_is(tokens, i, ";"))
+                return last_name && out_sizes->length ? i : 0;
+            if (tokens->list[i].match > i)
+                i = tokens->list[i].match;
+        } else if (msl_is(tokens, i, "<") && msl_angle_end(tokens, i)) {
+            i = msl_angle_end(tokens, i);
+        } else if (tokens->list[i].match > i) {
+            i = tokens->list[i].match;
+        } else if (!msl_is(tokens, i, "::") && tokens->list[i].kind == MSL_MARK &&
+                   !out_sizes->length) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static void rewrite_group_variable(struct rewriter *rewriter, size_t i)
+{
+    struct msl_unit *const unit = rewriter->unit;
+    struct msl_text sizes = {0};
+    const size_t end = rewriter->parentheses ? 0 : read_variables(&unit->tokens, i, &sizes);
+    unit->tokens.list[i].replacement = end ? "__MSL_VARIABLE" : "";
+    if (end && rewriter->item && rewriter->item->is_kernel)
+        unit->tokens.list[end].replacement = msl_unit_print(
+            unit,
+            "; static const ::msl_abi_group_variables __MSL_VARIABLES __msl_v%zu ="
+            " {&::msl::kernel_tag<&%s>::id, 0ul %s};",
+            rewriter->variables++, msl_unit_own_name(unit, rewriter->item), sizes.bytes);
+    unit->failed |= sizes.failed;
+    msl_text_finish(&sizes);
+}
+
+/* "T name [[function_constant(i)]]": a value that the specialisations before the source give. */
+static void rewrite_function_constant(struct msl_unit *unit, size_t open, size_t word)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const size_t close = tokens->list[open].match, value = msl_next(tokens, word);
+    const struct msl_token *const name = &tokens->list[msl_previous(tokens, open)];
+    const char *const index = msl_unit_join(unit, value, tokens->list[value].match);
+    msl_unit_erase(unit, open, close);
+    unit->tokens.list[open].replacement = msl_unit_print(
+        unit,
+        "= ::msl::function_constant<%s>::template get<decltype(%.*s)>();"
+        " static constexpr bool __msl_defined_%.*s = ::msl::function_constant<%s>::defined",
+        index, (int)name->length, name->text, (int)name->length, name->text, index);
+}
+
+static void rewrite_attribute(struct rewriter *rewriter, size_t open)
+{
+    struct msl_unit *const unit = rewriter->unit;
+    const struct msl_tokens *const tokens = &unit->tokens;
+    bool is_kernel = false;
+    for (size_t i = msl_next(tokens, open); i < tokens->list[open].match; i = msl_next(tokens, i)) {
+        if (msl_is(tokens, i, "function_constant") && !rewriter->parentheses) {
+            rewrite_function_constant(unit, open, i);
+            return;
+        }
+        is_kernel |= msl_is(tokens, i, "kernel");
+    }
+    msl_unit_erase(unit, open, tokens->list[open].match);
+    if (is_kernel && !rewriter->parentheses)
+        unit->tokens.list[open].replacement = "__MSL_KERNEL";
+}
+
+/* is_function_constant_defined(a::name): the boolean beside it. */
+static void rewrite_defined(struct msl_unit *unit, size_t i)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const size_t open = msl_next(tokens, i);
+    if (!msl_is(tokens, open, "("))
+        return;
+    unit->tokens.list[i].replacement = "";
+    const size_t name = msl_previous(tokens, tokens->list[open].match);
+    unit->tokens.list[name].replacement = msl_unit_print(
+        unit, "__msl_defined_%.*s", (int)tokens->list[name].length, tokens->list[name].text);
+}
+
+static bool is_fractional(const char *digits, size_t length)
+{
+    return memchr(digits, '.', length) || memchr(digits, 'e', length) ||
+           memchr(digits, 'E', length);
+}
+
+/* 1.0h and 1.0bf; the compiler knows 1.0f16 only with a point or an exponent. */
+static void rewrite_number(struct msl_unit *unit, size_t i)
+{
+    struct msl_token *const token = &unit->tokens.list[i];
+    if (token->length > 1 && token->text[0] == '0' && tolower((unsigned char)token->text[1]) == 'x')
+        return;
+    const int last = tolower((unsigned char)token->text[token->length - 1]);
+    const bool is_half = last == 'h';
+    const bool is_bfloat = last == 'f' && token->length > 2 &&
+                           tolower((unsigned char)token->text[token->length - 2]) == 'b';
+    const int length = (int)token->length - (is_half ? 1 : 2);
+    if (is_half && is_fractional(token->text, (size_t)length))
+        token->replacement = msl_unit_print(unit, "%.*sf16", length, token->text);
+    else if (is_half || is_bfloat)
+        token->replacement = msl_unit_print(unit, "%s(%.*s)", is_half ? "_Float16" : "::bfloat",
+                                            length, token->text);
+}
+
+static bool is_plain_number(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!isdigit((unsigned char)text[i]) && !isspace((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+/* Line markers stay, and loop hints that the compiler can read; nothing else. */
+static void rewrite_directive(struct msl_unit *unit, size_t i)
+{
+    struct msl_token *const token = &unit->tokens.list[i];
+    const char *const text = token->text, *const end = text + token->length;
+    const char *at = text + 1;
+    while (at < end && isblank((unsigned char)*at))
+        at++;
+    if (at < end && isdigit((unsigned char)*at))
+        return;
+    const char *const loop = memmem(text, token->length, "clang loop", 10);
+    const char *const unroll = memmem(text, token->length, "unroll", 6);
+    const char *const open = unroll ? memchr(unroll, '(', (size_t)(end - unroll)) : NULL;
+    const char *const close = open ? memchr(open, ')', (size_t)(end - open)) : NULL;
+    const bool readable =
+        unroll &&
+        (!open || loop || (close && is_plain_number(open + 1, (size_t)(close - open - 1))));
+    if (!loop && !readable)
+        token->replacement = "";
+}
+
+static void rewrite_word(struct rewriter *rewriter, size_t i)
+{
+    static const char *const erased[] = {"device", "thread", "vertex", "fragment"};
+    struct msl_unit *const unit = rewriter->unit;
+    const struct msl_tokens *const tokens = &unit->tokens;
+    struct msl_token *const token = &unit->tokens.list[i];
+    for (size_t n = 0; n < sizeof erased / sizeof *erased; n++)
+        if (msl_is(tokens, i, erased[n]))
+            token->replacement = "";
+    if (msl_is(tokens, i, "constant"))
+        token->replacement = "const";
+    else if (msl_is(tokens, i, "kernel"))
+        token->replacement = "__MSL_KERNEL";
+    else if (msl_is(tokens, i, "threadgroup"))
+        rewrite_group_variable(rewriter, i);
+    else if (msl_is(tokens, i, "is_function_constant_defined"))
+        rewrite_defined(unit, i);
+}
+
+void msl_unit_rewrite(struct msl_unit *unit)
+{
+    struct rewriter rewriter = {.unit = unit};
+    const struct msl_tokens *const tokens = &unit->tokens;
+    size_t next_item = 0;
+    for (size_t i = 1; i + 1 < tokens->count; i++) {
+        while (next_item < unit->item_count && unit->items[next_item].first <= i)
+            rewriter.item = &unit->items[next_item++];
+        const struct msl_token *const token = &tokens->list[i];
+        if (msl_is(tokens, i, "("))
+            rewriter.parentheses++;
+        else if (msl_is(tokens, i, ")"))
+            rewriter.parentheses--;
+        if (token->replacement)
+            continue;
+        if (token->kind == MSL_DIRECTIVE)
+            rewrite_directive(unit, i);
+        else if (token->kind == MSL_NUMBER)
+            rewrite_number(unit, i);
+        else if (token->kind == MSL_NAME)
+            rewrite_word(&rewriter, i);
+        else if (msl_is(tokens, i, "[["))
+            rewrite_attribute(&rewriter, i);
+    }
+}

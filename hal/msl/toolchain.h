@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compiler, our headers on disk, and the flags that both compilations share. Private to
+ * hal/msl; free-threaded. */
+#ifndef HAL_MSL_TOOLCHAIN_H
+#define HAL_MSL_TOOLCHAIN_H
+
+#include "hal/msl/cache.h"
+
+#include <stdint.h>
+
+/* Nanoseconds that one run of the compiler may take. */
+#define MSL_COMPILER_LIMIT_NS INT64_C(60000000000)
+
+struct msl_compiler {
+    char path[MSL_PATH_BYTES];
+    char version[96];        /* "clang version 16.0.6" */
+    struct msl_key identity; /* of the program file and of this processor */
+};
+
+/* HAL_NOT_FOUND: none is usable; the message says what to install. */
+enum hal_status msl_compiler_find(struct msl_compiler *out_compiler) HAL_CHECKED;
+
+struct msl_headers {
+    char directory[MSL_PATH_BYTES]; /* paths in diagnostics that begin so are not the user's */
+    char overlay[MSL_PATH_BYTES];   /* file system that the preprocessor sees */
+    char precompiled[MSL_PATH_BYTES];
+};
+
+/* Writes and precompiles the headers unless that is done; blocks while another process does. */
+enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
+                                    struct msl_headers *out_headers) HAL_CHECKED;
+
+/* What decides about the code that is made: headers, flags. */
+void msl_toolchain_digest(struct msl_digest *digest);
+
+/* Appends the flags of native compilation, ends with NULL; returns the number of arguments. */
+size_t msl_compiler_flags(const char **out_arguments, size_t count);
+enum { MSL_MAX_ARGUMENTS = 64 };
+
+#endif

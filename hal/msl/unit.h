@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One kernel source on its way from MSL to C++: tokens, declarations, replacements. The steps
+ * run in the order of this page. Private to hal/msl. */
+#ifndef HAL_MSL_UNIT_H
+#define HAL_MSL_UNIT_H
+
+#include "hal/msl/lex.h"
+#include "hal/msl/text.h"
+
+/* A declaration at namespace level; indices are those of tokens, 0 means none. */
+struct msl_item {
+    size_t first, last;
+    size_t name;
+    size_t parameters;          /* the '(' of a function */
+    size_t body;                /* the '{' */
+    size_t arguments;           /* the '<' of an explicit instantiation's name */
+    size_t template_parameters; /* the '<' after "template" */
+    const char *scope;          /* "a::b::" of its namespaces */
+    const char *host_name;
+    bool is_kernel, is_instantiation, is_type;
+    bool dropped;     /* the same as an earlier one but for address spaces */
+    bool needs_peers; /* calls something that waits for other threads, directly or not */
+};
+
+struct msl_unit {
+    const char *file; /* in messages */
+    struct msl_tokens tokens;
+    struct msl_item *items;
+    size_t item_count, item_capacity;
+    char **strings; /* owned replacements */
+    size_t string_count, string_capacity;
+    bool failed; /* memory ran out */
+};
+
+/* Finds the declarations; HAL_UNSUPPORTED for what only a GPU has. */
+enum hal_status msl_unit_declare(struct msl_unit *unit) HAL_CHECKED;
+/* Functions that differ by address spaces only become one. */
+void msl_unit_drop_duplicates(struct msl_unit *unit);
+/* Sets needs_peers. */
+void msl_unit_find_peers(struct msl_unit *unit);
+/* Puts a table entry after each kernel and in the place of each instantiation. */
+enum hal_status msl_unit_add_entries(struct msl_unit *unit) HAL_CHECKED;
+/* Address spaces, attributes, literals, threadgroup variables, function constants, pragmas. */
+void msl_unit_rewrite(struct msl_unit *unit);
+
+/* A string that lives as long as the unit; "" and unit->failed when memory is out. */
+const char *msl_unit_print(struct msl_unit *unit, const char *format, ...) HAL_PRINTF(2, 3);
+/* The tokens [first, last] as one line. */
+const char *msl_unit_join(struct msl_unit *unit, size_t first, size_t last);
+/* One declaration that begins at `first`, at namespace level or in a class. */
+struct msl_item msl_unit_item(struct msl_unit *unit, size_t first, const char *scope);
+void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last);
+/* "name" or, for a template, "name<T, n, rest...>": what the function calls itself. */
+const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item);
+void msl_unit_finish(struct msl_unit *unit);
+
+/* All of the above: preprocessed MSL in, C++ out. */
+enum hal_status msl_translate(const char *source, size_t bytes, const char *file,
+                              struct msl_text *out_program) HAL_CHECKED;
+
+#endif
