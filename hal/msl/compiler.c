@@ -64,7 +64,7 @@ static bool read_version(const char *text, char *out_version, size_t bytes)
 {
     static const char prefix[] = "clang version ";
     const char *const found = strstr(text, prefix);
-    if (!found || atoi(found + sizeof prefix - 1) < OLDEST_VERSION)
+    if (!found || strtol(found + sizeof prefix - 1, NULL, 10) < OLDEST_VERSION)
         return false;
     size_t length = sizeof prefix - 1;
     while (isdigit((unsigned char)found[length]) || found[length] == '.')
