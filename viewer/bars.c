@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first row: what trace this is and whether to trust it. The last row: where the cursor is,
+ * and what can be done. */
+#include "viewer/text.h"
+#include "viewer/view.h"
+
+#include <string.h>
+
+static void draw_title(struct view *view, struct view_area area)
+{
+    const struct view_model *m = view->model;
+    const struct view_summary *s = &m->summary;
+    const char *slash = strrchr(m->path, '/');
+    char text[512];
+    const bool healthy = view_health(m, text, sizeof text);
+    view_fill(area, 0, 0, area.columns, ' ', VIEW_STYLE_TITLE | VIEW_REVERSE);
+    int column = view_write_cut(area, 0, 1, area.columns / 3, VIEW_STYLE_TITLE | VIEW_REVERSE | VIEW_BOLD,
+                                slash ? slash + 1 : m->path);
+    char facts[512];
+    snprintf(facts, sizeof facts, "  %s · %s · %s submissions · %s dispatches · busy %s",
+             m->header->device.driver, view_time(m->last_ns - m->first_ns).text,
+             view_count(s->submissions).text, view_count(s->dispatches).text,
+             view_share(s->device_busy_ns, s->device_end_ns - s->device_begin_ns).text);
+    char frames[48] = "";
+    if (view->show_frames)
+        snprintf(frames, sizeof frames, " frame %s ", view_count(view->frames).text);
+    const char *state = healthy ? " healthy " : " ! incomplete ";
+    const int right = area.columns - view_text_columns(state) - view_text_columns(frames);
+    view_write_cut(area, 0, column, right - column - 1, VIEW_STYLE_TITLE | VIEW_REVERSE, facts);
+    view_write(area, 0, right, (healthy ? VIEW_STYLE_GOOD : VIEW_STYLE_BAD) | VIEW_REVERSE | VIEW_BOLD,
+               state);
+    view_write(area, 0, right + view_text_columns(state), VIEW_STYLE_TITLE | VIEW_REVERSE, frames);
+}
+
+static int draw_hints(struct view_area area, int column, int end)
+{
+    static const char *const hints[][2] = {{"?", "help"},    {"w s", "zoom"},  {"[ ]", "event"},
+                                           {"{ }", "gap"},   {"( )", "sync"},  {"/", "search"},
+                                           {"g", "go"},      {"Tab", "panel"}, {"q", "quit"}};
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        const int needed = view_text_columns(hints[i][0]) + view_text_columns(hints[i][1]) + 3;
+        if (column + needed > end)
+            break;
+        column = view_write(area, 0, column, VIEW_STYLE_KEY | VIEW_BOLD, hints[i][0]);
+        column = view_write(area, 0, column + 1, VIEW_STYLE_DIM, hints[i][1]) + 2;
+    }
+    return column;
+}
+
+static void draw_prompt(struct view *view, struct view_area area)
+{
+    const bool search = view->prompt == VIEW_PROMPT_SEARCH;
+    int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, search ? "/" : "go to ");
+    column = view_write(area, 0, column, VIEW_STYLE_TITLE, view->typed);
+    area.screen->cursor_row = area.top;
+    area.screen->cursor_column = area.left + column;
+    view_write(area, 0, column + 2, VIEW_STYLE_DIM,
+               search ? "regular expression, Enter, Esc" : "1.5ms  +250us  50%  #s12");
+}
+
+static void draw_status(struct view *view, struct view_area area)
+{
+    const struct view_window w = view->window;
+    char position[96];
+    if (view->prompt != VIEW_PROMPT_NONE) {
+        draw_prompt(view, area);
+        return;
+    }
+    snprintf(position, sizeof position, "%s  %s/col ", view_moment(view->cursor_ns).text,
+             view_time(w.span_ns / (view->layout.axis ? view->layout.axis : 1)).text);
+    const int right = area.columns - view_text_columns(position);
+    if (*view->message)
+        view_write_cut(area, 0, 1, right - 2, VIEW_STYLE_TITLE | VIEW_BOLD, view->message);
+    else
+        draw_hints(area, 1, right);
+    if (right > 20 || !*view->message)
+        view_write(area, 0, right, VIEW_STYLE_DIM, position);
+}
+
+const struct view_pane view_title_pane = {.name = "Title", .draw = draw_title};
+const struct view_pane view_status_pane = {.name = "Status", .draw = draw_status};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a model is made, in three steps that follow each other: ingest.c turns the file's records
+ * into tables, lanes.c tables into lanes, analyse.c lanes into numbers. */
+#ifndef VIEWER_BUILD_H
+#define VIEWER_BUILD_H
+
+#include "hal/base/mem.h"
+#include "viewer/model.h"
+
+/* Makes room for `extra` more elements of one of the model's tables. */
+#define VIEW_ROOM(owner, name, extra)                                                              \
+    view_build_room(&(owner)->name, &(owner)->name##_capacity, (owner)->name##_count, (extra),     \
+                    sizeof *(owner)->name, #name)
+
+/* `array` is the address of a pointer. */
+enum hal_status view_build_room(void *array, size_t *capacity, size_t count, size_t extra,
+                                size_t bytes_each, const char *what) HAL_CHECKED;
+
+enum hal_status view_build_tables(struct view_model *model) HAL_CHECKED;
+enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
+enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
+
+/* Cuts a submission's life into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE. Returns
+ * how many. */
+size_t view_build_states(const struct view_model *model, uint32_t submission,
+                         struct view_span *out_spans);
+
+/* When the submission left its queue, or the file's end when it did not. */
+int64_t view_build_submission_end(const struct view_model *model,
+                                  const struct view_submission *submission);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and labels. */
+#include "viewer/describe.h"
+
+#include "hal/base/mem.h"
+#include "viewer/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+const struct view_class_info *view_class_info(enum view_class class)
+{
+    static const struct view_class_info infos[VIEW_CLASS_COUNT] = {
+        [VIEW_CLASS_NONE] = {' ', "nothing", VIEW_STYLE_DIM},
+        [VIEW_RECORD] = {'r', "recording", VIEW_STYLE_RECORD},
+        [VIEW_DESTROY] = {'d', "destroying", VIEW_STYLE_OBJECT},
+        [VIEW_CREATE] = {'c', "creating", VIEW_STYLE_OBJECT},
+        [VIEW_COMPILE] = {'x', "compiling", VIEW_STYLE_COMPILE},
+        [VIEW_MAP] = {'m', "mapping", VIEW_STYLE_MAP},
+        [VIEW_QUERY] = {'q', "polling", VIEW_STYLE_SIGNAL},
+        [VIEW_SIGNAL] = {'g', "signalling", VIEW_STYLE_SIGNAL},
+        [VIEW_SUBMIT] = {'s', "submitting", VIEW_STYLE_SUBMIT},
+        [VIEW_WAIT] = {'w', "waiting", VIEW_STYLE_WAIT},
+        [VIEW_SCOPE] = {'-', "scope", VIEW_STYLE_SCOPE},
+        [VIEW_QUEUED_UNKNOWN] = {'?', "queued", VIEW_STYLE_QUEUED},
+        [VIEW_QUEUED_WAITING] = {'.', "waiting for a semaphore", VIEW_STYLE_WAIT},
+        [VIEW_QUEUED_READY] = {':', "ready", VIEW_STYLE_QUEUED},
+        [VIEW_EXECUTE] = {'#', "executing", VIEW_STYLE_EXECUTE},
+        [VIEW_STEP] = {'o', "value", VIEW_STYLE_SIGNAL},
+        [VIEW_OBSERVED] = {'o', "visible to the host", VIEW_STYLE_DIM},
+        [VIEW_UPLOAD] = {'^', "upload", VIEW_STYLE_UPLOAD},
+        [VIEW_READBACK] = {'v', "read-back", VIEW_STYLE_READBACK},
+        [VIEW_GAP_HOST] = {'H', "host late", VIEW_STYLE_GAP_HOST},
+        [VIEW_GAP_UNKNOWN] = {'?', "unknown", VIEW_STYLE_GAP_UNKNOWN},
+        [VIEW_GAP_SEMAPHORE] = {'S', "semaphore", VIEW_STYLE_GAP_SEMAPHORE},
+        [VIEW_GAP_LAUNCH] = {'L', "launch", VIEW_STYLE_GAP_LAUNCH},
+    };
+    return &infos[class];
+}
+
+/* ---- Names -------------------------------------------------------------------------------- */
+
+static void name_or_number(const struct view_model *m, uint32_t label, const char *noun,
+                           uint64_t number, char *out, size_t bytes)
+{
+    const char *text = view_model_string(m, label);
+    if (*text)
+        snprintf(out, bytes, "%s", text);
+    else
+        snprintf(out, bytes, "%s %" PRIu64, noun, number);
+}
+
+void view_semaphore_name(const struct view_model *model, uint32_t semaphore, char *out,
+                         size_t bytes)
+{
+    const struct view_semaphore *s = &model->semaphores[semaphore];
+    name_or_number(model, s->label, "semaphore", s->id, out, bytes);
+}
+
+static void host_name(const struct view_model *m, uint32_t host, char *out, size_t bytes)
+{
+    name_or_number(m, m->hosts[host].name, "thread", m->hosts[host].system_id, out, bytes);
+}
+
+static bool scopes_on_several_hosts(const struct view_model *m)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < m->hosts_count; i++)
+        count += m->hosts[i].scope_depth > 0;
+    return count > 1;
+}
+
+void view_lane_name(const struct view_model *model, const struct view_lane *lane, char *out,
+                    size_t bytes)
+{
+    char name[64];
+    switch (lane->kind) {
+    case VIEW_LANE_SCOPE:
+        host_name(model, lane->object, name, sizeof name);
+        if (lane->depth > 0)
+            snprintf(out, bytes, "level %u", lane->depth + 1);
+        else if (scopes_on_several_hosts(model))
+            snprintf(out, bytes, "scope %s", name);
+        else
+            snprintf(out, bytes, "scope");
+        return;
+    case VIEW_LANE_HOST: host_name(model, lane->object, out, bytes); return;
+    case VIEW_LANE_QUEUE: snprintf(out, bytes, "queue %u", lane->object); return;
+    case VIEW_LANE_DEVICE: snprintf(out, bytes, "device"); return;
+    case VIEW_LANE_COMMANDS: snprintf(out, bytes, "~ commands"); return;
+    case VIEW_LANE_SEMAPHORES: snprintf(out, bytes, "semaphores"); return;
+    case VIEW_LANE_SEMAPHORE: view_semaphore_name(model, lane->object, out, bytes); return;
+    case VIEW_LANE_TRANSFERS: snprintf(out, bytes, "transfers"); return;
+    case VIEW_LANE_GAPS: snprintf(out, bytes, "gaps"); return;
+    }
+}
+
+/* ---- Labels ------------------------------------------------------------------------------- */
+
+static const char *kernel_name(const struct view_model *m, const struct view_op *op)
+{
+    const struct view_executable *executable = &m->executables[op->object];
+    if (op->entry >= executable->kernel_count)
+        return "";
+    return view_model_string(m, m->kernels[executable->first_kernel + op->entry].name);
+}
+
+void view_op_label(const struct view_model *model, const struct view_op *op, char *out,
+                   size_t bytes)
+{
+    switch ((enum trace_segment_kind)op->kind) {
+    case TRACE_DISPATCH: {
+        const char *name = kernel_name(model, op);
+        snprintf(out, bytes, "%s %ux%ux%u", *name ? name : "dispatch", op->groups[0],
+                 op->groups[1], op->groups[2]);
+        return;
+    }
+    case TRACE_FILL:
+    case TRACE_COPY:
+    case TRACE_UPDATE:
+    case TRACE_PUSH_CONSTANTS:
+        snprintf(out, bytes, "%s %s", trace_segment_name(op->kind), view_bytes(op->bytes).text);
+        return;
+    case TRACE_BARRIER:
+        if (op->object)
+            snprintf(out, bytes, "barrier of %u buffers", op->object);
+        else
+            snprintf(out, bytes, "barrier");
+        return;
+    case TRACE_PUSH_DESCRIPTOR_SET:
+        snprintf(out, bytes, "descriptor set %u of %" PRIu64, op->object, op->bytes);
+        return;
+    case TRACE_DEBUG_BEGIN:
+        snprintf(out, bytes, "begin %s", view_model_string(model, op->object));
+        return;
+    case TRACE_DEBUG_END: snprintf(out, bytes, "end"); return;
+    }
+    snprintf(out, bytes, "%s", trace_segment_name(op->kind));
+}
+
+/* What a submission does, in a few words: its only kernel, or how many there are. */
+static void work_label(const struct view_model *m, uint32_t submission, char *out, size_t bytes)
+{
+    const struct view_submission *s = &m->submissions[submission];
+    const uint32_t *commands = m->submitted + s->first_commands;
+    const char *label =
+        s->commands_count == 1 ? view_model_string(m, m->command_buffers[commands[0]].label) : "";
+    const struct view_op *only = view_model_dispatch(m, s, 1);
+    if (s->dispatch_count == 1 && only && *kernel_name(m, only))
+        snprintf(out, bytes, "%s", kernel_name(m, only));
+    else if (*label)
+        snprintf(out, bytes, "%s", label);
+    else if (s->dispatch_count)
+        snprintf(out, bytes, "%s dispatches", view_count(s->dispatch_count).text);
+    else
+        snprintf(out, bytes, "#s%" PRIu64, s->number);
+}
+
+/* Who let the wait return: "#s12", else the first semaphore's name. */
+static void wait_label(const struct view_model *m, const struct view_call *call, char *out,
+                       size_t bytes)
+{
+    char name[64];
+    const char *verb = view_call_is_sync(call) ? "wait" : "poll";
+    if (call->kind == TRACE_WAIT_IDLE || !call->value_count) {
+        snprintf(out, bytes, "%s idle", verb);
+        return;
+    }
+    const struct view_value *value = &m->values[call->first_value + call->value_count - 1];
+    const uint32_t step = view_model_reached(m, value->semaphore, value->value);
+    view_semaphore_name(m, value->semaphore, name, sizeof name);
+    if (step != VIEW_NO_REF && m->steps[step].submission != VIEW_NO_REF)
+        snprintf(out, bytes, "%s #s%" PRIu64, verb,
+                 m->submissions[m->steps[step].submission].number);
+    else
+        snprintf(out, bytes, "%s %s", verb, name);
+}
+
+static void call_label(const struct view_model *m, const struct view_call *call, char *out,
+                       size_t bytes)
+{
+    char name[64];
+    const char *verb = trace_event_name(call->kind);
+    switch ((enum trace_event_kind)call->kind) {
+    case TRACE_SUBMIT:
+        if (call->object != VIEW_NO_REF)
+            snprintf(out, bytes, "submit #s%" PRIu64, m->submissions[call->object].number);
+        else
+            snprintf(out, bytes, "submit");
+        return;
+    case TRACE_SEMAPHORE_WAIT:
+    case TRACE_WAIT_IDLE: wait_label(m, call, out, bytes); return;
+    case TRACE_BUFFER_CREATE:
+    case TRACE_BUFFER_DESTROY:
+    case TRACE_BUFFER_MAP:
+    case TRACE_BUFFER_UNMAP:
+    case TRACE_MAPPING_FLUSH:
+    case TRACE_MAPPING_INVALIDATE:
+        name_or_number(m, m->buffers[call->object].label, "buffer", m->buffers[call->object].id,
+                       name, sizeof name);
+        break;
+    case TRACE_EXECUTABLE_CREATE:
+    case TRACE_EXECUTABLE_DESTROY:
+        name_or_number(m, m->executables[call->object].label, "executable",
+                       m->executables[call->object].id, name, sizeof name);
+        break;
+    case TRACE_COMMAND_BUFFER_DESTROY:
+        name_or_number(m, m->command_buffers[call->object].label, "command buffer",
+                       m->command_buffers[call->object].id, name, sizeof name);
+        break;
+    case TRACE_SEMAPHORE_CREATE:
+    case TRACE_SEMAPHORE_DESTROY:
+    case TRACE_SEMAPHORE_QUERY:
+    case TRACE_SEMAPHORE_SIGNAL:
+    case TRACE_SEMAPHORE_FAIL: view_semaphore_name(m, call->object, name, sizeof name); break;
+    case TRACE_HOST_WRITE:
+    case TRACE_HOST_READ:
+    case TRACE_COMMAND_BUFFER_CREATE:
+    case TRACE_COMMAND_BUFFER_SEAL:
+    case TRACE_SUBMISSION_DONE:
+    case TRACE_SCOPE_BEGIN:
+    case TRACE_SCOPE_END:
+    case TRACE_STRING:
+    case TRACE_STACK:
+    case TRACE_MODULE:
+    case TRACE_THREAD: name[0] = '\0'; break;
+    }
+    /* "buffer_map" is "map": the object says the rest. */
+    const char *noun_end = strrchr(verb, '_');
+    snprintf(out, bytes, "%s %s", noun_end ? noun_end + 1 : verb, name);
+}
+
+void view_span_label(const struct view_model *model, const struct view_lane *lane,
+                     const struct view_span *span, char *out, size_t bytes)
+{
+    const uint32_t ref = span->ref;
+    if (ref == VIEW_NO_REF) {
+        snprintf(out, bytes, "%u %s", span->overlap,
+                 view_class_info((enum view_class)span->class)->name);
+        return;
+    }
+    switch (lane->kind) {
+    case VIEW_LANE_SCOPE:
+        snprintf(out, bytes, "%s", view_model_string(model, model->scopes[ref].name));
+        return;
+    case VIEW_LANE_HOST:
+        if (span->class == VIEW_RECORD)
+            name_or_number(model, model->command_buffers[ref].label, "record",
+                           model->command_buffers[ref].id, out, bytes);
+        else
+            call_label(model, &model->calls[ref], out, bytes);
+        return;
+    case VIEW_LANE_QUEUE:
+        snprintf(out, bytes, "#s%" PRIu64, model->submissions[ref].number);
+        return;
+    case VIEW_LANE_DEVICE:
+    case VIEW_LANE_COMMANDS: work_label(model, ref, out, bytes); return;
+    case VIEW_LANE_SEMAPHORES:
+    case VIEW_LANE_SEMAPHORE:
+        if (model->steps[ref].status)
+            snprintf(out, bytes, "failed");
+        else
+            snprintf(out, bytes, "%" PRIu64, model->steps[ref].value);
+        return;
+    case VIEW_LANE_TRANSFERS:
+        snprintf(out, bytes, "%s", view_bytes(model->transfers[ref].bytes).text);
+        return;
+    case VIEW_LANE_GAPS:
+        snprintf(out, bytes, "%c %s", view_class_info((enum view_class)span->class)->letter,
+                 view_time(span->end_ns - span->begin_ns).text);
+        return;
+    }
+}
+
+void view_span_locator(const struct view_model *model, const struct view_lane *lane,
+                       const struct view_span *span, char *out, size_t bytes)
+{
+    uint32_t submission = VIEW_NO_REF;
+    if (lane->kind == VIEW_LANE_QUEUE || lane->kind == VIEW_LANE_DEVICE ||
+        lane->kind == VIEW_LANE_COMMANDS)
+        submission = span->ref;
+    else if (lane->kind == VIEW_LANE_HOST && span->class == VIEW_SUBMIT)
+        submission = model->calls[span->ref].object;
+    if (submission != VIEW_NO_REF) {
+        snprintf(out, bytes, "#s%" PRIu64, model->submissions[submission].number);
+        return;
+    }
+    const uint64_t size =
+        span->begin_ns < 0 ? 0 - (uint64_t)span->begin_ns : (uint64_t)span->begin_ns;
+    snprintf(out, bytes, "@%s%" PRIu64 ".%09" PRIu64 "s", span->begin_ns < 0 ? "-" : "",
+             size / 1000000000, size % 1000000000);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything known about one event, as lines of a key and a value. */
+#include "viewer/describe.h"
+
+#include "hal/base/mem.h"
+#include "viewer/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+void view_lines_add(struct view_lines *lines, const char *key, const char *format, ...)
+{
+    char value[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    for (char *c = value; *c; c++) { /* a label's own line ends must not make lines */
+        if (*c == '\n' || *c == '\t')
+            *c = ' ';
+    }
+    const size_t bytes = strlen(key) + strlen(value) + 2;
+    void *text = lines->text;
+    if (lines->failed || !hal_grow(&text, &lines->capacity, lines->length + bytes + 1, 1)) {
+        lines->failed = true;
+        return;
+    }
+    lines->text = text;
+    lines->length += (size_t)sprintf(lines->text + lines->length, "%s\t%s\n", key, value);
+    lines->count++;
+}
+
+void view_lines_finish(struct view_lines *lines)
+{
+    free(lines->text);
+    *lines = (struct view_lines){0};
+}
+
+/* ---- Parts -------------------------------------------------------------------------------- */
+
+static void add_span(struct view_lines *lines, const char *key, int64_t begin_ns, int64_t end_ns)
+{
+    view_lines_add(lines, key, "%s, took %s", view_moment(begin_ns).text,
+                   view_time(end_ns - begin_ns).text);
+}
+
+static void add_status(struct view_lines *lines, uint16_t status)
+{
+    if (status != HAL_OK)
+        view_lines_add(lines, "failed", "%s", hal_status_name((enum hal_status)status));
+}
+
+static void add_host(const struct view_model *m, uint32_t host, struct view_lines *lines)
+{
+    const struct view_host *h = &m->hosts[host];
+    view_lines_add(lines, "thread", "%s (%" PRIu64 ")", view_model_string(m, h->name),
+                   h->system_id);
+}
+
+static void add_value(const struct view_model *m, const char *key, const char *relation,
+                      const struct view_value *value, struct view_lines *lines)
+{
+    char name[64];
+    view_semaphore_name(m, value->semaphore, name, sizeof name);
+    const uint32_t index = view_model_reached(m, value->semaphore, value->value);
+    if (index == VIEW_NO_REF) {
+        view_lines_add(lines, key, "%s %s %" PRIu64 ": never reached in this file", name, relation,
+                       value->value);
+        return;
+    }
+    const struct view_step *step = &m->steps[index];
+    const struct view_word moment = view_moment(step->time_ns);
+    const char *outcome = step->status ? "failed" : "reached";
+    if (step->submission != VIEW_NO_REF)
+        view_lines_add(lines, key, "%s %s %" PRIu64 ", %s by #s%" PRIu64 " at %s", name, relation,
+                       value->value, outcome, m->submissions[step->submission].number, moment.text);
+    else if (step->call != VIEW_NO_REF)
+        view_lines_add(lines, key, "%s %s %" PRIu64 ", %s by %s at %s", name, relation,
+                       value->value, outcome,
+                       view_model_string(m, m->hosts[m->calls[step->call].host].name), moment.text);
+    else
+        view_lines_add(lines, key, "%s %s %" PRIu64 ", from the start", name, relation,
+                       value->value);
+}
+
+/* Return addresses as module and offset: what a symboliser takes. */
+static void add_stack(const struct view_model *m, uint32_t stack, struct view_lines *lines)
+{
+    enum { MAX_FRAMES = 16 };
+    const struct trace_stack *frames = stack ? trace_reader_stack(m->reader, stack) : NULL;
+    for (uint32_t i = 0; frames && i < frames->frame_count && i < MAX_FRAMES; i++) {
+        const uint64_t address = frames->frames[i];
+        const char *key = i == 0 ? "called from" : "";
+        const struct trace_module *module = NULL;
+        for (size_t k = 0; k < trace_reader_module_count(m->reader) && !module; k++) {
+            module = trace_reader_module(m->reader, k);
+            if (address < module->base || address - module->base >= module->size)
+                module = NULL;
+        }
+        if (!module) {
+            view_lines_add(lines, key, "0x%" PRIx64, address);
+            continue;
+        }
+        const char *path = view_model_string(m, module->path), *slash = strrchr(path, '/');
+        view_lines_add(lines, key, "%s+0x%" PRIx64, slash ? slash + 1 : path,
+                       address - module->base);
+    }
+}
+
+/* Equal commands in a row of a command buffer's list are one line: "28 x mul_mv 64x1x1". */
+static void add_commands(const struct view_model *m, const struct view_submission *s,
+                         struct view_lines *lines)
+{
+    enum { MAX_KINDS = 24 };
+    uint32_t ops[MAX_KINDS], kinds = 0, others = 0;
+    uint64_t counts[MAX_KINDS] = {0};
+    char label[128];
+    for (uint32_t k = 0; k < s->commands_count; k++) {
+        const struct view_command_buffer *c =
+            &m->command_buffers[m->submitted[s->first_commands + k]];
+        for (uint32_t i = 0, kind; i < c->op_count; i++) {
+            const uint32_t op = m->segments[c->first_op + i];
+            for (kind = 0; kind < kinds && ops[kind] != op;)
+                kind++;
+            if (kind == MAX_KINDS) {
+                others++;
+                continue;
+            }
+            if (kind == kinds)
+                ops[kinds++] = op;
+            counts[kind]++;
+        }
+    }
+    for (uint32_t kind = 0; kind < kinds; kind++) {
+        view_op_label(m, &m->ops[ops[kind]], label, sizeof label);
+        view_lines_add(lines, kind == 0 ? "commands" : "", "%" PRIu64 " × %s", counts[kind], label);
+    }
+    if (others)
+        view_lines_add(lines, "", "%u others", others);
+}
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static void describe_times(const struct view_model *m, const struct view_submission *s,
+                           struct view_lines *lines)
+{
+    const bool ran = s->begin_ns != VIEW_NO_TIME;
+    if (s->submit_ns != VIEW_NO_TIME)
+        view_lines_add(lines, "submitted", "%s by %s, took %s", view_moment(s->submit_ns).text,
+                       view_model_string(m, m->hosts[m->calls[s->call].host].name),
+                       view_time(s->submit_end_ns - s->submit_ns).text);
+    if (!s->done)
+        view_lines_add(lines, "executed", "not finished in this file");
+    else if (!ran)
+        view_lines_add(lines, "executed", "no device times");
+    if (!ran)
+        return;
+    if (s->submit_ns != VIEW_NO_TIME && s->ready_ns != VIEW_NO_TIME)
+        view_lines_add(lines, "queued", "%s: %s until its waits were met, then %s until it ran",
+                       view_time(s->begin_ns - s->submit_ns).text,
+                       view_time(s->ready_ns - s->submit_ns).text,
+                       view_time(s->begin_ns - s->ready_ns).text);
+    else if (s->submit_ns != VIEW_NO_TIME)
+        view_lines_add(lines, "queued", "%s", view_time(s->begin_ns - s->submit_ns).text);
+    add_span(lines, "executed", s->begin_ns, s->end_ns);
+    if (s->busy_ns > 0)
+        view_lines_add(lines, "computing", "%s, %s of that time", view_time(s->busy_ns).text,
+                       view_share(s->busy_ns, s->end_ns - s->begin_ns).text);
+}
+
+static void describe_submission(const struct view_model *m, uint32_t index,
+                                struct view_lines *lines)
+{
+    const struct view_submission *s = &m->submissions[index];
+    view_lines_add(lines, "submission", "#s%" PRIu64 " on queue %u: %s dispatches in %u %s",
+                   s->number, s->queue, view_count(s->dispatch_count).text, s->commands_count,
+                   s->commands_count == 1 ? "command buffer" : "command buffers");
+    add_status(lines, s->status);
+    if (s->message)
+        view_lines_add(lines, "message", "%s", view_model_string(m, s->message));
+    describe_times(m, s, lines);
+    for (uint32_t k = 0; k < s->wait_count; k++)
+        add_value(m, k == 0 ? "waits for" : "", "≥", &m->values[s->first_wait + k], lines);
+    for (uint32_t k = 0; k < s->signal_count; k++)
+        add_value(m, k == 0 ? "signals" : "", "=", &m->values[s->first_signal + k], lines);
+    const uint32_t observer = view_model_observer(m, index);
+    if (observer != VIEW_NO_REF)
+        view_lines_add(lines, "seen by", "%s, %s after it finished",
+                       view_model_string(m, m->hosts[m->calls[observer].host].name),
+                       view_time(m->calls[observer].end_ns - s->end_ns).text);
+    add_commands(m, s, lines);
+    if (s->call != VIEW_NO_REF)
+        add_stack(m, m->calls[s->call].stack, lines);
+}
+
+static void describe_call(const struct view_model *m, const struct view_lane *lane,
+                          const struct view_span *event, struct view_lines *lines)
+{
+    const struct view_call *call = &m->calls[event->ref];
+    char label[160];
+    view_span_label(m, lane, event, label, sizeof label);
+    view_lines_add(lines, "call", "%s", label);
+    add_status(lines, call->status);
+    add_span(lines, "at", call->begin_ns, call->end_ns);
+    add_host(m, call->host, lines);
+    for (uint32_t k = 0; k < call->value_count; k++)
+        add_value(m, k == 0 ? "waits for" : "", "≥", &m->values[call->first_value + k], lines);
+    if (event->class == VIEW_MAP)
+        view_lines_add(lines, "range", "%s from byte %" PRIu64, view_bytes(call->size).text,
+                       call->offset);
+    else if (event->class == VIEW_CREATE || event->class == VIEW_COMPILE)
+        view_lines_add(lines, "size", "%s", view_bytes(call->size).text);
+    else if (event->class == VIEW_SIGNAL ||
+             (event->class == VIEW_QUERY && call->kind == TRACE_SEMAPHORE_QUERY))
+        view_lines_add(lines, "value", "%" PRIu64, call->offset);
+    if (call->kind == TRACE_SUBMIT && call->object != VIEW_NO_REF)
+        describe_submission(m, call->object, lines);
+    else
+        add_stack(m, call->stack, lines);
+}
+
+static void describe_recording(const struct view_model *m, const struct view_span *event,
+                               struct view_lines *lines)
+{
+    const struct view_command_buffer *c = &m->command_buffers[event->ref];
+    const char *label = view_model_string(m, c->label);
+    view_lines_add(lines, "recording", "command buffer %" PRIu64 "%s%s", c->id, *label ? " " : "",
+                   label);
+    add_span(lines, "at", event->begin_ns, event->end_ns);
+    view_lines_add(lines, "commands", "%u: %u dispatches, %u barriers, %u transfers", c->op_count,
+                   c->dispatch_count, c->barrier_count, c->transfer_count);
+    if (c->op_count)
+        view_lines_add(lines, "per command", "%s",
+                       view_time((event->end_ns - event->begin_ns) / c->op_count).text);
+}
+
+static void describe_gap(const struct view_model *m, const struct view_gap *gap,
+                         struct view_lines *lines)
+{
+    char host[160];
+    view_lines_add(lines, "gap", "the device was idle for %s",
+                   view_time(gap->end_ns - gap->begin_ns).text);
+    view_lines_add(lines, "from", "%s", view_moment(gap->begin_ns).text);
+    for (size_t c = 0; c < 4; c++) {
+        const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
+        if (gap->by_cause_ns[c])
+            view_lines_add(lines, info->name, "%s, %s", view_time(gap->by_cause_ns[c]).text,
+                           view_share(gap->by_cause_ns[c], gap->end_ns - gap->begin_ns).text);
+    }
+    if (gap->before != VIEW_NO_REF && gap->after != VIEW_NO_REF)
+        view_lines_add(lines, "between", "#s%" PRIu64 " and #s%" PRIu64,
+                       m->submissions[gap->before].number, m->submissions[gap->after].number);
+    view_describe_host(m, gap, host, sizeof host);
+    if (*host)
+        view_lines_add(lines, "meanwhile", "%s", host);
+}
+
+void view_describe_host(const struct view_model *model, const struct view_gap *gap, char *out,
+                        size_t bytes)
+{
+    struct view_measure measure;
+    *out = '\0';
+    if (gap->after == VIEW_NO_REF || model->submissions[gap->after].call == VIEW_NO_REF)
+        return;
+    const struct view_submission *s = &model->submissions[gap->after];
+    const struct view_host *host = &model->hosts[model->calls[s->call].host];
+    const int64_t end_ns = s->submit_end_ns < gap->end_ns ? s->submit_end_ns : gap->end_ns;
+    if (host->lane == VIEW_NO_LANE || end_ns <= gap->begin_ns)
+        return;
+    view_series_measure(&model->lanes[host->lane].series, gap->begin_ns, end_ns, &measure);
+    int64_t outside_ns = end_ns - gap->begin_ns - view_measure_busy(&measure);
+    int length = snprintf(out, bytes, "%s", view_model_string(model, host->name));
+    for (size_t c = VIEW_RECORD; c <= VIEW_SCOPE && length > 0 && (size_t)length < bytes; c++) {
+        const bool outside = c == VIEW_SCOPE;
+        const int64_t ns = outside ? outside_ns : measure.busy_ns[c];
+        if (ns * 200 >= gap->end_ns - gap->begin_ns)
+            length += snprintf(out + length, bytes - (size_t)length, ", %s %s",
+                               outside ? "outside the HAL" : view_class_info((enum view_class)c)->name,
+                               view_time(ns).text);
+    }
+}
+
+void view_describe(const struct view_model *model, const struct view_lane *lane,
+                   const struct view_span *event, struct view_lines *lines)
+{
+    char name[64];
+    switch (lane->kind) {
+    case VIEW_LANE_SCOPE: {
+        const struct view_scope *scope = &model->scopes[event->ref];
+        view_lines_add(lines, "scope", "%s", view_model_string(model, scope->name));
+        add_span(lines, scope->open ? "open since" : "at", scope->begin_ns, scope->end_ns);
+        add_host(model, scope->host, lines);
+        return;
+    }
+    case VIEW_LANE_HOST:
+        if (event->class == VIEW_RECORD)
+            describe_recording(model, event, lines);
+        else
+            describe_call(model, lane, event, lines);
+        return;
+    case VIEW_LANE_QUEUE:
+    case VIEW_LANE_DEVICE:
+    case VIEW_LANE_COMMANDS: describe_submission(model, event->ref, lines); return;
+    case VIEW_LANE_SEMAPHORES:
+    case VIEW_LANE_SEMAPHORE: {
+        const struct view_step *step = &model->steps[event->ref];
+        const struct view_value value = {.value = step->value, .semaphore = step->semaphore};
+        view_semaphore_name(model, step->semaphore, name, sizeof name);
+        view_lines_add(lines, "semaphore", "%s", name);
+        add_value(model, "value", "=", &value, lines);
+        add_status(lines, step->status);
+        return;
+    }
+    case VIEW_LANE_TRANSFERS: {
+        const struct view_transfer *t = &model->transfers[event->ref];
+        const char *label = view_model_string(model, model->buffers[t->buffer].label);
+        view_lines_add(lines, view_class_info((enum view_class)t->class)->name,
+                       "%s %s buffer %" PRIu64 "%s%s, from byte %" PRIu64,
+                       view_bytes(t->bytes).text, t->class == VIEW_UPLOAD ? "into" : "of",
+                       model->buffers[t->buffer].id, *label ? " " : "", label, t->offset);
+        add_span(lines, "at", t->begin_ns, t->end_ns);
+        add_host(model, t->host, lines);
+        return;
+    }
+    case VIEW_LANE_GAPS: describe_gap(model, &model->gaps[event->ref], lines); return;
+    }
+}

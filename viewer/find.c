@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jumping: to the next event, gap or host synchronisation, to what a search finds, to a moment or
+ * a submission. */
+#include "viewer/view.h"
+
+#include "viewer/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Neighbours --------------------------------------------------------------------------- */
+
+/* Whether the event is of the kind that is looked for. */
+typedef bool wanted(struct view *view, const struct view_lane *lane, const struct view_span *event);
+
+static bool any_event(struct view *view, const struct view_lane *lane,
+                      const struct view_span *event)
+{
+    (void)view, (void)lane, (void)event;
+    return true;
+}
+
+static bool is_sync(struct view *view, const struct view_lane *lane, const struct view_span *event)
+{
+    (void)view;
+    return lane->kind == VIEW_LANE_HOST && event->class == VIEW_WAIT;
+}
+
+static bool matches(struct view *view, const struct view_lane *lane, const struct view_span *event)
+{
+    char label[256];
+    view_span_label(view->model, lane, event, label, sizeof label);
+    return regexec(&view->search, label, 0, NULL, 0) == 0;
+}
+
+/* The nearest wanted event of the lane behind (or before) the selection, if it is of this lane,
+ * else behind (before) the cursor. */
+static uint32_t neighbour(struct view *view, uint32_t index, bool forward, wanted *want)
+{
+    const struct view_lane *lane = &view->model->lanes[index];
+    size_t at;
+    if (index == view->lane && view->event != VIEW_NO_REF)
+        at = forward ? view->event + 1 : view->event;
+    else
+        at = view_spans_before(lane->events, lane->event_count, view->cursor_ns + forward);
+    if (forward) {
+        for (; at < lane->event_count; at++) {
+            if (want(view, lane, &lane->events[at]))
+                return (uint32_t)at;
+        }
+    } else {
+        while (at > 0) {
+            if (want(view, lane, &lane->events[--at]))
+                return (uint32_t)at;
+        }
+    }
+    return VIEW_NO_REF;
+}
+
+/* The nearest one of all lanes; false when there is none. At the cursor's own moment, lanes after
+ * (before) the current one count as later (earlier). */
+static bool jump(struct view *view, bool forward, wanted *want)
+{
+    const struct view_model *m = view->model;
+    uint32_t best_lane = VIEW_NO_LANE, best = VIEW_NO_REF;
+    for (uint32_t i = 0; i < m->lanes_count; i++) {
+        const uint32_t lane = forward ? i : (uint32_t)m->lanes_count - 1 - i;
+        if (m->lanes[lane].kind == VIEW_LANE_COMMANDS || m->lanes[lane].kind == VIEW_LANE_SEMAPHORES)
+            continue; /* they repeat other lanes' events */
+        const uint32_t event = neighbour(view, lane, forward, want);
+        if (event == VIEW_NO_REF)
+            continue;
+        const int64_t ns = m->lanes[lane].events[event].begin_ns;
+        const int64_t best_ns = best == VIEW_NO_REF ? 0 : m->lanes[best_lane].events[best].begin_ns;
+        if (best == VIEW_NO_REF || (forward ? ns < best_ns : ns > best_ns)) {
+            best_lane = lane;
+            best = event;
+        }
+    }
+    if (best == VIEW_NO_REF)
+        return false;
+    view_select(view, best_lane, best);
+    return true;
+}
+
+static void in_lane(struct view *view, uint32_t lane, bool forward, const char *noun)
+{
+    const uint32_t event =
+        lane == VIEW_NO_LANE ? VIEW_NO_REF : neighbour(view, lane, forward, any_event);
+    if (event == VIEW_NO_REF)
+        view_say(view, "no %s %s", forward ? "later" : "earlier", noun);
+    else
+        view_select(view, lane, event);
+}
+
+static void to_event(struct view *view, int key)
+{
+    in_lane(view, view->lane, key == ']', "event in this lane");
+}
+
+static void to_gap(struct view *view, int key)
+{
+    in_lane(view, view->model->gap_lane, key == '}', "gap of the device");
+}
+
+static void to_sync(struct view *view, int key)
+{
+    if (!jump(view, key == ')', is_sync))
+        view_say(view, "no %s host synchronisation", key == ')' ? "later" : "earlier");
+}
+
+/* ---- Search ------------------------------------------------------------------------------- */
+
+static void again(struct view *view, int key)
+{
+    if (!view->has_search)
+        view_say(view, "nothing was searched for yet: / starts a search");
+    else if (!jump(view, key == 'n', matches))
+        view_say(view, "no %s match", key == 'n' ? "later" : "earlier");
+}
+
+void view_find(struct view *view)
+{
+    if (!*view->typed)
+        return;
+    regex_t search;
+    const int failure = regcomp(&search, view->typed, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    if (failure) {
+        char why[100];
+        regerror(failure, &search, why, sizeof why);
+        view_say(view, "'%s' is no regular expression: %s", view->typed, why);
+        return;
+    }
+    if (view->has_search)
+        regfree(&view->search);
+    view->search = search;
+    view->has_search = true;
+    if (jump(view, true, matches))
+        return;
+    if (jump(view, false, matches))
+        view_say(view, "the last match: there is none later");
+    else
+        view_say(view, "nothing matches '%s'", view->typed);
+}
+
+/* ---- Go to -------------------------------------------------------------------------------- */
+
+/* "1.5ms", "200", with an optional sign; without a unit: seconds. False: not a time. */
+static bool parse_time(const char *text, int64_t *out_ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}};
+    char *end;
+    errno = 0;
+    const double value = strtod(text, &end);
+    if (end == text || errno || !isfinite(value))
+        return false;
+    while (*end == ' ')
+        end++;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].name) == 0 && fabs(value * units[i].ns) < 9e18) {
+            *out_ns = (int64_t)llround(value * units[i].ns);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void go_to_moment(struct view *view, int64_t ns)
+{
+    const struct view_model *m = view->model;
+    if (ns < m->first_ns || ns >= m->last_ns)
+        view_say(view, "outside the trace: it lasts from %s to %s", view_moment(m->first_ns).text,
+                 view_moment(m->last_ns).text);
+    ns = ns < m->first_ns ? m->first_ns : ns >= m->last_ns ? m->last_ns - 1 : ns;
+    view_reveal(view, ns, VIEW_KEY_NONE);
+    view_set_cursor(view, ns);
+}
+
+static void go_to_submission(struct view *view, const char *text)
+{
+    char *end;
+    const uint64_t number = strtoull(text + 2, &end, 10);
+    uint64_t dispatch = 0;
+    if (isdigit((unsigned char)text[2]) && strncmp(end, ".d", 2) == 0 && isdigit((unsigned char)end[2]))
+        dispatch = strtoull(end + 2, &end, 10);
+    const uint32_t submission = view_model_submission(view->model, number);
+    uint32_t lane;
+    if (!isdigit((unsigned char)text[2]) || *end) {
+        view_say(view, "'%s' is no locator: #s12 is submission 12, #s12.d4 its 4th dispatch", text);
+    } else if (submission == VIEW_NO_REF) {
+        view_say(view, "there is no submission #s%" PRIu64, number);
+    } else {
+        const uint32_t event = view_model_queue_event(view->model, submission, &lane);
+        if (event == VIEW_NO_REF) {
+            view_say(view, "#s%" PRIu64 " has no times: it cannot be shown", number);
+            return;
+        }
+        view->panel = VIEW_PANEL_DETAILS;
+        view_select(view, lane, event);
+        if (dispatch) {
+            char label[160];
+            const struct view_op *op = view_model_dispatch(
+                view->model, &view->model->submissions[submission], dispatch);
+            if (op)
+                view_op_label(view->model, op, label, sizeof label);
+            view_say(view, "#s%" PRIu64 ".d%" PRIu64 ": %s", number, dispatch,
+                     op ? label : "there are not so many dispatches");
+        }
+    }
+}
+
+void view_go(struct view *view)
+{
+    const struct view_model *m = view->model;
+    const char *text = view->typed;
+    int64_t ns;
+    char *end;
+    while (*text == ' ' || *text == '@')
+        text++;
+    if (!*text)
+        return;
+    if (strncmp(text, "#s", 2) == 0) {
+        go_to_submission(view, text);
+        return;
+    }
+    const double percent = strtod(text, &end);
+    if (end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100)
+        go_to_moment(view,
+                     m->first_ns + (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
+    else if (!parse_time(text, &ns))
+        view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12", text);
+    else if (*text != '+' && *text != '-')
+        go_to_moment(view, ns);
+    else if (__builtin_add_overflow(ns, view->cursor_ns, &ns))
+        go_to_moment(view, *text == '+' ? INT64_MAX : INT64_MIN);
+    else
+        go_to_moment(view, ns);
+}
+
+/* ---- Keys --------------------------------------------------------------------------------- */
+
+static void start_search(struct view *view, int key)
+{
+    (void)key;
+    view->prompt = VIEW_PROMPT_SEARCH;
+    view->typed[0] = '\0';
+}
+
+static void start_go(struct view *view, int key)
+{
+    (void)key;
+    view->prompt = VIEW_PROMPT_GO;
+    view->typed[0] = '\0';
+}
+
+static void copy_locator(struct view *view, int key)
+{
+    (void)key;
+    const struct view_span *event = view_selected(view);
+    const struct view_span cursor = {.begin_ns = view->cursor_ns};
+    const struct view_lane nowhere = {.kind = VIEW_LANE_GAPS};
+    view_span_locator(view->model, event ? &view->model->lanes[view->lane] : &nowhere,
+                      event ? event : &cursor, view->copied, sizeof view->copied);
+    view_say(view, "copied %s", view->copied);
+}
+
+const struct view_binding view_find_bindings[] = {
+    {'[', VIEW_KEY_NONE, "[ ]", "previous, next event of the lane", to_event},
+    {']', VIEW_KEY_NONE, "", NULL, to_event},
+    {'{', VIEW_KEY_NONE, "{ }", "previous, next gap of the device", to_gap},
+    {'}', VIEW_KEY_NONE, "", NULL, to_gap},
+    {'(', VIEW_KEY_NONE, "( )", "previous, next host synchronisation", to_sync},
+    {')', VIEW_KEY_NONE, "", NULL, to_sync},
+    {'/', VIEW_KEY_NONE, "/", "search labels (regular expression)", start_search},
+    {'n', VIEW_KEY_NONE, "n N", "next, previous match", again},
+    {'N', VIEW_KEY_NONE, "", NULL, again},
+    {'g', VIEW_KEY_NONE, "g", "go to 1.5ms, +250us, 50%, #s12", start_go},
+    {'y', VIEW_KEY_NONE, "y", "copy the locator (OSC 52)", copy_locator},
+    {0, 0, NULL, NULL, NULL},
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Follows the selected event's submission through the lanes: call, queue, device, the semaphores
+ * it moved, the wait that saw it. Lines run through blank cells only: they hide nothing. */
+#include "viewer/view.h"
+
+enum { MAX_NEIGHBOURS = 4 };
+
+struct flow {
+    struct view *view;
+    struct view_area area; /* the axis of all rows */
+};
+
+/* The submission that the selection belongs to, or VIEW_NO_REF. */
+static uint32_t submission_of(const struct view_model *m, const struct view_lane *lane,
+                              const struct view_span *event)
+{
+    switch (lane->kind) {
+    case VIEW_LANE_QUEUE:
+    case VIEW_LANE_DEVICE:
+    case VIEW_LANE_COMMANDS: return event->ref;
+    case VIEW_LANE_SEMAPHORES:
+    case VIEW_LANE_SEMAPHORE: return m->steps[event->ref].submission;
+    case VIEW_LANE_GAPS: return m->gaps[event->ref].after;
+    case VIEW_LANE_HOST: break;
+    case VIEW_LANE_SCOPE:
+    case VIEW_LANE_TRANSFERS: return VIEW_NO_REF;
+    }
+    if (event->class == VIEW_SUBMIT)
+        return m->calls[event->ref].object;
+    if (event->class != VIEW_WAIT || !m->calls[event->ref].value_count)
+        return VIEW_NO_REF;
+    const struct view_call *wait = &m->calls[event->ref];
+    const struct view_value *value = &m->values[wait->first_value + wait->value_count - 1];
+    const uint32_t step = view_model_reached(m, value->semaphore, value->value);
+    return step == VIEW_NO_REF ? VIEW_NO_REF : m->steps[step].submission;
+}
+
+/* Row of a shown lane within the area; -1: not on the screen. */
+static int row_of(const struct flow *flow, uint32_t lane)
+{
+    if (lane == VIEW_NO_LANE || !view_lane_shown(flow->view, lane))
+        return -1;
+    const int64_t row = (int64_t)view_row_of(flow->view, lane) - flow->view->first_row;
+    return row >= 0 && row < flow->area.rows ? (int)row : -1;
+}
+
+static bool is_background(uint32_t character)
+{
+    return character == ' ' || character == 0x2500 || character == 0x250A;
+}
+
+/* A line from one lane to another at a moment, with its head at the target. */
+static void draw_link(const struct flow *flow, uint32_t from_lane, uint32_t to_lane, int64_t ns)
+{
+    const int from = row_of(flow, from_lane), to = row_of(flow, to_lane);
+    const int column = view_column_of(flow->view->window, flow->area.columns, ns);
+    if (from < 0 || to < 0 || from == to || column < 0 || column >= flow->area.columns)
+        return;
+    const int by = to > from ? 1 : -1;
+    for (int row = from + by; row != to; row += by) {
+        if (is_background(view_character(flow->area, row, column)))
+            view_put(flow->area, row, column, row + by == to ? (by > 0 ? 0x25BC : 0x25B2) : 0x2502,
+                     VIEW_STYLE_FLOW | VIEW_BOLD);
+    }
+}
+
+/* Underlines what belongs to the same submission; an arrow says that it lies beside the window. */
+static void mark(const struct flow *flow, uint32_t lane, int64_t begin_ns, int64_t end_ns)
+{
+    const int row = row_of(flow, lane), axis = flow->area.columns;
+    const struct view_window w = flow->view->window;
+    if (row < 0 || lane == flow->view->lane)
+        return;
+    int from = view_column_of(w, axis, begin_ns);
+    int to = end_ns > begin_ns ? view_column_of(w, axis, end_ns - 1) : from;
+    if (to < 0 || from >= axis) {
+        view_put(flow->area, row, to < 0 ? 0 : axis - 1, to < 0 ? 0x25C4 : 0x25BA,
+                 VIEW_STYLE_FLOW | VIEW_BOLD);
+        return;
+    }
+    from = from < 0 ? 0 : from;
+    to = to < axis ? to : axis - 1;
+    view_restyle(flow->area, row, from, to - from + 1,
+                 VIEW_STYLE_FLOW | VIEW_REVERSE | VIEW_UNDERLINE);
+}
+
+static void draw_producers(const struct flow *flow, const struct view_submission *s,
+                           uint32_t queue_lane)
+{
+    const struct view_model *m = flow->view->model;
+    for (uint32_t k = 0; k < s->wait_count && k < MAX_NEIGHBOURS; k++) {
+        const struct view_value *value = &m->values[s->first_wait + k];
+        const uint32_t index = view_model_reached(m, value->semaphore, value->value);
+        if (index == VIEW_NO_REF)
+            continue;
+        const struct view_step *step = &m->steps[index];
+        if (step->submission != VIEW_NO_REF)
+            draw_link(flow, m->queue_lanes[m->submissions[step->submission].queue], queue_lane,
+                      step->time_ns);
+        else if (step->call != VIEW_NO_REF)
+            draw_link(flow, m->hosts[m->calls[step->call].host].lane, queue_lane, step->time_ns);
+    }
+}
+
+static uint32_t semaphore_lane(const struct view *view, uint32_t semaphore)
+{
+    for (uint32_t i = 0; i < view->model->lanes_count; i++) {
+        const struct view_lane *lane = &view->model->lanes[i];
+        if (lane->kind == VIEW_LANE_SEMAPHORE && lane->object == semaphore)
+            return i;
+    }
+    return VIEW_NO_LANE;
+}
+
+static void draw_submission(const struct flow *flow, uint32_t index)
+{
+    const struct view_model *m = flow->view->model;
+    const struct view_submission *s = &m->submissions[index];
+    const uint32_t queue = m->queue_lanes[s->queue], observer = view_model_observer(m, index);
+    if (s->call != VIEW_NO_REF) {
+        const uint32_t host = m->hosts[m->calls[s->call].host].lane;
+        mark(flow, host, s->submit_ns, s->submit_end_ns);
+        draw_link(flow, host, queue, s->submit_ns);
+    }
+    draw_producers(flow, s, queue);
+    if (s->begin_ns == VIEW_NO_TIME)
+        return;
+    mark(flow, queue, s->begin_ns, s->end_ns);
+    mark(flow, m->device_lane, s->begin_ns, s->end_ns);
+    draw_link(flow, queue, m->device_lane, s->begin_ns);
+    for (uint32_t k = 0; k < s->signal_count && k < MAX_NEIGHBOURS; k++)
+        draw_link(flow, m->device_lane,
+                  semaphore_lane(flow->view, m->values[s->first_signal + k].semaphore), s->end_ns);
+    if (observer == VIEW_NO_REF)
+        return;
+    const struct view_call *wait = &m->calls[observer];
+    mark(flow, m->hosts[wait->host].lane, wait->begin_ns, wait->end_ns);
+    draw_link(flow, queue, m->hosts[wait->host].lane, s->end_ns);
+}
+
+void view_draw_flow(struct view *view, struct view_area area)
+{
+    const struct view_span *event = view_selected(view);
+    if (!event)
+        return;
+    const int gutter = view->layout.gutter;
+    const struct flow flow = {
+        .view = view,
+        .area = view_area_part(area, 0, gutter, area.rows, area.columns - gutter)};
+    const uint32_t submission =
+        submission_of(view->model, &view->model->lanes[view->lane], event);
+    if (submission != VIEW_NO_REF)
+        draw_submission(&flow, submission);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fourth panel: when the device was idle, and why. */
+#include "viewer/text.h"
+#include "viewer/view.h"
+
+static size_t count(struct view *view)
+{
+    return view->model->gaps_count;
+}
+
+static size_t current(struct view *view)
+{
+    const struct view_span *event = view_selected(view);
+    return event && view->lane == view->model->gap_lane ? event->ref : SIZE_MAX;
+}
+
+static void row(struct view *view, size_t index, char *out, size_t bytes)
+{
+    const struct view_gap *gap = &view->model->gaps[index];
+    const struct view_class_info *info = view_class_info(gap->cause);
+    char host[200];
+    view_describe_host(view->model, gap, host, sizeof host);
+    snprintf(out, bytes, "%-21s %s  %c %-10s %s", view_moment(gap->begin_ns).text,
+             view_right(view_time(gap->end_ns - gap->begin_ns).text, 9).text, info->letter,
+             info->name, host);
+}
+
+static void choose(struct view *view, size_t index)
+{
+    view_select(view, view->model->gap_lane, (uint32_t)index);
+}
+
+static const struct view_list list = {
+    .header = "from                     length  cause        meanwhile",
+    .count = count,
+    .current = current,
+    .row = row,
+    .select = choose,
+};
+
+const struct view_pane view_gaps_pane = {.name = "Gaps", .list = &list};

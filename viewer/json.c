@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports as JSON. Unknown times are null. */
+#include "format/json.h"
+#include "viewer/report.h"
+
+#include <math.h>
+
+static void add_u64(struct trace_text *t, const char *key, uint64_t value)
+{
+    trace_json_key(t, key);
+    trace_json_u64(t, value);
+}
+
+static void add_ns(struct trace_text *t, const char *key, int64_t ns)
+{
+    trace_json_key(t, key);
+    if (ns == VIEW_NO_TIME)
+        trace_json_double(t, NAN);
+    else
+        trace_json_i64(t, ns);
+}
+
+static void add_text(struct trace_text *t, const char *key, const char *text)
+{
+    trace_json_key(t, key);
+    trace_json_text(t, text);
+}
+
+static void add_tally(struct trace_text *t, const char *key, const struct view_tally *tally)
+{
+    trace_json_key(t, key);
+    trace_json_open(t, '{');
+    add_u64(t, "count", tally->count);
+    add_u64(t, "bytes", tally->bytes);
+    add_ns(t, "ns", tally->ns);
+    trace_json_close(t, '}');
+}
+
+static void add_health(struct trace_text *t, const struct view_model *m)
+{
+    char health[512];
+    trace_json_key(t, "health");
+    trace_json_open(t, '{');
+    trace_json_key(t, "ok");
+    trace_json_bool(t, view_health(m, health, sizeof health));
+    add_text(t, "text", health);
+    add_text(t, "truncated", m->truncated);
+    add_u64(t, "implausible_events", m->summary.implausible);
+    add_u64(t, "lost_records", m->health ? m->health->lost_records : 0);
+    add_u64(t, "overhead_ns", m->health ? m->health->overhead_ns : 0);
+    trace_json_close(t, '}');
+}
+
+static void add_device(struct trace_text *t, const struct view_model *m)
+{
+    const struct view_summary *s = &m->summary;
+    trace_json_key(t, "device");
+    trace_json_open(t, '{');
+    add_text(t, "uri", m->header->device.uri);
+    add_text(t, "name", m->header->device.name);
+    add_ns(t, "first_work_ns", s->device_begin_ns);
+    add_ns(t, "last_work_ns", s->device_end_ns);
+    add_ns(t, "busy_ns", s->device_busy_ns);
+    add_ns(t, "computing_ns", s->computing_ns);
+    trace_json_close(t, '}');
+    trace_json_key(t, "idle");
+    trace_json_open(t, '{');
+    for (size_t c = 0; c < 4; c++)
+        add_tally(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, &s->gaps[c]);
+    trace_json_close(t, '}');
+}
+
+static void add_families(struct trace_text *t, const struct view_model *m)
+{
+    trace_json_key(t, "scopes");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < m->families_count; i++) {
+        const struct view_family *f = &m->families[i];
+        trace_json_open(t, '{');
+        add_text(t, "name", f->name);
+        add_u64(t, "count", f->count);
+        add_ns(t, "total_ns", f->total_ns);
+        add_ns(t, "min_ns", f->min_ns);
+        add_ns(t, "max_ns", f->max_ns);
+        add_u64(t, "submissions", f->submissions);
+        add_u64(t, "syncs", f->syncs);
+        add_ns(t, "sync_ns", f->sync_ns);
+        add_ns(t, "device_ns", f->device_ns);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+static void add_summary(struct trace_text *t, const struct view_model *m)
+{
+    const struct view_summary *s = &m->summary;
+    add_text(t, "program", m->header->program);
+    add_text(t, "mode", m->header->mode);
+    add_ns(t, "first_ns", m->first_ns);
+    add_ns(t, "last_ns", m->last_ns);
+    add_health(t, m);
+    add_device(t, m);
+    add_u64(t, "submissions", s->submissions);
+    add_u64(t, "failed_submissions", s->failed_submissions);
+    add_u64(t, "unfinished_submissions", s->unfinished_submissions);
+    add_u64(t, "failed_calls", s->failed_calls);
+    add_u64(t, "dispatches", s->dispatches);
+    add_tally(t, "syncs", &s->syncs);
+    add_tally(t, "polls", &s->polls);
+    add_tally(t, "uploads", &s->uploads);
+    add_tally(t, "readbacks", &s->readbacks);
+    add_tally(t, "observed", &s->observed);
+    add_families(t, m);
+}
+
+static void add_values(struct trace_text *t, const char *key, const struct view_model *m,
+                       uint32_t first, uint32_t count)
+{
+    char name[128];
+    trace_json_key(t, key);
+    trace_json_open(t, '[');
+    for (uint32_t i = first; i < first + count; i++) {
+        view_semaphore_name(m, m->values[i].semaphore, name, sizeof name);
+        trace_json_open(t, '{');
+        add_text(t, "semaphore", name);
+        add_u64(t, "value", m->values[i].value);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+static void add_submissions(struct trace_text *t, const struct view_model *m)
+{
+    trace_json_key(t, "submissions");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < m->submissions_count; i++) {
+        const struct view_submission *s = &m->submissions[i];
+        trace_json_open(t, '{');
+        add_u64(t, "number", s->number);
+        add_u64(t, "queue", s->queue);
+        add_ns(t, "submit_ns", s->submit_ns);
+        add_ns(t, "ready_ns", s->ready_ns);
+        add_ns(t, "begin_ns", s->begin_ns);
+        add_ns(t, "end_ns", s->end_ns);
+        add_ns(t, "busy_ns", s->busy_ns);
+        add_u64(t, "dispatches", s->dispatch_count);
+        add_u64(t, "command_buffers", s->commands_count);
+        add_text(t, "status", hal_status_name((enum hal_status)s->status));
+        add_values(t, "waits", m, s->first_wait, s->wait_count);
+        add_values(t, "signals", m, s->first_signal, s->signal_count);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+static void add_number_of(struct trace_text *t, const char *key, const struct view_model *m,
+                          uint32_t submission)
+{
+    trace_json_key(t, key);
+    if (submission == VIEW_NO_REF)
+        trace_json_double(t, NAN);
+    else
+        trace_json_u64(t, m->submissions[submission].number);
+}
+
+static void add_gaps(struct trace_text *t, const struct view_model *m)
+{
+    char host[256];
+    trace_json_key(t, "gaps");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < m->gaps_count; i++) {
+        const struct view_gap *gap = &m->gaps[i];
+        trace_json_open(t, '{');
+        add_ns(t, "begin_ns", gap->begin_ns);
+        add_ns(t, "end_ns", gap->end_ns);
+        add_text(t, "cause", view_class_info(gap->cause)->name);
+        for (size_t c = 0; c < 4; c++)
+            add_ns(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name,
+                   gap->by_cause_ns[c]);
+        add_number_of(t, "before", m, gap->before);
+        add_number_of(t, "after", m, gap->after);
+        view_describe_host(m, gap, host, sizeof host);
+        add_text(t, "meanwhile", host);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+static void add_lanes(struct trace_text *t, const struct view_model *m)
+{
+    char text[256];
+    trace_json_key(t, "lanes");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        const struct view_lane *lane = &m->lanes[i];
+        if (lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_SEMAPHORES)
+            continue; /* they repeat other lanes' events */
+        view_lane_name(m, lane, text, sizeof text);
+        trace_json_open(t, '{');
+        add_text(t, "name", text);
+        trace_json_key(t, "events");
+        trace_json_open(t, '[');
+        for (size_t k = 0; k < lane->event_count; k++) {
+            const struct view_span *event = &lane->events[k];
+            view_span_label(m, lane, event, text, sizeof text);
+            trace_json_open(t, '{');
+            add_ns(t, "begin_ns", event->begin_ns);
+            add_ns(t, "end_ns", event->end_ns);
+            add_text(t, "class", view_class_info((enum view_class)event->class)->name);
+            add_text(t, "label", text);
+            trace_json_close(t, '}');
+        }
+        trace_json_close(t, ']');
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+enum hal_status view_report_json(const struct view_model *model, enum view_report report,
+                                 FILE *file)
+{
+    struct trace_text text = {0};
+    trace_json_open(&text, '{');
+    switch (report) {
+    case VIEW_REPORT_SUMMARY: add_summary(&text, model); break;
+    case VIEW_REPORT_TIMELINE: add_lanes(&text, model); break;
+    case VIEW_REPORT_SUBMISSIONS: add_submissions(&text, model); break;
+    case VIEW_REPORT_GAPS: add_gaps(&text, model); break;
+    case VIEW_REPORT_COUNT: break;
+    }
+    trace_json_close(&text, '}');
+    const bool failed = text.is_failed;
+    if (!failed) {
+        fwrite(text.data, 1, text.bytes, file);
+        fputc('\n', file);
+    }
+    trace_text_finish(&text);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the report") : HAL_OK;
+}

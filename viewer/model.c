@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a trace as a model, and finding things in it. */
+#include "viewer/build.h"
+
+void view_model_close(struct view_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; i < model->lanes_count; i++) {
+        view_series_finish(&model->lanes[i].series);
+        free(model->lanes[i].owned);
+    }
+    void *const tables[] = {
+        model->calls,     model->values,   model->submissions, model->ops,
+        model->steps,     model->kernels,  model->executables, model->command_buffers,
+        model->buffers,   model->scopes,   model->semaphores,  model->transfers,
+        model->hosts,     model->gaps,     model->families,    model->lanes,
+        model->segments,  model->submitted};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        free(tables[i]);
+    trace_reader_close(model->reader);
+    free(model->path);
+    free(model);
+}
+
+enum hal_status view_model_open(const char *path, struct view_model **out_model)
+{
+    struct view_model *model = hal_alloc(1, sizeof *model);
+    *out_model = NULL;
+    if (!model || !(model->path = hal_copy_string(path))) {
+        view_model_close(model);
+        return hal_fail(HAL_NO_MEMORY, "no memory to open '%s'", path);
+    }
+    enum hal_status status = trace_reader_open(path, &model->reader);
+    if (status == HAL_OK) {
+        model->header = trace_reader_header(model->reader);
+        model->health = trace_reader_health(model->reader);
+        model->truncated = trace_reader_truncated(model->reader);
+        status = view_build_tables(model);
+    }
+    if (status == HAL_OK)
+        status = view_build_lanes(model);
+    if (status == HAL_OK)
+        status = view_build_numbers(model);
+    if (status != HAL_OK) {
+        view_model_close(model);
+        return status;
+    }
+    *out_model = model;
+    return HAL_OK;
+}
+
+const char *view_model_string(const struct view_model *model, uint32_t string)
+{
+    const char *text = trace_reader_string(model->reader, string);
+    return text ? text : "";
+}
+
+uint32_t view_model_submission(const struct view_model *model, uint64_t number)
+{
+    size_t low = 0, high = model->submissions_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (model->submissions[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool found =
+        low < model->submissions_count && model->submissions[low].number == number;
+    return found ? (uint32_t)low : VIEW_NO_REF;
+}
+
+uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, uint64_t value)
+{
+    const struct view_semaphore *s = &model->semaphores[semaphore];
+    const struct view_step *steps = model->steps + s->first_step;
+    uint32_t low = 0, high = s->step_count;
+    while (low < high) { /* values only rise */
+        const uint32_t middle = low + (high - low) / 2;
+        if (steps[middle].value < value && steps[middle].status == HAL_OK)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->step_count ? s->first_step + low : VIEW_NO_REF;
+}
+
+const struct view_op *view_model_dispatch(const struct view_model *model,
+                                          const struct view_submission *submission, uint64_t index)
+{
+    for (uint32_t k = 0; k < submission->commands_count; k++) {
+        const struct view_command_buffer *commands =
+            &model->command_buffers[model->submitted[submission->first_commands + k]];
+        if (index > commands->dispatch_count) {
+            index -= commands->dispatch_count;
+            continue;
+        }
+        for (uint32_t i = 0; i < commands->op_count; i++) {
+            const struct view_op *op = &model->ops[model->segments[commands->first_op + i]];
+            if (op->kind == TRACE_DISPATCH && --index == 0)
+                return op;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the wait asks for a value that this submission brought. */
+static bool waits_for(const struct view_model *m, const struct view_call *wait, uint32_t submission)
+{
+    for (uint32_t k = 0; k < wait->value_count; k++) {
+        const struct view_value *value = &m->values[wait->first_value + k];
+        const uint32_t step = view_model_reached(m, value->semaphore, value->value);
+        if (step != VIEW_NO_REF && m->steps[step].submission == submission)
+            return true;
+    }
+    return false;
+}
+
+uint32_t view_model_observer(const struct view_model *model, uint32_t submission)
+{
+    enum { LOOK_AROUND = 256 };
+    const struct view_submission *s = &model->submissions[submission];
+    uint32_t best = VIEW_NO_REF;
+    for (size_t h = 0; h < model->hosts_count && s->end_ns != VIEW_NO_TIME; h++) {
+        if (model->hosts[h].lane == VIEW_NO_LANE)
+            continue;
+        const struct view_lane *lane = &model->lanes[model->hosts[h].lane];
+        const size_t at = view_spans_before(lane->events, lane->event_count, s->end_ns);
+        size_t i = at > LOOK_AROUND ? at - LOOK_AROUND : 0;
+        for (; i < lane->event_count && i < at + LOOK_AROUND; i++) {
+            const struct view_span *event = &lane->events[i];
+            if (event->class != VIEW_WAIT || event->end_ns < s->end_ns ||
+                !waits_for(model, &model->calls[event->ref], submission))
+                continue;
+            if (best == VIEW_NO_REF || event->end_ns < model->calls[best].end_ns)
+                best = event->ref;
+            break;
+        }
+    }
+    return best;
+}
+
+/* ---- Events of lanes ---------------------------------------------------------------------- */
+
+/* When the event with that ref begins on a lane of that kind. */
+static int64_t event_begin(const struct view_model *m, const struct view_lane *lane,
+                           const struct view_span *span)
+{
+    switch (lane->kind) {
+    case VIEW_LANE_SCOPE: return m->scopes[span->ref].begin_ns;
+    case VIEW_LANE_HOST: {
+        if (span->class != VIEW_RECORD)
+            return m->calls[span->ref].begin_ns;
+        const struct view_command_buffer *c = &m->command_buffers[span->ref];
+        return c->create_host == lane->object && c->create_ns != VIEW_NO_TIME ? c->create_ns
+                                                                              : c->seal_ns;
+    }
+    case VIEW_LANE_QUEUE: {
+        const struct view_submission *s = &m->submissions[span->ref];
+        return s->submit_ns != VIEW_NO_TIME ? s->submit_ns : s->begin_ns;
+    }
+    case VIEW_LANE_DEVICE:
+    case VIEW_LANE_COMMANDS: return m->submissions[span->ref].begin_ns;
+    case VIEW_LANE_SEMAPHORES:
+    case VIEW_LANE_SEMAPHORE: return m->steps[span->ref].time_ns;
+    case VIEW_LANE_TRANSFERS: return m->transfers[span->ref].begin_ns;
+    case VIEW_LANE_GAPS: return m->gaps[span->ref].begin_ns;
+    }
+    return span->begin_ns;
+}
+
+uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,
+                            const struct view_span *span)
+{
+    if (span->ref == VIEW_NO_REF)
+        return VIEW_NO_REF;
+    const int64_t begin_ns = event_begin(model, lane, span);
+    const bool by_class = lane->kind == VIEW_LANE_HOST; /* whose refs are of two tables */
+    for (size_t i = view_spans_before(lane->events, lane->event_count, begin_ns);
+         i < lane->event_count && lane->events[i].begin_ns == begin_ns; i++) {
+        const struct view_span *event = &lane->events[i];
+        if (event->ref == span->ref && (!by_class || event->class == span->class))
+            return (uint32_t)i;
+    }
+    return VIEW_NO_REF;
+}
+
+uint32_t view_lane_at(const struct view_model *model, const struct view_lane *lane,
+                      int64_t begin_ns, int64_t end_ns)
+{
+    enum { LOOK_BACK = 4096 };
+    const size_t first = view_series_first(&lane->series, begin_ns);
+    if (first >= lane->series.count || lane->series.spans[first].begin_ns >= end_ns)
+        return VIEW_NO_REF;
+    const struct view_span *span = &lane->series.spans[first];
+    const uint32_t event = view_lane_event_of(model, lane, span);
+    if (event != VIEW_NO_REF)
+        return event;
+    /* Several overlap: the one that began last. */
+    const size_t before = view_spans_before(lane->events, lane->event_count, span->begin_ns + 1);
+    for (size_t i = before; i > 0 && before - i < LOOK_BACK; i--) {
+        if (lane->events[i - 1].end_ns > span->begin_ns)
+            return (uint32_t)(i - 1);
+    }
+    return VIEW_NO_REF;
+}
+
+uint32_t view_model_queue_event(const struct view_model *model, uint32_t submission,
+                                uint32_t *out_lane)
+{
+    const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
+    *out_lane = model->queue_lanes[model->submissions[submission].queue];
+    if (*out_lane == VIEW_NO_LANE)
+        return VIEW_NO_REF;
+    return view_lane_event_of(model, &model->lanes[*out_lane], &span);
+}
+
+uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_lane)
+{
+    const struct view_call *c = &model->calls[call];
+    struct view_span span = {.ref = call};
+    *out_lane = model->hosts[c->host].lane;
+    if (*out_lane == VIEW_NO_LANE)
+        return VIEW_NO_REF;
+    const struct view_lane *lane = &model->lanes[*out_lane];
+    for (size_t i = view_spans_before(lane->events, lane->event_count, c->begin_ns);
+         i < lane->event_count && lane->events[i].begin_ns == c->begin_ns; i++) {
+        span.class = lane->events[i].class;
+        if (lane->events[i].ref == call && span.class != VIEW_RECORD)
+            return (uint32_t)i;
+    }
+    return VIEW_NO_REF;
+}

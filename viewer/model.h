@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace says, arranged by time: tables of what happened, and lanes that order it. Knows
+ * nothing of terminals. Immutable once open, so any number of threads may read it; everything it
+ * returns is borrowed until it is closed.
+ *
+ * Times are nanoseconds since the capture began. Tables hold plain structs that refer to each
+ * other by index; VIEW_NO_REF is none. Strings are numbers of the trace's string table. */
+#ifndef VIEWER_MODEL_H
+#define VIEWER_MODEL_H
+
+#include "format/limits.h"
+#include "format/trace.h"
+#include "viewer/series.h"
+
+/* ---- Tables ------------------------------------------------------------------------------- */
+
+/* A call of a host thread. `kind` is its enum trace_event_kind. */
+struct view_call {
+    int64_t begin_ns, end_ns;
+    uint64_t offset; /* of mappings; the value of a query or signal; a wait's limit in ns */
+    uint64_t size;
+    uint32_t object; /* index into the kind's objects, or submission; VIEW_NO_REF: none */
+    uint32_t first_value, value_count; /* of waits, in `values` */
+    uint32_t host;                     /* index of the thread */
+    uint32_t stack;
+    uint16_t kind, status; /* status: enum hal_status */
+};
+
+struct view_value {
+    uint64_t value;
+    uint32_t semaphore;
+};
+
+/* Times that the file does not tell are VIEW_NO_TIME. */
+#define VIEW_NO_TIME INT64_MIN
+
+struct view_submission {
+    uint64_t number; /* the n of "#sn" */
+    int64_t submit_ns, submit_end_ns;
+    int64_t ready_ns, begin_ns, end_ns; /* of the device */
+    int64_t busy_ns;
+    uint64_t dispatch_count;
+    uint32_t queue;
+    uint32_t call; /* VIEW_NO_REF: the file tells only that it finished */
+    uint32_t first_wait, wait_count;     /* in `values` */
+    uint32_t first_signal, signal_count; /* in `values` */
+    uint32_t first_commands, commands_count; /* in `submitted`: command buffers */
+    uint32_t message;                    /* of a failure */
+    uint16_t status;
+    bool done;
+};
+
+/* A command, whatever command buffer it stands in: the same one is stored once. */
+struct view_op {
+    uint32_t kind;   /* enum trace_segment_kind */
+    uint32_t object; /* dispatch: executable; debug begin: label; barrier: number of buffers */
+    uint32_t entry;  /* of the executable */
+    uint32_t groups[3];
+    uint64_t bytes; /* of copies, fills, updates, constants; bindings of a descriptor set */
+};
+
+struct view_command_buffer {
+    uint64_t id;
+    int64_t create_ns, seal_ns; /* recording: the first call began, the last one returned */
+    uint32_t create_host, seal_host;
+    uint32_t label;
+    uint32_t first_op, op_count; /* in `segments`, which holds indexes into `ops` */
+    uint32_t dispatch_count, barrier_count, transfer_count;
+};
+
+struct view_kernel {
+    uint32_t name;
+    uint32_t group_size[3];
+};
+
+struct view_executable {
+    uint64_t id;
+    uint32_t label;
+    uint32_t first_kernel, kernel_count;
+};
+
+struct view_buffer {
+    uint64_t id, bytes;
+    uint32_t label;
+};
+
+/* A semaphore got a value, or failed. */
+struct view_step {
+    int64_t time_ns;
+    uint64_t value;
+    uint32_t semaphore;
+    uint32_t submission; /* who did it: this or the call; neither: its creation */
+    uint32_t call;
+    uint16_t status;
+};
+
+struct view_semaphore {
+    uint64_t id;
+    uint32_t label;
+    uint32_t first_step, step_count; /* in `steps`, in order of time */
+};
+
+/* Bytes that moved between host and a buffer. Pieces of one range are one transfer. */
+struct view_transfer {
+    int64_t begin_ns, end_ns;
+    uint64_t bytes, ticket;
+    uint64_t offset;
+    uint32_t buffer, host;
+    uint8_t class; /* VIEW_UPLOAD, VIEW_READBACK, VIEW_OBSERVED */
+};
+
+struct view_scope {
+    int64_t begin_ns, end_ns;
+    uint32_t name, host;
+    uint16_t depth;
+    bool open; /* its end is not in the file */
+};
+
+/* A host thread. */
+struct view_host {
+    uint32_t thread, name;
+    uint64_t system_id;
+    uint32_t lane;
+    uint64_t wait_count, submit_count, call_count;
+    int64_t wait_ns;
+    uint32_t scope_depth; /* most scopes open at once */
+};
+
+/* The device did nothing between two submissions. */
+struct view_gap {
+    int64_t begin_ns, end_ns;
+    uint32_t before, after; /* submissions */
+    enum view_class cause;  /* what most of it is, VIEW_GAP_... */
+    int64_t by_cause_ns[4]; /* [class - VIEW_GAP_HOST] */
+};
+
+/* ---- Lanes -------------------------------------------------------------------------------- */
+
+enum view_lane_kind {     /* a span's ref is an index of */
+    VIEW_LANE_SCOPE,      /* scopes */
+    VIEW_LANE_HOST,       /* calls; of VIEW_RECORD: command_buffers */
+    VIEW_LANE_QUEUE,      /* submissions */
+    VIEW_LANE_DEVICE,     /* submissions */
+    VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
+    VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
+    VIEW_LANE_SEMAPHORE,  /* steps */
+    VIEW_LANE_TRANSFERS,  /* transfers */
+    VIEW_LANE_GAPS,       /* gaps */
+};
+
+#define VIEW_NO_LANE UINT32_MAX
+
+struct view_lane {
+    enum view_lane_kind kind;
+    uint32_t object; /* host, queue or semaphore */
+    uint32_t depth;  /* of scopes */
+    uint32_t parent; /* lane that hides or shows this one, VIEW_NO_LANE: always there */
+    bool has_children, starts_open;
+    const struct view_span *events; /* one per event, by begin; may overlap */
+    size_t event_count;
+    struct view_series series; /* what to paint */
+    struct view_span *owned;   /* events */
+};
+
+/* ---- Numbers ------------------------------------------------------------------------------ */
+
+/* Calls and bytes of one kind. */
+struct view_tally {
+    uint64_t count, bytes;
+    int64_t ns;
+};
+
+struct view_summary {
+    int64_t device_begin_ns, device_end_ns; /* first to last work; equal: there was none */
+    int64_t device_busy_ns;                 /* at least one submission ran */
+    int64_t computing_ns;                   /* workers at work, as the device reports it */
+    struct view_tally gaps[4];              /* [class - VIEW_GAP_HOST]; counted by main cause */
+    uint64_t submissions, failed_submissions, unfinished_submissions;
+    uint64_t dispatches; /* executed */
+    struct view_tally syncs;   /* waits of host threads, and how long they blocked */
+    struct view_tally polls;   /* queries, and waits with a limit of 0 */
+    struct view_tally uploads, readbacks, observed;
+    uint64_t failed_calls;
+    uint64_t implausible; /* events whose times cannot be; they are not drawn */
+};
+
+/* Scopes whose names differ only in numbers ("token 17"): iterations of the same thing. */
+struct view_family {
+    char name[64]; /* "token #" */
+    uint64_t count;
+    int64_t min_ns, max_ns, total_ns;
+    uint64_t submissions, syncs; /* calls of the scopes' own threads inside them */
+    int64_t sync_ns;
+    int64_t device_ns; /* the device was busy meanwhile */
+};
+
+/* ---- The model ---------------------------------------------------------------------------- */
+
+#define VIEW_TABLE(type, name)                                                                     \
+    struct type *name;                                                                             \
+    size_t name##_count, name##_capacity
+
+struct view_model {
+    struct trace_reader *reader;
+    const struct trace_header *header;
+    const struct trace_health *health; /* NULL: the capture did not end */
+    const char *truncated;             /* "" or what is missing */
+    char *path;
+    int64_t first_ns, last_ns; /* the whole trace; last > first */
+    VIEW_TABLE(view_call, calls);
+    VIEW_TABLE(view_value, values);
+    VIEW_TABLE(view_submission, submissions);
+    VIEW_TABLE(view_op, ops);
+    VIEW_TABLE(view_command_buffer, command_buffers);
+    VIEW_TABLE(view_kernel, kernels);
+    VIEW_TABLE(view_executable, executables);
+    VIEW_TABLE(view_buffer, buffers);
+    VIEW_TABLE(view_step, steps);
+    VIEW_TABLE(view_semaphore, semaphores);
+    VIEW_TABLE(view_transfer, transfers);
+    VIEW_TABLE(view_scope, scopes);
+    VIEW_TABLE(view_host, hosts);
+    VIEW_TABLE(view_gap, gaps);
+    VIEW_TABLE(view_family, families);
+    VIEW_TABLE(view_lane, lanes);
+    uint32_t *segments;
+    size_t segments_count, segments_capacity;
+    uint32_t *submitted;
+    size_t submitted_count, submitted_capacity;
+    uint32_t queue_lanes[TRACE_MAX_QUEUES];          /* VIEW_NO_LANE: nothing was submitted */
+    uint32_t device_lane, gap_lane, transfer_lane; /* VIEW_NO_LANE: there is none */
+    struct view_summary summary;
+};
+
+/* Reads the whole file. HAL_IO, HAL_CORRUPT, HAL_VERSION, HAL_NO_MEMORY. */
+enum hal_status view_model_open(const char *path, struct view_model **out_model) HAL_CHECKED;
+void view_model_close(struct view_model *model);
+
+/* Never NULL. */
+const char *view_model_string(const struct view_model *model, uint32_t string);
+
+/* The submission with that number, or VIEW_NO_REF. */
+uint32_t view_model_submission(const struct view_model *model, uint64_t number);
+
+/* What made the semaphore reach the value: a step, or VIEW_NO_REF when nothing in the file did. */
+uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, uint64_t value);
+
+/* The index-th dispatch of a submission (from 1), or NULL. */
+const struct view_op *view_model_dispatch(const struct view_model *model,
+                                          const struct view_submission *submission, uint64_t index);
+
+/* The first wait of a host thread that returned because of the submission, or VIEW_NO_REF. */
+uint32_t view_model_observer(const struct view_model *model, uint32_t submission);
+
+/* Whether a call is a host synchronisation: it may block until the device got somewhere. */
+bool view_call_is_sync(const struct view_call *call);
+
+/* Index of the event that the lane's span is a part of; VIEW_NO_REF when there is no single one. */
+uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,
+                            const struct view_span *span);
+
+/* The lane's event that fits the range best: what is painted at its begin, else the first that
+ * begins in it. VIEW_NO_REF: none touches it. */
+uint32_t view_lane_at(const struct view_model *model, const struct view_lane *lane,
+                      int64_t begin_ns, int64_t end_ns);
+
+/* Index of the queue lane's event of a submission, and the lane's index in *out_lane; likewise
+ * the host lane's of a call. VIEW_NO_REF: not drawn. */
+uint32_t view_model_queue_event(const struct view_model *model, uint32_t submission,
+                                uint32_t *out_lane);
+uint32_t view_model_host_event(const struct view_model *model, uint32_t call, uint32_t *out_lane);
+
+#endif

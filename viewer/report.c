@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports as text: what the panels show, for pipes and logs. */
+#include "viewer/report.h"
+
+#include "hal/base/mem.h"
+#include "viewer/text.h"
+#include "viewer/view.h"
+
+#include <errno.h>
+
+const char *const view_report_names[VIEW_REPORT_COUNT] = {
+    [VIEW_REPORT_SUMMARY] = "summary",
+    [VIEW_REPORT_TIMELINE] = "timeline",
+    [VIEW_REPORT_SUBMISSIONS] = "submissions",
+    [VIEW_REPORT_GAPS] = "gaps",
+};
+
+struct report {
+    const struct view_model *model;
+    const struct view_report_options *options;
+    FILE *file;
+};
+
+/* Control characters of labels become "?", and there is no blank before the line's end. */
+static void write_clean(const struct report *r, const char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
+    for (const char *end = text + length; text < end;) {
+        char bytes[4];
+        uint32_t character = view_utf8_next(&text);
+        const int width = view_width(character);
+        if (width == 0)
+            continue;
+        character = width < 0 ? '?' : r->options->ascii ? (unsigned char)view_ascii(character)
+                                                        : character;
+        fwrite(bytes, 1, view_utf8_write(character, bytes), r->file);
+    }
+    fputc('\n', r->file);
+}
+
+static void write_lines(const struct report *r, const struct view_lines *lines)
+{
+    int widest = 0;
+    char line[1300];
+    for (const char *at = lines->text; at && *at; at = strchr(at, '\n') + 1) {
+        const int columns = (int)(strchr(at, '\t') - at);
+        widest = columns > widest ? columns : widest;
+    }
+    for (const char *at = lines->text, *end; at && *at; at = end + 1) {
+        const char *tab = strchr(at, '\t');
+        end = strchr(tab, '\n');
+        snprintf(line, sizeof line, "%-*.*s  %.*s", widest, (int)(tab - at), at,
+                 (int)(end - tab - 1), tab + 1);
+        write_clean(r, line);
+    }
+}
+
+static enum hal_status write_summary(const struct report *r)
+{
+    struct view_lines lines = {0};
+    view_summary(r->model, &lines);
+    write_lines(r, &lines);
+    const bool failed = lines.failed;
+    view_lines_finish(&lines);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the summary") : HAL_OK;
+}
+
+static enum hal_status write_timeline(const struct report *r)
+{
+    struct view_screen screen = {0};
+    struct view *view;
+    HAL_TRY(view_create(r->model, &view));
+    const uint32_t rows = view_row_count(view) + 2;
+    const int shown = rows > 1000 ? 1000 : (int)rows;
+    enum hal_status status = view_screen_resize(&screen, shown, r->options->width);
+    if (status == HAL_OK) {
+        view_draw_timeline(view, &screen);
+        view_screen_write_text(&screen, r->file, r->options->ascii);
+        if (rows > (uint32_t)shown)
+            fprintf(r->file, "... and %u lanes\n", rows - (uint32_t)shown);
+    }
+    view_screen_finish(&screen);
+    view_destroy(view);
+    return status;
+}
+
+static enum hal_status write_list(const struct report *r, const struct view_list *list)
+{
+    struct view *view;
+    char row[1024];
+    HAL_TRY(view_create(r->model, &view));
+    write_clean(r, list->header);
+    for (size_t i = 0; i < list->count(view); i++) {
+        list->row(view, i, row, sizeof row);
+        write_clean(r, row);
+    }
+    view_destroy(view);
+    return HAL_OK;
+}
+
+enum hal_status view_report_write(const struct view_model *model, enum view_report report,
+                                  const struct view_report_options *options, FILE *file)
+{
+    const struct report r = {.model = model, .options = options, .file = file};
+    enum hal_status status = HAL_OK;
+    if (options->json) {
+        status = view_report_json(model, report, file);
+    } else {
+        switch (report) {
+        case VIEW_REPORT_SUMMARY: status = write_summary(&r); break;
+        case VIEW_REPORT_TIMELINE: status = write_timeline(&r); break;
+        case VIEW_REPORT_SUBMISSIONS: status = write_list(&r, view_submissions_pane.list); break;
+        case VIEW_REPORT_GAPS: status = write_list(&r, view_gaps_pane.list); break;
+        case VIEW_REPORT_COUNT: break;
+        }
+    }
+    HAL_TRY(status);
+    if (fflush(file) != 0 || ferror(file))
+        return hal_fail(HAL_IO, "cannot write the report: %s", strerror(errno));
+    return HAL_OK;
+}

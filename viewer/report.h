@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the viewer says without a terminal: the same numbers as text and as JSON. Text from the
+ * file is cleaned of control characters. */
+#ifndef VIEWER_REPORT_H
+#define VIEWER_REPORT_H
+
+#include "viewer/describe.h"
+#include "viewer/model.h"
+
+#include <stdio.h>
+
+enum view_report { VIEW_REPORT_SUMMARY, VIEW_REPORT_TIMELINE, VIEW_REPORT_SUBMISSIONS,
+                   VIEW_REPORT_GAPS, VIEW_REPORT_COUNT };
+extern const char *const view_report_names[VIEW_REPORT_COUNT];
+
+struct view_report_options {
+    int width;  /* columns of the timeline */
+    bool ascii; /* no other characters */
+    bool json;
+};
+
+/* HAL_IO: the file cannot be written. */
+enum hal_status view_report_write(const struct view_model *model, enum view_report report,
+                                  const struct view_report_options *options,
+                                  FILE *file) HAL_CHECKED;
+
+/* The same as one JSON object, for json options; times are nanoseconds. */
+enum hal_status view_report_json(const struct view_model *model, enum view_report report,
+                                 FILE *file) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spans of time that do not overlap, in order, with running totals: how much of any range is
+ * filled by what costs two binary searches, however many spans lie in it. This is what lets a
+ * frame cost as much as it has columns, at any zoom, without rounding. */
+#ifndef VIEWER_SERIES_H
+#define VIEWER_SERIES_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a span shows. The kinds that may share a series stand together; where spans of one series
+ * overlap, the later kind covers the earlier one. */
+enum view_class {
+    VIEW_CLASS_NONE,
+    /* Host threads. */
+    VIEW_RECORD, /* a command buffer of the thread is open, no other call runs */
+    VIEW_DESTROY,
+    VIEW_CREATE,
+    VIEW_COMPILE,
+    VIEW_MAP,
+    VIEW_QUERY,
+    VIEW_SIGNAL,
+    VIEW_SUBMIT,
+    VIEW_WAIT,
+    VIEW_SCOPE,
+    /* Queues and the device. */
+    VIEW_QUEUED_UNKNOWN, /* submitted; whether its waits were met is not known */
+    VIEW_QUEUED_WAITING, /* submitted, a semaphore has not reached its value */
+    VIEW_QUEUED_READY,   /* could run, does not run yet */
+    VIEW_EXECUTE,
+    VIEW_STEP,     /* a semaphore got a value */
+    VIEW_OBSERVED, /* device writes that the host may have seen through a mapping */
+    VIEW_UPLOAD,
+    VIEW_READBACK,
+    /* Why the device was idle. */
+    VIEW_GAP_HOST,
+    VIEW_GAP_UNKNOWN,
+    VIEW_GAP_SEMAPHORE,
+    VIEW_GAP_LAUNCH,
+    VIEW_CLASS_COUNT,
+};
+
+/* Nothing is referred to; of a series' span: several things at once. */
+#define VIEW_NO_REF UINT32_MAX
+
+enum view_span_flag {
+    VIEW_SPAN_FAILED = 1,
+    VIEW_SPAN_OPEN = 2, /* its end is not in the file */
+};
+
+struct view_span {
+    int64_t begin_ns, end_ns;
+    uint32_t ref;  /* index into the table that the lane's kind names */
+    uint8_t class; /* enum view_class */
+    uint8_t flags; /* enum view_span_flag */
+    uint16_t overlap; /* how many of that class run at once */
+};
+
+struct view_series {
+    const struct view_span *spans;
+    size_t count;
+    enum view_class first_class;
+    uint32_t class_count;
+    struct view_span *owned;
+    struct view_totals *totals; /* [block][class] */
+};
+
+/* What lies in a range of time. `first` to `last` (exclusive) are the spans that touch it. */
+struct view_measure {
+    size_t first, last;
+    int64_t busy_ns[VIEW_CLASS_COUNT];
+    uint32_t begun[VIEW_CLASS_COUNT]; /* spans of the class that begin in the range */
+};
+
+/* Builds a series from `count` parts in any order, all of classes first to last. Parts that
+ * overlap are cut: at every moment the highest class shows. Reorders the parts, and borrows them
+ * when none overlap. HAL_NO_MEMORY. */
+enum hal_status view_series_init(struct view_series *series, struct view_span *parts, size_t count,
+                                 enum view_class first, enum view_class last) HAL_CHECKED;
+void view_series_finish(struct view_series *series);
+
+/* Sorts by begin, then end. */
+void view_spans_sort(struct view_span *spans, size_t count);
+
+/* [begin_ns, end_ns). A span without length counts at its begin. */
+void view_series_measure(const struct view_series *series, int64_t begin_ns, int64_t end_ns,
+                         struct view_measure *out_measure);
+
+/* The first span that ends after `time_ns` or begins at or after it; count when none does. */
+size_t view_series_first(const struct view_series *series, int64_t time_ns);
+
+/* Number of spans that begin before `time_ns`, in any array that is sorted by begin. */
+size_t view_spans_before(const struct view_span *spans, size_t count, int64_t time_ns);
+
+/* Sum of the measure's busy times. */
+int64_t view_measure_busy(const struct view_measure *measure);
+
+#endif

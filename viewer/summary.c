@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first panel: the numbers that are asked for first, in that order. */
+#include "viewer/text.h"
+#include "viewer/view.h"
+
+#include <inttypes.h>
+
+bool view_health(const struct view_model *model, char *out, size_t bytes)
+{
+    const struct trace_health *h = model->health;
+    const int64_t whole_ns = model->last_ns - model->first_ns;
+    if (*model->truncated)
+        snprintf(out, bytes, "cut off: %s", model->truncated);
+    else if (!h)
+        snprintf(out, bytes, "the capture did not end: the last events may be missing");
+    else if (h->status != HAL_OK || h->lost_records)
+        snprintf(out, bytes, "recording stopped, %s records lost: %s",
+                 view_count(h->lost_records).text,
+                 h->message && *h->message ? h->message
+                                           : hal_status_name((enum hal_status)h->status));
+    else if (model->summary.implausible)
+        snprintf(out, bytes, "%s events have impossible times and are not drawn",
+                 view_count(model->summary.implausible).text);
+    else {
+        const int length =
+            snprintf(out, bytes, "complete, nothing lost; recording took %s of the threads' time",
+                     view_time((int64_t)h->overhead_ns).text);
+        if (h->ring_stalls && length > 0 && (size_t)length < bytes)
+            snprintf(out + length, bytes - (size_t)length, ", %s of it waiting (%s of the trace)",
+                     view_time((int64_t)h->ring_stall_ns).text,
+                     view_share((int64_t)h->ring_stall_ns, whole_ns).text);
+        return true;
+    }
+    return false;
+}
+
+static void add_device(const struct view_model *m, struct view_lines *lines)
+{
+    const struct view_summary *s = &m->summary;
+    const int64_t span_ns = s->device_end_ns - s->device_begin_ns;
+    const char *key = "idle";
+    if (span_ns <= 0) {
+        view_lines_add(lines, "device", "no work with device times");
+        return;
+    }
+    view_lines_add(lines, "device", "busy %s of the %s from first to last work",
+                   view_share(s->device_busy_ns, span_ns).text, view_time(span_ns).text);
+    for (size_t c = 0; c < 4; c++) {
+        const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
+        static const char *const causes[] = {
+            "nothing was submitted", "queued, why is not known",
+            "queued, its semaphores were not there yet", "could have run, was not started yet"};
+        if (!s->gaps[c].ns)
+            continue;
+        view_lines_add(lines, key, "%s  %c %s: %s (%s), main cause of %s gaps",
+                       view_share(s->gaps[c].ns, span_ns).text, info->letter, info->name,
+                       causes[c], view_time(s->gaps[c].ns).text,
+                       view_count(s->gaps[c].count).text);
+        key = "";
+    }
+}
+
+static void add_family(const struct view_family *f, const char *key, struct view_lines *lines)
+{
+    const int64_t mean_ns = f->total_ns / (int64_t)f->count;
+    if (f->count == 1)
+        view_lines_add(lines, key, "\"%s\" once, %s: %s submissions, %s syncs, device busy %s",
+                       f->name, view_time(mean_ns).text, view_count(f->submissions).text,
+                       view_count(f->syncs).text, view_share(f->device_ns, f->total_ns).text);
+    else
+        view_lines_add(lines, key,
+                       "\"%s\" %s times, %s each (%s to %s): %s submissions, %s syncs, "
+                       "blocked %s, device busy %s",
+                       f->name, view_count(f->count).text, view_time(mean_ns).text,
+                       view_time(f->min_ns).text, view_time(f->max_ns).text,
+                       view_ratio(f->submissions, f->count).text,
+                       view_ratio(f->syncs, f->count).text,
+                       view_share(f->sync_ns, f->total_ns).text,
+                       view_share(f->device_ns, f->total_ns).text);
+}
+
+static void add_work(const struct view_model *m, struct view_lines *lines)
+{
+    enum { MAX_FAMILIES = 4 };
+    const struct view_summary *s = &m->summary;
+    view_lines_add(lines, "work", "%s submissions, %s dispatches, %s per submission",
+                   view_count(s->submissions).text, view_count(s->dispatches).text,
+                   view_ratio(s->dispatches, s->submissions).text);
+    if (s->failed_submissions || s->unfinished_submissions || s->failed_calls)
+        view_lines_add(lines, "failed", "%s submissions, %s calls; %s submissions did not finish",
+                       view_count(s->failed_submissions).text, view_count(s->failed_calls).text,
+                       view_count(s->unfinished_submissions).text);
+    view_lines_add(lines, "syncs", "%s host waits, blocked for %s (%s of the trace); %s polls",
+                   view_count(s->syncs.count).text, view_time(s->syncs.ns).text,
+                   view_share(s->syncs.ns, m->last_ns - m->first_ns).text,
+                   view_count(s->polls.count).text);
+    for (size_t i = 0; i < m->families_count && i < MAX_FAMILIES; i++)
+        add_family(&m->families[i], i == 0 ? "scopes" : "", lines);
+}
+
+void view_summary(const struct view_model *model, struct view_lines *lines)
+{
+    const struct view_summary *s = &model->summary;
+    char health[512];
+    view_health(model, health, sizeof health);
+    view_lines_add(lines, "health", "%s", health);
+    add_device(model, lines);
+    add_work(model, lines);
+    view_lines_add(lines, "transfers", "%s up in %s, %s down in %s", view_bytes(s->uploads.bytes).text,
+                   view_count(s->uploads.count).text, view_bytes(s->readbacks.bytes).text,
+                   view_count(s->readbacks.count).text);
+    if (s->observed.count)
+        view_lines_add(lines, "", "%s visible to the host through mappings, at %s moments",
+                       view_bytes(s->observed.bytes).text, view_count(s->observed.count).text);
+    view_lines_add(lines, "program", "%s, process %" PRIu64 " on %s, %s", model->header->program,
+                   model->header->process_id, model->header->host, model->header->system);
+    view_lines_add(lines, "device", "%s %s, mode %s", model->header->device.uri,
+                   model->header->device.name, model->header->mode);
+}
+
+static void draw(struct view *view, struct view_area area)
+{
+    struct view_lines lines = {0};
+    view_summary(view->model, &lines);
+    view_draw_lines(view, area, &lines);
+    view_lines_finish(&lines);
+}
+
+const struct view_pane view_summary_pane = {.name = "Summary", .draw = draw};

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only file that knows curses. Signals are blocked but while waiting for input, so that their
+ * handlers need only raise a flag; those of a crash restore the terminal with what was prepared. */
+#define NCURSES_WIDECHAR 1
+#include "viewer/term.h"
+
+#include "hal/base/os.h"
+#include "viewer/text.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+static struct {
+    struct view_term_options options;
+    SCREEN *curses;
+    struct view_screen shown;
+    bool has_shown;
+    int colors; /* in use */
+    sigset_t waiting_mask;
+    struct view_pointer last_click;
+    int64_t last_click_ns;
+} term;
+
+/* ---- Signals ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t was_resized, was_stopped, was_ended;
+
+static void note_signal(int number)
+{
+    if (number == SIGWINCH)
+        was_resized = 1;
+    else if (number == SIGTSTP)
+        was_stopped = 1;
+    else
+        was_ended = number;
+}
+
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+static const int ends[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
+static const int notes[] = {SIGWINCH, SIGTSTP};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct {
+    bool ready;
+    struct termios modes;
+    char text[256];
+    size_t length;
+    struct sigaction before[COUNT(crashes)];
+} rescue;
+
+/* Leaves the terminal usable, then lets the crash happen as it would have. */
+static void crash(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (rescue.ready) {
+        ssize_t ignored = write(STDOUT_FILENO, rescue.text, rescue.length);
+        (void)ignored;
+        tcsetattr(STDIN_FILENO, TCSANOW, &rescue.modes);
+    }
+    for (size_t i = 0; i < COUNT(crashes); i++)
+        sigaction(crashes[i], &rescue.before[i], NULL);
+    if (info->si_code <= 0 || number == SIGABRT) /* sent, not caused by an instruction */
+        raise(number);
+}
+
+static void prepare_rescue(void)
+{
+    static const char *const names[] = {"rmcup", "cnorm", "sgr0", "rmkx"};
+    struct sigaction action = {.sa_sigaction = crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    rescue.length = 0;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const char *text = tigetstr(names[i]);
+        if (!text || text == (const char *)-1 ||
+            strlen(text) > sizeof rescue.text - rescue.length - 40)
+            continue;
+        memcpy(rescue.text + rescue.length, text, strlen(text));
+        rescue.length += strlen(text);
+    }
+    memcpy(rescue.text + rescue.length, "\033[?1000l\033[?1002l\033[?1006l\r\n", 26);
+    rescue.length += 26;
+    rescue.ready = true;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < COUNT(crashes); i++)
+        sigaction(crashes[i], &action, &rescue.before[i]);
+}
+
+static void handle_signals(void)
+{
+    struct sigaction action = {.sa_handler = note_signal};
+    sigset_t blocked;
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < COUNT(ends) + COUNT(notes); i++) {
+        const int number = i < COUNT(ends) ? ends[i] : notes[i - COUNT(ends)];
+        sigaddset(&blocked, number);
+        sigaction(number, &action, NULL);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, &term.waiting_mask);
+    for (size_t i = 0; i < COUNT(ends); i++)
+        sigdelset(&term.waiting_mask, ends[i]);
+    for (size_t i = 0; i < COUNT(notes); i++)
+        sigdelset(&term.waiting_mask, notes[i]);
+}
+
+/* ---- Colours ------------------------------------------------------------------------------ */
+
+static int choose_colors(int wanted)
+{
+    if (wanted == 0 || !has_colors() || start_color() != OK)
+        return 0;
+    use_default_colors();
+    const int available = COLORS >= 256 ? 256 : COLORS >= 16 ? 16 : COLORS >= 8 ? 8 : 0;
+    const int colors = wanted > 0 && wanted < available ? wanted : available;
+    for (int style = 0; style < VIEW_STYLE_COUNT && colors; style++) {
+        const struct view_color color = view_style_color((enum view_style)style);
+        const int number = colors == 256 ? color.of_256
+                           : colors == 16 ? color.of_16
+                                          : color.of_16 % 8;
+        const bool plain = style == VIEW_STYLE_TEXT;
+        init_pair((short)(style + 1), (short)(plain ? -1 : number), -1);
+    }
+    return colors;
+}
+
+static attr_t attributes_of(uint32_t style)
+{
+    const unsigned role = style & VIEW_STYLE_MASK;
+    attr_t attributes = 0;
+    if (style & VIEW_BOLD)
+        attributes |= A_BOLD;
+    if (style & VIEW_UNDERLINE)
+        attributes |= A_UNDERLINE;
+    if (style & VIEW_REVERSE)
+        attributes |= A_REVERSE;
+    if (!term.colors && role == VIEW_STYLE_SELECT) /* apart from reversed neighbours */
+        attributes = (attributes & ~(attr_t)A_REVERSE) | A_BOLD | A_UNDERLINE;
+    if (!term.colors && role == VIEW_STYLE_DIM)
+        attributes |= A_DIM;
+    if (term.colors && term.colors < 256 && role == VIEW_STYLE_DIM)
+        attributes |= term.colors == 8 ? A_DIM : 0;
+    return attributes;
+}
+
+/* ---- Life --------------------------------------------------------------------------------- */
+
+void view_term_set_mouse(bool on)
+{
+    mousemask(on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+    mouseinterval(0);
+}
+
+enum hal_status view_term_open(const struct view_term_options *options)
+{
+    const char *name = getenv("TERM");
+    term.options = *options;
+    if (tcgetattr(STDIN_FILENO, &rescue.modes) != 0)
+        return hal_fail(HAL_UNSUPPORTED, "standard input is no terminal: use --print");
+    term.curses = newterm(NULL, stdout, stdin);
+    if (!term.curses)
+        return hal_fail(HAL_UNSUPPORTED, "the terminal '%s' is unknown: set TERM, or use --print",
+                        name ? name : "");
+    if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
+        view_term_close();
+        return hal_fail(HAL_UNSUPPORTED, "the terminal '%s' cannot move its cursor: use --print",
+                        name ? name : "");
+    }
+    cbreak();
+    noecho();
+    nonl();
+    intrflush(stdscr, FALSE);
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    set_escdelay(25);
+    term.colors = choose_colors(options->colors);
+    view_term_set_mouse(options->mouse);
+    handle_signals();
+    prepare_rescue();
+    return HAL_OK;
+}
+
+void view_term_close(void)
+{
+    if (!term.curses)
+        return;
+    view_term_set_mouse(false);
+    endwin();
+    delscreen(term.curses);
+    rescue.ready = false;
+    view_screen_finish(&term.shown);
+    memset(&term, 0, sizeof term);
+    if (was_ended) {
+        sigset_t set;
+        signal(was_ended, SIG_DFL);
+        sigemptyset(&set);
+        sigaddset(&set, was_ended);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        raise(was_ended);
+    }
+}
+
+void view_term_size(int *out_rows, int *out_columns)
+{
+    getmaxyx(stdscr, *out_rows, *out_columns);
+}
+
+void view_term_forget(void)
+{
+    term.has_shown = false;
+}
+
+/* ---- Drawing ------------------------------------------------------------------------------ */
+
+static void draw_run(const struct view_cell *cells, int row, int from, int to)
+{
+    wchar_t text[256];
+    size_t length = 0;
+    const uint32_t style = cells[from].style;
+    attr_set(attributes_of(style),
+             term.colors ? (short)((style & VIEW_STYLE_MASK) + 1) : (short)0, NULL);
+    move(row, from);
+    for (int column = from; column < to; column++) {
+        const uint32_t character = cells[column].character;
+        if (character)
+            text[length++] = term.options.ascii ? (wchar_t)(unsigned char)view_ascii(character)
+                                                : (wchar_t)character;
+        else if (term.options.ascii)
+            text[length++] = L' ';
+        if (length == COUNT(text) || column + 1 == to) {
+            addnwstr(text, (int)length);
+            length = 0;
+        }
+    }
+}
+
+/* Wide characters are drawn whole: a changed half takes the other one along. */
+static void draw_row(const struct view_screen *screen, int row, int first, int last)
+{
+    const struct view_cell *cells = view_screen_cell(screen, row, 0);
+    while (first > 0 && cells[first].character == 0)
+        first--;
+    while (last + 1 < screen->columns && cells[last + 1].character == 0)
+        last++;
+    for (int from = first, to; from <= last; from = to) {
+        for (to = from + 1; to <= last && cells[to].style == cells[from].style;)
+            to++;
+        draw_run(cells, row, from, to);
+    }
+}
+
+void view_term_draw(const struct view_screen *screen)
+{
+    const bool fits = term.has_shown && term.shown.rows == screen->rows &&
+                      term.shown.columns == screen->columns;
+    if (!fits && view_screen_resize(&term.shown, screen->rows, screen->columns) != HAL_OK)
+        return;
+    if (!fits)
+        clear();
+    for (int row = 0; row < screen->rows; row++) {
+        int first = 0, last = screen->columns - 1;
+        if (!fits || view_screen_row_differs(&term.shown, screen, row, &first, &last))
+            draw_row(screen, row, first, last);
+    }
+    memcpy(term.shown.cells, screen->cells,
+           (size_t)screen->rows * (size_t)screen->columns * sizeof *screen->cells);
+    term.has_shown = true;
+    const bool cursor = screen->cursor_row >= 0 && screen->cursor_column >= 0;
+    curs_set(cursor);
+    if (cursor)
+        move(screen->cursor_row, screen->cursor_column);
+    refresh();
+}
+
+void view_term_copy(const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = (const unsigned char *)text;
+    const size_t length = strlen(text);
+    fputs("\033]52;c;", stdout);
+    for (size_t i = 0; i < length; i += 3) {
+        const uint32_t second = i + 1 < length ? bytes[i + 1] : 0;
+        const uint32_t group = (uint32_t)bytes[i] << 16 | second << 8 |
+                               (i + 2 < length ? bytes[i + 2] : 0);
+        fputc(digits[group >> 18], stdout);
+        fputc(digits[group >> 12 & 63], stdout);
+        fputc(i + 1 < length ? digits[group >> 6 & 63] : '=', stdout);
+        fputc(i + 2 < length ? digits[group & 63] : '=', stdout);
+    }
+    fputc('\a', stdout);
+    fflush(stdout);
+}
+
+/* ---- Input -------------------------------------------------------------------------------- */
+
+static void stop_here(void)
+{
+    sigset_t set, before;
+    was_stopped = 0;
+    def_prog_mode();
+    endwin();
+    signal(SIGTSTP, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &set, &before); /* stops here */
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    struct sigaction action = {.sa_handler = note_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTSTP, &action, NULL);
+    reset_prog_mode();
+    view_term_forget();
+    clearok(stdscr, TRUE);
+    was_resized = 1;
+}
+
+static void take_size(void)
+{
+    struct winsize size;
+    was_resized = 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
+        resizeterm(size.ws_row, size.ws_col);
+    view_term_forget();
+}
+
+static struct view_term_event pointer_event(void)
+{
+    enum { DOUBLE_CLICK_NS = 400000000 };
+    struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
+    MEVENT mouse;
+    if (getmouse(&mouse) != OK)
+        return event;
+    event.kind = VIEW_TERM_POINTER;
+    event.pointer.row = mouse.y;
+    event.pointer.column = mouse.x;
+    if (mouse.bstate & BUTTON4_PRESSED) {
+        event.pointer.kind = VIEW_POINTER_IN;
+    } else if (mouse.bstate & BUTTON5_PRESSED) {
+        event.pointer.kind = VIEW_POINTER_OUT;
+    } else if (mouse.bstate & BUTTON1_PRESSED) {
+        const int64_t now_ns = hal_clock_ns();
+        const bool twice = now_ns - term.last_click_ns < DOUBLE_CLICK_NS &&
+                           mouse.y == term.last_click.row && mouse.x == term.last_click.column;
+        event.pointer.kind = twice ? VIEW_POINTER_DOUBLE : VIEW_POINTER_CLICK;
+        term.last_click = event.pointer;
+        term.last_click_ns = twice ? 0 : now_ns;
+    } else {
+        event.kind = VIEW_TERM_NOTHING;
+    }
+    return event;
+}
+
+static int named_key(wint_t key)
+{
+    switch (key) {
+    case KEY_UP: return VIEW_KEY_UP;
+    case KEY_DOWN: return VIEW_KEY_DOWN;
+    case KEY_LEFT: return VIEW_KEY_LEFT;
+    case KEY_RIGHT: return VIEW_KEY_RIGHT;
+    case KEY_PPAGE: return VIEW_KEY_PAGE_UP;
+    case KEY_NPAGE: return VIEW_KEY_PAGE_DOWN;
+    case KEY_HOME: return VIEW_KEY_HOME;
+    case KEY_END: return VIEW_KEY_END;
+    case KEY_BTAB: return VIEW_KEY_BACK_TAB;
+    case KEY_ENTER: return VIEW_KEY_ENTER;
+    case KEY_BACKSPACE: return VIEW_KEY_BACKSPACE;
+    default: return VIEW_KEY_NONE;
+    }
+}
+
+/* What curses has already; VIEW_TERM_NOTHING: it needs more input. */
+static struct view_term_event pending_event(void)
+{
+    struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
+    wint_t key;
+    const int kind = get_wch(&key);
+    if (kind == KEY_CODE_YES && key == KEY_MOUSE)
+        return pointer_event();
+    if (kind == KEY_CODE_YES && key == KEY_RESIZE) {
+        event.kind = VIEW_TERM_REDRAW;
+        return event;
+    }
+    if (kind == KEY_CODE_YES)
+        event.key = named_key(key);
+    else if (kind == OK)
+        event.key = key == L'\r' ? VIEW_KEY_ENTER : key == 8 ? VIEW_KEY_BACKSPACE : (int)key;
+    if (event.key != VIEW_KEY_NONE)
+        event.kind = VIEW_TERM_KEY;
+    return event;
+}
+
+/* False: nobody is there any more. */
+static bool wait_for_input(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    int bytes = 0;
+    if (ppoll(&input, 1, NULL, &term.waiting_mask) < 0)
+        return errno == EINTR;
+    if (input.revents & (POLLERR | POLLNVAL))
+        return false;
+    return ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+struct view_term_event view_term_read(bool wait)
+{
+    for (;;) {
+        if (was_ended)
+            return (struct view_term_event){.kind = VIEW_TERM_END};
+        if (was_stopped)
+            stop_here();
+        if (was_resized) {
+            take_size();
+            return (struct view_term_event){.kind = VIEW_TERM_REDRAW};
+        }
+        const struct view_term_event event = pending_event();
+        if (event.kind != VIEW_TERM_NOTHING || !wait)
+            return event;
+        if (!wait_for_input())
+            return (struct view_term_event){.kind = VIEW_TERM_END};
+    }
+}

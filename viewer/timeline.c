@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lanes. A column that one event fills shows its bar; one short event shows its letter, never
+ * nothing; several show how much of the column they fill. */
+#include "viewer/text.h"
+#include "viewer/view.h"
+
+/* One lane's row while it is drawn. */
+struct lane_row {
+    struct view *view;
+    const struct view_lane *lane;
+    struct view_area area; /* one row of the time axis */
+};
+
+static unsigned style_of(const struct view_span *span)
+{
+    if (span->flags & VIEW_SPAN_FAILED)
+        return VIEW_STYLE_BAD;
+    return (unsigned)view_class_info((enum view_class)span->class)->style;
+}
+
+/* How the body of a long event looks: the more it does, the denser. */
+static uint32_t texture(const struct view_span *span)
+{
+    switch (span->class) {
+    case VIEW_WAIT:
+    case VIEW_QUEUED_WAITING:
+    case VIEW_QUEUED_UNKNOWN: return 0x2591; /* light shade */
+    case VIEW_RECORD:
+    case VIEW_QUEUED_READY: return 0x2592; /* medium shade */
+    case VIEW_SCOPE: return 0x2500;        /* line */
+    case VIEW_UPLOAD: return 0x2191;       /* arrow up */
+    case VIEW_READBACK: return 0x2193;     /* arrow down */
+    case VIEW_OBSERVED: return 0x00B7;     /* dot */
+    case VIEW_GAP_HOST:
+    case VIEW_GAP_UNKNOWN:
+    case VIEW_GAP_SEMAPHORE:
+    case VIEW_GAP_LAUNCH:
+        return (unsigned char)view_class_info((enum view_class)span->class)->letter;
+    default: return 0x2588; /* full block */
+    }
+}
+
+static uint32_t letter(const struct view_span *span)
+{
+    if (span->class == VIEW_UPLOAD || span->class == VIEW_READBACK)
+        return texture(span);
+    if (span->class == VIEW_EXECUTE || span->class == VIEW_SCOPE)
+        return 0x258F; /* thin bar */
+    return (unsigned char)view_class_info((enum view_class)span->class)->letter;
+}
+
+/* ---- Bars --------------------------------------------------------------------------------- */
+
+static void draw_scope_run(const struct lane_row *row, int column, int count,
+                           const struct view_span *span, const char *label)
+{
+    const unsigned style = style_of(span);
+    view_fill(row->area, 0, column, count, 0x2500, style);
+    view_put(row->area, 0, column, '[', style);
+    if (!(span->flags & VIEW_SPAN_OPEN))
+        view_put(row->area, 0, column + count - 1, ']', style);
+    if (count > 4)
+        view_write_cut(row->area, 0, column + 1, count - 2, style | VIEW_BOLD, label);
+}
+
+static void draw_run(const struct lane_row *row, int column, int count,
+                     const struct view_span *span)
+{
+    char label[128];
+    const unsigned style = style_of(span);
+    view_span_label(row->view->model, row->lane, span, label, sizeof label);
+    if (count == 1) {
+        view_put(row->area, 0, column, letter(span), style);
+        return;
+    }
+    if (span->class == VIEW_SCOPE) {
+        draw_scope_run(row, column, count, span, label);
+        return;
+    }
+    const bool solid = texture(span) > 0x2580;
+    view_fill(row->area, 0, column, count, texture(span), style);
+    if (count >= view_text_columns(label) || (solid && count >= 4))
+        view_write_cut(row->area, 0, column, count, style | (solid ? VIEW_REVERSE : VIEW_BOLD),
+                       label);
+    else if (solid)
+        view_put(row->area, 0, column, letter(span), style | VIEW_REVERSE);
+}
+
+/* ---- Columns with several events ---------------------------------------------------------- */
+
+static enum view_class busiest(const struct view_measure *measure)
+{
+    size_t best = VIEW_CLASS_NONE;
+    for (size_t c = 1; c < VIEW_CLASS_COUNT; c++) {
+        if (measure->busy_ns[c] > measure->busy_ns[best] ||
+            (best == VIEW_CLASS_NONE && measure->begun[c]))
+            best = c;
+    }
+    return (enum view_class)best;
+}
+
+static uint32_t density(int64_t busy_ns, int64_t whole_ns)
+{
+    const double share = whole_ns > 0 ? (double)busy_ns / (double)whole_ns : 1;
+    const int level = share >= 1 ? 7 : (int)(share * 8);
+    return 0x2581u + (uint32_t)level;
+}
+
+static void draw_dense(const struct lane_row *row, int column, const struct view_measure *measure,
+                       int64_t column_ns)
+{
+    const enum view_class class = busiest(measure);
+    const struct view_class_info *info = view_class_info(class);
+    const int64_t busy_ns = view_measure_busy(measure);
+    uint32_t character = density(busy_ns, column_ns);
+    if (row->lane->kind == VIEW_LANE_GAPS)
+        character = (unsigned char)(2 * busy_ns >= column_ns || info->letter < 'A'
+                                        ? info->letter
+                                        : info->letter + 'a' - 'A');
+    else if (row->lane->kind == VIEW_LANE_TRANSFERS)
+        character = measure->begun[VIEW_UPLOAD] && measure->begun[VIEW_READBACK] ? 0x2195
+                    : class == VIEW_UPLOAD                                      ? 0x2191
+                    : class == VIEW_READBACK                                    ? 0x2193
+                                                                                : 0x00B7;
+    view_put(row->area, 0, column, character, (unsigned)info->style);
+}
+
+/* ---- A row -------------------------------------------------------------------------------- */
+
+typedef void draw_long(const struct lane_row *row, int column, int count,
+                       const struct view_span *span);
+
+/* Walks over the columns; what reaches beyond its column is drawn by `draw`. */
+static void draw_series(const struct lane_row *row, draw_long *draw)
+{
+    const struct view_series *series = &row->lane->series;
+    const struct view_window w = row->view->window;
+    const int axis = row->area.columns;
+    struct view_measure measure;
+    for (int column = 0; column < axis; column++) {
+        const int64_t begin_ns = view_column_begin(w, axis, column);
+        const int64_t end_ns = view_column_begin(w, axis, column + 1);
+        view_series_measure(series, begin_ns, end_ns, &measure);
+        if (measure.first >= measure.last)
+            continue;
+        const struct view_span *last = &series->spans[measure.last - 1];
+        if (last->end_ns > end_ns) {
+            int to = view_column_of(w, axis, last->end_ns - 1);
+            to = to < axis ? to : axis - 1;
+            /* Its last column belongs to what begins there. */
+            if (to > column && measure.last < series->count &&
+                series->spans[measure.last].begin_ns < view_column_begin(w, axis, to + 1))
+                to--;
+            draw(row, column, to - column + 1, last);
+            column = to;
+        } else if (measure.last - measure.first == 1) {
+            if (2 * (last->end_ns - last->begin_ns) > end_ns - begin_ns)
+                draw(row, column, 1, last);
+            else
+                view_put(row->area, 0, column, letter(last), style_of(last));
+        } else {
+            draw_dense(row, column, &measure, end_ns - begin_ns);
+        }
+    }
+}
+
+/* ---- What submissions consist of ---------------------------------------------------------- */
+
+static bool is_work(const struct view_op *op)
+{
+    return op->kind == TRACE_DISPATCH || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
+           op->kind == TRACE_UPDATE;
+}
+
+/* The times of single commands are not known: equal shares show their order and nothing else. */
+static void draw_shares(const struct lane_row *row, int column, int count,
+                        const struct view_span *span)
+{
+    enum { MAX_LOOKED_AT = 65536, MIN_SHARE = 3 };
+    const struct view_model *m = row->view->model;
+    char label[128];
+    uint64_t work = 0, looked_at = 0, index = 0;
+    if (span->ref == VIEW_NO_REF)
+        return;
+    const struct view_submission *s = &m->submissions[span->ref];
+    for (uint32_t k = 0; k < s->commands_count; k++) {
+        const struct view_command_buffer *c =
+            &m->command_buffers[m->submitted[s->first_commands + k]];
+        work += (uint64_t)c->dispatch_count + c->transfer_count;
+        looked_at += c->op_count;
+    }
+    if (work * MIN_SHARE > (uint64_t)count || looked_at > MAX_LOOKED_AT) {
+        snprintf(label, sizeof label, "%s commands", view_count(work).text);
+        if (work && count >= view_text_columns(label))
+            view_write(row->area, 0, column, VIEW_STYLE_DIM, label);
+        return;
+    }
+    for (uint32_t k = 0; k < s->commands_count; k++) {
+        const struct view_command_buffer *c =
+            &m->command_buffers[m->submitted[s->first_commands + k]];
+        for (uint32_t i = 0; i < c->op_count; i++) {
+            const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
+            if (!is_work(op))
+                continue;
+            const int from = column + (int)((uint64_t)count * index / work);
+            const int to = column + (int)((uint64_t)count * ++index / work);
+            view_op_label(m, op, label, sizeof label);
+            view_put(row->area, 0, from, 0x250A, VIEW_STYLE_DIM);
+            view_write_cut(row->area, 0, from + 1, to - from - 1, VIEW_STYLE_DIM, label);
+        }
+    }
+}
+
+/* ---- Semaphores --------------------------------------------------------------------------- */
+
+static void draw_steps(const struct lane_row *row, bool with_values)
+{
+    const struct view_series *series = &row->lane->series;
+    const struct view_window w = row->view->window;
+    const int axis = row->area.columns;
+    struct view_measure measure;
+    const size_t before = view_spans_before(series->spans, series->count, w.begin_ns);
+    if (with_values && before > 0)
+        view_fill(row->area, 0, 0, axis, 0x2500, VIEW_STYLE_DIM);
+    for (int column = 0, blank_from = 0; column < axis; column++) {
+        view_series_measure(series, view_column_begin(w, axis, column),
+                            view_column_begin(w, axis, column + 1), &measure);
+        if (measure.first >= measure.last)
+            continue;
+        const struct view_span *last = &series->spans[measure.last - 1];
+        const bool several = measure.last - measure.first > 1;
+        char label[32];
+        if (with_values)
+            view_fill(row->area, 0, column, axis - column, 0x2500, VIEW_STYLE_DIM);
+        view_put(row->area, 0, column, several ? 0x25C6 : 0x25CF, style_of(last));
+        view_span_label(row->view->model, row->lane, last, label, sizeof label);
+        if (!with_values || column < blank_from)
+            continue;
+        const int next = measure.last < series->count
+                             ? view_column_of(w, axis, series->spans[measure.last].begin_ns)
+                             : axis;
+        const int columns = view_text_columns(label);
+        if (column + 1 + columns < next) {
+            view_write(row->area, 0, column + 1, style_of(last), label);
+            blank_from = column + 1 + columns;
+        }
+    }
+}
+
+/* ---- The pane ----------------------------------------------------------------------------- */
+
+static void draw_axis(struct view *view, const struct view_lane *lane, struct view_area area)
+{
+    const struct lane_row row = {.view = view, .lane = lane, .area = area};
+    switch (lane->kind) {
+    case VIEW_LANE_SEMAPHORES: draw_steps(&row, false); return;
+    case VIEW_LANE_SEMAPHORE: draw_steps(&row, true); return;
+    case VIEW_LANE_COMMANDS: draw_series(&row, draw_shares); return;
+    case VIEW_LANE_SCOPE:
+    case VIEW_LANE_HOST:
+    case VIEW_LANE_QUEUE:
+    case VIEW_LANE_DEVICE:
+    case VIEW_LANE_TRANSFERS:
+    case VIEW_LANE_GAPS: draw_series(&row, draw_run); return;
+    }
+}
+
+static void draw_name(struct view *view, uint32_t index, struct view_area area)
+{
+    const struct view_lane *lane = &view->model->lanes[index];
+    const bool current = index == view->lane;
+    const unsigned style = current ? VIEW_STYLE_TITLE | VIEW_BOLD : VIEW_STYLE_DIM;
+    char name[64];
+    view_lane_name(view->model, lane, name, sizeof name);
+    int column = 1;
+    if (current)
+        view_put(area, 0, 0, 0x203A, style);
+    if (lane->has_children)
+        view_put(area, 0, column++, view->open[index] ? 0x25BE : 0x25B8, style);
+    else if (lane->parent != VIEW_NO_LANE)
+        column++;
+    view_write_cut(area, 0, column, area.columns - column - 1, style, name);
+}
+
+static void draw_selection(struct view *view, struct view_area area)
+{
+    const struct view_span *event = view_selected(view);
+    const struct view_window w = view->window;
+    const int axis = area.columns;
+    const int cursor = view_column_of(w, axis, view->cursor_ns);
+    if (event) {
+        int from = view_column_of(w, axis, event->begin_ns);
+        int to = event->end_ns > event->begin_ns ? view_column_of(w, axis, event->end_ns - 1) : from;
+        from = from < 0 ? 0 : from;
+        to = to >= axis ? axis - 1 : to;
+        view_restyle(area, 0, from, to - from + 1, VIEW_STYLE_SELECT | VIEW_REVERSE | VIEW_BOLD);
+    } else if (cursor >= 0 && cursor < axis) {
+        view_restyle(area, 0, cursor, 1, VIEW_STYLE_SELECT | VIEW_REVERSE);
+    }
+}
+
+/* The cursor's column where nothing else is drawn. */
+static void draw_cursor(struct view *view, struct view_area axis)
+{
+    const int column = view_column_of(view->window, axis.columns, view->cursor_ns);
+    for (int row = 0; row < axis.rows; row++) {
+        if (view_character(axis, row, column) == ' ')
+            view_put(axis, row, column, 0x250A, VIEW_STYLE_DIM);
+    }
+}
+
+static void keep_current_row_visible(struct view *view, int rows)
+{
+    const uint32_t count = view_row_count(view), visible = (uint32_t)rows;
+    const uint32_t current = view->lane == VIEW_NO_LANE ? 0 : view_row_of(view, view->lane);
+    if (current < view->first_row)
+        view->first_row = current;
+    if (rows > 0 && current >= view->first_row + visible)
+        view->first_row = current - visible + 1;
+    if (view->first_row + visible > count)
+        view->first_row = count > visible ? count - visible : 0;
+}
+
+static void draw(struct view *view, struct view_area area)
+{
+    const int gutter = view->layout.gutter;
+    keep_current_row_visible(view, area.rows);
+    if (!view->model->lanes_count)
+        view_write(area, 0, gutter, VIEW_STYLE_DIM, "nothing happened in this trace");
+    uint32_t lane = view_lane_of_row(view, view->first_row);
+    for (int row = 0; row < area.rows && lane < view->model->lanes_count; lane++) {
+        if (!view_lane_shown(view, lane))
+            continue;
+        const struct view_area axis =
+            view_area_part(area, row, gutter, 1, area.columns - gutter);
+        draw_name(view, lane, view_area_part(area, row, 0, 1, gutter));
+        draw_axis(view, &view->model->lanes[lane], axis);
+        if (lane == view->lane) {
+            draw_selection(view, axis);
+            area.screen->cursor_row = axis.top;
+            const int column = view_column_of(view->window, axis.columns, view->cursor_ns);
+            area.screen->cursor_column = column < axis.columns ? axis.left + column : -1;
+        }
+        row++;
+    }
+    view_draw_flow(view, area);
+    draw_cursor(view, view_area_part(area, 0, gutter, area.rows, area.columns - gutter));
+}
+
+static void point(struct view *view, struct view_area area, struct view_pointer pointer)
+{
+    const struct view_area axis =
+        view_area_part(area, 0, view->layout.gutter, area.rows, area.columns - view->layout.gutter);
+    const uint32_t lane = view_lane_of_row(view, view->first_row + (uint32_t)pointer.row);
+    const int column = pointer.column - view->layout.gutter;
+    if (column >= 0 && column < axis.columns)
+        view->cursor_ns = view_column_begin(view->window, axis.columns, column);
+    if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT) {
+        view_key(view, pointer.kind == VIEW_POINTER_IN ? 'w' : 's');
+        return;
+    }
+    if (lane != VIEW_NO_LANE)
+        view->lane = lane;
+    view_set_cursor(view, view->cursor_ns);
+    if (column < 0 || pointer.kind == VIEW_POINTER_DOUBLE)
+        view_key(view, column < 0 ? VIEW_KEY_ENTER : 'f');
+    else if (view_selected(view) && view->panel == VIEW_PANEL_SUMMARY)
+        view->panel = VIEW_PANEL_DETAILS;
+}
+
+const struct view_pane view_timeline_pane = {
+    .name = "Timeline",
+    .draw = draw,
+    .point = point,
+};

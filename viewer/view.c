@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of the view, layout of the panes, and which pane a key or the pointer goes to. */
+#include "viewer/view.h"
+
+#include "hal/base/mem.h"
+#include "viewer/text.h"
+
+enum { LEAST_PANEL_ROWS = 5, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
+
+const struct view_pane *view_panel_pane(enum view_panel panel)
+{
+    static const struct view_pane *const panes[VIEW_PANEL_COUNT] = {
+        [VIEW_PANEL_SUMMARY] = &view_summary_pane,
+        [VIEW_PANEL_DETAILS] = &view_details_pane,
+        [VIEW_PANEL_SUBMISSIONS] = &view_submissions_pane,
+        [VIEW_PANEL_GAPS] = &view_gaps_pane,
+    };
+    return panes[panel];
+}
+
+void view_destroy(struct view *view)
+{
+    if (!view)
+        return;
+    if (view->has_search)
+        regfree(&view->search);
+    free(view->open);
+    free(view->order);
+    free(view);
+}
+
+enum hal_status view_create(const struct view_model *model, struct view **out_view)
+{
+    struct view *view = hal_alloc(1, sizeof *view);
+    *out_view = NULL;
+    if (view) {
+        view->open = hal_alloc(model->lanes_count, sizeof *view->open);
+        view->order = hal_alloc(model->submissions_count, sizeof *view->order);
+    }
+    if (!view || !view->open || !view->order) {
+        view_destroy(view);
+        return hal_fail(HAL_NO_MEMORY, "no memory for a view");
+    }
+    view->model = model;
+    for (size_t i = 0; i < model->lanes_count; i++)
+        view->open[i] = model->lanes[i].starts_open;
+    for (uint32_t i = 0; i < model->submissions_count; i++)
+        view->order[i] = i;
+    view->layout.axis = 1;
+    view->window = (struct view_window){.begin_ns = model->first_ns,
+                                        .span_ns = model->last_ns - model->first_ns};
+    view->cursor_ns = model->first_ns;
+    view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
+    view->event = VIEW_NO_REF;
+    view->mouse = true;
+    *out_view = view;
+    return HAL_OK;
+}
+
+void view_say(struct view *view, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(view->message, sizeof view->message, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- Layout ------------------------------------------------------------------------------- */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Names get what the longest of them needs, at most a fifth of the screen. */
+static int gutter_for(const struct view *view, int columns)
+{
+    int widest = view_text_columns("overview");
+    char name[64];
+    for (size_t i = 0; i < view->model->lanes_count; i++) {
+        view_lane_name(view->model, &view->model->lanes[i], name, sizeof name);
+        const int needed = view_text_columns(name) + (view->model->lanes[i].has_children ||
+                                                      view->model->lanes[i].parent != VIEW_NO_LANE);
+        widest = needed > widest ? needed : widest;
+    }
+    return least(widest + 2, columns / 5 > 8 ? columns / 5 : 8);
+}
+
+static void lay_out(struct view *view, struct view_screen *screen)
+{
+    struct view_layout *l = &view->layout;
+    struct view_area all = view_area_all(screen);
+    const int middle = all.rows - 4; /* between the ruler and the status */
+    int lanes = (int)view_row_count(view), panel, columns = all.columns;
+    const bool small = all.rows < 24 || all.columns < 80, side = all.columns > SIDE_PANEL_FROM;
+    lanes = lanes < 1 ? 1 : lanes;
+    l->title = view_area_part(all, 0, 0, 1, all.columns);
+    l->status = view_area_part(all, all.rows - 1, 0, all.rows > 1, all.columns);
+    if (side) {
+        columns = all.columns - SIDE_PANEL_COLUMNS;
+        lanes = middle;
+        l->bar = view_area_part(all, 1, columns + 1, 1, SIDE_PANEL_COLUMNS);
+        l->panel = view_area_part(all, 2, columns + 1, all.rows - 3, SIDE_PANEL_COLUMNS);
+    } else {
+        panel = small ? (middle > 1) : LEAST_PANEL_ROWS;
+        const int bar = !small;
+        lanes = least(lanes, middle - panel - bar);
+        if (!small)
+            panel = middle - lanes - bar;
+        l->bar = view_area_part(all, 3 + lanes, 0, bar, all.columns);
+        l->panel = view_area_part(all, all.rows - 1 - panel, 0, panel, all.columns);
+        if (small)
+            lanes = middle - panel;
+    }
+    l->overview = view_area_part(all, 1, 0, 1, columns);
+    l->ruler = view_area_part(all, 2, 0, 1, columns);
+    l->lanes = view_area_part(all, 3, 0, lanes, columns);
+    if (view->panel_full && !side) {
+        l->bar = view_area_part(all, 1, 0, 1, all.columns);
+        l->panel = view_area_part(all, 2, 0, all.rows - 3, all.columns);
+    }
+    l->gutter = gutter_for(view, columns);
+    l->axis = columns > l->gutter ? columns - l->gutter : 1;
+    const struct view_window w = view->window;
+    if (w.span_ns < l->axis) /* a column is a nanosecond or more */
+        view_set_window(view, w.begin_ns, w.span_ns, view->moved_by);
+}
+
+/* ---- Drawing ------------------------------------------------------------------------------ */
+
+static void draw_bar(struct view *view, struct view_area area)
+{
+    view_fill(area, 0, 0, area.columns, 0x2500, VIEW_STYLE_DIM);
+    int column = 1;
+    for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
+        const bool here = p == (unsigned)view->panel && !view->help;
+        const unsigned style = here ? VIEW_STYLE_TITLE | VIEW_BOLD | VIEW_REVERSE : VIEW_STYLE_DIM;
+        column = view_print(area, 0, column, style, " %u %s ", p + 1,
+                            view_panel_pane((enum view_panel)p)->name);
+    }
+    const char *hint = view->help ? " J K scroll  Esc close " : " Tab next  J K move  _ full ";
+    const int at = area.columns - view_text_columns(hint) - 1;
+    if (at > column)
+        view_write(area, 0, at, VIEW_STYLE_DIM, hint);
+}
+
+static void draw_pane(struct view *view, const struct view_pane *pane, struct view_area area)
+{
+    if (area.rows < 1 || area.columns < 1)
+        return;
+    if (pane->list)
+        view_list_draw(view, pane->list, area);
+    else
+        pane->draw(view, area);
+}
+
+/* A panel of one row: what is selected, in a line. */
+static void draw_brief(struct view *view, struct view_area area)
+{
+    const struct view_span *event = view_selected(view);
+    char label[160];
+    if (!event) {
+        view_health(view->model, label, sizeof label);
+        view_write_cut(area, 0, 1, area.columns - 1, VIEW_STYLE_DIM, label);
+        return;
+    }
+    view_span_label(view->model, &view->model->lanes[view->lane], event, label, sizeof label);
+    const int column = view_write_cut(area, 0, 1, area.columns - 12, VIEW_STYLE_TEXT | VIEW_BOLD, label);
+    view_write(area, 0, column + 2, VIEW_STYLE_TEXT, view_time(event->end_ns - event->begin_ns).text);
+}
+
+static bool panel_covers_lanes(const struct view *view)
+{
+    return view->panel_full && view->layout.panel.top < view->layout.lanes.top;
+}
+
+void view_draw(struct view *view, struct view_screen *screen)
+{
+    view_screen_clear(screen);
+    lay_out(view, screen);
+    const struct view_layout *l = &view->layout;
+    const struct view_pane *panel = view_panel_pane(view->panel);
+    view->frames++;
+    draw_pane(view, &view_title_pane, l->title);
+    const struct view_area under_title = view_area_part(
+        view_area_all(screen), 1, 0, screen->rows - 2, screen->columns);
+    if (view->help) {
+        draw_bar(view, view_area_part(under_title, 0, 0, 1, under_title.columns));
+        draw_pane(view, &view_help_pane,
+                  view_area_part(under_title, 1, 0, under_title.rows - 1, under_title.columns));
+    } else {
+        if (l->panel.top >= l->lanes.top || l->panel.left > 0) {
+            draw_pane(view, &view_overview_pane, l->overview);
+            draw_pane(view, &view_ruler_pane, l->ruler);
+            draw_pane(view, &view_timeline_pane, l->lanes);
+        }
+        if (l->bar.rows > 0)
+            draw_bar(view, l->bar);
+        if (l->panel.rows == 1)
+            draw_brief(view, l->panel);
+        else
+            draw_pane(view, panel, l->panel);
+    }
+    draw_pane(view, &view_status_pane, l->status);
+}
+
+void view_draw_timeline(struct view *view, struct view_screen *screen)
+{
+    const struct view_area all = view_area_all(screen);
+    view_screen_clear(screen);
+    view->layout.gutter = gutter_for(view, all.columns);
+    view->layout.axis = all.columns - view->layout.gutter;
+    view->first_row = 0;
+    view->lane = VIEW_NO_LANE;
+    view->event = VIEW_NO_REF;
+    draw_pane(view, &view_overview_pane, view_area_part(all, 0, 0, 1, all.columns));
+    draw_pane(view, &view_ruler_pane, view_area_part(all, 1, 0, 1, all.columns));
+    draw_pane(view, &view_timeline_pane, view_area_part(all, 2, 0, all.rows - 2, all.columns));
+}
+
+/* ---- Keys --------------------------------------------------------------------------------- */
+
+bool view_run_binding(struct view *view, const struct view_binding *bindings, int key)
+{
+    for (; bindings->shown; bindings++) {
+        if (bindings->run && (key == bindings->key || key == bindings->alias)) {
+            bindings->run(view, key);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void type_into_prompt(struct view *view, int key)
+{
+    size_t length = strlen(view->typed);
+    char bytes[4];
+    if (key == VIEW_KEY_ESCAPE) {
+        view->prompt = VIEW_PROMPT_NONE;
+    } else if (key == VIEW_KEY_ENTER) {
+        const enum view_prompt prompt = view->prompt;
+        view->prompt = VIEW_PROMPT_NONE;
+        if (prompt == VIEW_PROMPT_SEARCH)
+            view_find(view);
+        else
+            view_go(view);
+    } else if (key == VIEW_KEY_BACKSPACE) {
+        while (length > 0 && ((unsigned char)view->typed[--length] & 0xC0) == 0x80)
+            ;
+        view->typed[length] = '\0';
+    } else if (key < VIEW_KEY_UP && view_width((uint32_t)key) > 0) {
+        const size_t count = view_utf8_write((uint32_t)key, bytes);
+        if (length + count < sizeof view->typed) {
+            memcpy(view->typed + length, bytes, count);
+            view->typed[length + count] = '\0';
+        }
+    }
+}
+
+/* Rows to move in the panel for a key; 0: it is none of those. */
+static int panel_rows(const struct view *view, int key, bool all_keys)
+{
+    const int page = view->layout.panel.rows > 2 ? view->layout.panel.rows - 1 : 1;
+    if (key == 'J' || (all_keys && (key == 'j' || key == VIEW_KEY_DOWN)))
+        return 1;
+    if (key == 'K' || (all_keys && (key == 'k' || key == VIEW_KEY_UP)))
+        return -1;
+    return !all_keys ? 0 : key == VIEW_KEY_PAGE_DOWN ? page : key == VIEW_KEY_PAGE_UP ? -page : 0;
+}
+
+static bool move_in_panel(struct view *view, int key)
+{
+    const bool over = view->help || panel_covers_lanes(view);
+    const int rows = panel_rows(view, key, over);
+    const struct view_pane *pane = view_panel_pane(view->panel);
+    if (!rows)
+        return false;
+    if (view->help || !pane->list)
+        view->scroll += view->scroll + rows < 0 ? -view->scroll : rows;
+    else
+        view_list_move(view, pane->list, rows);
+    return true;
+}
+
+static bool close_overlay(struct view *view, int key)
+{
+    if (view->help && (key == VIEW_KEY_ESCAPE || key == 'q' || key == '?')) {
+        view->help = false;
+        view->scroll = 0;
+        return true;
+    }
+    if (panel_covers_lanes(view) && (key == VIEW_KEY_ESCAPE || key == 'q')) {
+        view->panel_full = false;
+        return true;
+    }
+    return false;
+}
+
+void view_key(struct view *view, int key)
+{
+    const struct view_pane *pane = view_panel_pane(view->panel);
+    if (key == VIEW_KEY_NONE)
+        return;
+    view->message[0] = '\0';
+    if (view->prompt != VIEW_PROMPT_NONE)
+        type_into_prompt(view, key);
+    else if (close_overlay(view, key) || move_in_panel(view, key))
+        return;
+    else if (!view_run_binding(view, view_common_bindings, key) && !view->help &&
+             !(pane->bindings && view_run_binding(view, pane->bindings, key)) &&
+             !view_run_binding(view, view_move_bindings, key) &&
+             !view_run_binding(view, view_find_bindings, key) && key != VIEW_KEY_ESCAPE)
+        view_say(view, "this key does nothing: ? shows those that do");
+}
+
+static bool holds(struct view_area area, struct view_pointer *pointer)
+{
+    const int row = pointer->row - area.top, column = pointer->column - area.left;
+    if (row < 0 || column < 0 || row >= area.rows || column >= area.columns)
+        return false;
+    pointer->row = row;
+    pointer->column = column;
+    return true;
+}
+
+void view_point(struct view *view, struct view_pointer pointer)
+{
+    const struct view_layout *l = &view->layout;
+    const struct view_pane *pane = view_panel_pane(view->panel);
+    view->message[0] = '\0';
+    if (view->help || view->prompt != VIEW_PROMPT_NONE) {
+        if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
+            move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
+        return;
+    }
+    if (holds(l->panel, &pointer)) {
+        if (pane->list)
+            view_list_point(view, pane->list, l->panel, pointer);
+        else if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
+            move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
+    } else if (holds(l->lanes, &pointer)) {
+        view_timeline_pane.point(view, l->lanes, pointer);
+    } else if (holds(l->ruler, &pointer)) {
+        view_ruler_pane.point(view, l->ruler, pointer);
+    } else if (holds(l->overview, &pointer)) {
+        view_overview_pane.point(view, l->overview, pointer);
+    }
+}
+
+/* ---- Keys that always work ---------------------------------------------------------------- */
+
+static void show_panel(struct view *view, enum view_panel panel)
+{
+    view->panel = panel;
+    view->scroll = 0;
+    view->help = false;
+}
+
+static void panel_by_number(struct view *view, int key)
+{
+    show_panel(view, (enum view_panel)(key - '1'));
+}
+
+static void next_panel(struct view *view, int key)
+{
+    const unsigned by = key == VIEW_KEY_TAB ? 1 : VIEW_PANEL_COUNT - 1;
+    show_panel(view, (enum view_panel)(((unsigned)view->panel + by) % VIEW_PANEL_COUNT));
+}
+
+static void full_panel(struct view *view, int key)
+{
+    (void)key;
+    view->panel_full = !view->panel_full;
+}
+
+static void help(struct view *view, int key)
+{
+    (void)key;
+    view->help = true;
+    view->scroll = 0;
+}
+
+static void toggle_mouse(struct view *view, int key)
+{
+    (void)key;
+    view->mouse = !view->mouse;
+    view_say(view, "mouse %s", view->mouse ? "on" : "off: the terminal selects text");
+}
+
+static void redraw(struct view *view, int key)
+{
+    (void)key;
+    view->wants_redraw = true;
+}
+
+static void quit(struct view *view, int key)
+{
+    (void)key;
+    view->quit = true;
+}
+
+const struct view_binding view_common_bindings[] = {
+    {'1', '2', "1 to 4", "summary, details, submissions, gaps", panel_by_number},
+    {'3', '4', "", NULL, panel_by_number},
+    {VIEW_KEY_TAB, VIEW_KEY_BACK_TAB, "Tab", "next panel", next_panel},
+    {'_', VIEW_KEY_NONE, "_", "panel on the whole screen, and back", full_panel},
+    {'J', 'K', "J K", "move in the panel", NULL},
+    {'?', VIEW_KEY_NONE, "?", "this help", help},
+    {'M', VIEW_KEY_NONE, "M", "mouse on or off (wheel zooms, click selects)", toggle_mouse},
+    {'R', VIEW_KEY_NONE, "R", "draw everything anew", redraw},
+    {'q', VIEW_KEY_NONE, "q", "close what is open, then quit", quit},
+    {0, 0, NULL, NULL, NULL},
+};

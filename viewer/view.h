@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interactive view of a model: what part of it is shown, and what keys do. Needs no terminal:
+ * keys and the pointer come in as numbers, frames go out into a screen.
+ *
+ *     view_create(model, &view);
+ *     view_type(view, "wwl]");             as if these keys were hit
+ *     view_screen_resize(&screen, 32, 120);
+ *     view_draw(view, &screen);
+ *
+ * The cursor is a moment, the selection an event: both stay when the window or the size of the
+ * screen changes. One thread at a time. */
+#ifndef VIEWER_VIEW_H
+#define VIEWER_VIEW_H
+
+#include "viewer/describe.h"
+#include "viewer/model.h"
+#include "viewer/screen.h"
+
+#include <regex.h>
+
+/* ---- Keys --------------------------------------------------------------------------------- */
+
+/* Characters are themselves. */
+enum view_key {
+    VIEW_KEY_NONE = 0,
+    VIEW_KEY_TAB = '\t',
+    VIEW_KEY_ENTER = '\n',
+    VIEW_KEY_REDO = 'R' - '@', /* Ctrl-r */
+    VIEW_KEY_ESCAPE = 27,
+    VIEW_KEY_BACKSPACE = 127,
+    VIEW_KEY_UP = 0x110000,
+    VIEW_KEY_DOWN,
+    VIEW_KEY_LEFT,
+    VIEW_KEY_RIGHT,
+    VIEW_KEY_PAGE_UP,
+    VIEW_KEY_PAGE_DOWN,
+    VIEW_KEY_HOME,
+    VIEW_KEY_END,
+    VIEW_KEY_BACK_TAB,
+    VIEW_KEY_COUNT
+};
+
+enum view_pointer_kind { VIEW_POINTER_CLICK, VIEW_POINTER_DOUBLE, VIEW_POINTER_IN, VIEW_POINTER_OUT };
+
+struct view_pointer {
+    enum view_pointer_kind kind; /* in, out: the wheel */
+    int row, column;
+};
+
+/* ---- The state ---------------------------------------------------------------------------- */
+
+struct view_window {
+    int64_t begin_ns, span_ns;
+};
+
+enum view_panel { VIEW_PANEL_SUMMARY, VIEW_PANEL_DETAILS, VIEW_PANEL_SUBMISSIONS, VIEW_PANEL_GAPS,
+                  VIEW_PANEL_COUNT };
+
+enum view_prompt { VIEW_PROMPT_NONE, VIEW_PROMPT_SEARCH, VIEW_PROMPT_GO };
+
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 128 };
+
+/* Where things are on the screen, as of the last frame. */
+struct view_layout {
+    struct view_area title, overview, ruler, lanes, bar, panel, status;
+    int gutter; /* columns of the lanes' names, to the left of the time axis */
+    int axis;   /* columns of the time axis, at least 1 */
+};
+
+struct view {
+    const struct view_model *model;
+
+    struct view_window window;
+    struct view_window past[VIEW_HISTORY], future[VIEW_HISTORY];
+    int past_count, future_count;
+    int moved_by; /* the key of the last change of the window: repeats are one step of history */
+
+    int64_t cursor_ns;
+    uint32_t lane;  /* the current one, VIEW_NO_LANE: there are none */
+    uint32_t event; /* the selected event of that lane, or VIEW_NO_REF */
+    bool *open;     /* by lane: its children are shown */
+    uint32_t first_row;
+
+    enum view_panel panel;
+    bool panel_full, help;
+    int scroll;      /* of the panel or help, in lines */
+    uint32_t *order; /* of the submissions' list */
+    int order_by;
+
+    enum view_prompt prompt;
+    char typed[VIEW_PROMPT_BYTES];
+    regex_t search;
+    bool has_search;
+    char message[256];
+
+    struct view_layout layout;
+    bool mouse, quit;
+    bool wants_redraw, wants_suspend;
+    char copied[64]; /* for the clipboard; whoever sends it there empties it */
+    uint64_t frames; /* drawn so far */
+    bool show_frames;
+};
+
+enum hal_status view_create(const struct view_model *model, struct view **out_view) HAL_CHECKED;
+void view_destroy(struct view *view);
+
+void view_key(struct view *view, int key);
+void view_point(struct view *view, struct view_pointer pointer);
+
+/* Keys as text: characters, and <Enter> <Tab> <Esc> <Space> <BS> <Up> <Down> <Left> <Right>
+ * <PgUp> <PgDn> <Home> <End> <C-r> <lt>. HAL_INVALID: an unknown name in <>. */
+enum hal_status view_type(struct view *view, const char *keys) HAL_CHECKED;
+
+/* Lays out for the screen's size and draws everything. */
+void view_draw(struct view *view, struct view_screen *screen);
+
+/* Overview, ruler and lanes only, all of them, from the first row down. */
+void view_draw_timeline(struct view *view, struct view_screen *screen);
+
+/* ---- Time and columns --------------------------------------------------------------------- */
+
+/* The moment at which a column of an axis of `columns` begins. */
+int64_t view_column_begin(struct view_window window, int columns, int column);
+
+/* The column of a moment, -1 when it is before the window and `columns` when after it. */
+int view_column_of(struct view_window window, int columns, int64_t ns);
+
+/* Moves the window, as far as the trace goes; `key` groups changes for the history. */
+void view_set_window(struct view *view, int64_t begin_ns, int64_t span_ns, int key);
+
+/* Makes a moment visible with as little movement as possible. */
+void view_reveal(struct view *view, int64_t ns, int key);
+
+/* ---- Lanes and events --------------------------------------------------------------------- */
+
+/* Whether the lane has a row: its parent is open. */
+bool view_lane_shown(const struct view *view, uint32_t lane);
+
+/* The shown lanes before this one. */
+uint32_t view_row_of(const struct view *view, uint32_t lane);
+uint32_t view_row_count(const struct view *view);
+/* VIEW_NO_LANE: there are not so many. */
+uint32_t view_lane_of_row(const struct view *view, uint32_t row);
+
+/* NULL: nothing is selected. */
+const struct view_span *view_selected(const struct view *view);
+
+/* Makes it the selection, moves cursor and window so that it is seen. */
+void view_select(struct view *view, uint32_t lane, uint32_t event);
+
+/* Puts the cursor there; what the current lane has there becomes the selection. */
+void view_set_cursor(struct view *view, int64_t ns);
+
+void view_say(struct view *view, const char *format, ...) HAL_PRINTF(2, 3);
+
+/* ---- Panes -------------------------------------------------------------------------------- */
+
+struct view_binding {
+    int key, alias; /* alias: a second key or VIEW_KEY_NONE */
+    const char *shown, *help;
+    void (*run)(struct view *view, int key);
+};
+
+/* Rows, one of which belongs to the selection. */
+struct view_list {
+    const char *header;
+    size_t (*count)(struct view *view);
+    size_t (*current)(struct view *view); /* SIZE_MAX: none */
+    void (*row)(struct view *view, size_t row, char *out, size_t bytes);
+    void (*select)(struct view *view, size_t row);
+};
+
+/* A part of the screen. One file defines it, as one const table; what it has not is NULL. */
+struct view_pane {
+    const char *name;
+    void (*draw)(struct view *view, struct view_area area);
+    const struct view_list *list; /* drawn instead */
+    void (*point)(struct view *view, struct view_area area, struct view_pointer pointer);
+    const struct view_binding *bindings; /* ends with one whose `shown` is NULL */
+};
+
+extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
+    view_timeline_pane, view_status_pane, view_help_pane;
+extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
+    view_gaps_pane;
+
+const struct view_pane *view_panel_pane(enum view_panel panel);
+
+/* Keys that work whatever pane is shown: moves.c, find.c, view.c. */
+extern const struct view_binding view_move_bindings[], view_find_bindings[],
+    view_common_bindings[];
+
+/* Runs the binding of the key, if the table has one. */
+bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
+
+/* Draws key\tvalue lines from view->scroll on, keys in a column of their own. */
+void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines);
+
+void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
+void view_list_point(struct view *view, const struct view_list *list, struct view_area area,
+                     struct view_pointer pointer);
+void view_list_move(struct view *view, const struct view_list *list, int64_t rows);
+
+/* find.c: starts a prompt; what was typed is used on Enter. */
+void view_find(struct view *view);
+void view_go(struct view *view);
+
+/* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
+void view_draw_flow(struct view *view, struct view_area area);
+
+#endif
