@@ -14,8 +14,9 @@ static void draw_title(struct view *view, struct view_area area)
     char text[512];
     const bool healthy = view_health(m, text, sizeof text);
     view_fill(area, 0, 0, area.columns, ' ', VIEW_STYLE_TITLE | VIEW_REVERSE);
-    int column = view_write_cut(area, 0, 1, area.columns / 3, VIEW_STYLE_TITLE | VIEW_REVERSE | VIEW_BOLD,
-                                slash ? slash + 1 : m->path);
+    int column =
+        view_write_cut(area, 0, 1, area.columns / 3, VIEW_STYLE_TITLE | VIEW_REVERSE | VIEW_BOLD,
+                       slash ? slash + 1 : m->path);
     char facts[512];
     snprintf(facts, sizeof facts, "  %s · %s · %s submissions · %s dispatches · busy %s",
              m->header->device.driver, view_time(m->last_ns - m->first_ns).text,
@@ -27,16 +28,16 @@ static void draw_title(struct view *view, struct view_area area)
     const char *state = healthy ? " healthy " : " ! incomplete ";
     const int right = area.columns - view_text_columns(state) - view_text_columns(frames);
     view_write_cut(area, 0, column, right - column - 1, VIEW_STYLE_TITLE | VIEW_REVERSE, facts);
-    view_write(area, 0, right, (healthy ? VIEW_STYLE_GOOD : VIEW_STYLE_BAD) | VIEW_REVERSE | VIEW_BOLD,
-               state);
+    view_write(area, 0, right,
+               (healthy ? VIEW_STYLE_GOOD : VIEW_STYLE_BAD) | VIEW_REVERSE | VIEW_BOLD, state);
     view_write(area, 0, right + view_text_columns(state), VIEW_STYLE_TITLE | VIEW_REVERSE, frames);
 }
 
 static int draw_hints(struct view_area area, int column, int end)
 {
-    static const char *const hints[][2] = {{"?", "help"},    {"w s", "zoom"},  {"[ ]", "event"},
-                                           {"{ }", "gap"},   {"( )", "sync"},  {"/", "search"},
-                                           {"g", "go"},      {"Tab", "panel"}, {"q", "quit"}};
+    static const char *const hints[][2] = {{"?", "help"},  {"w s", "zoom"},  {"[ ]", "event"},
+                                           {"{ }", "gap"}, {"( )", "sync"},  {"/", "search"},
+                                           {"g", "go"},    {"Tab", "panel"}, {"q", "quit"}};
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         const int needed = view_text_columns(hints[i][0]) + view_text_columns(hints[i][1]) + 3;
         if (column + needed > end)

@@ -111,14 +111,16 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
     switch ((enum trace_segment_kind)op->kind) {
     case TRACE_DISPATCH: {
         const char *name = kernel_name(model, op);
-        snprintf(out, bytes, "%s %ux%ux%u", *name ? name : "dispatch", op->groups[0],
-                 op->groups[1], op->groups[2]);
+        snprintf(out, bytes, "%s %ux%ux%u", *name ? name : "dispatch", op->groups[0], op->groups[1],
+                 op->groups[2]);
         return;
     }
+    case TRACE_PUSH_CONSTANTS:
+        snprintf(out, bytes, "constants of %s", view_bytes(op->bytes).text);
+        return;
     case TRACE_FILL:
     case TRACE_COPY:
     case TRACE_UPDATE:
-    case TRACE_PUSH_CONSTANTS:
         snprintf(out, bytes, "%s %s", trace_segment_name(op->kind), view_bytes(op->bytes).text);
         return;
     case TRACE_BARRIER:
@@ -128,7 +130,7 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
             snprintf(out, bytes, "barrier");
         return;
     case TRACE_PUSH_DESCRIPTOR_SET:
-        snprintf(out, bytes, "descriptor set %u of %" PRIu64, op->object, op->bytes);
+        snprintf(out, bytes, "descriptor set %u with %" PRIu64 " bindings", op->object, op->bytes);
         return;
     case TRACE_DEBUG_BEGIN:
         snprintf(out, bytes, "begin %s", view_model_string(model, op->object));

@@ -107,36 +107,46 @@ static void add_stack(const struct view_model *m, uint32_t stack, struct view_li
     }
 }
 
-/* Equal commands in a row of a command buffer's list are one line: "28 x mul_mv 64x1x1". */
+static bool is_work(const struct view_op *op)
+{
+    return op->kind == TRACE_DISPATCH || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
+           op->kind == TRACE_UPDATE;
+}
+
+/* Equal commands are one line, "28 × mul_mv 64x1x1"; what is no work is counted in the last. */
 static void add_commands(const struct view_model *m, const struct view_submission *s,
                          struct view_lines *lines)
 {
     enum { MAX_KINDS = 24 };
-    uint32_t ops[MAX_KINDS], kinds = 0, others = 0;
-    uint64_t counts[MAX_KINDS] = {0};
+    uint32_t ops[MAX_KINDS], kinds = 0;
+    uint64_t counts[MAX_KINDS] = {0}, barriers = 0, states = 0, others = 0;
     char label[128];
     for (uint32_t k = 0; k < s->commands_count; k++) {
         const struct view_command_buffer *c =
             &m->command_buffers[m->submitted[s->first_commands + k]];
-        for (uint32_t i = 0, kind; i < c->op_count; i++) {
+        for (uint32_t i = 0, kind = 0; i < c->op_count; i++) {
             const uint32_t op = m->segments[c->first_op + i];
+            barriers += m->ops[op].kind == TRACE_BARRIER;
+            states += !is_work(&m->ops[op]) && m->ops[op].kind != TRACE_BARRIER;
             for (kind = 0; kind < kinds && ops[kind] != op;)
                 kind++;
-            if (kind == MAX_KINDS) {
-                others++;
-                continue;
-            }
-            if (kind == kinds)
+            if (kind == kinds && kinds < MAX_KINDS && is_work(&m->ops[op]))
                 ops[kinds++] = op;
-            counts[kind]++;
+            if (kind < kinds)
+                counts[kind]++;
+            else
+                others += is_work(&m->ops[op]);
         }
     }
     for (uint32_t kind = 0; kind < kinds; kind++) {
         view_op_label(m, &m->ops[ops[kind]], label, sizeof label);
-        view_lines_add(lines, kind == 0 ? "commands" : "", "%" PRIu64 " × %s", counts[kind], label);
+        view_lines_add(lines, kind == 0 ? "commands" : "", "%s × %s",
+                       view_right(view_count(counts[kind]).text, 4).text, label);
     }
     if (others)
-        view_lines_add(lines, "", "%u others", others);
+        view_lines_add(lines, "", "%s × others", view_right(view_count(others).text, 4).text);
+    view_lines_add(lines, kinds ? "" : "commands", "%s barriers, %s of state",
+                   view_right(view_count(barriers).text, 4).text, view_count(states).text);
 }
 
 /* ---- Events ------------------------------------------------------------------------------- */
@@ -183,6 +193,9 @@ static void describe_submission(const struct view_model *m, uint32_t index,
         add_value(m, k == 0 ? "waits for" : "", "≥", &m->values[s->first_wait + k], lines);
     for (uint32_t k = 0; k < s->signal_count; k++)
         add_value(m, k == 0 ? "signals" : "", "=", &m->values[s->first_signal + k], lines);
+    const uint32_t consumer = view_model_consumer(m, index, VIEW_NO_REF);
+    if (consumer != VIEW_NO_REF)
+        view_lines_add(lines, "needed by", "#s%" PRIu64, m->submissions[consumer].number);
     const uint32_t observer = view_model_observer(m, index);
     if (observer != VIEW_NO_REF)
         view_lines_add(lines, "seen by", "%s, %s after it finished",
@@ -274,9 +287,10 @@ void view_describe_host(const struct view_model *model, const struct view_gap *g
         const bool outside = c == VIEW_SCOPE;
         const int64_t ns = outside ? outside_ns : measure.busy_ns[c];
         if (ns * 200 >= gap->end_ns - gap->begin_ns)
-            length += snprintf(out + length, bytes - (size_t)length, ", %s %s",
-                               outside ? "outside the HAL" : view_class_info((enum view_class)c)->name,
-                               view_time(ns).text);
+            length +=
+                snprintf(out + length, bytes - (size_t)length, ", %s %s",
+                         outside ? "outside the HAL" : view_class_info((enum view_class)c)->name,
+                         view_time(ns).text);
     }
 }
 

@@ -69,7 +69,8 @@ static bool jump(struct view *view, bool forward, wanted *want)
     uint32_t best_lane = VIEW_NO_LANE, best = VIEW_NO_REF;
     for (uint32_t i = 0; i < m->lanes_count; i++) {
         const uint32_t lane = forward ? i : (uint32_t)m->lanes_count - 1 - i;
-        if (m->lanes[lane].kind == VIEW_LANE_COMMANDS || m->lanes[lane].kind == VIEW_LANE_SEMAPHORES)
+        if (m->lanes[lane].kind == VIEW_LANE_COMMANDS ||
+            m->lanes[lane].kind == VIEW_LANE_SEMAPHORES)
             continue; /* they repeat other lanes' events */
         const uint32_t event = neighbour(view, lane, forward, want);
         if (event == VIEW_NO_REF)
@@ -165,7 +166,7 @@ static bool parse_time(const char *text, int64_t *out_ns)
         end++;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strcmp(end, units[i].name) == 0 && fabs(value * units[i].ns) < 9e18) {
-            *out_ns = (int64_t)llround(value * units[i].ns);
+            *out_ns = (int64_t)(value * units[i].ns + (value < 0 ? -0.5 : 0.5));
             return true;
         }
     }
@@ -188,7 +189,8 @@ static void go_to_submission(struct view *view, const char *text)
     char *end;
     const uint64_t number = strtoull(text + 2, &end, 10);
     uint64_t dispatch = 0;
-    if (isdigit((unsigned char)text[2]) && strncmp(end, ".d", 2) == 0 && isdigit((unsigned char)end[2]))
+    if (isdigit((unsigned char)text[2]) && strncmp(end, ".d", 2) == 0 &&
+        isdigit((unsigned char)end[2]))
         dispatch = strtoull(end + 2, &end, 10);
     const uint32_t submission = view_model_submission(view->model, number);
     uint32_t lane;
@@ -206,8 +208,8 @@ static void go_to_submission(struct view *view, const char *text)
         view_select(view, lane, event);
         if (dispatch) {
             char label[160];
-            const struct view_op *op = view_model_dispatch(
-                view->model, &view->model->submissions[submission], dispatch);
+            const struct view_op *op =
+                view_model_dispatch(view->model, &view->model->submissions[submission], dispatch);
             if (op)
                 view_op_label(view->model, op, label, sizeof label);
             view_say(view, "#s%" PRIu64 ".d%" PRIu64 ": %s", number, dispatch,
@@ -232,8 +234,8 @@ void view_go(struct view *view)
     }
     const double percent = strtod(text, &end);
     if (end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100)
-        go_to_moment(view,
-                     m->first_ns + (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
+        go_to_moment(view, m->first_ns +
+                               (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
     else if (!parse_time(text, &ns))
         view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12", text);
     else if (*text != '+' && *text != '-')

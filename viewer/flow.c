@@ -80,8 +80,7 @@ static void mark(const struct flow *flow, uint32_t lane, int64_t begin_ns, int64
     }
     from = from < 0 ? 0 : from;
     to = to < axis ? to : axis - 1;
-    view_restyle(flow->area, row, from, to - from + 1,
-                 VIEW_STYLE_FLOW | VIEW_REVERSE | VIEW_UNDERLINE);
+    view_highlight(flow->area, row, from, to - from + 1, VIEW_STYLE_FLOW | VIEW_UNDERLINE);
 }
 
 static void draw_producers(const struct flow *flow, const struct view_submission *s,
@@ -99,6 +98,20 @@ static void draw_producers(const struct flow *flow, const struct view_submission
                       step->time_ns);
         else if (step->call != VIEW_NO_REF)
             draw_link(flow, m->hosts[m->calls[step->call].host].lane, queue_lane, step->time_ns);
+    }
+}
+
+static void draw_consumers(const struct flow *flow, uint32_t index)
+{
+    const struct view_model *m = flow->view->model;
+    const struct view_submission *s = &m->submissions[index];
+    uint32_t consumer = VIEW_NO_REF;
+    for (uint32_t k = 0; k < MAX_NEIGHBOURS; k++) {
+        consumer = view_model_consumer(m, index, consumer);
+        if (consumer == VIEW_NO_REF)
+            return;
+        draw_link(flow, m->queue_lanes[s->queue], m->queue_lanes[m->submissions[consumer].queue],
+                  s->end_ns);
     }
 }
 
@@ -128,6 +141,7 @@ static void draw_submission(const struct flow *flow, uint32_t index)
     mark(flow, queue, s->begin_ns, s->end_ns);
     mark(flow, m->device_lane, s->begin_ns, s->end_ns);
     draw_link(flow, queue, m->device_lane, s->begin_ns);
+    draw_consumers(flow, index);
     for (uint32_t k = 0; k < s->signal_count && k < MAX_NEIGHBOURS; k++)
         draw_link(flow, m->device_lane,
                   semaphore_lane(flow->view, m->values[s->first_signal + k].semaphore), s->end_ns);
@@ -145,10 +159,8 @@ void view_draw_flow(struct view *view, struct view_area area)
         return;
     const int gutter = view->layout.gutter;
     const struct flow flow = {
-        .view = view,
-        .area = view_area_part(area, 0, gutter, area.rows, area.columns - gutter)};
-    const uint32_t submission =
-        submission_of(view->model, &view->model->lanes[view->lane], event);
+        .view = view, .area = view_area_part(area, 0, gutter, area.rows, area.columns - gutter)};
+    const uint32_t submission = submission_of(view->model, &view->model->lanes[view->lane], event);
     if (submission != VIEW_NO_REF)
         draw_submission(&flow, submission);
 }

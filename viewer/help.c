@@ -35,7 +35,8 @@ static void add_letters(struct view_lines *lines)
         view_lines_add(lines, c == 0 ? "  gaps" : "", "%c %s: %s", info->letter, info->name,
                        gaps[c]);
     }
-    view_lines_add(lines, "  ▁ to █", "%s", "several events in a column: how much of it they fill");
+    view_lines_add(lines, "  ▁ to █", "%s",
+                   "several events in a column: how much of it the most frequent kind fills");
 }
 
 static void draw(struct view *view, struct view_area area)

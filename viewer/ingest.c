@@ -470,9 +470,9 @@ static enum hal_status take_content(struct ingest *in, const struct trace_conten
         .bytes = event->size, .ticket = event->head.ticket, .offset = event->offset};
     if (event->flags & TRACE_FLAG_SNAPSHOT)
         return HAL_OK;
-    transfer.class = event->head.kind == TRACE_HOST_WRITE      ? VIEW_UPLOAD
-                     : event->flags & TRACE_FLAG_OBSERVED      ? VIEW_OBSERVED
-                                                               : VIEW_READBACK;
+    transfer.class = event->head.kind == TRACE_HOST_WRITE ? VIEW_UPLOAD
+                     : event->flags & TRACE_FLAG_OBSERVED ? VIEW_OBSERVED
+                                                          : VIEW_READBACK;
     HAL_TRY(add_host(in, event->head.thread, &transfer.host));
     HAL_TRY(buffer_row(in, event->buffer, &transfer.buffer));
     HAL_TRY(VIEW_ROOM(m, transfers, 1));
@@ -498,12 +498,11 @@ static enum hal_status take_scope_begin(struct ingest *in, const struct trace_sc
     int64_t end_ns;
     HAL_TRY(add_host(in, event->head.thread, &host));
     struct open_scopes *open = &in->open_scopes[host];
-    struct view_scope scope = {.name = event->name,
-                               .host = host,
-                               .depth = (uint16_t)(open->scopes_count < UINT16_MAX
-                                                       ? open->scopes_count
-                                                       : UINT16_MAX),
-                               .open = true};
+    struct view_scope scope = {
+        .name = event->name,
+        .host = host,
+        .depth = (uint16_t)(open->scopes_count < UINT16_MAX ? open->scopes_count : UINT16_MAX),
+        .open = true};
     if (!take_times(in, event->head.begin_ns, event->head.begin_ns, &scope.begin_ns, &end_ns))
         scope.begin_ns = VIEW_NO_TIME;
     HAL_TRY(VIEW_ROOM(m, scopes, 1));
@@ -605,9 +604,9 @@ static void order_submissions(struct view_model *m)
 
 static void finish_ingest(struct ingest *in)
 {
-    struct view_ids *maps[] = {&in->hosts,           &in->buffers,    &in->executables,
-                               &in->command_buffers, &in->semaphores, &in->submissions,
-                               &in->ops};
+    struct view_ids *maps[] = {
+        &in->hosts,      &in->buffers,     &in->executables, &in->command_buffers,
+        &in->semaphores, &in->submissions, &in->ops};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         view_ids_finish(maps[i]);
     for (size_t i = 0; i < in->open_scopes_count; i++)

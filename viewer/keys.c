@@ -9,11 +9,21 @@ static const struct {
     const char *name;
     int key;
 } names[] = {
-    {"Enter", VIEW_KEY_ENTER},     {"Tab", VIEW_KEY_TAB},         {"S-Tab", VIEW_KEY_BACK_TAB},
-    {"Esc", VIEW_KEY_ESCAPE},      {"Space", ' '},                {"BS", VIEW_KEY_BACKSPACE},
-    {"Up", VIEW_KEY_UP},           {"Down", VIEW_KEY_DOWN},       {"Left", VIEW_KEY_LEFT},
-    {"Right", VIEW_KEY_RIGHT},     {"PgUp", VIEW_KEY_PAGE_UP},    {"PgDn", VIEW_KEY_PAGE_DOWN},
-    {"Home", VIEW_KEY_HOME},       {"End", VIEW_KEY_END},         {"C-r", VIEW_KEY_REDO},
+    {"Enter", VIEW_KEY_ENTER},
+    {"Tab", VIEW_KEY_TAB},
+    {"S-Tab", VIEW_KEY_BACK_TAB},
+    {"Esc", VIEW_KEY_ESCAPE},
+    {"Space", ' '},
+    {"BS", VIEW_KEY_BACKSPACE},
+    {"Up", VIEW_KEY_UP},
+    {"Down", VIEW_KEY_DOWN},
+    {"Left", VIEW_KEY_LEFT},
+    {"Right", VIEW_KEY_RIGHT},
+    {"PgUp", VIEW_KEY_PAGE_UP},
+    {"PgDn", VIEW_KEY_PAGE_DOWN},
+    {"Home", VIEW_KEY_HOME},
+    {"End", VIEW_KEY_END},
+    {"C-r", VIEW_KEY_REDO},
     {"lt", '<'},
 };
 
@@ -31,8 +41,10 @@ enum hal_status view_type(struct view *view, const char *keys)
                 strncmp(keys + 1, names[i].name, strlen(names[i].name)) != 0))
             i++;
         if (!end || i == sizeof names / sizeof *names)
-            return hal_fail(HAL_INVALID, "unknown key at '%.20s': <Enter>, <Tab>, <Esc>, <Up>, ..., "
-                            "and <lt> for <", keys);
+            return hal_fail(HAL_INVALID,
+                            "unknown key at '%.20s': <Enter>, <Tab>, <Esc>, <Up>, ..., "
+                            "and <lt> for <",
+                            keys);
         view_key(view, names[i].key);
         keys = end + 1;
     }

@@ -111,8 +111,7 @@ static enum hal_status fill_scopes(struct view_model *m, const uint32_t *hosts,
 {
     for (uint32_t i = 0; i < m->scopes_count; i++) {
         const struct view_scope *scope = &m->scopes[i];
-        const uint32_t depth =
-            scope->depth < MAX_SCOPE_LANES ? scope->depth : MAX_SCOPE_LANES - 1;
+        const uint32_t depth = scope->depth < MAX_SCOPE_LANES ? scope->depth : MAX_SCOPE_LANES - 1;
         HAL_TRY(put(&buckets[scope->host * MAX_SCOPE_LANES + depth],
                     (struct view_span){.begin_ns = scope->begin_ns,
                                        .end_ns = scope->end_ns,
@@ -154,10 +153,8 @@ static enum hal_status put_recording(const struct view_model *m, uint32_t comman
                                      struct bucket *hosts)
 {
     const struct view_command_buffer *c = &m->command_buffers[commands];
-    struct view_span span = {.begin_ns = c->create_ns,
-                             .end_ns = c->seal_ns,
-                             .ref = commands,
-                             .class = VIEW_RECORD};
+    struct view_span span = {
+        .begin_ns = c->create_ns, .end_ns = c->seal_ns, .ref = commands, .class = VIEW_RECORD};
     const bool made = c->create_host != VIEW_NO_REF && c->create_ns != VIEW_NO_TIME;
     const bool sealed = c->seal_host != VIEW_NO_REF && c->seal_ns != VIEW_NO_TIME;
     if (made && sealed && c->create_host == c->seal_host && c->create_ns <= c->seal_ns)
@@ -304,8 +301,8 @@ static enum hal_status add_queue_lanes(struct view_model *m)
 {
     struct bucket *buckets;
     HAL_TRY(make_buckets(2 * TRACE_MAX_QUEUES + 1, &buckets));
-    const enum hal_status status = fill_queues(m, buckets, buckets + TRACE_MAX_QUEUES,
-                                               buckets + 2 * TRACE_MAX_QUEUES);
+    const enum hal_status status =
+        fill_queues(m, buckets, buckets + TRACE_MAX_QUEUES, buckets + 2 * TRACE_MAX_QUEUES);
     free_buckets(buckets, 2 * TRACE_MAX_QUEUES + 1);
     return status;
 }
@@ -318,12 +315,12 @@ static enum hal_status add_steps_lane(struct view_model *m, struct view_lane lan
     struct bucket steps = {0};
     enum hal_status status = HAL_OK;
     for (uint32_t i = first; i < first + count && status == HAL_OK; i++)
-        status = put(&steps,
-                     (struct view_span){.begin_ns = m->steps[i].time_ns,
-                                        .end_ns = m->steps[i].time_ns,
-                                        .ref = i,
-                                        .class = VIEW_STEP,
-                                        .flags = m->steps[i].status ? VIEW_SPAN_FAILED : 0});
+        status =
+            put(&steps, (struct view_span){.begin_ns = m->steps[i].time_ns,
+                                           .end_ns = m->steps[i].time_ns,
+                                           .ref = i,
+                                           .class = VIEW_STEP,
+                                           .flags = m->steps[i].status ? VIEW_SPAN_FAILED : 0});
     if (status == HAL_OK)
         status = add_lane(m, lane, &steps, NULL, VIEW_STEP, VIEW_STEP);
     free(steps.spans);

@@ -100,8 +100,22 @@ static enum hal_status parse_color(const char *text, struct options *o)
     return HAL_OK;
 }
 
-enum { HELP = 256, VERSION, PRINT, JSON, WIDTH, DUMP, SVG, SIZE, KEYS, COLOR, ASCII, UTF8, NO_MOUSE,
-       FRAME_COUNT };
+enum {
+    HELP = 256,
+    VERSION,
+    PRINT,
+    JSON,
+    WIDTH,
+    DUMP,
+    SVG,
+    SIZE,
+    KEYS,
+    COLOR,
+    ASCII,
+    UTF8,
+    NO_MOUSE,
+    FRAME_COUNT
+};
 
 static const struct option long_options[] = {
     {"help", no_argument, NULL, HELP},
@@ -153,8 +167,8 @@ static enum hal_status parse_options(int argc, char **argv, struct options *o)
     if (argc - optind != 1)
         return hal_fail(HAL_INVALID, "expected one file: see hal-view --help");
     o->path = argv[optind];
-    const bool screen = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name &&
-                        strcmp(name, "dumb") != 0;
+    const bool screen =
+        isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
     if (!screen && !o->dump && !o->svg)
         o->print = true;
     bool any = false;

@@ -11,11 +11,11 @@ void view_model_close(struct view_model *model)
         free(model->lanes[i].owned);
     }
     void *const tables[] = {
-        model->calls,     model->values,   model->submissions, model->ops,
-        model->steps,     model->kernels,  model->executables, model->command_buffers,
-        model->buffers,   model->scopes,   model->semaphores,  model->transfers,
-        model->hosts,     model->gaps,     model->families,    model->lanes,
-        model->segments,  model->submitted};
+        model->calls,    model->values,   model->submissions, model->ops,
+        model->steps,    model->kernels,  model->executables, model->command_buffers,
+        model->buffers,  model->scopes,   model->semaphores,  model->transfers,
+        model->hosts,    model->gaps,     model->families,    model->lanes,
+        model->segments, model->submitted};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reader_close(model->reader);
@@ -66,8 +66,7 @@ uint32_t view_model_submission(const struct view_model *model, uint64_t number)
         else
             high = middle;
     }
-    const bool found =
-        low < model->submissions_count && model->submissions[low].number == number;
+    const bool found = low < model->submissions_count && model->submissions[low].number == number;
     return found ? (uint32_t)low : VIEW_NO_REF;
 }
 
@@ -105,16 +104,29 @@ const struct view_op *view_model_dispatch(const struct view_model *model,
     return NULL;
 }
 
-/* Whether the wait asks for a value that this submission brought. */
-static bool waits_for(const struct view_model *m, const struct view_call *wait, uint32_t submission)
+/* Whether one of the values was brought by this submission. */
+static bool any_from(const struct view_model *m, uint32_t first, uint32_t count,
+                     uint32_t submission)
 {
-    for (uint32_t k = 0; k < wait->value_count; k++) {
-        const struct view_value *value = &m->values[wait->first_value + k];
-        const uint32_t step = view_model_reached(m, value->semaphore, value->value);
+    for (uint32_t k = first; k < first + count; k++) {
+        const uint32_t step = view_model_reached(m, m->values[k].semaphore, m->values[k].value);
         if (step != VIEW_NO_REF && m->steps[step].submission == submission)
             return true;
     }
     return false;
+}
+
+uint32_t view_model_consumer(const struct view_model *model, uint32_t submission, uint32_t after)
+{
+    enum { LOOK_AHEAD = 256 };
+    const uint32_t last = submission + LOOK_AHEAD;
+    for (uint32_t i = after == VIEW_NO_REF ? submission + 1 : after + 1;
+         i < model->submissions_count && i <= last; i++) {
+        const struct view_submission *s = &model->submissions[i];
+        if (any_from(model, s->first_wait, s->wait_count, submission))
+            return i;
+    }
+    return VIEW_NO_REF;
 }
 
 uint32_t view_model_observer(const struct view_model *model, uint32_t submission)
@@ -131,7 +143,8 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
         for (; i < lane->event_count && i < at + LOOK_AROUND; i++) {
             const struct view_span *event = &lane->events[i];
             if (event->class != VIEW_WAIT || event->end_ns < s->end_ns ||
-                !waits_for(model, &model->calls[event->ref], submission))
+                !any_from(model, model->calls[event->ref].first_value,
+                          model->calls[event->ref].value_count, submission))
                 continue;
             if (best == VIEW_NO_REF || event->end_ns < model->calls[best].end_ns)
                 best = event->ref;

@@ -41,11 +41,11 @@ struct view_submission {
     int64_t busy_ns;
     uint64_t dispatch_count;
     uint32_t queue;
-    uint32_t call; /* VIEW_NO_REF: the file tells only that it finished */
-    uint32_t first_wait, wait_count;     /* in `values` */
-    uint32_t first_signal, signal_count; /* in `values` */
+    uint32_t call;                           /* VIEW_NO_REF: the file tells only that it finished */
+    uint32_t first_wait, wait_count;         /* in `values` */
+    uint32_t first_signal, signal_count;     /* in `values` */
     uint32_t first_commands, commands_count; /* in `submitted`: command buffers */
-    uint32_t message;                    /* of a failure */
+    uint32_t message;                        /* of a failure */
     uint16_t status;
     bool done;
 };
@@ -136,16 +136,16 @@ struct view_gap {
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
 
-enum view_lane_kind {     /* a span's ref is an index of */
-    VIEW_LANE_SCOPE,      /* scopes */
-    VIEW_LANE_HOST,       /* calls; of VIEW_RECORD: command_buffers */
-    VIEW_LANE_QUEUE,      /* submissions */
-    VIEW_LANE_DEVICE,     /* submissions */
-    VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
-    VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
-    VIEW_LANE_SEMAPHORE,  /* steps */
-    VIEW_LANE_TRANSFERS,  /* transfers */
-    VIEW_LANE_GAPS,       /* gaps */
+enum view_lane_kind {                       /* a span's ref is an index of */
+                      VIEW_LANE_SCOPE,      /* scopes */
+                      VIEW_LANE_HOST,       /* calls; of VIEW_RECORD: command_buffers */
+                      VIEW_LANE_QUEUE,      /* submissions */
+                      VIEW_LANE_DEVICE,     /* submissions */
+                      VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
+                      VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
+                      VIEW_LANE_SEMAPHORE,  /* steps */
+                      VIEW_LANE_TRANSFERS,  /* transfers */
+                      VIEW_LANE_GAPS,       /* gaps */
 };
 
 #define VIEW_NO_LANE UINT32_MAX
@@ -176,9 +176,9 @@ struct view_summary {
     int64_t computing_ns;                   /* workers at work, as the device reports it */
     struct view_tally gaps[4];              /* [class - VIEW_GAP_HOST]; counted by main cause */
     uint64_t submissions, failed_submissions, unfinished_submissions;
-    uint64_t dispatches; /* executed */
-    struct view_tally syncs;   /* waits of host threads, and how long they blocked */
-    struct view_tally polls;   /* queries, and waits with a limit of 0 */
+    uint64_t dispatches;     /* executed */
+    struct view_tally syncs; /* waits of host threads, and how long they blocked */
+    struct view_tally polls; /* queries, and waits with a limit of 0 */
     struct view_tally uploads, readbacks, observed;
     uint64_t failed_calls;
     uint64_t implausible; /* events whose times cannot be; they are not drawn */
@@ -227,7 +227,7 @@ struct view_model {
     size_t segments_count, segments_capacity;
     uint32_t *submitted;
     size_t submitted_count, submitted_capacity;
-    uint32_t queue_lanes[TRACE_MAX_QUEUES];          /* VIEW_NO_LANE: nothing was submitted */
+    uint32_t queue_lanes[TRACE_MAX_QUEUES];        /* VIEW_NO_LANE: nothing was submitted */
     uint32_t device_lane, gap_lane, transfer_lane; /* VIEW_NO_LANE: there is none */
     struct view_summary summary;
 };
@@ -248,6 +248,10 @@ uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, 
 /* The index-th dispatch of a submission (from 1), or NULL. */
 const struct view_op *view_model_dispatch(const struct view_model *model,
                                           const struct view_submission *submission, uint64_t index);
+
+/* The next submission after `after` (VIEW_NO_REF: the first) among those soon after it that waited
+ * for a value which it signalled, or VIEW_NO_REF. */
+uint32_t view_model_consumer(const struct view_model *model, uint32_t submission, uint32_t after);
 
 /* The first wait of a host thread that returned because of the submission, or VIEW_NO_REF. */
 uint32_t view_model_observer(const struct view_model *model, uint32_t submission);

@@ -27,8 +27,8 @@ static void draw_density(struct view *view, struct view_area axis)
         view_series_measure(&lane->series, begin_ns, end_ns, &measure);
         if (measure.first >= measure.last)
             continue;
-        const double share =
-            (double)view_measure_busy(&measure) / (double)(end_ns > begin_ns ? end_ns - begin_ns : 1);
+        const double share = (double)view_measure_busy(&measure) /
+                             (double)(end_ns > begin_ns ? end_ns - begin_ns : 1);
         view_put(axis, 0, column, 0x2581u + (uint32_t)(share >= 1 ? 7 : share * 8),
                  VIEW_STYLE_EXECUTE);
     }

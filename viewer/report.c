@@ -33,8 +33,9 @@ static void write_clean(const struct report *r, const char *text)
         const int width = view_width(character);
         if (width == 0)
             continue;
-        character = width < 0 ? '?' : r->options->ascii ? (unsigned char)view_ascii(character)
-                                                        : character;
+        character = width < 0           ? '?'
+                    : r->options->ascii ? (unsigned char)view_ascii(character)
+                                        : character;
         fwrite(bytes, 1, view_utf8_write(character, bytes), r->file);
     }
     fputc('\n', r->file);

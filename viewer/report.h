@@ -9,8 +9,13 @@
 
 #include <stdio.h>
 
-enum view_report { VIEW_REPORT_SUMMARY, VIEW_REPORT_TIMELINE, VIEW_REPORT_SUBMISSIONS,
-                   VIEW_REPORT_GAPS, VIEW_REPORT_COUNT };
+enum view_report {
+    VIEW_REPORT_SUMMARY,
+    VIEW_REPORT_TIMELINE,
+    VIEW_REPORT_SUBMISSIONS,
+    VIEW_REPORT_GAPS,
+    VIEW_REPORT_COUNT
+};
 extern const char *const view_report_names[VIEW_REPORT_COUNT];
 
 struct view_report_options {

@@ -42,8 +42,7 @@ static int64_t choose_step(struct view_window window, int columns)
     int64_t step_ns = 1;
     for (int i = 0; i < 60; i++) {
         label_of(window.begin_ns + window.span_ns, step_ns, label, sizeof label);
-        const int64_t needed_ns =
-            (window.span_ns / columns + 1) * (view_text_columns(label) + 3);
+        const int64_t needed_ns = (window.span_ns / columns + 1) * (view_text_columns(label) + 3);
         if (step_ns >= needed_ns)
             break;
         step_ns = next_round(step_ns);

@@ -170,12 +170,17 @@ int view_write_cut(struct view_area area, int row, int column, int columns, unsi
     return column + columns;
 }
 
-void view_restyle(struct view_area area, int row, int column, int count, unsigned style)
+static bool is_block(uint32_t character)
+{
+    return character >= 0x2580 && character < 0x25A0;
+}
+
+void view_highlight(struct view_area area, int row, int column, int count, unsigned style)
 {
     for (int c = column; c < column + count; c++) {
         struct view_cell *cell = inside(area, row, c);
         if (cell)
-            cell->style = style;
+            cell->style = is_block(cell->character) ? style : style | VIEW_REVERSE;
     }
 }
 
@@ -248,25 +253,50 @@ void view_screen_write_text(const struct view_screen *screen, FILE *file, bool a
 }
 
 enum { CELL_WIDTH = 8, CELL_HEIGHT = 17, MARGIN = 8 };
+#define SVG_BACKGROUND "#14161a"
 
-static void write_svg_color(FILE *file, struct view_color color)
+static void write_svg_color(FILE *file, uint32_t style)
 {
+    const struct view_color color = view_style_color((enum view_style)(style & VIEW_STYLE_MASK));
     fprintf(file, "#%02x%02x%02x", color.red, color.green, color.blue);
 }
 
-static void write_svg_background(const struct view_screen *screen, FILE *file, int row)
+/* `eighths` from the bottom. */
+static void write_svg_box(FILE *file, int row, int from, int to, int eighths, double opacity,
+                          uint32_t style)
+{
+    const double height = CELL_HEIGHT * eighths / 8.0;
+    fprintf(file, "<rect x=\"%d\" y=\"%.2f\" width=\"%d\" height=\"%.2f\" fill=\"",
+            MARGIN + from * CELL_WIDTH, MARGIN + (row + 1) * CELL_HEIGHT - height,
+            (to - from) * CELL_WIDTH, height);
+    write_svg_color(file, style);
+    if (opacity < 1)
+        fprintf(file, "\" fill-opacity=\"%.2f", opacity);
+    fputs("\"/>\n", file);
+}
+
+/* Blocks and shades as boxes: fonts leave seams between them. */
+static bool write_svg_block(FILE *file, int row, int from, int to, const struct view_cell *cell)
+{
+    if (cell->style & VIEW_REVERSE)
+        return false;
+    if (cell->character >= 0x2581 && cell->character <= 0x2588)
+        write_svg_box(file, row, from, to, (int)(cell->character - 0x2580), 1, cell->style);
+    else if (cell->character >= 0x2591 && cell->character <= 0x2593)
+        write_svg_box(file, row, from, to, 8, 0.25 * (cell->character - 0x2590), cell->style);
+    else
+        return false;
+    return true;
+}
+
+static void write_svg_backgrounds(const struct view_screen *screen, FILE *file, int row)
 {
     for (int from = 0, to; from < screen->columns; from = to) {
         const uint32_t style = cell_at(screen, row, from)->style;
         for (to = from + 1; to < screen->columns && cell_at(screen, row, to)->style == style;)
             to++;
-        if (!(style & VIEW_REVERSE))
-            continue;
-        fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"",
-                MARGIN + from * CELL_WIDTH, MARGIN + row * CELL_HEIGHT, (to - from) * CELL_WIDTH,
-                CELL_HEIGHT);
-        write_svg_color(file, view_style_color((enum view_style)(style & VIEW_STYLE_MASK)));
-        fputs("\"/>\n", file);
+        if (style & VIEW_REVERSE)
+            write_svg_box(file, row, from, to, 8, 1, style);
     }
 }
 
@@ -282,37 +312,46 @@ static void write_svg_character(FILE *file, uint32_t character)
         write_character(file, character, false);
 }
 
-/* One text element per run of a style; each starts at its column, so that a font of another
- * width cannot move what follows. */
+static void write_svg_text(const struct view_screen *screen, FILE *file, int row, int from, int to)
+{
+    const uint32_t style = cell_at(screen, row, from)->style;
+    fprintf(file, "<text x=\"%d\" y=\"%d\" textLength=\"%d\"%s%s fill=\"",
+            MARGIN + from * CELL_WIDTH, MARGIN + row * CELL_HEIGHT + 13, (to - from) * CELL_WIDTH,
+            style & VIEW_BOLD ? " font-weight=\"bold\"" : "",
+            style & VIEW_UNDERLINE ? " text-decoration=\"underline\"" : "");
+    if (style & VIEW_REVERSE)
+        fputs(SVG_BACKGROUND, file);
+    else
+        write_svg_color(file, style);
+    fputs("\">", file);
+    for (int column = from; column < to; column++) {
+        if (cell_at(screen, row, column)->character)
+            write_svg_character(file, cell_at(screen, row, column)->character);
+    }
+    fputs("</text>\n", file);
+}
+
+/* One element per run of a style; each starts at its column, so that a font of another width
+ * cannot move what follows. */
 static void write_svg_row(const struct view_screen *screen, FILE *file, int row)
 {
     for (int from = 0, to; from < screen->columns; from = to) {
         const struct view_cell *cell = cell_at(screen, row, from);
         to = from + 1;
+        if (is_block(cell->character)) {
+            while (to < screen->columns &&
+                   memcmp(cell_at(screen, row, to), cell, sizeof *cell) == 0)
+                to++;
+            if (write_svg_block(file, row, from, to, cell))
+                continue;
+        }
         if (cell->character == ' ')
             continue;
         while (to < screen->columns && cell_at(screen, row, to)->style == cell->style &&
-               cell_at(screen, row, to)->character != ' ')
+               cell_at(screen, row, to)->character != ' ' &&
+               !is_block(cell_at(screen, row, to)->character))
             to++;
-        fprintf(file, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"",
-                MARGIN + from * CELL_WIDTH, MARGIN + row * CELL_HEIGHT + 13,
-                (to - from) * CELL_WIDTH);
-        if (cell->style & VIEW_BOLD)
-            fputs(" font-weight=\"bold\"", file);
-        if (cell->style & VIEW_UNDERLINE)
-            fputs(" text-decoration=\"underline\"", file);
-        fputs(" fill=\"", file);
-        if (cell->style & VIEW_REVERSE)
-            fputs("#14161a", file);
-        else
-            write_svg_color(file,
-                            view_style_color((enum view_style)(cell->style & VIEW_STYLE_MASK)));
-        fputs("\">", file);
-        for (int column = from; column < to; column++) {
-            if (cell_at(screen, row, column)->character)
-                write_svg_character(file, cell_at(screen, row, column)->character);
-        }
-        fputs("</text>\n", file);
+        write_svg_text(screen, file, row, from, to);
     }
 }
 
@@ -324,10 +363,10 @@ void view_screen_write_svg(const struct view_screen *screen, FILE *file)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "font-family=\"DejaVu Sans Mono,Menlo,Consolas,monospace\" font-size=\"13\" "
             "xml:space=\"preserve\">\n<rect width=\"%d\" height=\"%d\" rx=\"6\" "
-            "fill=\"#14161a\"/>\n",
+            "fill=\"" SVG_BACKGROUND "\"/>\n",
             width, height, width, height);
     for (int row = 0; row < screen->rows; row++) {
-        write_svg_background(screen, file, row);
+        write_svg_backgrounds(screen, file, row);
         write_svg_row(screen, file, row);
     }
     fputs("</svg>\n", file);

@@ -89,7 +89,8 @@ int view_text_columns(const char *text);
 /* At most `columns` wide; a longer one ends in an ellipsis. Returns the column after it. */
 int view_write_cut(struct view_area area, int row, int column, int columns, unsigned style,
                    const char *text);
-void view_restyle(struct view_area area, int row, int column, int count, unsigned style);
+/* Gives cells another style: letters reversed, blocks in its colour, which looks the same. */
+void view_highlight(struct view_area area, int row, int column, int count, unsigned style);
 uint32_t view_character(struct view_area area, int row, int column);
 
 /* ---- Showing it --------------------------------------------------------------------------- */

@@ -58,7 +58,10 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
              submitted ? view_moment(s->submit_ns).text : "-",
              column(submitted && ran, s->begin_ns - s->submit_ns).text,
              column(ran, s->end_ns - s->begin_ns).text, view_count(s->dispatch_count).text,
-             s->status ? "FAILED " : !s->done ? "not finished " : "", label);
+             s->status  ? "FAILED "
+             : !s->done ? "not finished "
+                        : "",
+             label);
 }
 
 static void choose(struct view *view, size_t index)
@@ -70,7 +73,8 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_list list = {
-    .header = "number    queue  submitted                queued  executed dispatches  command buffer",
+    .header =
+        "number    queue  submitted                queued  executed dispatches  command buffer",
     .count = count,
     .current = current,
     .row = row,

@@ -14,10 +14,9 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
     else if (!h)
         snprintf(out, bytes, "the capture did not end: the last events may be missing");
     else if (h->status != HAL_OK || h->lost_records)
-        snprintf(out, bytes, "recording stopped, %s records lost: %s",
-                 view_count(h->lost_records).text,
-                 h->message && *h->message ? h->message
-                                           : hal_status_name((enum hal_status)h->status));
+        snprintf(
+            out, bytes, "recording stopped, %s records lost: %s", view_count(h->lost_records).text,
+            h->message && *h->message ? h->message : hal_status_name((enum hal_status)h->status));
     else if (model->summary.implausible)
         snprintf(out, bytes, "%s events have impossible times and are not drawn",
                  view_count(model->summary.implausible).text);
@@ -34,6 +33,16 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
     return false;
 }
 
+static int64_t longest_gap(const struct view_model *m)
+{
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < m->gaps_count; i++) {
+        const int64_t ns = m->gaps[i].end_ns - m->gaps[i].begin_ns;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    return longest_ns;
+}
+
 static void add_device(const struct view_model *m, struct view_lines *lines)
 {
     const struct view_summary *s = &m->summary;
@@ -48,35 +57,35 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
     for (size_t c = 0; c < 4; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         static const char *const causes[] = {
-            "nothing was submitted", "queued, why is not known",
-            "queued, its semaphores were not there yet", "could have run, was not started yet"};
+            "nothing was submitted", "queued; why it did not run is not known",
+            "queued; its semaphores were not there yet", "could have run, was not started yet"};
         if (!s->gaps[c].ns)
             continue;
-        view_lines_add(lines, key, "%s  %c %s: %s (%s), main cause of %s gaps",
-                       view_share(s->gaps[c].ns, span_ns).text, info->letter, info->name,
-                       causes[c], view_time(s->gaps[c].ns).text,
-                       view_count(s->gaps[c].count).text);
+        view_lines_add(lines, key, "%c %-9s %s %s  %s", info->letter, info->name,
+                       view_right(view_share(s->gaps[c].ns, span_ns).text, 7).text,
+                       view_right(view_time(s->gaps[c].ns).text, 9).text, causes[c]);
         key = "";
     }
+    view_lines_add(
+        lines, "gaps", "%s; mean %s, longest %s", view_count(m->gaps_count).text,
+        view_time(m->gaps_count ? (span_ns - s->device_busy_ns) / (int64_t)m->gaps_count : 0).text,
+        view_time(longest_gap(m)).text);
 }
 
 static void add_family(const struct view_family *f, const char *key, struct view_lines *lines)
 {
     const int64_t mean_ns = f->total_ns / (int64_t)f->count;
-    if (f->count == 1)
-        view_lines_add(lines, key, "\"%s\" once, %s: %s submissions, %s syncs, device busy %s",
-                       f->name, view_time(mean_ns).text, view_count(f->submissions).text,
-                       view_count(f->syncs).text, view_share(f->device_ns, f->total_ns).text);
+    char times[192];
+    if (f->count > 1)
+        snprintf(times, sizeof times, "%s × %s (%s to %s)", view_count(f->count).text,
+                 view_time(mean_ns).text, view_time(f->min_ns).text, view_time(f->max_ns).text);
     else
-        view_lines_add(lines, key,
-                       "\"%s\" %s times, %s each (%s to %s): %s submissions, %s syncs, "
-                       "blocked %s, device busy %s",
-                       f->name, view_count(f->count).text, view_time(mean_ns).text,
-                       view_time(f->min_ns).text, view_time(f->max_ns).text,
-                       view_ratio(f->submissions, f->count).text,
-                       view_ratio(f->syncs, f->count).text,
-                       view_share(f->sync_ns, f->total_ns).text,
-                       view_share(f->device_ns, f->total_ns).text);
+        snprintf(times, sizeof times, "once, %s", view_time(mean_ns).text);
+    view_lines_add(lines, key, "%s: %s", f->name, times);
+    view_lines_add(lines, "", "  submissions %s, syncs %s, blocked %s, device busy %s",
+                   view_ratio(f->submissions, f->count).text, view_ratio(f->syncs, f->count).text,
+                   view_share(f->sync_ns, f->total_ns).text,
+                   view_share(f->device_ns, f->total_ns).text);
 }
 
 static void add_work(const struct view_model *m, struct view_lines *lines)
@@ -106,9 +115,9 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
     view_lines_add(lines, "health", "%s", health);
     add_device(model, lines);
     add_work(model, lines);
-    view_lines_add(lines, "transfers", "%s up in %s, %s down in %s", view_bytes(s->uploads.bytes).text,
-                   view_count(s->uploads.count).text, view_bytes(s->readbacks.bytes).text,
-                   view_count(s->readbacks.count).text);
+    view_lines_add(lines, "transfers", "%s up in %s, %s down in %s",
+                   view_bytes(s->uploads.bytes).text, view_count(s->uploads.count).text,
+                   view_bytes(s->readbacks.bytes).text, view_count(s->readbacks.count).text);
     if (s->observed.count)
         view_lines_add(lines, "", "%s visible to the host through mappings, at %s moments",
                        view_bytes(s->observed.bytes).text, view_count(s->observed.count).text);

@@ -120,7 +120,7 @@ static int choose_colors(int wanted)
     const int colors = wanted > 0 && wanted < available ? wanted : available;
     for (int style = 0; style < VIEW_STYLE_COUNT && colors; style++) {
         const struct view_color color = view_style_color((enum view_style)style);
-        const int number = colors == 256 ? color.of_256
+        const int number = colors == 256  ? color.of_256
                            : colors == 16 ? color.of_16
                                           : color.of_16 % 8;
         const bool plain = style == VIEW_STYLE_TEXT;
@@ -222,8 +222,8 @@ static void draw_run(const struct view_cell *cells, int row, int from, int to)
     wchar_t text[256];
     size_t length = 0;
     const uint32_t style = cells[from].style;
-    attr_set(attributes_of(style),
-             term.colors ? (short)((style & VIEW_STYLE_MASK) + 1) : (short)0, NULL);
+    attr_set(attributes_of(style), term.colors ? (short)((style & VIEW_STYLE_MASK) + 1) : (short)0,
+             NULL);
     move(row, from);
     for (int column = from; column < to; column++) {
         const uint32_t character = cells[column].character;
@@ -256,8 +256,8 @@ static void draw_row(const struct view_screen *screen, int row, int first, int l
 
 void view_term_draw(const struct view_screen *screen)
 {
-    const bool fits = term.has_shown && term.shown.rows == screen->rows &&
-                      term.shown.columns == screen->columns;
+    const bool fits =
+        term.has_shown && term.shown.rows == screen->rows && term.shown.columns == screen->columns;
     if (!fits && view_screen_resize(&term.shown, screen->rows, screen->columns) != HAL_OK)
         return;
     if (!fits)
@@ -285,8 +285,8 @@ void view_term_copy(const char *text)
     fputs("\033]52;c;", stdout);
     for (size_t i = 0; i < length; i += 3) {
         const uint32_t second = i + 1 < length ? bytes[i + 1] : 0;
-        const uint32_t group = (uint32_t)bytes[i] << 16 | second << 8 |
-                               (i + 2 < length ? bytes[i + 2] : 0);
+        const uint32_t group =
+            (uint32_t)bytes[i] << 16 | second << 8 | (i + 2 < length ? bytes[i + 2] : 0);
         fputc(digits[group >> 18], stdout);
         fputc(digits[group >> 12 & 63], stdout);
         fputc(i + 1 < length ? digits[group >> 6 & 63] : '=', stdout);

@@ -44,7 +44,7 @@ static uint32_t letter(const struct view_span *span)
 {
     if (span->class == VIEW_UPLOAD || span->class == VIEW_READBACK)
         return texture(span);
-    if (span->class == VIEW_EXECUTE || span->class == VIEW_SCOPE)
+    if (span->class == VIEW_SCOPE)
         return 0x258F; /* thin bar */
     return (unsigned char)view_class_info((enum view_class)span->class)->letter;
 }
@@ -70,7 +70,8 @@ static void draw_run(const struct lane_row *row, int column, int count,
     const unsigned style = style_of(span);
     view_span_label(row->view->model, row->lane, span, label, sizeof label);
     if (count == 1) {
-        view_put(row->area, 0, column, letter(span), style);
+        view_put(row->area, 0, column, span->class == VIEW_EXECUTE ? texture(span) : letter(span),
+                 style);
         return;
     }
     if (span->class == VIEW_SCOPE) {
@@ -82,7 +83,7 @@ static void draw_run(const struct lane_row *row, int column, int count,
     if (count >= view_text_columns(label) || (solid && count >= 4))
         view_write_cut(row->area, 0, column, count, style | (solid ? VIEW_REVERSE : VIEW_BOLD),
                        label);
-    else if (solid)
+    else if (solid && span->class != VIEW_EXECUTE)
         view_put(row->area, 0, column, letter(span), style | VIEW_REVERSE);
 }
 
@@ -111,7 +112,7 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
 {
     const enum view_class class = busiest(measure);
     const struct view_class_info *info = view_class_info(class);
-    const int64_t busy_ns = view_measure_busy(measure);
+    const int64_t busy_ns = measure->busy_ns[class]; /* height and colour tell of the same thing */
     uint32_t character = density(busy_ns, column_ns);
     if (row->lane->kind == VIEW_LANE_GAPS)
         character = (unsigned char)(2 * busy_ns >= column_ns || info->letter < 'A'
@@ -119,9 +120,9 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
                                         : info->letter + 'a' - 'A');
     else if (row->lane->kind == VIEW_LANE_TRANSFERS)
         character = measure->begun[VIEW_UPLOAD] && measure->begun[VIEW_READBACK] ? 0x2195
-                    : class == VIEW_UPLOAD                                      ? 0x2191
-                    : class == VIEW_READBACK                                    ? 0x2193
-                                                                                : 0x00B7;
+                    : class == VIEW_UPLOAD                                       ? 0x2191
+                    : class == VIEW_READBACK                                     ? 0x2193
+                                                                                 : 0x00B7;
     view_put(row->area, 0, column, character, (unsigned)info->style);
 }
 
@@ -130,7 +131,22 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
 typedef void draw_long(const struct lane_row *row, int column, int count,
                        const struct view_span *span);
 
-/* Walks over the columns; what reaches beyond its column is drawn by `draw`. */
+/* The last column of a bar that begins in `column`: its end's, unless something begins there. */
+static int last_column(const struct lane_row *row, const struct view_measure *measure, int column)
+{
+    const struct view_series *series = &row->lane->series;
+    const struct view_window w = row->view->window;
+    const int axis = row->area.columns;
+    int to = view_column_of(w, axis, series->spans[measure->last - 1].end_ns - 1);
+    to = to < axis ? to : axis - 1;
+    if (to > column && measure->last < series->count &&
+        series->spans[measure->last].begin_ns < view_column_begin(w, axis, to + 1))
+        to--;
+    return to;
+}
+
+/* Walks over the columns. A bar is at least two columns long: rounded to whole columns, anything
+ * shorter would look longer than it is. */
 static void draw_series(const struct lane_row *row, draw_long *draw)
 {
     const struct view_series *series = &row->lane->series;
@@ -144,20 +160,13 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
         if (measure.first >= measure.last)
             continue;
         const struct view_span *last = &series->spans[measure.last - 1];
-        if (last->end_ns > end_ns) {
-            int to = view_column_of(w, axis, last->end_ns - 1);
-            to = to < axis ? to : axis - 1;
-            /* Its last column belongs to what begins there. */
-            if (to > column && measure.last < series->count &&
-                series->spans[measure.last].begin_ns < view_column_begin(w, axis, to + 1))
-                to--;
+        const bool is_long = last->end_ns - last->begin_ns >= 2 * (end_ns - begin_ns);
+        if (last->end_ns > end_ns && is_long) {
+            const int to = last_column(row, &measure, column);
             draw(row, column, to - column + 1, last);
             column = to;
-        } else if (measure.last - measure.first == 1) {
-            if (2 * (last->end_ns - last->begin_ns) > end_ns - begin_ns)
-                draw(row, column, 1, last);
-            else
-                view_put(row->area, 0, column, letter(last), style_of(last));
+        } else if (measure.last - measure.first == 1 && last->class != VIEW_EXECUTE) {
+            view_put(row->area, 0, column, letter(last), style_of(last));
         } else {
             draw_dense(row, column, &measure, end_ns - begin_ns);
         }
@@ -290,12 +299,13 @@ static void draw_selection(struct view *view, struct view_area area)
     const int cursor = view_column_of(w, axis, view->cursor_ns);
     if (event) {
         int from = view_column_of(w, axis, event->begin_ns);
-        int to = event->end_ns > event->begin_ns ? view_column_of(w, axis, event->end_ns - 1) : from;
+        int to =
+            event->end_ns > event->begin_ns ? view_column_of(w, axis, event->end_ns - 1) : from;
         from = from < 0 ? 0 : from;
         to = to >= axis ? axis - 1 : to;
-        view_restyle(area, 0, from, to - from + 1, VIEW_STYLE_SELECT | VIEW_REVERSE | VIEW_BOLD);
+        view_highlight(area, 0, from, to - from + 1, VIEW_STYLE_SELECT | VIEW_BOLD);
     } else if (cursor >= 0 && cursor < axis) {
-        view_restyle(area, 0, cursor, 1, VIEW_STYLE_SELECT | VIEW_REVERSE);
+        view_highlight(area, 0, cursor, 1, VIEW_STYLE_SELECT);
     }
 }
 
@@ -331,8 +341,7 @@ static void draw(struct view *view, struct view_area area)
     for (int row = 0; row < area.rows && lane < view->model->lanes_count; lane++) {
         if (!view_lane_shown(view, lane))
             continue;
-        const struct view_area axis =
-            view_area_part(area, row, gutter, 1, area.columns - gutter);
+        const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
         draw_name(view, lane, view_area_part(area, row, 0, 1, gutter));
         draw_axis(view, &view->model->lanes[lane], axis);
         if (lane == view->lane) {

@@ -72,7 +72,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Names get what the longest of them needs, at most a fifth of the screen. */
+/* Names get what the longest of them needs, at most a fifth of the screen, but ten columns. */
 static int gutter_for(const struct view *view, int columns)
 {
     int widest = view_text_columns("overview");
@@ -83,7 +83,7 @@ static int gutter_for(const struct view *view, int columns)
                                                       view->model->lanes[i].parent != VIEW_NO_LANE);
         widest = needed > widest ? needed : widest;
     }
-    return least(widest + 2, columns / 5 > 8 ? columns / 5 : 8);
+    return least(widest + 2, columns / 5 > 10 ? columns / 5 : 10);
 }
 
 static void lay_out(struct view *view, struct view_screen *screen)
@@ -92,7 +92,7 @@ static void lay_out(struct view *view, struct view_screen *screen)
     struct view_area all = view_area_all(screen);
     const int middle = all.rows - 4; /* between the ruler and the status */
     int lanes = (int)view_row_count(view), panel, columns = all.columns;
-    const bool small = all.rows < 24 || all.columns < 80, side = all.columns > SIDE_PANEL_FROM;
+    const bool small = all.rows < 24 || all.columns<80, side = all.columns> SIDE_PANEL_FROM;
     lanes = lanes < 1 ? 1 : lanes;
     l->title = view_area_part(all, 0, 0, 1, all.columns);
     l->status = view_area_part(all, all.rows - 1, 0, all.rows > 1, all.columns);
@@ -165,8 +165,10 @@ static void draw_brief(struct view *view, struct view_area area)
         return;
     }
     view_span_label(view->model, &view->model->lanes[view->lane], event, label, sizeof label);
-    const int column = view_write_cut(area, 0, 1, area.columns - 12, VIEW_STYLE_TEXT | VIEW_BOLD, label);
-    view_write(area, 0, column + 2, VIEW_STYLE_TEXT, view_time(event->end_ns - event->begin_ns).text);
+    const int column =
+        view_write_cut(area, 0, 1, area.columns - 12, VIEW_STYLE_TEXT | VIEW_BOLD, label);
+    view_write(area, 0, column + 2, VIEW_STYLE_TEXT,
+               view_time(event->end_ns - event->begin_ns).text);
 }
 
 static bool panel_covers_lanes(const struct view *view)
@@ -182,8 +184,8 @@ void view_draw(struct view *view, struct view_screen *screen)
     const struct view_pane *panel = view_panel_pane(view->panel);
     view->frames++;
     draw_pane(view, &view_title_pane, l->title);
-    const struct view_area under_title = view_area_part(
-        view_area_all(screen), 1, 0, screen->rows - 2, screen->columns);
+    const struct view_area under_title =
+        view_area_part(view_area_all(screen), 1, 0, screen->rows - 2, screen->columns);
     if (view->help) {
         draw_bar(view, view_area_part(under_title, 0, 0, 1, under_title.columns));
         draw_pane(view, &view_help_pane,

@@ -40,7 +40,12 @@ enum view_key {
     VIEW_KEY_COUNT
 };
 
-enum view_pointer_kind { VIEW_POINTER_CLICK, VIEW_POINTER_DOUBLE, VIEW_POINTER_IN, VIEW_POINTER_OUT };
+enum view_pointer_kind {
+    VIEW_POINTER_CLICK,
+    VIEW_POINTER_DOUBLE,
+    VIEW_POINTER_IN,
+    VIEW_POINTER_OUT
+};
 
 struct view_pointer {
     enum view_pointer_kind kind; /* in, out: the wheel */
@@ -53,8 +58,13 @@ struct view_window {
     int64_t begin_ns, span_ns;
 };
 
-enum view_panel { VIEW_PANEL_SUMMARY, VIEW_PANEL_DETAILS, VIEW_PANEL_SUBMISSIONS, VIEW_PANEL_GAPS,
-                  VIEW_PANEL_COUNT };
+enum view_panel {
+    VIEW_PANEL_SUMMARY,
+    VIEW_PANEL_DETAILS,
+    VIEW_PANEL_SUBMISSIONS,
+    VIEW_PANEL_GAPS,
+    VIEW_PANEL_COUNT
+};
 
 enum view_prompt { VIEW_PROMPT_NONE, VIEW_PROMPT_SEARCH, VIEW_PROMPT_GO };
 
@@ -187,8 +197,7 @@ extern const struct view_pane view_summary_pane, view_details_pane, view_submiss
 const struct view_pane *view_panel_pane(enum view_panel panel);
 
 /* Keys that work whatever pane is shown: moves.c, find.c, view.c. */
-extern const struct view_binding view_move_bindings[], view_find_bindings[],
-    view_common_bindings[];
+extern const struct view_binding view_move_bindings[], view_find_bindings[], view_common_bindings[];
 
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
