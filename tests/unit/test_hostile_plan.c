@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random lies in a good trace: whatever loads can be played, and neither crashes nor hangs. The
+ * seed is printed; HAL_TEST_SEED repeats it, HAL_TEST_ROUNDS asks for more rounds. */
+#include "replay/replay.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include "hal/base/os.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct test_folder folder;
+    struct hal_device *device;
+    uint64_t random;
+    int countdown; /* events and segments until the lie */
+};
+
+static uint64_t next_random(struct fixture *fixture)
+{
+    uint64_t x = fixture->random += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+/* Small numbers, ids that exist, and numbers at the ends of ranges. */
+static uint64_t pick_value(struct fixture *fixture)
+{
+    static const uint64_t values[] = {0,          1,          2,          3,
+                                      4,          EVERY_A,    EVERY_B,    EVERY_SCALE,
+                                      EVERY_DONE, EVERY_GATE, EVERY_ONCE, EVERY_AGAIN,
+                                      63,         64,         65,         INT64_MAX,
+                                      UINT64_MAX, UINT32_MAX, 1ull << 63, UINT64_MAX - 63};
+    const uint64_t choice = next_random(fixture) % (sizeof values / sizeof *values + 2);
+    return choice < sizeof values / sizeof *values ? values[choice] : next_random(fixture);
+}
+
+/* Replaces 4 or 8 bytes behind the head of one record. Sizes and counts may be hit, which the
+ * writer refuses. */
+static void lie(void *user, struct trace_event *event, struct trace_segment *segment)
+{
+    struct fixture *fixture = user;
+    if (fixture->countdown-- != 0)
+        return;
+    uint8_t *record = segment ? (uint8_t *)segment : (uint8_t *)event;
+    const size_t head = segment ? sizeof *segment : sizeof *event;
+    const size_t size = segment ? segment->bytes : event->bytes;
+    const uint64_t value = pick_value(fixture);
+    if (size <= head) {
+        event->status = (uint16_t)value;
+        return;
+    }
+    const bool wide = next_random(fixture) % 2;
+    const size_t step = wide ? 8 : 4;
+    const size_t at = head + next_random(fixture) % ((size - head) / step) * step;
+    memcpy(record + at, &value, step);
+}
+
+/* A small limit, so that no lie about a size can take memory. */
+static void load_and_play(struct fixture *fixture, const char *path, uint64_t *out_played)
+{
+    struct replay_plan *plan = NULL;
+    struct replay_player *player = NULL;
+    struct replay_report report = {0};
+    const struct replay_load_options load = {.memory_limit_bytes = 16u << 20};
+    const struct replay_options options = {.timeout_ns = 5 * 1000 * 1000};
+    if (replay_plan_load(path, &load, &plan) != HAL_OK)
+        return;
+    if (replay_player_create(plan, fixture->device, &options, &player) == HAL_OK &&
+        replay_player_run(player, &report) == HAL_OK)
+        ++*out_played;
+    assert_false(report.abandoned);
+    replay_player_destroy(player);
+    replay_plan_destroy(plan);
+}
+
+static uint64_t number_from(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void lies_are_refused_or_harmless(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t seed = number_from("HAL_TEST_SEED", (uint64_t)hal_clock_ns());
+    const uint64_t rounds = number_from("HAL_TEST_ROUNDS", 400);
+    uint64_t written = 0, played = 0;
+    char path[PATH_MAX];
+    print_message("HAL_TEST_SEED=%llu\n", (unsigned long long)seed);
+    test_folder_file(&fixture->folder, "lie.pb.zst", path);
+    fixture->random = seed;
+    for (uint64_t round = 0; round < rounds; round++) {
+        struct trace_builder b;
+        fixture->countdown = (int)(next_random(fixture) % 50);
+        builder_open(&b, path, NULL);
+        b.alter = lie;
+        b.user = fixture;
+        every_build(&b, false);
+        if (builder_close(&b, NULL) != HAL_OK)
+            continue;
+        written++;
+        load_and_play(fixture, path, &played);
+    }
+    print_message("%llu of %llu traces could be written, %llu ran to the end\n",
+                  (unsigned long long)written, (unsigned long long)rounds,
+                  (unsigned long long)played);
+    assert_true(played > 0 && played < written);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    return test_folder_make(&fixture.folder) &&
+                   hal_device_open("cpu?threads=2&queues=2", &fixture.device) == HAL_OK
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    hal_device_release(fixture->device);
+    test_folder_remove(&fixture->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lies_are_refused_or_harmless)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
