@@ -170,7 +170,8 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     if (summary->different_runs && summary->runs > 1)
         fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
                 summary->runs);
-    print_times(file, summary);
+    if (!summary->error[0])
+        print_times(file, summary);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
