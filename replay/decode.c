@@ -205,8 +205,7 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     if (event->size == 0)
         return HAL_OK;
     HAL_TRY(use_content(decoder, &event->content, event->size));
-    if (!buffer->buffer.touched && event->offset == buffer->buffer.fill_from)
-        buffer->buffer.fill_from += event->size;
+    replay_coverage_write(&buffer->buffer.coverage, event->offset, event->size);
     return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
 }
 
@@ -216,7 +215,7 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
     struct replay_plan *plan = decoder->plan;
     struct replay_object *buffer;
     HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
-    buffer->buffer.touched = true;
+    replay_coverage_use(&buffer->buffer.coverage, event->offset, event->size);
     if (event->size == 0)
         return HAL_OK;
     if (event->content == 0) {
@@ -317,8 +316,10 @@ static enum hal_status decode_destroy(struct replay_decoder *decoder, enum repla
     if (kind != REPLAY_COMMANDS || object->commands.seal)
         HAL_TRY(replay_decode_push(decoder, action, event->object, &event->head));
     object->destroyed = true;
-    if (kind == REPLAY_BUFFER)
+    if (kind == REPLAY_BUFFER) {
         decoder->live_buffer_bytes -= ((const struct trace_buffer_create *)object->created)->size;
+        replay_coverage_finish(&object->buffer.coverage);
+    }
     return HAL_OK;
 }
 

@@ -156,6 +156,8 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
     const struct trace_object_event *created = (const void *)object->created;
     if (created->mode == HAL_ONE_SHOT && object->commands.submitted)
         return hal_fail(HAL_CORRUPT, "%s is one-shot and was submitted before", name);
+    if (!object->commands.submitted)
+        replay_coverage_run(decoder->plan, object);
     object->commands.submitted = true;
     return HAL_OK;
 }

@@ -6,14 +6,11 @@
 
 #include <inttypes.h>
 
-/* A range that commands use: from here on the device may see all of the buffer. */
 static enum hal_status use_range(struct replay_decoder *decoder, uint64_t *buffer, uint64_t offset,
                                  uint64_t size)
 {
     struct replay_object *object;
-    HAL_TRY(replay_decode_range(decoder, buffer, offset, size, &object));
-    object->buffer.touched = true;
-    return HAL_OK;
+    return replay_decode_range(decoder, buffer, offset, size, &object);
 }
 
 static enum hal_status check_access(uint32_t source_access, uint32_t target_access)

@@ -358,6 +358,10 @@ static enum hal_status load_events(struct replay_plan *plan)
         status = check_tickets(&gathering);
     if (status == HAL_OK)
         status = decode_all(&gathering);
+    for (size_t i = 1; i < plan->object_count; i++) {
+        if (plan->objects[i].kind == REPLAY_BUFFER)
+            replay_coverage_finish(&plan->objects[i].buffer.coverage);
+    }
     free(gathering.events);
     replay_decoder_finish(&decoder);
     return status;

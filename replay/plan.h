@@ -7,6 +7,7 @@
 #ifndef REPLAY_PLAN_H
 #define REPLAY_PLAN_H
 
+#include "replay/coverage.h"
 #include "replay/replay.h"
 
 enum replay_kind { REPLAY_BUFFER = 1, REPLAY_EXECUTABLE, REPLAY_COMMANDS, REPLAY_SEMAPHORE };
@@ -19,14 +20,13 @@ struct replay_object {
                                           buffers), semaphore_create */
     union {
         struct {
-            uint64_t fill_from; /* the host writes everything before it before anybody looks */
-            bool touched;       /* loading: somebody may have looked */
-            bool persistent;    /* is mapped persistently at some time */
+            struct replay_coverage coverage; /* and what a player fills */
+            bool persistent;                 /* is mapped persistently at some time */
         } buffer;
         struct {
             const struct trace_command_buffer_seal *seal; /* NULL: never sealed, not replayed */
             const struct trace_segment *segments;
-            bool submitted; /* loading */
+            bool submitted; /* loading: before */
         } commands;
         struct {
             uint64_t reached;  /* loading: was seen, or set by the host, by now */

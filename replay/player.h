@@ -52,7 +52,7 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
 
 /* ---- memory.c ------------------------------------------------------------------------------ */
 
-/* Creates the buffer with the player's fill where the host does not write first. */
+/* Creates the buffer with the player's fill where somebody may look before anybody writes. */
 enum hal_status replay_memory_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
 void replay_memory_destroy(struct replay_player *player, uint32_t object);
 enum hal_status replay_memory_write(struct replay_player *player, uint32_t object, uint64_t offset,

@@ -147,7 +147,7 @@ static void pieces_with_one_ticket_stay_in_order(void **state)
         assert_int_equal(plan->ops[i].action, REPLAY_WRITE);
         assert_int_equal(write->offset, (i - 1) * (4u << 20));
     }
-    assert_int_equal(find(plan, 1)->buffer.fill_from, bytes);
+    assert_int_equal(find(plan, 1)->buffer.coverage.fill.end, 0);
     replay_plan_destroy(plan);
     free(data);
 }
@@ -171,29 +171,45 @@ static void a_query_becomes_a_wait(void **state)
     replay_plan_destroy(plan);
 }
 
-/* The fill spares what the host writes before anybody can look. */
-static void fills_begin_behind_the_first_writes(void **state)
+static void expect_fill(const struct replay_plan *plan, uint64_t id, uint64_t begin, uint64_t end)
+{
+    const struct replay_range *fill = &find(plan, id)->buffer.coverage.fill;
+    assert_int_equal(fill->begin, begin);
+    assert_int_equal(fill->end, end);
+}
+
+/* Only what somebody may look at before anybody has written it. */
+static void fills_are_spared_where_they_can_be(void **state)
 {
     struct fixture *fixture = *state;
     open_builder(fixture);
     struct trace_builder *b = &fixture->b;
-    for (uint64_t id = 1; id <= 4; id++)
-        builder_buffer_create(b, id, NULL, 32);
+    const struct trace_entry_point point = {builder_string(b, "k"), {1, 1, 1}, 0, 0};
+    for (uint64_t id = 1; id <= 6; id++)
+        builder_buffer_create(b, id, NULL, 100);
+    builder_executable_create(b, 8, NULL, "source", &point, 1, NULL, 0);
     builder_host_write(b, 1, 0, "0123", 4);
-    builder_host_write(b, 1, 4, "4567", 4);
-    builder_host_write(b, 1, 12, "cdef", 4); /* leaves a hole */
-    builder_host_read(b, 2, 0, "", 1);
-    builder_host_write(b, 2, 0, "0123", 4); /* after a look */
-    builder_host_write(b, 3, 0, "0123", 4);
-    builder_command_buffer_create(b, 9, NULL, 0);
-    builder_fill(b, 3, 30, 2, 0, 1);
+    builder_host_read(b, 1, 0, "0123....", 8);
+    builder_host_write(b, 2, 0, "01234567", 8);
+    builder_command_buffer_create(b, 9, NULL, 1);
+    builder_copy(b, 2, 0, 3, 10, 8);
+    builder_fill(b, 3, 18, 2, 0, 1);
+    builder_update(b, 3, 20, "01234567", 8);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{3, 10, 18}, {4, 50, 20}}, 2);
+    builder_push_descriptor_set(b, 3, (struct trace_binding[]){{4, 80, 10}}, 1);
+    builder_dispatch(b, 8, 0, 1, 1, 1);
+    builder_copy(b, 4, 60, 5, 0, 25);
     builder_seal(b, 9);
-    builder_host_write(b, 3, 4, "4567", 4); /* after the device may have looked */
+    builder_submit(b, 0, 0, NULL, 0, NULL, 0, (uint64_t[]){9}, 1);
+    builder_submit(b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){9}, 1);
+    builder_host_read(b, 5, 5, "0123", 4);
     struct replay_plan *plan = close_and_load(fixture);
-    assert_int_equal(find(plan, 1)->buffer.fill_from, 8);
-    assert_int_equal(find(plan, 2)->buffer.fill_from, 0);
-    assert_int_equal(find(plan, 3)->buffer.fill_from, 4);
-    assert_int_equal(find(plan, 4)->buffer.fill_from, 0);
+    expect_fill(plan, 1, 4, 8);
+    expect_fill(plan, 2, 0, 0);
+    expect_fill(plan, 3, 0, 0);
+    expect_fill(plan, 4, 50, 90);
+    expect_fill(plan, 5, 0, 0);
+    expect_fill(plan, 6, 0, 0);
     replay_plan_destroy(plan);
 }
 
@@ -431,7 +447,7 @@ int main(void)
         cmocka_unit_test(other_threads_objects_can_be_used),
         cmocka_unit_test(pieces_with_one_ticket_stay_in_order),
         cmocka_unit_test(a_query_becomes_a_wait),
-        cmocka_unit_test(fills_begin_behind_the_first_writes),
+        cmocka_unit_test(fills_are_spared_where_they_can_be),
         cmocka_unit_test(an_idle_wait_alone_stays_one),
         cmocka_unit_test(an_idle_wait_covers_only_what_it_covered),
         cmocka_unit_test(buffers_have_a_budget),
