@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/cpu/kernel.c, program.c and run.c through the API: kernels compute what plain C computes,
+ * see the bindings and constants of their dispatch, and are refused when something is missing. */
+#include "tests/support/hal_fixture.h"
+
+#include "hal/driver.h"
+
+#include <pthread.h>
+
+static const char source[] =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "constant int increment [[function_constant(3)]];\n"
+    "struct scaling { float factor; uint count; };\n"
+    "kernel void scale_add(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],\n"
+    "                      constant scaling &how [[buffer(2)]],\n"
+    "                      uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    if (i < how.count)\n"
+    "        y[i] += how.factor * x[i];\n"
+    "}\n"
+    "kernel void add_step(device int *x [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    x[i] += increment;\n"
+    "}\n"
+    "kernel void copy_words(device uint *out [[buffer(4)]], constant uint *words [[buffer(7)]],\n"
+    "                       uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    out[i] = words[i];\n"
+    "}\n"
+    "kernel void number_groups(device uint *out [[buffer(0)]],\n"
+    "                          uint3 group [[threadgroup_position_in_grid]],\n"
+    "                          uint3 groups [[threadgroups_per_grid]],\n"
+    "                          uint place [[thread_index_in_threadgroup]])\n"
+    "{\n"
+    "    uint index = (group.z * groups.y + group.y) * groups.x + group.x;\n"
+    "    out[index * 6 + place] += index * 6 + place + 1;\n"
+    "}\n"
+    "kernel void grow(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    x[i] = x[i] * 3 + i;\n"
+    "}\n"
+    "kernel void borrow(device uint *x [[buffer(0)]], threadgroup uint *y [[threadgroup(0)]],\n"
+    "                   uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    y[i] = x[i];\n"
+    "    x[i] = y[i];\n"
+    "}\n";
+
+enum entry { SCALE_ADD, ADD_STEP, COPY_WORDS, NUMBER_GROUPS, GROW, ENTRY_COUNT };
+
+static const struct hal_entry_point entries[ENTRY_COUNT] = {
+    [SCALE_ADD] = {"scale_add", {32, 1, 1}, 8, 2},
+    [ADD_STEP] = {"add_step", {4, 1, 1}, 0, 0},
+    [COPY_WORDS] = {"copy_words", {8, 1, 1}, 32, 7},
+    [NUMBER_GROUPS] = {"number_groups", {3, 2, 1}, 0, 0},
+    [GROW] = {"grow", {8, 1, 1}, 0, 0},
+};
+
+static struct hal_device *device;
+static struct hal_executable *executable;
+
+static struct hal_executable_desc describe(const char *text)
+{
+    static const struct hal_constant step = {3, HAL_CONSTANT_INT32, (uint32_t)-5};
+    return (struct hal_executable_desc){
+        .label = "kernels",
+        .format = HAL_FORMAT_MSL,
+        .data = text,
+        .bytes = strlen(text),
+        .entry_points = entries,
+        .entry_point_count = ENTRY_COUNT,
+        .constants = &step,
+        .constant_count = 1,
+    };
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    device = fixture_device("cpu?threads=3");
+    const struct hal_executable_desc desc = describe(source);
+    assert_ok(hal_executable_create(device, &desc, &executable));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    hal_executable_release(executable);
+    hal_device_release(device);
+    return 0;
+}
+
+static struct hal_binding whole(struct hal_buffer *buffer)
+{
+    return (struct hal_binding){buffer, 0, HAL_WHOLE_BUFFER};
+}
+
+static void dispatch(struct hal_command_buffer *commands, enum entry entry, uint32_t groups)
+{
+    assert_ok(hal_command_dispatch(commands, executable, entry, (uint32_t[3]){groups, 1, 1}));
+}
+
+static void kernels_compute(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    struct {
+        float factor;
+        uint32_t count;
+    } how = {0.5F, COUNT - 3};
+    float x[COUNT], y[COUNT], wanted[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        x[i] = (float)i * 0.25F;
+        y[i] = 100.0F - (float)i;
+        wanted[i] = i < how.count ? y[i] + how.factor * x[i] : y[i];
+    }
+    struct hal_buffer *buffers[2] = {fixture_buffer(device, "x", sizeof x + 16),
+                                     fixture_buffer(device, "y", sizeof y)};
+    assert_ok(hal_buffer_write(buffers[0], 16, x, sizeof x));
+    assert_ok(hal_buffer_write(buffers[1], 0, y, sizeof y));
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    const struct hal_binding bindings[2] = {{buffers[0], 16, HAL_WHOLE_BUFFER}, whole(buffers[1])};
+    assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 2));
+    assert_ok(hal_command_push_constants(commands, 0, &how, sizeof how));
+    dispatch(commands, SCALE_ADD, (COUNT + 31) / 32);
+    fixture_run(device, commands);
+    assert_ok(hal_buffer_read(buffers[1], 0, y, sizeof y));
+    assert_memory_equal(y, wanted, sizeof y);
+    hal_command_buffer_release(commands);
+    hal_buffer_release(buffers[1]);
+    hal_buffer_release(buffers[0]);
+}
+
+static void specialization_constants_are_set(void **state)
+{
+    (void)state;
+    int32_t got[8], wanted[8];
+    struct hal_buffer *buffer = fixture_buffer(device, NULL, sizeof got);
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    const struct hal_binding binding = whole(buffer);
+    assert_ok(hal_command_fill(commands, buffer, 0, HAL_WHOLE_BUFFER, 40, 4));
+    assert_ok(hal_command_barrier(commands, NULL));
+    assert_ok(hal_command_push_descriptor_set(commands, 0, &binding, 1));
+    dispatch(commands, ADD_STEP, 2);
+    fixture_run(device, commands);
+    for (int i = 0; i < 8; i++)
+        wanted[i] = 35;
+    assert_ok(hal_buffer_read(buffer, 0, got, sizeof got));
+    assert_memory_equal(got, wanted, sizeof got);
+    hal_command_buffer_release(commands);
+    hal_buffer_release(buffer);
+}
+
+/* Pushes of parts, redundant ones, and what was never pushed; one output per dispatch. */
+static void dispatches_see_what_was_pushed_before(void **state)
+{
+    (void)state;
+    enum { DISPATCHES = 5, WORDS = 8 };
+    static const uint32_t first[8] = {1, 2, 3, 4}, part[2] = {20, 30}, last[1] = {80};
+    static const uint32_t wanted[DISPATCHES][WORDS] = {
+        {0}, {1, 2, 3, 4}, {1, 2, 3, 4}, {1, 20, 30, 4}, {1, 20, 30, 4, 0, 0, 0, 80},
+    };
+    uint32_t got[DISPATCHES][WORDS];
+    struct hal_buffer *out = fixture_buffer(device, "out", sizeof got);
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    for (uint32_t i = 0; i < DISPATCHES; i++) {
+        struct hal_binding bindings[5] = {{0}};
+        bindings[4] = (struct hal_binding){out, i * sizeof got[0], sizeof got[0]};
+        if (i == 1 || i == 2)
+            assert_ok(hal_command_push_constants(commands, 0, first, 16));
+        if (i == 3)
+            assert_ok(hal_command_push_constants(commands, 4, part, sizeof part));
+        if (i == 4)
+            assert_ok(hal_command_push_constants(commands, 28, last, sizeof last));
+        assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 5));
+        dispatch(commands, COPY_WORDS, 1);
+    }
+    fixture_run(device, commands);
+    assert_ok(hal_buffer_read(out, 0, got, sizeof got));
+    assert_memory_equal(got, wanted, sizeof got);
+    hal_command_buffer_release(commands);
+    hal_buffer_release(out);
+}
+
+static void states_are_shared_between_pushes(void **state)
+{
+    (void)state;
+    static const uint32_t words[8] = {1, 2, 3};
+    struct hal_buffer *out = fixture_buffer(device, NULL, 32);
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    struct hal_binding bindings[5] = {{0}};
+    bindings[4] = whole(out);
+    for (int i = 0; i < 4; i++) {
+        assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 5));
+        assert_ok(hal_command_push_constants(commands, 0, words, i < 2 ? 32 : 16));
+        dispatch(commands, COPY_WORDS, 0);
+        dispatch(commands, COPY_WORDS, 0);
+    }
+    assert_ok(hal_command_push_constants(commands, 0, words + 1, 4));
+    dispatch(commands, COPY_WORDS, 0);
+    assert_ok(hal_command_buffer_end(commands));
+    assert_int_equal(commands->dispatch_count, 9);
+    assert_int_equal(commands->state_count, 2);
+    assert_int_equal(commands->states[0].constant_bytes, 32);
+    assert_memory_equal(commands->states[0].constants, words, 32);
+    assert_int_equal(commands->states[0].binding_count[0], 5);
+    assert_int_equal(commands->states[0].binding_count[1], 0);
+    assert_ptr_equal(commands->states[0].bindings[0][4].buffer, out);
+    assert_int_equal(*(const uint32_t *)(const void *)commands->states[1].constants, 2);
+    assert_memory_equal(commands->states[1].constants + 4, words + 1, 28);
+    uint32_t number = 0;
+    hal_each_segment (commands, segment) {
+        if (segment->kind == HAL_SEGMENT_DISPATCH)
+            assert_int_equal(((const struct hal_segment_dispatch *)(const void *)segment)->state,
+                             number++ < 8 ? 0 : 1);
+    }
+    hal_command_buffer_release(commands);
+    hal_buffer_release(out);
+}
+
+static void every_group_runs_once(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][3] = {{1, 1, 1}, {7, 1, 1}, {0, 5, 5}, {3, 4, 5}, {64, 9, 3}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const uint32_t threads = shapes[s][0] * shapes[s][1] * shapes[s][2] * 6;
+        const size_t bytes = ((size_t)threads + 1) * 4;
+        uint32_t *got = calloc(threads + 1, 4);
+        struct hal_buffer *buffer = fixture_buffer(device, NULL, bytes);
+        struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+        const struct hal_binding binding = whole(buffer);
+        assert_ok(hal_buffer_write(buffer, 0, got, bytes));
+        assert_ok(hal_command_push_descriptor_set(commands, 0, &binding, 1));
+        assert_ok(hal_command_dispatch(commands, executable, NUMBER_GROUPS, shapes[s]));
+        fixture_run(device, commands);
+        assert_ok(hal_buffer_read(buffer, 0, got, bytes));
+        for (uint32_t i = 0; i < threads; i++)
+            assert_int_equal(got[i], i + 1);
+        assert_int_equal(got[threads], 0);
+        free(got);
+        hal_command_buffer_release(commands);
+        hal_buffer_release(buffer);
+    }
+}
+
+/* Without the barriers the result would be wrong nearly always. */
+static void barriers_order_dispatches(void **state)
+{
+    (void)state;
+    enum { COUNT = 4096, STEPS = 200 };
+    static uint32_t wanted[COUNT], got[COUNT];
+    struct hal_buffer *buffer = fixture_buffer(device, NULL, sizeof got);
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    const struct hal_binding binding = whole(buffer);
+    assert_ok(hal_command_fill(commands, buffer, 0, sizeof got, 1, 4));
+    assert_ok(hal_command_push_descriptor_set(commands, 0, &binding, 1));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        wanted[i] = 1;
+        for (int step = 0; step < STEPS; step++)
+            wanted[i] = wanted[i] * 3 + i;
+    }
+    for (int step = 0; step < STEPS; step++) {
+        assert_ok(hal_command_barrier(commands, NULL));
+        dispatch(commands, GROW, COUNT / 8);
+    }
+    fixture_run(device, commands);
+    assert_ok(hal_buffer_read(buffer, 0, got, sizeof got));
+    assert_memory_equal(got, wanted, sizeof got);
+    hal_command_buffer_release(commands);
+    hal_buffer_release(buffer);
+}
+
+/* ---- Errors --------------------------------------------------------------------------------- */
+
+static void missing_bindings_are_named(void **state)
+{
+    (void)state;
+    struct hal_buffer *buffer = fixture_buffer(device, NULL, 64);
+    struct hal_command_buffer *commands = fixture_commands(device, "gappy", HAL_ONE_SHOT);
+    struct hal_binding bindings[3] = {whole(buffer), {0}, whole(buffer)};
+    dispatch(commands, ADD_STEP, 0);
+    assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
+                 "command buffer 'gappy', dispatch 0: kernel 'add_step' has a [[buffer(0)]]");
+    hal_command_buffer_release(commands);
+    commands = fixture_commands(device, "gappy", HAL_ONE_SHOT);
+    assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 1));
+    dispatch(commands, ADD_STEP, 1);
+    assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 3));
+    dispatch(commands, SCALE_ADD, 1);
+    assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
+                 "dispatch 1: kernel 'scale_add' has a [[buffer(1)]], but nothing is bound there "
+                 "(descriptor set 0 has 3 bindings)");
+    assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
+    hal_command_buffer_release(commands);
+    hal_buffer_release(buffer);
+}
+
+static enum hal_status try_to_create(const struct hal_executable_desc *desc)
+{
+    struct hal_executable *created = NULL;
+    const enum hal_status status = hal_executable_create(device, desc, &created);
+    hal_executable_release(created);
+    return status;
+}
+
+static void bad_sources_are_refused(void **state)
+{
+    (void)state;
+    struct hal_executable_desc desc = describe("kernel void f(device int *x [[buffer(0)]])\n"
+                                               "{\n"
+                                               "    x[0] = undeclared;\n"
+                                               "}\n");
+    assert_fails(try_to_create(&desc), HAL_INVALID, "kernels:3:");
+    assert_non_null(strstr(hal_message(), "undeclared"));
+    desc = describe(source);
+    const struct hal_entry_point missing = {"no_such_kernel", {1, 1, 1}, 0, 0};
+    desc.entry_points = &missing;
+    desc.entry_point_count = 1;
+    assert_fails(try_to_create(&desc), HAL_INVALID, "no_such_kernel");
+    const struct hal_entry_point slotless = {"grow", {1, 1, 1}, 16, 9};
+    desc.entry_points = &slotless;
+    assert_fails(try_to_create(&desc), HAL_INVALID,
+                 "executable 'kernels': kernel 'grow' has no [[buffer(9)]] to receive its 16");
+    const struct hal_entry_point borrowing = {"borrow", {1, 1, 1}, 0, 0};
+    desc.entry_points = &borrowing;
+    assert_fails(try_to_create(&desc), HAL_UNSUPPORTED, "[[threadgroup(0)]]");
+}
+
+static void entry_points_have_names_and_limits(void **state)
+{
+    (void)state;
+    uint32_t entry;
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    assert_ok(hal_executable_find(executable, "grow", &entry));
+    assert_int_equal(entry, GROW);
+    assert_fails(hal_executable_find(executable, "shrink", &entry), HAL_NOT_FOUND,
+                 "executable 'kernels' has no entry point 'shrink' among its 5");
+    assert_fails(hal_command_dispatch(commands, executable, 5, (uint32_t[3]){1, 1, 1}), HAL_INVALID,
+                 "has 5 entry points: there is no number 5");
+    assert_fails(hal_command_dispatch(commands, executable, 0, NULL), HAL_INVALID, "without");
+    assert_fails(
+        hal_command_dispatch(commands, executable, GROW, (uint32_t[3]){1U << 31, 1U << 31, 2}),
+        HAL_INVALID, "2147483648 x 2147483648 x 2 workgroups");
+    hal_command_buffer_release(commands);
+}
+
+/* ---- Load ------------------------------------------------------------------------------------ */
+
+enum { THREADS = 4, LISTS = 40, CELLS = 64 };
+
+struct user {
+    uint32_t index;
+    uint32_t wrong;
+};
+
+/* Every list is a few dispatches with barriers or without; the values are modelled in C. */
+static void *submit_lists(void *argument)
+{
+    struct user *user = argument;
+    uint64_t random = 77 + user->index;
+    uint32_t model[CELLS], got[CELLS], wrong = 0;
+    struct hal_buffer *buffer;
+    struct hal_semaphore *semaphore;
+    const struct hal_buffer_desc desc = {.bytes = sizeof got};
+    wrong += hal_buffer_create(device, &desc, &buffer) != HAL_OK;
+    wrong += hal_semaphore_create(device, NULL, 0, &semaphore) != HAL_OK;
+    for (uint32_t i = 0; i < CELLS; i++)
+        model[i] = i;
+    wrong += hal_buffer_write(buffer, 0, model, sizeof model) != HAL_OK;
+    for (uint64_t list = 1; list <= LISTS && !wrong; list++) {
+        struct hal_command_buffer *commands;
+        const struct hal_binding binding = {buffer, 0, HAL_WHOLE_BUFFER};
+        wrong += hal_command_buffer_create(device, NULL, &commands) != HAL_OK;
+        wrong += hal_command_push_descriptor_set(commands, 0, &binding, 1) != HAL_OK;
+        for (uint32_t steps = fixture_random(&random) % 5; steps > 0; steps--) {
+            const uint32_t groups = fixture_random(&random) % (CELLS / 8 + 1);
+            wrong += hal_command_dispatch(commands, executable, GROW,
+                                          (uint32_t[3]){groups, 1, 1}) != HAL_OK;
+            wrong += hal_command_barrier(commands, NULL) != HAL_OK;
+            for (uint32_t i = 0; i < groups * 8; i++)
+                model[i] = model[i] * 3 + i;
+        }
+        wrong += hal_command_buffer_end(commands) != HAL_OK;
+        wrong += fixture_submit(device, commands, semaphore, list - 1, semaphore, list) != HAL_OK;
+        hal_command_buffer_release(commands);
+    }
+    wrong += hal_semaphore_wait(semaphore, LISTS, HAL_FOREVER) != HAL_OK;
+    wrong += hal_buffer_read(buffer, 0, got, sizeof got) != HAL_OK;
+    wrong += memcmp(got, model, sizeof got) != 0;
+    hal_semaphore_release(semaphore);
+    hal_buffer_release(buffer);
+    user->wrong = wrong;
+    return NULL;
+}
+
+static void threads_submit_chains(void **state)
+{
+    (void)state;
+    struct user users[THREADS];
+    pthread_t threads[THREADS];
+    for (uint32_t i = 0; i < THREADS; i++) {
+        users[i] = (struct user){.index = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, submit_lists, &users[i]), 0);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(users[i].wrong, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_compute),
+        cmocka_unit_test(specialization_constants_are_set),
+        cmocka_unit_test(dispatches_see_what_was_pushed_before),
+        cmocka_unit_test(states_are_shared_between_pushes),
+        cmocka_unit_test(every_group_runs_once),
+        cmocka_unit_test(barriers_order_dispatches),
+        cmocka_unit_test(missing_bindings_are_named),
+        cmocka_unit_test(bad_sources_are_refused),
+        cmocka_unit_test(entry_points_have_names_and_limits),
+        cmocka_unit_test(threads_submit_chains),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
