@@ -5,7 +5,7 @@
  *   read        fill, scale with a kernel, read back
  *   no-reads    the same without looking at the result
  *   threads     two threads record and submit to two queues; each round of one waits on the device
- *               for the other's round before
+ *               for the other's round before, and the first for a signal that the host gives last
  *   api FILE    works, starts a capture into FILE, works, ends it, works
  *   bad-kernel  a kernel that does not compile; the mistake is in line 7 */
 #include "hal/hal.h"
@@ -41,7 +41,8 @@ struct worker {
     struct hal_executable *executable;
     uint64_t queues;
     uint32_t factor;
-    struct hal_semaphore *own, *other; /* own: counts finished rounds; other: NULL or to wait for */
+    struct hal_semaphore *own;           /* counts finished rounds */
+    struct hal_semaphore *other, *start; /* NULL, or to wait for: the other's rounds; 1 */
     uint64_t rounds;
     enum hal_status status;
     char message[HAL_MESSAGE_BYTES];
@@ -94,9 +95,10 @@ static enum hal_status record_round(struct worker *worker, struct hal_command_bu
 /* Scales once more; does not wait for the device. */
 static enum hal_status run_round(struct worker *worker)
 {
-    const struct hal_semaphore_value waits[2] = {
+    const struct hal_semaphore_value waits[3] = {
         {worker->own, worker->rounds},
         {worker->other, worker->rounds},
+        {worker->start, 1},
     };
     const struct hal_semaphore_value signal = {worker->own, worker->rounds + 1};
     struct hal_command_buffer *commands;
@@ -106,7 +108,7 @@ static enum hal_status run_round(struct worker *worker)
     const struct hal_submit_desc submit = {
         .queues = worker->queues,
         .waits = waits,
-        .wait_count = worker->other ? 2 : 1,
+        .wait_count = worker->other ? 3 : 1,
         .signals = &signal,
         .signal_count = 1,
         .commands = &commands,
@@ -166,29 +168,42 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-static enum hal_status scale_on_threads(struct hal_device *device)
+static enum hal_status run_workers(struct worker *workers, struct hal_semaphore *start)
 {
-    struct worker workers[WORKERS] = {0};
     pthread_t threads[WORKERS];
-    enum hal_status status = HAL_OK;
-    for (uint32_t i = 0; status == HAL_OK && i < WORKERS; i++)
-        status = worker_init(&workers[i], device, i);
-    if (status != HAL_OK)
-        goto finish;
-    workers[0].other = workers[1].own;
-    workers[1].other = workers[0].own;
+    uint64_t value;
     for (int i = 0; i < WORKERS; i++) {
         if (pthread_create(&threads[i], NULL, run_worker, &workers[i]))
             return hal_fail(HAL_NO_MEMORY, "cannot start a thread");
     }
-    for (int i = 0; i < WORKERS; i++) {
+    enum hal_status status = hal_semaphore_signal(start, 1);
+    for (int i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
+    if (status == HAL_OK)
+        status = hal_semaphore_query(start, &value);
+    for (int i = 0; status == HAL_OK && i < WORKERS; i++) {
         if (workers[i].status != HAL_OK)
             status = hal_fail(workers[i].status, "worker %d: %s", i, workers[i].message);
     }
-finish:
+    return status;
+}
+
+static enum hal_status scale_on_threads(struct hal_device *device)
+{
+    struct worker workers[WORKERS] = {0};
+    struct hal_semaphore *start = NULL;
+    enum hal_status status = hal_semaphore_create(device, "start", 0, &start);
+    for (uint32_t i = 0; status == HAL_OK && i < WORKERS; i++)
+        status = worker_init(&workers[i], device, i);
+    for (int i = 0; i < WORKERS; i++) {
+        workers[i].other = workers[WORKERS - 1 - i].own;
+        workers[i].start = start;
+    }
+    if (status == HAL_OK)
+        status = run_workers(workers, start);
     for (int i = 0; i < WORKERS; i++)
         worker_finish(&workers[i]);
+    hal_semaphore_release(start);
     return status;
 }
 

@@ -6,20 +6,20 @@
 verifies()
 {
     run 0 "$bin/hal-replay" "$1"
-    [ "$(number_before 'read-backs compared' stdout)" -gt 0 ] || fail "$1: nothing was compared"
+    [ "$(compared)" -gt 0 ] || fail "$1: nothing was compared"
 }
 
 small='--tokens=3 --layers=2 --width=64'
 # shellcheck disable=SC2086
 run 0 "$bin/decode" $small --device_profiling_mode=queue --device_profiling_file=flags.pb.zst
-says stdout 'right'
+says stdout ': right'
 verifies flags.pb.zst
 
 # A program that does not know: by hal-capture, and by the environment alone.
 for sync in op layer token; do
     # shellcheck disable=SC2086
     run 0 "$bin/hal-capture" -o "$sync.pb.zst" -- "$bin/decode" $small --sync=$sync
-    says stdout 'right'
+    says stdout ': right'
     verifies "$sync.pb.zst"
 done
 run 0 env HAL_DEVICE_PROFILING_MODE=queue HAL_DEVICE_PROFILING_FILE=environment.pb.zst \
@@ -46,4 +46,4 @@ cd ..
 # The program's exit status is hal-capture's; a program without a device is told so.
 run 7 "$bin/hal-capture" -o none.pb.zst -- sh -c 'exit 7'
 [ ! -e none.pb.zst ] || fail "a file was made for a program that opened no device"
-grep -qi 'device' stderr || fail "nothing says that no device was opened"
+says stderr 'opened no device'

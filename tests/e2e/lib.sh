@@ -42,12 +42,11 @@ run()
 }
 
 # says FILE TEXT: the file has a line with that text. one_line: the last command's complaint is one.
-says() { grep -qF -e "$2" "$1" || fail "'$2' is not in the $1"; }
-silent_about() { ! grep -qF -e "$2" "$1" || fail "'$2' is in the $1"; }
-one_line() { [ "$(grep -c '' stderr)" = 1 ] || fail "not one line of complaint"; }
+says() { grep -qF -e "$2" "$work/$1" || fail "'$2' is not in the $1"; }
+one_line() { [ "$(grep -c '' "$work/stderr")" = 1 ] || fail "not one line of complaint"; }
 
 # same A B WHY
 same() { [ "$1" = "$2" ] || fail "$3: '$1' is not '$2'"; }
 
-# The number that stands before or behind a word: number_before "read-backs compared" FILE.
-number_before() { grep -oE "[0-9]+ $1" "$2" | head -n 1 | cut -d' ' -f1; }
+# How many read-backs the last hal-replay compared.
+compared() { sed -n 's/.*[: ]\([0-9][0-9]*\) read-backs compared.*/\1/p' "$work/stdout"; }

@@ -12,7 +12,7 @@ grouping 3;3
 END LC_NUMERIC
 TEXT
 localedef -c -i comma.source ./comma >localedef.log 2>&1 || : # warns of what it does not define
-with_comma() { env -u LC_ALL LOCPATH="$work" LC_NUMERIC=comma "$@"; }
+with_comma() { env -u LC_ALL LANG=C LC_CTYPE=C LOCPATH="$work" LC_NUMERIC=comma "$@"; }
 same "$(with_comma env printf %.1f 1,5)" 1,5 "a number in the locale that was made"
 
 run 0 with_comma "$bin/hal-capture" -o decode.pb.zst -- "$bin/decode" --tokens=2 --layers=1

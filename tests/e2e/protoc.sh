@@ -4,11 +4,22 @@
 # by name.
 . "$(dirname "$0")/lib.sh"
 
-run 0 "$bin/hal-capture" -o decode.pb.zst -- "$bin/decode" --tokens=3 --layers=2 --width=64
-zstd -q -t decode.pb.zst || fail "zstd finds it damaged"
-zstd -q -dc decode.pb.zst >decode.pb
-protoc --proto_path="$root" --decode=haltrace.Trace "$root/format/trace.proto" <decode.pb >decode.txt
-for word in submit dispatch barrier push_constants push_descriptor_set copy semaphore_signal \
-    semaphore_wait buffer_create executable_create host_write host_read 'token 2' matrix_vector; do
-    grep -q "$word" decode.txt || fail "'$word' is not in the decoded trace"
-done
+# decoded PROGRAM... -- WORD...: the words are in the decoded trace of the program.
+decoded()
+{
+    run 0 "$bin/hal-capture" --force -o trace.pb.zst -- "$bin/$1" $2
+    shift 2
+    zstd -q -t trace.pb.zst || fail "zstd finds the trace damaged"
+    zstd -q -dc trace.pb.zst >trace.pb
+    protoc --proto_path="$root" --decode=haltrace.Trace "$root/format/trace.proto" \
+        <trace.pb >trace.txt || fail "protoc cannot decode the trace"
+    for word in "$@"; do
+        grep -q "$word" trace.txt || fail "'$word' is not in the decoded trace"
+    done
+}
+
+decoded decode '--tokens=3 --layers=2 --width=64' \
+    'submit {' 'DISPATCH' 'BARRIER' 'PUSH_CONSTANTS' 'PUSH_DESCRIPTOR_SET' 'COPY' 'DEBUG_BEGIN' \
+    'semaphore_create {' 'semaphore_wait {' 'buffer_create {' 'executable_create {' \
+    'host_write {' 'host_read {' 'submission_done {' '"token 2"' matrix_vector
+decoded e2e-app threads 'semaphore_signal {' 'semaphore_query {' 'wait_semaphore: '

@@ -7,7 +7,7 @@ run 0 "$bin/hal-capture" -o threads.pb.zst -- "$bin/e2e-app" threads
 says stdout 'all right'
 for repetition in 1 2 3; do
     run 0 "$bin/hal-replay" threads.pb.zst
-    same "$(number_before 'read-backs compared' stdout)" 2 "compared read-backs, time $repetition"
+    same "$(compared)" 2 "compared read-backs, time $repetition"
 done
 run 0 "$bin/hal-trace" dump threads.pb.zst
 same "$(grep -c 'submit ' stdout)" 100 "submissions in the dump"
