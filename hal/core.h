@@ -106,7 +106,7 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 const char *hal_profiling_mode(const char *text);
 bool hal_profiling_stacks_known(const char *text);
 
-enum hal_status hal_driver_open(const char *uri, struct hal_device_info *out_info,
+enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
                                 struct hal_driver_device **out_device) HAL_CHECKED;
 
 /* ---- Layers (layers.c) -------------------------------------------------------------------- */

@@ -216,11 +216,11 @@ void cpu_wake_threads(const struct cpu_wakes *wakes);
 enum hal_status cpu_semaphore_create(struct hal_driver_device *self, const char *label,
                                      uint64_t initial_value, struct hal_semaphore **out);
 void cpu_semaphore_destroy(struct cpu_semaphore *semaphore);
-enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *semaphore,
+enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
                                     uint64_t *out_value);
-enum hal_status cpu_semaphore_signal(struct hal_driver_device *self,
-                                     struct hal_semaphore *semaphore, uint64_t value);
-void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *semaphore,
+enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
+                                     uint64_t value);
+void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
                         enum hal_status status, const char *message);
 enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
                                     const struct hal_semaphore_value *values, size_t count,
@@ -230,7 +230,7 @@ void cpu_waits_interrupt(struct hal_driver_device *self, bool on);
 /* ---- Submissions (queue.c) ---------------------------------------------------------------- */
 
 enum hal_status cpu_queue_submit(struct hal_driver_device *self,
-                                 const struct hal_submission *submission);
+                                 const struct hal_submission *source);
 enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
 
 /* Wakes the threads, then starts or retires the ready submissions and what becomes ready by

@@ -30,8 +30,8 @@ struct builder {
     uint32_t dispatch_number;
 
     /* The dispatch before, whose table may serve again. */
-    const struct cpu_entry *entry;
-    uint32_t state;
+    uint64_t executable; /* its id, 0: none yet */
+    uint32_t entry, state;
     void *const *table;
 };
 
@@ -176,9 +176,11 @@ static enum hal_status add_dispatch(struct builder *builder,
 {
     struct cpu_entry *entry = &to_cpu_executable(dispatch->executable)->entries[dispatch->entry];
     const struct hal_dispatch_state *state = &builder->commands->states[dispatch->state];
-    if (entry != builder->entry || dispatch->state != builder->state) {
+    if (dispatch->executable->object.id != builder->executable ||
+        dispatch->entry != builder->entry || dispatch->state != builder->state) {
         HAL_TRY(make_table(builder, entry, state, &builder->table));
-        builder->entry = entry;
+        builder->executable = dispatch->executable->object.id;
+        builder->entry = dispatch->entry;
         builder->state = dispatch->state;
     }
     const uint32_t *count = dispatch->workgroup_count;
