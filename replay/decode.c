@@ -331,7 +331,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     void *event = gathered->event;
     const enum trace_event_kind kind = (enum trace_event_kind)gathered->event->kind;
     if (gathered->event->status != HAL_OK && kind != TRACE_SEMAPHORE_FAIL &&
-        kind != TRACE_SEMAPHORE_WAIT) {
+        kind != TRACE_SEMAPHORE_WAIT && kind != TRACE_SEMAPHORE_QUERY) {
         if (kind == TRACE_WAIT_IDLE && gathered->event->status == HAL_TIMEOUT)
             decoder->plan->info.timed_out_waits++;
         else

@@ -22,6 +22,13 @@ static void raise(uint64_t *value, uint64_t to)
         *value = to;
 }
 
+/* It may fail or not, if nothing tells. */
+static void doubt(struct replay_object *semaphore)
+{
+    if (semaphore->semaphore.outcome == REPLAY_WORKS)
+        semaphore->semaphore.outcome = REPLAY_EITHER;
+}
+
 enum hal_status replay_decode_signal(struct replay_decoder *decoder,
                                      struct trace_semaphore_event *event)
 {
@@ -34,6 +41,8 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
     if (event->value <= object->semaphore.reached)
         return hal_fail(HAL_CORRUPT, "%s is set to %" PRIu64 ", but has reached %" PRIu64 " before",
                         name, event->value, object->semaphore.reached);
+    if (object->semaphore.promised > object->semaphore.reached)
+        doubt(object); /* work under way may come too late */
     raise(&object->semaphore.reached, event->value);
     raise(&object->semaphore.promised, event->value);
     raise(&object->semaphore.settled, event->value);
@@ -47,7 +56,7 @@ enum hal_status replay_decode_fail(struct replay_decoder *decoder,
     HAL_TRY(replay_decode_use(decoder, REPLAY_SEMAPHORE, &event->semaphore, &object));
     if (event->head.status == HAL_OK)
         return hal_fail(HAL_CORRUPT, "the semaphore fails without a status");
-    object->semaphore.fails = true;
+    object->semaphore.outcome = REPLAY_FAILS;
     return replay_decode_push(decoder, REPLAY_FAIL, event->semaphore, &event->head);
 }
 
@@ -63,18 +72,36 @@ static enum hal_status check_reachable(struct replay_decoder *decoder,
                     value->value, object->semaphore.promised);
 }
 
-/* Of a wait that returned a failure: whether that was a semaphore's. */
-static bool waits_for_failing(const struct replay_decoder *decoder,
-                              const struct trace_semaphore_wait *event)
+static struct replay_object *find_semaphore(struct replay_decoder *decoder, uint64_t id)
 {
+    uint32_t index;
+    if (!replay_idmap_get(&decoder->objects, id, &index))
+        return NULL;
+    struct replay_object *object = &decoder->plan->objects[index];
+    return object->kind == REPLAY_SEMAPHORE && !object->destroyed ? object : NULL;
+}
+
+/* A wait returned a failure: true when it was one of its semaphores', which is noted, and not of
+ * the call itself. */
+static bool note_failure(struct replay_decoder *decoder, const struct trace_semaphore_wait *event)
+{
+    bool known = false;
+    if (event->head.status == HAL_NO_MEMORY || event->value_count == 0)
+        return false;
     for (uint32_t i = 0; i < event->value_count; i++) {
-        uint32_t index;
-        if (replay_idmap_get(&decoder->objects, event->values[i].semaphore, &index) &&
-            decoder->plan->objects[index].kind == REPLAY_SEMAPHORE &&
-            decoder->plan->objects[index].semaphore.fails)
-            return true;
+        const struct replay_object *object = find_semaphore(decoder, event->values[i].semaphore);
+        if (!object || event->values[i].value == UINT64_MAX)
+            return false;
+        known |= object->semaphore.outcome == REPLAY_FAILS;
     }
-    return false;
+    for (uint32_t i = 0; i < event->value_count && !known; i++) {
+        struct replay_object *object = find_semaphore(decoder, event->values[i].semaphore);
+        if (event->value_count == 1)
+            object->semaphore.outcome = REPLAY_FAILS;
+        else
+            doubt(object);
+    }
+    return true;
 }
 
 enum hal_status replay_decode_wait(struct replay_decoder *decoder,
@@ -88,7 +115,7 @@ enum hal_status replay_decode_wait(struct replay_decoder *decoder,
         plan->info.timed_out_waits++;
         return HAL_OK;
     }
-    if (event->head.status != HAL_OK && !waits_for_failing(decoder, event)) {
+    if (event->head.status != HAL_OK && !note_failure(decoder, event)) {
         plan->info.skipped_calls++;
         return HAL_OK;
     }
@@ -132,8 +159,15 @@ static enum hal_status new_wait(struct replay_plan *plan, const struct trace_eve
 enum hal_status replay_decode_query(struct replay_decoder *decoder,
                                     struct trace_semaphore_event *event)
 {
-    struct replay_object *object;
+    struct replay_object *object = find_semaphore(decoder, event->semaphore);
     struct trace_semaphore_wait *wait;
+    if (event->head.status != HAL_OK) { /* the end of the replay tells whether it fails here */
+        if (object)
+            object->semaphore.outcome = REPLAY_FAILS;
+        else
+            decoder->plan->info.skipped_calls++;
+        return HAL_OK;
+    }
     HAL_TRY(replay_decode_use(decoder, REPLAY_SEMAPHORE, &event->semaphore, &object));
     const struct trace_semaphore_value value = {event->semaphore, event->value};
     HAL_TRY(check_reachable(decoder, &value));
@@ -178,11 +212,13 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
         }
         if (i < event->wait_count)
             continue;
+        if (value->value <= object->semaphore.promised)
+            doubt(object); /* a higher value may come first */
         raise(&object->semaphore.promised, value->value);
         if (done)
             raise(&object->semaphore.settled, value->value);
         if (done && done->status != HAL_OK)
-            object->semaphore.fails = true;
+            object->semaphore.outcome = REPLAY_FAILS;
     }
     return HAL_OK;
 }

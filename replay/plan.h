@@ -12,6 +12,10 @@
 
 enum replay_kind { REPLAY_BUFFER = 1, REPLAY_EXECUTABLE, REPLAY_COMMANDS, REPLAY_SEMAPHORE };
 
+/* How a semaphore ends, as far as a trace can tell: a value that comes too late fails a semaphore,
+ * and which of several came first is not always known. */
+enum replay_outcome { REPLAY_WORKS, REPLAY_FAILS, REPLAY_EITHER };
+
 struct replay_object {
     uint64_t id; /* as recorded; 0: the plan's own */
     enum replay_kind kind;
@@ -32,7 +36,7 @@ struct replay_object {
             uint64_t reached;  /* loading: was seen, or set by the host, by now */
             uint64_t promised; /* loading: the most that anybody has promised by now */
             uint64_t settled;  /* the most that work which ended, well or not, and the host set */
-            bool fails;        /* ends failed */
+            enum replay_outcome outcome;
         } semaphore;
     };
 };

@@ -263,12 +263,12 @@ static void check_outcome(struct replay_player *player, uint32_t object)
 {
     uint64_t value;
     char name[REPLAY_NAME_BYTES];
-    const bool expected = player->plan->objects[object].semaphore.fails;
-    const enum hal_status status = hal_semaphore_query(player->live[object].semaphore, &value);
-    if ((status != HAL_OK) == expected)
+    const enum replay_outcome expected = player->plan->objects[object].semaphore.outcome;
+    const bool fails = hal_semaphore_query(player->live[object].semaphore, &value) != HAL_OK;
+    if (expected == REPLAY_EITHER || fails == (expected == REPLAY_FAILS))
         return;
     replay_object_name(player->plan, object, name);
-    if (expected)
+    if (!fails)
         replay_verify_outcome(player->report, "%s failed when it was recorded, and not now", name);
     else
         replay_verify_outcome(player->report, "%s fails, which it did not when it was recorded: %s",
@@ -302,7 +302,7 @@ static void destroy_semaphore(struct replay_player *player, uint32_t object)
  * here. */
 static enum hal_status play_destroy_semaphore(struct replay_player *player, uint32_t object)
 {
-    if (player->plan->objects[object].semaphore.fails)
+    if (player->plan->objects[object].semaphore.outcome == REPLAY_FAILS)
         HAL_TRY(settle_semaphore(player, object));
     check_outcome(player, object);
     destroy_semaphore(player, object);

@@ -305,17 +305,18 @@ static void failed_calls_are_not_checked(void **state)
     builder_buffer_create(&b, 0, NULL, 0);
     builder_submit(&b, 0, 99, NULL, 0, NULL, 0, (uint64_t[]){1234}, 1);
     builder_semaphore(&b, TRACE_SEMAPHORE_SIGNAL, 1, 0, NULL);
-    builder_semaphore_wait(&b, 0, &(struct trace_semaphore_value){1, 5}, 1, 100);
+    builder_semaphore_wait(&b, 0, &(struct trace_semaphore_value){77, 5}, 1, 100);
+    builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, 77, 0, NULL);
     b.status = HAL_TIMEOUT;
     builder_semaphore_wait(&b, 0, &(struct trace_semaphore_value){1, 5}, 1, 100);
     builder_wait_idle(&b, 100);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(load(path, &plan), HAL_OK);
     const struct replay_plan_info *info = replay_plan_get_info(plan);
-    assert_int_equal(info->skipped_calls, 4);
+    assert_int_equal(info->skipped_calls, 5);
     assert_int_equal(info->timed_out_waits, 2);
     assert_int_equal(info->submissions, 0);
-    assert_int_equal(info->replayed_events, 7);
+    assert_int_equal(info->replayed_events, 8);
     assert_string_equal(info->incomplete, "");
     replay_plan_destroy(plan);
 }

@@ -368,6 +368,28 @@ static void failures_are_awaited_before_the_semaphore_goes(void **state)
     expect_same(*state, 0);
 }
 
+/* A submission's 2 comes when the host has set 5, which fails the semaphore. The program saw it by
+ * a wait, by a query, or not at all; in no case is it a difference. */
+static void values_that_come_too_late_are_no_difference(void **state)
+{
+    for (int look = 0; look < 3; look++) {
+        struct trace_builder *b = start(*state);
+        const struct trace_semaphore_value gate = {1, 1}, two = {2, 2}, six = {2, 6};
+        builder_semaphore_create(b, 1, "gate", 0);
+        builder_semaphore_create(b, 2, "overtaken", 0);
+        builder_submit(b, 0, 0, &gate, 1, &two, 1, NULL, 0);
+        builder_submission_done(b, 0, 0, 10, 10, 20);
+        builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 2, 5, NULL);
+        builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+        b->status = HAL_INVALID;
+        if (look == 1)
+            wait_for(b, &six);
+        if (look == 2)
+            builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 0, NULL);
+        expect_same(*state, 0);
+    }
+}
+
 static void work_that_no_longer_fails_is_a_difference(void **state)
 {
     struct replay_report report = {0};
@@ -490,6 +512,7 @@ int main(void)
         cmocka_unit_test(unfinished_work_is_set_free),
         cmocka_unit_test(host_failures_are_repeated),
         cmocka_unit_test(failures_are_awaited_before_the_semaphore_goes),
+        cmocka_unit_test(values_that_come_too_late_are_no_difference),
         cmocka_unit_test(work_that_no_longer_fails_is_a_difference),
         cmocka_unit_test(work_that_hangs_is_named),
         cmocka_unit_test(an_idle_wait_that_hangs_is_named),
