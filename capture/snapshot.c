@@ -64,8 +64,11 @@ struct copier {
     uint64_t value;
 };
 
+/* The wait for a value ends before the driver has let go of the semaphore. */
 static void finish_copier(struct copier *copier)
 {
+    if (copier->done)
+        (void)copier->next->ops->device_wait_idle(copier->next, HAL_FOREVER);
     if (copier->done)
         copier->next->ops->object_destroy(copier->next, &copier->done->object);
     if (copier->target)

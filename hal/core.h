@@ -85,6 +85,12 @@ void hal_objects_reopen(struct hal_device *device);
 void hal_objects_each(struct hal_device *device,
                       void (*visit)(void *user, struct hal_object *object), void *user);
 
+/* The buffer's open mappings: noted when made, forgotten when undone. */
+enum hal_status hal_mapping_note(const struct hal_mapping *mapping) HAL_CHECKED;
+void hal_mapping_forget(const struct hal_mapping *mapping);
+void hal_mappings_each(struct hal_device *device,
+                       void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
+
 /* A copy of `label`, NULL for NULL. */
 enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
 

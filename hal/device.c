@@ -282,6 +282,15 @@ static enum hal_status unmap_inside(struct hal_device *device, struct hal_mappin
     return device->top->ops->buffer_unmap(device->top, mapping);
 }
 
+/* The buffer stays: the caller has a reference. */
+static void take_back(struct hal_device *device, struct hal_mapping *mapping)
+{
+    struct hal_buffer *buffer = mapping->buffer;
+    (void)unmap_inside(device, mapping);
+    *mapping = (struct hal_mapping){0};
+    hal_buffer_release(buffer);
+}
+
 enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                                uint64_t bytes, struct hal_mapping *out_mapping)
 {
@@ -292,7 +301,12 @@ enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_
         bytes = buffer->bytes - offset;
     struct hal_device *device = buffer->object.device;
     HAL_TRY(hal_device_enter(device));
-    const enum hal_status status = map_inside(device, buffer, mode, offset, bytes, out_mapping);
+    enum hal_status status = map_inside(device, buffer, mode, offset, bytes, out_mapping);
+    if (status == HAL_OK) {
+        status = hal_mapping_note(out_mapping);
+        if (status != HAL_OK)
+            take_back(device, out_mapping);
+    }
     hal_gate_leave(&device->gate);
     return status;
 }
@@ -304,6 +318,7 @@ enum hal_status hal_buffer_unmap(struct hal_mapping *mapping)
     struct hal_device *device = buffer->object.device;
     HAL_TRY(hal_device_enter(device));
     const enum hal_status status = unmap_inside(device, mapping);
+    hal_mapping_forget(mapping);
     hal_gate_leave(&device->gate);
     *mapping = (struct hal_mapping){0};
     hal_buffer_release(buffer);

@@ -53,6 +53,7 @@ struct hal_buffer {
     uint64_t bytes;  /* driver */
     uint32_t memory; /* driver: what it really gave, at least what was asked for */
     uint32_t usage;  /* driver */
+    struct hal_open_mapping *open_mappings; /* core */
 };
 
 struct hal_executable {
@@ -249,7 +250,8 @@ struct hal_driver_ops {
     enum hal_status (*device_query)(struct hal_driver_device *self, const char *key,
                                     int64_t *out_value);
 
-    /* Blocks. Everything submitted before the call has retired when it returns HAL_OK. */
+    /* Blocks. Everything submitted before the call has retired when it returns HAL_OK, and the
+     * driver holds no object for it any more. */
     enum hal_status (*device_wait_idle)(struct hal_driver_device *self, int64_t timeout_ns);
 
     enum hal_status (*buffer_create)(struct hal_driver_device *self,
@@ -338,6 +340,11 @@ struct hal_core {
     void (*each_object)(struct hal_device *device,
                         void (*visit)(void *user, struct hal_object *object), void *user);
     const char *(*object_name)(const struct hal_object *object, char out[HAL_OBJECT_NAME_BYTES]);
+
+    /* Calls `visit` for every mapping that the application holds open, with the list locked: a
+     * layer that begins late has not seen them made, but will see their flushes and unmaps. */
+    void (*each_mapping)(struct hal_device *device,
+                         void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
 };
 
 /* A layer that is running on a device. */

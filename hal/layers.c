@@ -62,6 +62,7 @@ static const struct hal_core core = {
     .device_info = device_info,
     .each_object = hal_objects_each,
     .object_name = hal_object_name,
+    .each_mapping = hal_mappings_each,
 };
 
 /* ---- Turns and the chain ------------------------------------------------------------------ */

@@ -157,3 +157,59 @@ void hal_objects_each(struct hal_device *device,
         visit(user, object);
     pthread_mutex_unlock(&device->objects_lock);
 }
+
+/* ---- Open mappings ------------------------------------------------------------------------ */
+
+struct hal_open_mapping {
+    struct hal_open_mapping *next;
+    struct hal_mapping mapping;
+};
+
+enum hal_status hal_mapping_note(const struct hal_mapping *mapping)
+{
+    struct hal_buffer *buffer = mapping->buffer;
+    struct hal_open_mapping *open = hal_alloc(1, sizeof *open);
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (!open)
+        return hal_fail(HAL_NO_MEMORY, "no memory to map %s",
+                        hal_object_name(&buffer->object, name));
+    open->mapping = *mapping;
+    pthread_mutex_lock(&buffer->object.device->objects_lock);
+    open->next = buffer->open_mappings;
+    buffer->open_mappings = open;
+    pthread_mutex_unlock(&buffer->object.device->objects_lock);
+    return HAL_OK;
+}
+
+static bool is_same(const struct hal_mapping *a, const struct hal_mapping *b)
+{
+    return a->offset == b->offset && a->bytes == b->bytes && a->mode == b->mode;
+}
+
+void hal_mapping_forget(const struct hal_mapping *mapping)
+{
+    struct hal_buffer *buffer = mapping->buffer;
+    pthread_mutex_lock(&buffer->object.device->objects_lock);
+    struct hal_open_mapping **link = &buffer->open_mappings;
+    while (*link && !is_same(&(*link)->mapping, mapping))
+        link = &(*link)->next;
+    struct hal_open_mapping *open = *link;
+    if (open)
+        *link = open->next;
+    pthread_mutex_unlock(&buffer->object.device->objects_lock);
+    free(open);
+}
+
+void hal_mappings_each(struct hal_device *device,
+                       void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
+{
+    pthread_mutex_lock(&device->objects_lock);
+    for (struct hal_object *object = device->first_live; object; object = object->next_live) {
+        if (object->kind != HAL_OBJECT_BUFFER)
+            continue;
+        const struct hal_open_mapping *open = ((struct hal_buffer *)object)->open_mappings;
+        for (; open; open = open->next)
+            visit(user, &open->mapping);
+    }
+    pthread_mutex_unlock(&device->objects_lock);
+}

@@ -271,6 +271,13 @@ static void visit(void *user, struct hal_object *object)
     count->objects++;
 }
 
+static void visit_mapping(void *user, const struct hal_mapping *mapping)
+{
+    (void)user;
+    fake_layer.mappings_at_begin++;
+    fake_layer.last_mapping = *mapping;
+}
+
 enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device *device,
                                   struct hal_driver_device *next,
                                   const struct hal_profiling_options *options,
@@ -285,6 +292,8 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
     if (!layer)
         return hal_fail(HAL_NO_MEMORY, "no memory for a layer");
     core->each_object(device, visit, &count);
+    fake_layer.mappings_at_begin = 0;
+    core->each_mapping(device, visit_mapping, NULL);
     fake_layer.objects_at_begin = count.objects;
     fake_layer.objects_in_order = count.in_order;
     snprintf(fake_layer.file, sizeof fake_layer.file, "%s", options->file);

@@ -40,6 +40,8 @@ struct fake_layer {
     _Atomic uint32_t begun, ended, flushed;
     uint32_t objects_at_begin;
     bool objects_in_order;
+    uint32_t mappings_at_begin;
+    struct hal_mapping last_mapping;
     char file[256], mode[32], stacks[32];
     bool force;
 

@@ -118,7 +118,17 @@ static void a_late_layer_sees_what_is_alive(void **state)
     struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
     struct hal_command_buffer *commands = fixture_commands(device, "c", HAL_ONE_SHOT);
     hal_buffer_release(gone);
+    struct hal_mapping mappings[2];
+    assert_ok(hal_buffer_map(first, HAL_MAP_READ, 0, 1, &mappings[0]));
+    assert_ok(hal_buffer_map(first, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, 1, &mappings[1]));
+    assert_ok(hal_buffer_unmap(&mappings[0]));
     begin(device);
+    assert_int_equal(fake->mappings_at_begin, 1);
+    assert_ptr_equal(fake->last_mapping.buffer, first);
+    assert_ptr_equal(fake->last_mapping.data, mappings[1].data);
+    assert_int_equal(fake->last_mapping.mode, HAL_MAP_WRITE | HAL_MAP_PERSISTENT);
+    assert_ok(hal_buffer_unmap(&mappings[1]));
+    assert_int_equal(fake->calls[FAKE_UNMAP], 1);
     assert_int_equal(fake->objects_at_begin, 3);
     assert_true(fake->objects_in_order);
     assert_string_equal(fake->file, "x.pb.zst");
