@@ -228,12 +228,21 @@ struct msl_item msl_unit_item(struct msl_unit *unit, size_t first, const char *s
     return item;
 }
 
-static const char *inner_scope(struct msl_unit *unit, const char *scope, size_t name)
+/* "namespace a::b {" inside `scope`; nameless ones and extern "C" change nothing. */
+static const char *inner_scope(struct msl_unit *unit, const char *scope, size_t open)
 {
-    const struct msl_token *const token = &unit->tokens.list[name];
-    return token->kind == MSL_NAME
-               ? msl_unit_print(unit, "%s%.*s::", scope, (int)token->length, token->text)
-               : scope;
+    const struct msl_tokens *const tokens = &unit->tokens;
+    size_t first = open;
+    while (msl_is(tokens, msl_previous(tokens, first), "::") ||
+           tokens->list[msl_previous(tokens, first)].kind == MSL_NAME) {
+        if (msl_is(tokens, msl_previous(tokens, first), "namespace"))
+            return first == open
+                       ? scope
+                       : msl_unit_print(unit, "%s%s::", scope,
+                                        msl_unit_join(unit, first, msl_previous(tokens, open)));
+        first = msl_previous(tokens, first);
+    }
+    return scope;
 }
 
 struct scopes {
@@ -301,7 +310,7 @@ enum hal_status msl_unit_declare(struct msl_unit *unit)
         if (open) {
             if (msl_is(tokens, open, "{")) {
                 unit->failed |= !push_scope(&scopes, scope);
-                scope = inner_scope(unit, scope, msl_previous(tokens, open));
+                scope = inner_scope(unit, scope, open);
             }
             i = msl_next(tokens, open);
         } else if (msl_is(tokens, i, "}")) {

@@ -1,4 +1,5 @@
-# Writes C arrays of the headers (cmake -DHEADERS=a.h;b.h -DOUTPUT=... -P): headers.inc.
+# Writes headers.inc: C arrays of the headers, and a digest of our own sources, for what they make
+# of a kernel changes with them (cmake -DHEADERS=a.h;b.h -DSOURCES=a.c;b.c -DOUTPUT=... -P).
 set(arrays "/* SPDX-License-Identifier: Apache-2.0 */\n/* Generated: the headers of hal/msl/include. */\n")
 set(table "static const struct header headers[] = {\n")
 set(number 0)
@@ -10,4 +11,10 @@ foreach(header IN LISTS HEADERS)
     string(APPEND table "    {\"${name}\", header_${number}, sizeof header_${number}},\n")
     math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "${arrays}${table}};\n")
+foreach(source IN LISTS SOURCES)
+    file(SHA256 ${source} digest)
+    string(APPEND digests ${digest})
+endforeach()
+string(SHA256 digest "${digests}")
+file(WRITE ${OUTPUT}
+    "${arrays}${table}};\nstatic const char translator_digest[] = \"${digest}\";\n")

@@ -157,18 +157,6 @@ static const struct msl_item *find_template(const struct msl_unit *unit,
     return NULL;
 }
 
-/* From the first token of a possibly qualified name to its last. */
-static size_t qualified_start(const struct msl_tokens *tokens, size_t name)
-{
-    size_t first = name;
-    while (msl_is(tokens, msl_previous(tokens, first), "::")) {
-        first = msl_previous(tokens, first);
-        if (tokens->list[msl_previous(tokens, first)].kind == MSL_NAME)
-            first = msl_previous(tokens, first);
-    }
-    return first;
-}
-
 static enum hal_status add_instantiation(struct msl_unit *unit, const struct msl_item *item,
                                          size_t number)
 {
@@ -178,12 +166,14 @@ static enum hal_status add_instantiation(struct msl_unit *unit, const struct msl
     const struct msl_item *const kernel = find_template(unit, item);
     if (!kernel)
         return HAL_OK;
-    const size_t name = msl_previous(tokens, item->arguments);
-    const char *const function =
-        msl_unit_join(unit, qualified_start(tokens, name), msl_angle_end(tokens, item->arguments));
+    const char *const arguments =
+        msl_unit_join(unit, item->arguments, msl_angle_end(tokens, item->arguments));
+    const char *const name = msl_unit_join(unit, kernel->name, kernel->name);
+    const char *const function = msl_unit_print(unit, "::%s%s%s", kernel->scope, name, arguments);
     const char *entry = "";
     HAL_TRY(write_entry(unit, kernel, number, function,
-                        item->host_name ? item->host_name : function,
+                        item->host_name ? item->host_name
+                                        : msl_unit_print(unit, "%s%s", name, arguments),
                         kernel->needs_peers || item->needs_peers, &entry));
     msl_unit_erase(unit, item->first, item->last);
     unit->tokens.list[item->last].replacement = entry;
@@ -194,8 +184,8 @@ static enum hal_status add_kernel(struct msl_unit *unit, const struct msl_item *
 {
     const char *const name = msl_unit_join(unit, item->name, item->name);
     const char *entry = "";
-    HAL_TRY(write_entry(unit, item, number, name, item->host_name ? item->host_name : name,
-                        item->needs_peers, &entry));
+    HAL_TRY(write_entry(unit, item, number, msl_unit_own_name(unit, item),
+                        item->host_name ? item->host_name : name, item->needs_peers, &entry));
     const char *const end = msl_unit_join(unit, item->last, item->last);
     unit->tokens.list[item->last].replacement = msl_unit_print(unit, "%s %s", end, entry);
     return HAL_OK;

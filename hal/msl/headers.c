@@ -17,7 +17,7 @@ struct header {
     size_t bytes;
 };
 
-/* static const struct header headers[]: generated from hal/msl/include. */
+/* static const struct header headers[] and translator_digest: generated. */
 #include "hal/msl/headers.inc"
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
@@ -109,6 +109,7 @@ static void add_headers(struct msl_digest *digest)
 void msl_toolchain_digest(struct msl_digest *digest)
 {
     add_headers(digest);
+    msl_digest_add_string(digest, translator_digest);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         msl_digest_add_string(digest, flags[i]);
 }

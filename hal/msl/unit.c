@@ -60,7 +60,9 @@ void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last)
 const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
-    const char *const name = msl_unit_join(unit, item->name, item->name);
+    const char *const name =
+        msl_unit_print(unit, "::%s%.*s", item->scope, (int)tokens->list[item->name].length,
+                       tokens->list[item->name].text);
     if (!item->template_parameters)
         return name;
     const size_t end = msl_angle_end(tokens, item->template_parameters);

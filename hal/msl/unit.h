@@ -50,7 +50,7 @@ const char *msl_unit_join(struct msl_unit *unit, size_t first, size_t last);
 /* One declaration that begins at `first`, at namespace level or in a class. */
 struct msl_item msl_unit_item(struct msl_unit *unit, size_t first, const char *scope);
 void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last);
-/* "name" or, for a template, "name<T, n, rest...>": what the function calls itself. */
+/* "::a::name" or, for a template, "::a::name<T, n, rest...>": what the function calls itself. */
 const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item);
 void msl_unit_finish(struct msl_unit *unit);
 

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -107,12 +107,454 @@ static void tiled_matmul_with_barriers(void **state)
     fixture_release(&kernel);
 }
 
+/* One row of a decode step: int8 weights in blocks with half scales, half bias. */
+static void int8_matrix_vector(void **state)
+{
+    (void)state;
+    enum { ROWS = 96, COLUMNS = 128, BATCH = 3, BLOCK = 32 };
+    static int8_t weights[ROWS * COLUMNS];
+    static _Float16 scales[ROWS * COLUMNS / BLOCK], input[COLUMNS * BATCH], bias[ROWS];
+    static _Float16 output[ROWS * BATCH];
+    uint32_t shape[4] = {ROWS, COLUMNS, BATCH, BLOCK};
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        weights[i] = (int8_t)fixture_random();
+    for (size_t i = 0; i < ROWS * COLUMNS / BLOCK; i++)
+        scales[i] = (_Float16)((float)(fixture_random() % 100) / 5000.0f);
+    for (size_t i = 0; i < COLUMNS * BATCH; i++)
+        input[i] = (_Float16)fixture_random_float();
+    for (size_t i = 0; i < ROWS; i++)
+        bias[i] = (_Float16)fixture_random_float();
+    struct fixture_kernel kernel = fixture_compile(
+        HEAD "kernel void q8(device const int8_t* weights [[buffer(0)]],\n"
+             " device const half* scales [[buffer(1)]], device const half* input [[buffer(2)]],\n"
+             " device const half* bias [[buffer(3)]], device half* output [[buffer(4)]],\n"
+             " constant uint4& shape [[buffer(5)]], uint2 gid [[thread_position_in_grid]])\n"
+             "{\n"
+             "    uint rows = shape.x, columns = shape.y, block = shape.w;\n"
+             "    if (gid.x >= rows || gid.y >= shape.z) return;\n"
+             "    float sum = 0.0f;\n"
+             "    for (uint b = 0; b < columns / block; b++) {\n"
+             "        float part = 0.0f;\n"
+             "        for (uint j = 0; j < block; j++)\n"
+             "            part += float(weights[gid.x * columns + b * block + j]) *\n"
+             "                    float(input[gid.y * columns + b * block + j]);\n"
+             "        sum += part * float(scales[gid.x * (columns / block) + b]);\n"
+             "    }\n"
+             "    output[gid.y * rows + gid.x] = half(sum) + bias[gid.x];\n"
+             "}\n",
+        "q8");
+    assert_false(msl_function_get_info(kernel.function)->has_barriers);
+    fixture_run(&kernel, (void *[]){weights, scales, input, bias, output, shape}, 6, NULL,
+                (const uint32_t[]){ROWS / 32, BATCH, 1}, (const uint32_t[]){32, 1, 1});
+    for (size_t y = 0; y < BATCH; y++)
+        for (size_t x = 0; x < ROWS; x++) {
+            float sum = 0;
+            for (size_t b = 0; b < COLUMNS / BLOCK; b++) {
+                float part = 0;
+                for (size_t j = 0; j < BLOCK; j++)
+                    part += (float)weights[x * COLUMNS + b * BLOCK + j] *
+                            (float)input[y * COLUMNS + b * BLOCK + j];
+                sum += part * (float)scales[x * (COLUMNS / BLOCK) + b];
+            }
+            const _Float16 rounded = (_Float16)sum;
+            const _Float16 expected = (_Float16)((float)rounded + (float)bias[x]);
+            assert_memory_equal(&output[y * ROWS + x], &expected, sizeof expected);
+        }
+    fixture_release(&kernel);
+}
+
+static void reduction_over_simdgroups(void **state)
+{
+    (void)state;
+    enum { GROUPS = 5, THREADS = 320 };
+    static float values[GROUPS * THREADS];
+    float sums[GROUPS] = {0};
+    uint32_t counter = 0;
+    for (size_t i = 0; i < GROUPS * THREADS; i++)
+        values[i] = (float)(fixture_random() % 64);
+    struct fixture_kernel kernel = fixture_compile(
+        HEAD "kernel void reduce(device const float* a [[buffer(0)]],\n"
+             " device float* out [[buffer(1)]], device atomic_uint* count [[buffer(2)]],\n"
+             " threadgroup float* shared [[threadgroup(0)]],\n"
+             " uint gid [[thread_position_in_grid]], uint tg [[threadgroup_position_in_grid]],\n"
+             " uint lane [[thread_index_in_simdgroup]],\n"
+             " uint sg [[simdgroup_index_in_threadgroup]],\n"
+             " uint groups [[simdgroups_per_threadgroup]])\n"
+             "{\n"
+             "    float v = simd_sum(a[gid]);\n"
+             "    if (lane == 0) shared[sg] = v;\n"
+             "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+             "    if (sg == 0) {\n"
+             "        float t = simd_sum(lane < groups ? shared[lane] : 0.0f);\n"
+             "        if (lane == 0) {\n"
+             "            out[tg] = t;\n"
+             "            atomic_fetch_add_explicit(count, 1u, memory_order_relaxed);\n"
+             "        }\n"
+             "    }\n"
+             "}\n",
+        "reduce");
+    assert_int_equal(msl_function_get_info(kernel.function)->threadgroup_mask, 1);
+    fixture_run(&kernel, (void *[]){values, sums, &counter}, 3, (const uint32_t[]){32 * 4},
+                (const uint32_t[]){GROUPS, 1, 1}, (const uint32_t[]){THREADS, 1, 1});
+    assert_int_equal(counter, GROUPS);
+    for (size_t g = 0; g < GROUPS; g++) {
+        float sum = 0; /* whole numbers: any order gives the same */
+        for (size_t i = 0; i < THREADS; i++)
+            sum += values[g * THREADS + i];
+        assert_float_equal(sums[g], sum, 0);
+    }
+    fixture_release(&kernel);
+}
+
+/* A tree in threadgroup memory with an early-returning half and a run-time width. */
+static void rms_norm_with_group_reduction(void **state)
+{
+    (void)state;
+    enum { ROWS = 4, WIDTH = 500, THREADS = 128 };
+    static float x[ROWS * WIDTH], weight[WIDTH], out[ROWS * WIDTH];
+    uint32_t width = WIDTH;
+    fill(x, ROWS * WIDTH);
+    fill(weight, WIDTH);
+    struct fixture_kernel kernel = fixture_compile(
+        HEAD
+        "kernel void rms(device const float* x [[buffer(0)]],\n"
+        " device const float* weight [[buffer(1)]], device float* out [[buffer(2)]],\n"
+        " constant uint& width [[buffer(3)]], uint row [[threadgroup_position_in_grid]],\n"
+        " uint t [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]])\n"
+        "{\n"
+        "    threadgroup float partial[1024];\n"
+        "    float sum = 0.0f;\n"
+        "    for (uint i = t; i < width; i += n) sum += x[row * width + i] * x[row * width + i];\n"
+        "    partial[t] = sum;\n"
+        "    for (uint half_size = n / 2; half_size > 0; half_size /= 2) {\n"
+        "        threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "        if (t < half_size) partial[t] += partial[t + half_size];\n"
+        "    }\n"
+        "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "    float scale = rsqrt(partial[0] / float(width) + 1e-5f);\n"
+        "    for (uint i = t; i < width; i += n)\n"
+        "        out[row * width + i] = x[row * width + i] * scale * weight[i];\n"
+        "}\n",
+        "rms");
+    fixture_run(&kernel, (void *[]){x, weight, out, &width}, 4, NULL,
+                (const uint32_t[]){ROWS, 1, 1}, (const uint32_t[]){THREADS, 1, 1});
+    for (size_t r = 0; r < ROWS; r++) {
+        float partial[THREADS] = {0};
+        for (size_t i = 0; i < WIDTH; i++)
+            partial[i % THREADS] += x[r * WIDTH + i] * x[r * WIDTH + i];
+        for (size_t half_size = THREADS / 2; half_size; half_size /= 2)
+            for (size_t i = 0; i < half_size; i++)
+                partial[i] += partial[i + half_size];
+        const float scale = 1.0f / sqrtf(partial[0] / (float)WIDTH + 1e-5f);
+        for (size_t i = 0; i < WIDTH; i++)
+            assert_float_equal(out[r * WIDTH + i], x[r * WIDTH + i] * scale * weight[i], 0);
+    }
+    fixture_release(&kernel);
+}
+
+static void divergent_simd_operations(void **state)
+{
+    (void)state;
+    float out[32];
+    uint32_t trips[32];
+    fixture_run_source(
+        HEAD
+        "kernel void diverge(device float* out [[buffer(0)]], device uint* trips [[buffer(1)]],\n"
+        "                    uint lane [[thread_index_in_simdgroup]])\n"
+        "{\n"
+        "    float x = lane;\n"
+        "    if (lane < 16) x = simd_sum(x); else x = simd_max(x * 2);\n"
+        "    x += simd_shuffle_xor(x, 1);\n"
+        "    out[lane] = x;\n"
+        "    uint i = 0, sum = 0;\n"
+        "    while (i < lane) { sum += simd_sum(1u); i++; }\n"
+        "    trips[lane] = sum;\n"
+        "}\n",
+        "diverge", (void *[]){out, trips}, 2, 1, 32);
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        assert_float_equal(out[lane], lane < 16 ? 240 : 124, 0);
+        /* In round i the lanes above i take part. */
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < lane; i++)
+            sum += 31 - i;
+        assert_int_equal(trips[lane], sum);
+    }
+}
+
+static void simdgroup_matrices(void **state)
+{
+    (void)state;
+    float a[8 * 32], c[64];
+    _Float16 b[32 * 8];
+    fill(a, 8 * 32);
+    for (size_t i = 0; i < 32 * 8; i++)
+        b[i] = (_Float16)fixture_random_float();
+    fixture_run_source(
+        HEAD "kernel void mma(device const float* A [[buffer(0)]],\n"
+             "                device const half* B [[buffer(1)]], device float* C [[buffer(2)]])\n"
+             "{\n"
+             "    simdgroup_float8x8 a; simdgroup_half8x8 b;\n"
+             "    simdgroup_float8x8 c = make_filled_simdgroup_matrix<float, 8, 8>(0.f);\n"
+             "    for (int k = 0; k < 4; k++) {\n"
+             "        simdgroup_load(a, A + 8 * k, 32);\n"
+             "        simdgroup_load(b, B + 64 * k, 8);\n"
+             "        simdgroup_multiply_accumulate(c, a, b, c);\n"
+             "    }\n"
+             "    simdgroup_store(c, C, 8);\n"
+             "}\n",
+        "mma", (void *[]){a, b, c}, 3, 1, 32);
+    for (size_t i = 0; i < 8; i++)
+        for (size_t j = 0; j < 8; j++) {
+            float sum = 0; /* products of multiples of 2^-10: exact in a double, close in floats */
+            for (size_t k = 0; k < 32; k++)
+                sum += a[i * 32 + k] * (float)b[k * 8 + j];
+            assert_float_equal(c[i * 8 + j], sum, 1e-5);
+        }
+}
+
+/* All lanes' expected values by hand: lane numbers through every way of moving them. */
+static void shuffles_and_prefix_sums(void **state)
+{
+    (void)state;
+    enum { WAYS = 16 };
+    static int32_t out[WAYS][32];
+    fixture_run_source(
+        HEAD
+        "kernel void move(device int* out [[buffer(0)]], uint lane [[thread_index_in_simdgroup]])\n"
+        "{\n"
+        "    int x = lane; device int* o = out + lane;\n"
+        "    o[0 * 32] = simd_shuffle_up(x, 3);\n"
+        "    o[1 * 32] = simd_shuffle_down(x, 3);\n"
+        "    o[2 * 32] = simd_shuffle_rotate_up(x, 3);\n"
+        "    o[3 * 32] = simd_shuffle_rotate_down(x, 3);\n"
+        "    o[4 * 32] = simd_broadcast(x, 7);\n"
+        "    o[5 * 32] = simd_prefix_inclusive_sum(x);\n"
+        "    o[6 * 32] = simd_prefix_exclusive_sum(x);\n"
+        "    o[7 * 32] = int(uint(simd_vote::vote_t(simd_ballot(lane % 3 == 0))));\n"
+        "    o[8 * 32] = simd_shuffle_and_fill_up(x, 100 + x, 2);\n"
+        "    o[9 * 32] = simd_shuffle_and_fill_down(x, 100 + x, 2);\n"
+        "    o[10 * 32] = quad_sum(x);\n"
+        "    o[11 * 32] = quad_shuffle_xor(x, 2);\n"
+        "    o[12 * 32] = simd_product(lane < 4 ? x + 1 : 1);\n"
+        "    o[13 * 32] = simd_min(100 - x) * 1000 + simd_max(x);\n"
+        "    o[14 * 32] = simd_all(x < 32) + 2 * simd_any(x == 31) + 4 * simd_any(x == 32);\n"
+        "    o[15 * 32] = simd_is_first() ? 1 : simd_broadcast_first(x + 5);\n"
+        "}\n",
+        "move", (void *[]){out}, 1, 1, 32);
+    int32_t sum = 0, thirds = 0;
+    for (int lane = 0; lane < 32; lane += 3)
+        thirds |= (int32_t)(UINT32_C(1) << lane);
+    for (int lane = 0; lane < 32; lane++) {
+        const int quad = lane / 4 * 4;
+        assert_int_equal(out[0][lane], lane < 3 ? lane : lane - 3);
+        assert_int_equal(out[1][lane], lane > 28 ? lane : lane + 3);
+        assert_int_equal(out[2][lane], (lane + 29) % 32);
+        assert_int_equal(out[3][lane], (lane + 3) % 32);
+        assert_int_equal(out[4][lane], 7);
+        assert_int_equal(out[6][lane], sum);
+        sum += lane;
+        assert_int_equal(out[5][lane], sum);
+        assert_int_equal(out[7][lane], thirds);
+        assert_int_equal(out[8][lane], lane < 2 ? 130 + lane : lane - 2);
+        assert_int_equal(out[9][lane], lane > 29 ? 100 + lane - 30 : lane + 2);
+        assert_int_equal(out[10][lane], 4 * quad + 6);
+        assert_int_equal(out[11][lane], lane ^ 2);
+        assert_int_equal(out[12][lane], 24);
+        assert_int_equal(out[13][lane], 69031);
+        assert_int_equal(out[14][lane], 3);
+        assert_int_equal(out[15][lane], lane ? 6 : 1); /* lane 0 went the other way */
+    }
+}
+
+/* Groups that no multiple of the SIMD width fills, three dimensions, early returns. */
+static void odd_groups_with_early_returns(void **state)
+{
+    (void)state;
+    enum { X = 5, Y = 3, Z = 4, GROUPS = 2 * 3 * 2, THREADS = X * Y * Z };
+    uint32_t out[GROUPS][THREADS];
+    memset(out, 0xff, sizeof out);
+    struct fixture_kernel kernel = fixture_compile(
+        HEAD
+        "kernel void odd(device uint* out [[buffer(0)]], uint3 p [[thread_position_in_grid]],\n"
+        " uint3 n [[threads_per_grid]], uint i [[thread_index_in_threadgroup]],\n"
+        " ushort3 g [[threadgroup_position_in_grid]], uint3 gs [[threadgroups_per_grid]],\n"
+        " uint3 size [[threads_per_threadgroup]])\n"
+        "{\n"
+        "    threadgroup atomic_uint total;\n"
+        "    if (i == 0) atomic_store_explicit(&total, 0u, memory_order_relaxed);\n"
+        "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "    if (i % 2 == 1) return;\n"
+        "    atomic_fetch_add_explicit(&total, 1u, memory_order_relaxed);\n"
+        "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "    uint group = (g.z * gs.y + g.y) * gs.x + g.x;\n"
+        "    uint linear = (p.z * n.y + p.y) * n.x + p.x;\n"
+        "    out[group * size.x * size.y * size.z + i] =\n"
+        "        linear + 10000 * atomic_load_explicit(&total, memory_order_relaxed);\n"
+        "}\n",
+        "odd");
+    fixture_run(&kernel, (void *[]){out}, 1, NULL, (const uint32_t[]){2, 3, 2},
+                (const uint32_t[]){X, Y, Z});
+    for (uint32_t g = 0; g < GROUPS; g++)
+        for (uint32_t i = 0; i < THREADS; i++) {
+            const uint32_t x = g % 2 * X + i % X, y = g / 2 % 3 * Y + i / X % Y;
+            const uint32_t z = g / 6 * Z + i / X / Y, linear = (z * 9 + y) * 10 + x;
+            assert_int_equal(out[g][i], i % 2 ? UINT32_MAX : linear + 10000 * (THREADS / 2));
+        }
+    fixture_release(&kernel);
+}
+
+/* Ranges of groups, for a loop kernel that is one long row, one that is not, and fibers. */
+static void partial_ranges(void **state)
+{
+    (void)state;
+    static const char source[] = HEAD
+        "kernel void row(device uint* out [[buffer(0)]], uint2 p [[thread_position_in_grid]],\n"
+        "                uint2 n [[threads_per_grid]])\n"
+        "{ out[p.y * n.x + p.x] = 1; }\n"
+        "kernel void group(device uint* out [[buffer(0)]], uint2 p [[thread_position_in_grid]],\n"
+        "    uint2 n [[threads_per_grid]], uint2 g [[threadgroup_position_in_grid]])\n"
+        "{ out[p.y * n.x + p.x] = 1 + (g.x & 0); }\n"
+        "kernel void fiber(device uint* out [[buffer(0)]], uint2 p [[thread_position_in_grid]],\n"
+        "    uint2 n [[threads_per_grid]])\n"
+        "{ threadgroup_barrier(mem_flags::mem_none); out[p.y * n.x + p.x] = 1; }\n";
+    static const char *const names[] = {"row", "group", "fiber"};
+    enum { GX = 5, GY = 3, SX = 4, SY = 2, COUNT = GX * GY * SX * SY };
+    for (size_t n = 0; n < 3; n++) {
+        struct fixture_kernel kernel = fixture_compile(source, names[n]);
+        for (uint32_t first = 0; first <= GX * GY; first++)
+            for (uint32_t last = first; last <= GX * GY; last++) {
+                uint32_t out[COUNT] = {0};
+                void *const buffers[MSL_MAX_BUFFERS] = {out};
+                const struct msl_launch launch = {
+                    .buffers = buffers, .group_size = {SX, SY, 1}, .group_count = {GX, GY, 1}};
+                msl_function_run(kernel.function, kernel.worker, &launch, first, last);
+                for (uint32_t i = 0; i < COUNT; i++) {
+                    const uint32_t x = i % (GX * SX), y = i / (GX * SX);
+                    const uint32_t group = y / SY * GX + x / SX;
+                    assert_int_equal(out[i], group >= first && group < last);
+                }
+            }
+        fixture_release(&kernel);
+    }
+}
+
+enum { SHARED_THREADS = 4, SHARED_GROUPS = 200 };
+struct shared_run {
+    const struct msl_function *function;
+    const struct msl_launch *launch;
+    uint64_t first, last;
+};
+
+static void *run_share(void *argument)
+{
+    const struct shared_run *const run = argument;
+    struct msl_worker *worker;
+    if (msl_worker_create(&worker) != HAL_OK)
+        return "no worker";
+    msl_function_run(run->function, worker, run->launch, run->first, run->last);
+    msl_worker_destroy(worker);
+    return NULL;
+}
+
+static void run_shared(const struct msl_function *function, void *const *buffers)
+{
+    const struct msl_launch launch = {
+        .buffers = buffers, .group_size = {64, 1, 1}, .group_count = {SHARED_GROUPS, 1, 1}};
+    pthread_t threads[SHARED_THREADS];
+    struct shared_run runs[SHARED_THREADS];
+    for (uint64_t i = 0; i < SHARED_THREADS; i++) {
+        runs[i] = (struct shared_run){function, &launch, i * SHARED_GROUPS / SHARED_THREADS,
+                                      (i + 1) * SHARED_GROUPS / SHARED_THREADS};
+        assert_int_equal(pthread_create(&threads[i], NULL, run_share, &runs[i]), 0);
+    }
+    for (size_t i = 0; i < SHARED_THREADS; i++) {
+        void *complaint;
+        pthread_join(threads[i], &complaint);
+        assert_null(complaint);
+    }
+}
+
+/* One dispatch, several threads that own parts of it; loop and fibers. */
+static void atomics_from_several_workers(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "    atomic_fetch_add_explicit(&a[0], 1u, memory_order_relaxed);\n"
+        "    atomic_fetch_max_explicit(&a[1], i, memory_order_relaxed);\n"
+        "    atomic_fetch_min_explicit(&a[2], i + 5, memory_order_relaxed);\n"
+        "    atomic_fetch_or_explicit(&a[3], 1u << (i % 32), memory_order_relaxed);\n"
+        "    atomic_fetch_xor_explicit(&a[4], i, memory_order_relaxed);\n"
+        "    atomic_fetch_add_explicit(f, 0.5f, memory_order_relaxed);\n"
+        "    uint seen = 0;\n"
+        "    while (!atomic_compare_exchange_weak_explicit(&a[5], &seen, seen + 2,\n"
+        "               memory_order_relaxed, memory_order_relaxed)) {}\n"
+        "}\n";
+    static const char parameters[] = "(device atomic_uint* a [[buffer(0)]], device atomic_float* f"
+                                     " [[buffer(1)]], uint i [[thread_position_in_grid]])\n{\n";
+    char source[4096];
+    snprintf(source, sizeof source,
+             HEAD "kernel void loop%s%skernel void fiber%s"
+                  "threadgroup_barrier(mem_flags::mem_device);\n%s",
+             parameters, body, parameters, body);
+    static const char *const names[] = {"loop", "fiber"};
+    for (size_t n = 0; n < 2; n++) {
+        struct fixture_kernel kernel = fixture_compile(source, names[n]);
+        assert_int_equal(msl_function_get_info(kernel.function)->has_barriers, n == 1);
+        const uint32_t count = SHARED_GROUPS * 64;
+        uint32_t a[6] = {0, 0, UINT32_MAX, 0, 0, 0}, exclusive = 0;
+        float sum = 0;
+        run_shared(kernel.function, (void *[MSL_MAX_BUFFERS]){a, &sum});
+        for (uint32_t i = 0; i < count; i++)
+            exclusive ^= i;
+        assert_int_equal(a[0], count);
+        assert_int_equal(a[1], count - 1);
+        assert_int_equal(a[2], 5);
+        assert_int_equal(a[3], UINT32_MAX);
+        assert_int_equal(a[4], exclusive);
+        assert_int_equal(a[5], 2 * count);
+        assert_float_equal(sum, 0.5f * (float)count, 0);
+        fixture_release(&kernel);
+    }
+}
+
+/* The largest group with deep private arrays: stacks hold what kernels commonly need. */
+static void full_group_with_private_arrays(void **state)
+{
+    (void)state;
+    static uint32_t out[1024];
+    fixture_run_source(HEAD "kernel void deep(device uint* out [[buffer(0)]],\n"
+                            "                 uint i [[thread_index_in_threadgroup]])\n"
+                            "{\n"
+                            "    uint own[8192];\n"
+                            "    for (uint k = 0; k < 8192; k++) own[(k * 7 + i) % 8192] = k ^ i;\n"
+                            "    threadgroup_barrier(mem_flags::mem_none);\n"
+                            "    out[i] = own[(i * 14) % 8192];\n"
+                            "}\n",
+                       "deep", (void *[]){out}, 1, 1, 1024);
+    for (uint32_t i = 0; i < 1024; i++) {
+        uint32_t k = 0; /* k * 7 + i == i * 14 modulo 8192 */
+        while ((k * 7 + i) % 8192 != (i * 14) % 8192)
+            k++;
+        assert_int_equal(out[i], k ^ i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vector_add),
         cmocka_unit_test(saxpy_with_guard_and_group_positions),
         cmocka_unit_test(tiled_matmul_with_barriers),
+        cmocka_unit_test(int8_matrix_vector),
+        cmocka_unit_test(reduction_over_simdgroups),
+        cmocka_unit_test(rms_norm_with_group_reduction),
+        cmocka_unit_test(divergent_simd_operations),
+        cmocka_unit_test(simdgroup_matrices),
+        cmocka_unit_test(shuffles_and_prefix_sums),
+        cmocka_unit_test(odd_groups_with_early_returns),
+        cmocka_unit_test(partial_ranges),
+        cmocka_unit_test(atomics_from_several_workers),
+        cmocka_unit_test(full_group_with_private_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
