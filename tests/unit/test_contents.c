@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/contents.c: the same bytes once, batches, large and incompressible contents. */
+#include "format/limits.h"
+#include "format/trace.h"
+#include "tests/support/random_records.h"
+
+#include <openssl/sha.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/haltrace-contents-XXXXXX";
+static char path[sizeof folder + 16];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static struct trace_writer *open_writer(void)
+{
+    static const struct trace_header header = {.program = "x"};
+    struct trace_writer *writer;
+    const struct trace_writer_options options = {.path = path, .force = true};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    return writer;
+}
+
+static struct trace_reader *open_reader(void)
+{
+    struct trace_reader *reader;
+    if (trace_reader_open(path, &reader) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return reader;
+}
+
+static void fill(uint8_t *data, size_t bytes, uint64_t seed, bool is_random)
+{
+    struct random_records r = {.state = seed};
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = is_random ? (uint8_t)random_number(&r) : (uint8_t)((seed + i) / 64);
+}
+
+static uint64_t add(struct trace_writer *writer, const void *data, size_t bytes)
+{
+    uint64_t number;
+    assert_int_equal(trace_writer_content(writer, data, bytes, &number), HAL_OK);
+    return number;
+}
+
+static void check(struct trace_reader *reader, uint64_t number, const uint8_t *data, size_t bytes)
+{
+    uint64_t size;
+    uint8_t sha256[32], expected[32], *found = malloc(bytes + 1);
+    assert_int_equal(trace_reader_content_info(reader, number, &size, sha256), HAL_OK);
+    assert_int_equal(size, bytes);
+    SHA256(data, bytes, expected);
+    assert_memory_equal(sha256, expected, 32);
+    assert_int_equal(trace_reader_content(reader, number, found, bytes), HAL_OK);
+    assert_memory_equal(found, data, bytes);
+    free(found);
+}
+
+/* Sizes around what is written alone (256 KiB) and what a batch holds (1 MiB). */
+static void all_sizes_come_back_and_are_stored_once(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0,      1,       31,      4096,    65536,  262143,
+                                   262144, 1048575, 1048576, 1048577, 4194304};
+    enum { COUNT = sizeof sizes / sizeof sizes[0] };
+    uint8_t *data = malloc(4194304);
+    struct trace_writer *writer = open_writer();
+    uint64_t numbers[2][COUNT];
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            for (int random = 0; random < 2; random++) {
+                fill(data, sizes[i], i + 1, random);
+                const uint64_t number = add(writer, data, sizes[i]);
+                if (round == 0)
+                    numbers[random][i] = number;
+                else
+                    assert_int_equal(number, numbers[random][i]);
+            }
+        }
+    }
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    assert_int_equal(trace_reader_counts(reader)->contents, 2 * COUNT - 1); /* 0 bytes are equal */
+    for (size_t i = COUNT; i-- > 0;) {
+        for (int random = 0; random < 2; random++) {
+            fill(data, sizes[i], i + 1, random);
+            check(reader, numbers[random][i], data, sizes[i]);
+        }
+    }
+    trace_reader_close(reader);
+    free(data);
+}
+
+static void thousands_of_small_ones(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    struct trace_writer *writer = open_writer();
+    uint8_t data[64];
+    for (uint64_t i = 0; i < 2 * COUNT; i++) {
+        fill(data, sizeof data, 77 * (i % COUNT), true);
+        assert_int_equal(add(writer, data, sizeof data), i % COUNT + 1);
+    }
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    assert_int_equal(counts->contents, COUNT);
+    assert_int_equal(counts->content_bytes, COUNT * sizeof data);
+    assert_true(counts->frames < 30); /* many in one frame */
+    for (uint64_t i = 0; i < COUNT; i += 997) {
+        fill(data, sizeof data, 77 * i, true);
+        check(reader, i + 1, data, sizeof data);
+    }
+    trace_reader_close(reader);
+}
+
+static void what_compresses_is_compressed(void **state)
+{
+    (void)state;
+    const size_t bytes = 8 << 20;
+    uint8_t *data = malloc(bytes);
+    for (int random = 0; random < 2; random++) {
+        struct trace_writer *writer = open_writer();
+        fill(data, bytes, 3, random);
+        add(writer, data, bytes);
+        assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+        struct trace_reader *reader = open_reader();
+        const uint64_t stored = trace_reader_counts(reader)->stored_content_bytes;
+        if (random)
+            assert_in_range(stored, bytes, bytes + 200);
+        else
+            assert_in_range(stored, 100, bytes / 20);
+        check(reader, 1, data, bytes);
+        trace_reader_close(reader);
+    }
+    free(data);
+}
+
+static void contents_come_before_the_events_that_name_them(void **state)
+{
+    (void)state;
+    struct trace_content_event access = {.head = {.kind = TRACE_HOST_WRITE, .bytes = sizeof access},
+                                         .size = 5};
+    struct trace_writer *writer = open_writer();
+    access.content = add(writer, "hello", 5);
+    assert_int_equal(trace_writer_records(writer, 0, &access, sizeof access), HAL_OK);
+    assert_int_equal(trace_writer_flush(writer), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    struct trace_chunk chunk;
+    assert_int_equal(trace_reader_chunk(reader, 0, &chunk), HAL_OK);
+    trace_chunk_free(&chunk);
+    check(reader, 1, (const uint8_t *)"hello", 5);
+    trace_reader_close(reader);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+}
+
+static void limits_and_wrong_numbers(void **state)
+{
+    (void)state;
+    uint8_t *data = calloc(1, TRACE_MAX_CONTENT_BYTES + 1);
+    uint64_t number, size;
+    uint8_t sha256[32];
+    struct trace_writer *writer = open_writer();
+    assert_int_equal(trace_writer_content(writer, data, TRACE_MAX_CONTENT_BYTES + 1, &number),
+                     HAL_INVALID);
+    assert_int_equal(add(writer, data, TRACE_MAX_CONTENT_BYTES), 1);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    check(reader, 1, data, TRACE_MAX_CONTENT_BYTES);
+    assert_int_equal(trace_reader_content(reader, 1, data, 5), HAL_INVALID);
+    assert_int_equal(trace_reader_content(reader, 0, data, 0), HAL_NOT_FOUND);
+    assert_int_equal(trace_reader_content(reader, 2, data, 0), HAL_NOT_FOUND);
+    assert_int_equal(trace_reader_content_info(reader, 2, &size, sha256), HAL_NOT_FOUND);
+    trace_reader_close(reader);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_sizes_come_back_and_are_stored_once),
+        cmocka_unit_test(thousands_of_small_ones),
+        cmocka_unit_test(what_compresses_is_compressed),
+        cmocka_unit_test(contents_come_before_the_events_that_name_them),
+        cmocka_unit_test(limits_and_wrong_numbers),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/frames.c, format/index.c: every kind of damage to a file. A small trace is cut off after
+ * every byte and damaged in every byte; foreign, newer and recompressed files; full disks. */
+#include "format/trace.h"
+#include "hal/base/mem.h"
+#include "tests/support/random_records.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/haltrace-frames-XXXXXX";
+static char path[sizeof folder + 16], other[sizeof folder + 16];
+static uint8_t *whole; /* a small trace */
+static size_t whole_bytes;
+static struct random_records events;
+
+enum { CONTENTS = 5, FLUSHES = 3 };
+
+static struct trace_writer *open_writer(const char *at)
+{
+    static const struct trace_header header = {
+        .writer = "test", .program = "/bin/x", .process_id = 1, .start_ns = 1};
+    struct trace_writer *writer;
+    const struct trace_writer_options options = {.path = at, .force = true};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    return writer;
+}
+
+static void fill_content(uint8_t *data, size_t bytes, uint64_t number)
+{
+    struct random_records r = {.state = number};
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = number % 2 ? (uint8_t)random_number(&r) : (uint8_t)(i / 7);
+}
+
+static size_t content_bytes(uint64_t number)
+{
+    return (size_t)(number - 1) * 60;
+}
+
+/* Contents, tables and events, flushed a few times, so that all kinds of frames are there. */
+static void write_small(void)
+{
+    struct trace_writer *writer = open_writer(path);
+    struct random_records tables = {.state = 1, .thread = 1, .string_count = 4, .stack_count = 3};
+    random_tables(&tables);
+    assert_int_equal(trace_writer_records(writer, 1, tables.data, tables.bytes), HAL_OK);
+    random_finish(&tables);
+    events = (struct random_records){.state = 2,
+                                     .thread = 1,
+                                     .string_count = 4,
+                                     .stack_count = 3,
+                                     .content_count = CONTENTS,
+                                     .next_ticket = 1,
+                                     .now_ns = 1000};
+    for (uint64_t i = 1; i <= CONTENTS; i++) {
+        uint64_t number;
+        uint8_t data[512];
+        fill_content(data, content_bytes(i), i);
+        assert_int_equal(trace_writer_content(writer, data, content_bytes(i), &number), HAL_OK);
+        assert_int_equal(number, i);
+    }
+    for (int flush = 0; flush < FLUSHES; flush++) {
+        const size_t begin = events.bytes;
+        static const uint32_t kinds[] = {TRACE_SCOPE_BEGIN, TRACE_COMMAND_BUFFER_SEAL, TRACE_SUBMIT,
+                                         TRACE_SEMAPHORE_WAIT, TRACE_HOST_READ};
+        for (size_t k = 0; k < 5; k++)
+            random_event(&events, kinds[k], 6);
+        assert_int_equal(trace_writer_records(writer, 1, events.data + begin, events.bytes - begin),
+                         HAL_OK);
+        assert_int_equal(trace_writer_flush(writer), HAL_OK);
+    }
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+}
+
+static uint8_t *read_file(const char *from, size_t *out_bytes)
+{
+    FILE *file = fopen(from, "rb");
+    assert_non_null(file);
+    struct stat info;
+    assert_int_equal(fstat(fileno(file), &info), 0);
+    *out_bytes = (size_t)info.st_size;
+    uint8_t *data = malloc(*out_bytes + 1);
+    assert_int_equal(fread(data, 1, *out_bytes, file), *out_bytes);
+    fclose(file);
+    return data;
+}
+
+static void write_file(const char *to, const void *data, size_t bytes)
+{
+    FILE *file = fopen(to, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    snprintf(other, sizeof other, "%s/o.pb.zst", folder);
+    write_small();
+    whole = read_file(path, &whole_bytes);
+    print_message("a trace of %zu bytes\n", whole_bytes);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(whole);
+    random_finish(&events);
+    unlink(path);
+    unlink(other);
+    return rmdir(folder);
+}
+
+/* Opens, reads everything, compares it with what was written as far as it goes. Returns the first
+ * failure. */
+static enum hal_status read_all(size_t *out_events, bool *out_is_cut)
+{
+    struct trace_reader *reader;
+    size_t at = 0;
+    *out_events = 0;
+    enum hal_status status = trace_reader_open(other, &reader);
+    if (status != HAL_OK)
+        return status;
+    *out_is_cut = *trace_reader_truncated(reader) != '\0';
+    for (size_t i = 0; i < trace_reader_chunk_count(reader) && status == HAL_OK; i++) {
+        struct trace_chunk chunk;
+        status = trace_reader_chunk(reader, i, &chunk);
+        *out_events += chunk.event_count;
+        if (status == HAL_OK)
+            assert_true(chunk.bytes <= events.bytes - at);
+        if (status == HAL_OK)
+            assert_memory_equal(chunk.events, events.data + at, chunk.bytes);
+        at += chunk.bytes;
+        trace_chunk_free(&chunk);
+    }
+    for (uint64_t i = 1; i <= trace_reader_counts(reader)->contents && status == HAL_OK; i++) {
+        uint8_t expected[512], found[512];
+        fill_content(expected, content_bytes(i), i);
+        status = trace_reader_content(reader, i, found, content_bytes(i));
+        if (status == HAL_OK)
+            assert_memory_equal(found, expected, content_bytes(i));
+    }
+    trace_reader_close(reader);
+    return status;
+}
+
+/* ---- Damage ------------------------------------------------------------------------------- */
+
+static void the_whole_file_is_whole(void **state)
+{
+    (void)state;
+    size_t count;
+    bool is_cut = true;
+    write_file(other, whole, whole_bytes);
+    assert_int_equal(read_all(&count, &is_cut), HAL_OK);
+    assert_int_equal(count, events.event_count);
+    assert_false(is_cut);
+}
+
+static void every_cut_is_noticed_and_what_is_whole_is_read(void **state)
+{
+    (void)state;
+    size_t opened = 0, most = 0;
+    for (size_t bytes = 0; bytes < whole_bytes; bytes++) {
+        size_t count;
+        bool is_cut = false;
+        write_file(other, whole, bytes);
+        const enum hal_status status = read_all(&count, &is_cut);
+        if (status == HAL_OK) {
+            if (!is_cut)
+                fail_msg("cut after %zu bytes: not noticed", bytes);
+            /* A longer file never has less. */
+            assert_true(count >= most);
+            most = count;
+            opened++;
+        } else if (opened) {
+            fail_msg("cut after %zu bytes: %s", bytes, hal_message());
+        } else {
+            assert_int_equal(status, HAL_CORRUPT);
+            assert_non_null(strstr(hal_message(), other));
+        }
+    }
+    assert_int_equal(most, events.event_count);
+    assert_true(opened > whole_bytes / 2);
+}
+
+static void every_changed_byte_is_noticed(void **state)
+{
+    (void)state;
+    uint8_t *copy = malloc(whole_bytes);
+    for (size_t at = 0; at < whole_bytes; at++) {
+        for (unsigned bit = 0; bit < 8; bit += at < 64 || at + 64 > whole_bytes ? 1 : 8) {
+            size_t count;
+            bool is_cut = false;
+            memcpy(copy, whole, whole_bytes);
+            copy[at] ^= (uint8_t)(1u << ((bit + at) % 8));
+            write_file(other, copy, whole_bytes);
+            const enum hal_status status = read_all(&count, &is_cut);
+            if (status != HAL_CORRUPT && status != HAL_VERSION)
+                fail_msg("byte %zu of %zu changed: status %d, '%s'", at, whole_bytes, status,
+                         hal_message());
+        }
+    }
+    free(copy);
+}
+
+static void missing_and_added_frames_are_noticed(void **state)
+{
+    (void)state;
+    size_t count;
+    bool is_cut;
+    uint8_t *copy = malloc(2 * whole_bytes);
+    memcpy(copy, whole, whole_bytes);
+    memcpy(copy + whole_bytes, whole, whole_bytes);
+    write_file(other, copy, 2 * whole_bytes); /* one after the other */
+    assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
+    write_file(other, copy, whole_bytes + 20);
+    assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
+    /* Without its first frame, which the first note follows. */
+    const size_t first = ZSTD_findFrameCompressedSize(whole, whole_bytes);
+    assert_false(ZSTD_isError(first));
+    write_file(other, whole + first, whole_bytes - first);
+    assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
+    /* Without a frame in the middle, and cut off, so that no index tells. */
+    size_t second = first;
+    while (memcmp(whole + second, "\x28\xB5\x2F\xFD", 4) != 0)
+        second += ZSTD_findFrameCompressedSize(whole + second, whole_bytes - second);
+    const size_t bytes = ZSTD_findFrameCompressedSize(whole + second, whole_bytes - second);
+    memcpy(copy, whole, second);
+    memcpy(copy + second, whole + second + bytes, whole_bytes - second - bytes);
+    write_file(other, copy, whole_bytes - bytes - 20);
+    assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
+    free(copy);
+}
+
+/* ---- Foreign files ------------------------------------------------------------------------ */
+
+static void refuse(const void *data, size_t bytes, enum hal_status expected, const char *text)
+{
+    size_t count;
+    bool is_cut;
+    write_file(other, data, bytes);
+    assert_int_equal(read_all(&count, &is_cut), expected);
+    if (!strstr(hal_message(), text) || !strstr(hal_message(), other) ||
+        strchr(hal_message(), '\n'))
+        fail_msg("'%s' does not say '%s'", hal_message(), text);
+}
+
+static void foreign_files_are_named(void **state)
+{
+    (void)state;
+    char zstd[256];
+    refuse("", 0, HAL_CORRUPT, "empty");
+    refuse("A letter.", 9, HAL_CORRUPT, "not a trace");
+    refuse("\x1F\x8B\x08\x00 and so on", 14, HAL_CORRUPT, "gzip");
+    const size_t letter = ZSTD_compress(zstd, sizeof zstd, "\nA letter.", 10, 1);
+    refuse(zstd, letter, HAL_CORRUPT, "not a trace");
+    const size_t nothing = ZSTD_compress(zstd, sizeof zstd, "", 0, 1);
+    refuse(zstd, nothing, HAL_CORRUPT, "not a trace");
+    struct trace_reader *reader;
+    assert_int_equal(trace_reader_open(folder, &reader), HAL_IO);
+    assert_non_null(strstr(hal_message(), "directory"));
+    assert_int_equal(trace_reader_open("/dev/null", &reader), HAL_IO);
+    assert_int_equal(trace_reader_open("/no/such/file", &reader), HAL_IO);
+    assert_non_null(strstr(hal_message(), "/no/such/file"));
+    assert_null(reader);
+}
+
+/* All data frames' contents, as a decompressor gives them. */
+static uint8_t *decompress_all(size_t *out_bytes)
+{
+    const size_t capacity = 1 << 20;
+    uint8_t *raw = malloc(capacity);
+    *out_bytes = ZSTD_decompress(raw, capacity, whole, whole_bytes);
+    assert_false(ZSTD_isError(*out_bytes));
+    return raw;
+}
+
+static void recompressed_copies_are_refused(void **state)
+{
+    (void)state;
+    size_t bytes;
+    uint8_t *raw = decompress_all(&bytes);
+    uint8_t *stored = malloc(ZSTD_compressBound(bytes));
+    const size_t size = ZSTD_compress(stored, ZSTD_compressBound(bytes), raw, bytes, 19);
+    refuse(stored, size, HAL_CORRUPT, "recompressed");
+    free(stored);
+    free(raw);
+}
+
+/* The first frame with another version in its header: field 100, then field 1 of it. */
+static void newer_versions_are_refused(void **state)
+{
+    (void)state;
+    size_t bytes, at = 0;
+    uint8_t *raw = decompress_all(&bytes);
+    assert_int_equal(raw[0], 0x0A);
+    while (raw[at] == 0x0A)
+        at += 2 + (size_t)raw[at + 1];
+    assert_memory_equal(raw + at, "\xA2\x06", 2);
+    const size_t header = 3 + (size_t)raw[at + 2];
+    assert_memory_equal(raw + at + 3, "\x08\x01", 2);
+    raw[at + 4] = 2;
+    uint8_t stored[4096];
+    const size_t size = ZSTD_compress(stored, sizeof stored, raw, at + header, 1);
+    refuse(stored, size, HAL_VERSION, "version 2");
+    free(raw);
+}
+
+/* ---- Standard tools ----------------------------------------------------------------------- */
+
+static uint32_t u32(const uint8_t *data)
+{
+    uint32_t value;
+    memcpy(&value, data, sizeof value);
+    return value;
+}
+
+/* As the seekable format is published: walks the frames by the table. */
+static void seek_table_lists_every_frame(void **state)
+{
+    (void)state;
+    const uint8_t *end = whole + whole_bytes;
+    assert_int_equal(u32(end - 4), 0x8F92EAB1u);
+    assert_int_equal(end[-5], 0);
+    const uint32_t count = u32(end - 9);
+    const uint8_t *table = end - 9 - 8 * (size_t)count - 8;
+    assert_int_equal(u32(table), 0x184D2A5Eu);
+    assert_int_equal(u32(table + 4), 8 * count + 9);
+    const uint8_t *frame = whole;
+    size_t raw = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t stored = u32(table + 8 + 8 * (size_t)i);
+        assert_int_equal(ZSTD_findFrameCompressedSize(frame, (size_t)(end - frame)), stored);
+        if (u32(frame) == 0xFD2FB528u)
+            assert_int_equal(ZSTD_getFrameContentSize(frame, stored),
+                             u32(table + 12 + 8 * (size_t)i));
+        else
+            assert_int_equal(u32(table + 12 + 8 * (size_t)i), 0);
+        raw += u32(table + 12 + 8 * (size_t)i);
+        frame += stored;
+    }
+    assert_ptr_equal(frame, table);
+    size_t bytes;
+    free(decompress_all(&bytes));
+    assert_int_equal(raw, bytes);
+}
+
+/* ---- Destinations ------------------------------------------------------------------------- */
+
+static void existing_files_stay_unless_forced(void **state)
+{
+    (void)state;
+    static const struct trace_header header = {.program = "x"};
+    struct trace_writer *writer;
+    write_file(other, "precious", 8);
+    struct trace_writer_options options = {.path = other};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_EXISTS);
+    assert_null(writer);
+    assert_non_null(strstr(hal_message(), other));
+    size_t bytes;
+    uint8_t *data = read_file(other, &bytes);
+    assert_int_equal(bytes, 8);
+    free(data);
+    options.force = true;
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader;
+    assert_int_equal(trace_reader_open(other, &reader), HAL_OK);
+    trace_reader_close(reader);
+    options.path = "/no/such/folder/x";
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_IO);
+}
+
+static void full_disks_are_reported(void **state)
+{
+    (void)state;
+    static const struct trace_header header = {.program = "x"};
+    struct trace_writer *writer;
+    const struct trace_writer_options options = {.path = "/dev/full", .force = true};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_IO);
+    assert_non_null(strstr(hal_message(), "No space left"));
+}
+
+/* Writes until the file may not grow: the error stays, and what is there can be read. */
+static void what_fits_before_a_size_limit_is_readable(void **state)
+{
+    (void)state;
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit small = {.rlim_cur = 100000, .rlim_max = old.rlim_max};
+    struct trace_writer *writer = open_writer(other);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct random_records many = {.state = 9, .thread = 1, .next_ticket = 1, .now_ns = 1};
+    enum hal_status status = HAL_OK;
+    size_t given = 0;
+    while (status == HAL_OK && given < 10000) {
+        random_clear(&many);
+        for (int i = 0; i < 50; i++)
+            random_event(&many, TRACE_COMMAND_BUFFER_SEAL, 10);
+        status = trace_writer_records(writer, 1, many.data, many.bytes);
+        if (status == HAL_OK)
+            status = trace_writer_flush(writer);
+        given++;
+    }
+    assert_int_equal(status, HAL_IO);
+    assert_non_null(strstr(hal_message(), "File too large"));
+    assert_int_equal(trace_writer_records(writer, 1, many.data, many.bytes), HAL_IO);
+    uint64_t number;
+    assert_int_equal(trace_writer_content(writer, "x", 1, &number), HAL_IO);
+    assert_int_equal(trace_writer_flush(writer), HAL_IO);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_IO);
+    assert_non_null(strstr(hal_message(), "File too large"));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    struct trace_reader *reader;
+    assert_int_equal(trace_reader_open(other, &reader), HAL_OK);
+    assert_string_not_equal(trace_reader_truncated(reader), "");
+    size_t read = 0;
+    for (size_t i = 0; i < trace_reader_chunk_count(reader); i++) {
+        struct trace_chunk chunk;
+        assert_int_equal(trace_reader_chunk(reader, i, &chunk), HAL_OK);
+        read += chunk.event_count;
+        trace_chunk_free(&chunk);
+    }
+    assert_int_equal(read, 50 * (given - 1));
+    trace_reader_close(reader);
+    random_finish(&many);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_whole_file_is_whole),
+        cmocka_unit_test(every_cut_is_noticed_and_what_is_whole_is_read),
+        cmocka_unit_test(every_changed_byte_is_noticed),
+        cmocka_unit_test(missing_and_added_frames_are_noticed),
+        cmocka_unit_test(foreign_files_are_named),
+        cmocka_unit_test(recompressed_copies_are_refused),
+        cmocka_unit_test(newer_versions_are_refused),
+        cmocka_unit_test(seek_table_lists_every_frame),
+        cmocka_unit_test(existing_files_stay_unless_forced),
+        cmocka_unit_test(full_disks_are_reported),
+        cmocka_unit_test(what_fits_before_a_size_limit_is_readable),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
