@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program hal-trace: output, exit statuses, bad arguments and files, labels that would upset a
+ * terminal, an output that cannot be written. */
+#include "format/trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/haltrace-tool-XXXXXX";
+static char path[sizeof folder + 16];
+static char output[1 << 16];
+
+/* Runs hal-trace with standard error joined to its output; returns the exit status. */
+static int run(const char *arguments)
+{
+    char command[512];
+    snprintf(command, sizeof command, "cd %s && " HAL_TRACE " %s 2>&1", folder, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    const size_t bytes = fread(output, 1, sizeof output - 1, pipe);
+    output[bytes] = '\0';
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void says(const char *text)
+{
+    if (!strstr(output, text))
+        fail_msg("'%s' does not say '%s'", output, text);
+}
+
+static size_t lines(void)
+{
+    size_t count = 0;
+    for (const char *c = output; *c; c++)
+        count += *c == '\n';
+    return count;
+}
+
+/* Two threads whose tickets interleave; a label with an escape sequence. */
+static int write_trace(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    static const char *const arguments[] = {"decode", "--tokens=3"};
+    static const struct trace_header header = {
+        .writer = "haltrace 9",
+        .program = "/bin/decode",
+        .arguments = arguments,
+        .argument_count = 2,
+        .process_id = 42,
+        .host = "box",
+        .system = "Linux",
+        .mode = "queue",
+        .start_ns = 1000,
+        .start_wall_ns = 1700000000000000000,
+        .device = {.uri = "cpu", .driver = "cpu", .name = "CPU"}};
+    const struct trace_writer_options options = {.path = path};
+    struct trace_writer *writer;
+    struct {
+        struct trace_string head;
+        char text[8];
+    } name = {.head = {.head = {.kind = TRACE_STRING, .bytes = sizeof name}, .id = 1, .length = 8},
+              .text = "w\x1b[31m\"\xFF"};
+    struct {
+        struct trace_submit head;
+        struct trace_semaphore_value signal;
+        uint64_t buffer;
+    } submit = {.head = {.head = {.kind = TRACE_SUBMIT,
+                                  .bytes = sizeof submit,
+                                  .ticket = 3,
+                                  .begin_ns = 3500,
+                                  .end_ns = 4750},
+                         .submission = 12,
+                         .queue = 1,
+                         .signal_count = 1,
+                         .command_buffer_count = 1},
+                .signal = {7, 100},
+                .buffer = 5};
+    struct {
+        struct trace_command_buffer_seal seal;
+        struct trace_dispatch dispatch;
+        struct trace_push_constants push;
+        uint8_t data[8];
+    } sealed = {.seal = {.head = {.kind = TRACE_COMMAND_BUFFER_SEAL,
+                                  .bytes = sizeof sealed.seal,
+                                  .ticket = 2,
+                                  .begin_ns = 3000,
+                                  .end_ns = 3000},
+                         .command_buffer = 5,
+                         .segment_count = 2,
+                         .dispatch_count = 1,
+                         .segment_bytes = sizeof sealed - sizeof sealed.seal},
+                .dispatch = {.head = {.kind = TRACE_DISPATCH, .bytes = sizeof sealed.dispatch},
+                             .executable = 9,
+                             .workgroup_count = {64, 2, 1}},
+                .push = {.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = 24}, .size = 4},
+                .data = {0xDE, 0xAD, 0xBE, 0xEF}};
+    struct trace_buffer_create create = {.head = {.kind = TRACE_BUFFER_CREATE,
+                                                  .bytes = sizeof create,
+                                                  .ticket = 1,
+                                                  .begin_ns = 2000,
+                                                  .end_ns = 2500,
+                                                  .status = HAL_NO_MEMORY},
+                                         .buffer = 4,
+                                         .size = 4096,
+                                         .label = 1};
+    if (trace_writer_open(&options, &header, &writer) != HAL_OK ||
+        trace_writer_records(writer, 1, &sealed, sizeof sealed) != HAL_OK ||
+        trace_writer_records(writer, 1, &submit, sizeof submit) != HAL_OK ||
+        trace_writer_records(writer, 2, &name, sizeof name) != HAL_OK ||
+        trace_writer_records(writer, 2, &create, sizeof create) != HAL_OK)
+        return -1;
+    return trace_writer_close(writer, NULL) == HAL_OK ? 0 : -1;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+/* ---- Tests -------------------------------------------------------------------------------- */
+
+static void help_and_version(void **state)
+{
+    (void)state;
+    assert_int_equal(run("--help"), 0);
+    says("info");
+    says("dump");
+    assert_int_equal(run("--version"), 0);
+    says("hal-trace 0.");
+    assert_int_equal(run("dump --help"), 0);
+    says("usage: hal-trace dump");
+    assert_int_equal(run("info --help"), 0);
+    says("usage: hal-trace info");
+}
+
+static void wrong_usage(void **state)
+{
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"", "which command"},        {"--nonsense", "--nonsense"},
+        {"paint t.pb.zst", "paint"},  {"info", "which file"},
+        {"info --x t.pb.zst", "--x"}, {"dump a b", "'b'"},
+        {"dump -q t.pb.zst", "-q"},   {"info --json=2 t.pb.zst", "--json"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        if (run(wrong[i][0]) != 2)
+            fail_msg("'%s' was accepted", wrong[i][0]);
+        says(wrong[i][1]);
+        says("hal-trace: ");
+        assert_int_equal(lines(), 1);
+    }
+}
+
+static void unreadable_files(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"info", "dump", "info --json", "dump --json"};
+    assert_int_equal(run("--version; echo hello > foreign"), 0); /* the echo's status */
+    for (size_t i = 0; i < 4; i++) {
+        char arguments[64];
+        snprintf(arguments, sizeof arguments, "%s missing", commands[i]);
+        assert_int_equal(run(arguments), 3);
+        says("No such file");
+        assert_int_equal(lines(), 1);
+        snprintf(arguments, sizeof arguments, "%s foreign", commands[i]);
+        assert_int_equal(run(arguments), 3);
+        says("'foreign': not a trace");
+        assert_int_equal(lines(), 1);
+    }
+}
+
+static void info_says_what_and_how_much(void **state)
+{
+    (void)state;
+    assert_int_equal(run("info t.pb.zst"), 0);
+    says("/bin/decode --tokens=3");
+    says("2023-11-14 22:13:20 UTC");
+    says("1 submissions, 2 commands: 1 dispatches, 0 barriers");
+    says("complete");
+    assert_int_equal(run("info --json t.pb.zst"), 0);
+    says("\"submissions\":1,\"dispatches\":1,\"barriers\":0");
+    says("\"arguments\":[\"decode\",\"--tokens=3\"]");
+    says("\"truncated\":\"\"");
+    assert_int_equal(lines(), 1);
+}
+
+static void dump_is_in_order_and_complete(void **state)
+{
+    (void)state;
+    assert_int_equal(run("dump t.pb.zst"), 0);
+    assert_string_equal(
+        output,
+        "        1.000 us #1 thread-2: buffer_create buffer=4 size=4096 memory=0 usage=0 "
+        "label=\"w?[31m\"?\" flags=0 took 0.500 us status=\"out of memory\"\n"
+        "        2.000 us #2 thread-1: command_buffer_seal command_buffer=5 segment_count=2 "
+        "dispatch_count=1 segment_bytes=56 flags=0\n"
+        "    0: dispatch executable=9 entry=0 workgroup_count_x=64 workgroup_count_y=2 "
+        "workgroup_count_z=1\n"
+        "    1: push_constants offset=0 size=4 data=deadbeef\n"
+        "        2.500 us #3 thread-1: submit submission=12 queue=1 waits=[] "
+        "signals=[{semaphore=7 value=100}] command_buffers=[5] took 1.250 us\n");
+    assert_int_equal(run("dump --no-segments t.pb.zst"), 0);
+    assert_int_equal(lines(), 3);
+}
+
+static void dump_json_is_one_object_per_line(void **state)
+{
+    (void)state;
+    assert_int_equal(run("dump --json t.pb.zst"), 0);
+    assert_int_equal(lines(), 5);
+    says("{\"event\":\"buffer_create\",\"ticket\":1,\"thread\":2,\"begin_ns\":2000,\"end_ns\":2500,"
+         "\"status\":\"out of memory\",\"stack\":0,\"buffer\":4,\"size\":4096,\"memory\":0,"
+         "\"usage\":0,\"label\":\"w\\u001b[31m\\\"\xEF\xBF\xBD\",\"flags\":0}\n");
+    says(
+        "{\"segment\":\"push_constants\",\"command_buffer\":5,\"number\":1,\"offset\":0,\"size\":4,"
+        "\"data\":\"deadbeef\"}\n");
+    says("\"submission\":12,\"queue\":1,\"waits\":[],\"signals\":[{\"semaphore\":7,\"value\":100}],"
+         "\"command_buffers\":[5]}\n");
+}
+
+static void cut_off_files_are_shown_and_said_to_be(void **state)
+{
+    (void)state;
+    assert_int_equal(run("--version; head -c -30 t.pb.zst > cut"), 0);
+    assert_int_equal(run("info cut"), 0);
+    says("incomplete");
+    assert_int_equal(run("dump cut"), 0);
+    says("incomplete");
+    says("submit submission=12");
+}
+
+static void damage_in_the_middle_is_an_error(void **state)
+{
+    (void)state;
+    /* The last zstd frame but one holds the events: 20 bytes behind its start. */
+    assert_int_equal(run("--version; at=$(LC_ALL=C grep -abo \"$(printf '\\050\\265\\057\\375')\" "
+                         "t.pb.zst | tail -3 | head -1 | cut -d: -f1); cp t.pb.zst bad; "
+                         "printf XXXX | dd of=bad bs=1 seek=$((at + 20)) conv=notrunc"),
+                     0);
+    assert_int_equal(run("dump bad"), 3);
+    says("checksum");
+    says("at byte ");
+}
+
+static void output_that_cannot_be_written(void **state)
+{
+    (void)state;
+    assert_int_equal(run("dump t.pb.zst >/dev/full"), 1);
+    assert_int_equal(run("info t.pb.zst >/dev/full"), 1);
+    assert_int_equal(run("dump t.pb.zst | true"), 0); /* nobody reads: no message */
+    assert_string_equal(output, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_and_version),
+        cmocka_unit_test(wrong_usage),
+        cmocka_unit_test(unreadable_files),
+        cmocka_unit_test(info_says_what_and_how_much),
+        cmocka_unit_test(dump_is_in_order_and_complete),
+        cmocka_unit_test(dump_json_is_one_object_per_line),
+        cmocka_unit_test(cut_off_files_are_shown_and_said_to_be),
+        cmocka_unit_test(damage_in_the_middle_is_an_error),
+        cmocka_unit_test(output_that_cannot_be_written),
+    };
+    return cmocka_run_group_tests(tests, write_trace, remove_trace);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/packets.c: zstd and protoc decode a trace with Perfetto's schema (tests/unit/
+ * perfetto.proto), and what comes out is checked as Perfetto would read it: tracks are described,
+ * slices nest, flows lead from a submission to its work. The same tools decode it with our own
+ * schema, where everything has its name. Skipped without the tools. */
+#include "format/trace.h"
+#include "tests/support/random_records.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { KINDS = TRACE_SCOPE_END + 1 };
+
+static char folder[] = "/tmp/haltrace-packets-XXXXXX";
+static char path[sizeof folder + 16];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+/* ---- A trace with known times ------------------------------------------------------------- */
+
+static struct trace_writer *writer;
+
+static void give(uint32_t thread, void *record)
+{
+    struct trace_event *head = record;
+    assert_int_equal(trace_writer_records(writer, thread, record, head->bytes), HAL_OK);
+}
+
+static void string(uint32_t id, const char *text)
+{
+    union {
+        struct trace_string record;
+        char bytes[sizeof(struct trace_string) + 64];
+    } s;
+    memset(&s, 0, sizeof s);
+    s.record.id = id;
+    s.record.length = (uint32_t)strlen(text);
+    memcpy(s.bytes + sizeof s.record, text, strlen(text));
+    s.record.head.kind = TRACE_STRING;
+    s.record.head.bytes = (uint32_t)(sizeof s.record + (strlen(text) + 7) / 8 * 8);
+    give(1, &s);
+}
+
+static void scope(uint32_t thread, uint32_t kind, int64_t at_ns, uint32_t name)
+{
+    struct trace_scope record = {.name = name};
+    record.head = (struct trace_event){
+        .kind = (uint16_t)kind, .bytes = sizeof record, .begin_ns = at_ns, .end_ns = at_ns};
+    give(thread, &record);
+}
+
+static void submit(uint32_t thread, uint64_t submission, int64_t begin_ns, int64_t end_ns)
+{
+    struct trace_submit record = {.submission = submission};
+    record.head = (struct trace_event){.kind = TRACE_SUBMIT,
+                                       .bytes = sizeof record,
+                                       .ticket = submission,
+                                       .begin_ns = begin_ns,
+                                       .end_ns = end_ns};
+    give(thread, &record);
+}
+
+static void done(uint64_t submission, uint32_t queue, int64_t begin_ns, int64_t end_ns)
+{
+    struct trace_submission_done record = {.submission = submission, .queue = queue};
+    record.head = (struct trace_event){.kind = TRACE_SUBMISSION_DONE,
+                                       .bytes = sizeof record,
+                                       .begin_ns = begin_ns,
+                                       .end_ns = end_ns};
+    give(2, &record);
+}
+
+static void wait(uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+    struct trace_semaphore_wait record = {.timeout_ns = INT64_MAX};
+    record.head = (struct trace_event){.kind = TRACE_SEMAPHORE_WAIT,
+                                       .bytes = sizeof record,
+                                       .begin_ns = begin_ns,
+                                       .end_ns = end_ns};
+    give(thread, &record);
+}
+
+static void write_known(void)
+{
+    static const struct trace_header header = {
+        .program = "/bin/\xFFprogram", .process_id = 77, .start_ns = 50, .start_wall_ns = 5000};
+    const struct trace_writer_options options = {.path = path, .force = true};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    string(1, "token 1");
+    string(2, "main\xFF");
+    struct trace_thread thread = {.head = {.kind = TRACE_THREAD, .bytes = sizeof thread},
+                                  .id = 1,
+                                  .system_id = 770,
+                                  .name = 2};
+    give(1, &thread);
+    scope(1, TRACE_SCOPE_BEGIN, 100, 1);
+    scope(1, TRACE_SCOPE_BEGIN, 100, 1);
+    submit(1, 1, 100, 200);
+    submit(1, 2, 200, 200);
+    scope(1, TRACE_SCOPE_END, 200, 0);
+    done(1, 0, 150, 600);
+    done(2, 0, 300, 650); /* overlaps on the same queue */
+    done(3, 0, 650, 660); /* fits behind */
+    done(4, 1, 100, 660);
+    done(5, 0, 0, 0); /* times unknown */
+    wait(1, 400, 700);
+    scope(1, TRACE_SCOPE_END, 900, 0);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+}
+
+/* ---- Reading protoc's text ---------------------------------------------------------------- */
+
+struct packet {
+    uint64_t timestamp, track, uuid, parent, flow, end_flow, clock;
+    int type; /* 1 begin, 2 end, 0 no event */
+    char name[64];
+    bool is_snapshot, is_process, is_thread;
+};
+
+enum { MOST_PACKETS = 200 };
+static struct packet packets[MOST_PACKETS];
+static size_t packet_count;
+
+static void take_line(struct packet *p, const char *line)
+{
+    char word[32];
+    if (sscanf(line, " timestamp: %" SCNu64, &p->timestamp) == 1 && p->is_snapshot)
+        return;
+    sscanf(line, " timestamp_clock_id: %" SCNu64, &p->clock);
+    sscanf(line, " track_uuid: %" SCNu64, &p->track);
+    sscanf(line, " uuid: %" SCNu64, &p->uuid);
+    sscanf(line, " parent_uuid: %" SCNu64, &p->parent);
+    sscanf(line, " flow_ids: %" SCNu64, &p->flow);
+    sscanf(line, " terminating_flow_ids: %" SCNu64, &p->end_flow);
+    if (sscanf(line, " name: \"%63[^\"]", p->name) != 1)
+        sscanf(line, " thread_name: \"%63[^\"]", p->name);
+    if (sscanf(line, " type: %31s", word) == 1)
+        p->type = strcmp(word, "TYPE_SLICE_BEGIN") == 0 ? 1 : 2;
+    p->is_snapshot |= strstr(line, "clock_snapshot {") != NULL;
+    p->is_process |= strstr(line, "process {") != NULL;
+    p->is_thread |= strstr(line, "thread {") != NULL;
+}
+
+/* Runs the shell command, whose lines go to `packets`, or are searched for. */
+static FILE *start(const char *command)
+{
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    return pipe;
+}
+
+static void decode_packets(void)
+{
+    char command[512], line[256];
+    snprintf(command, sizeof command,
+             "zstd -q -dc %s | protoc -I %s --decode=perfetto.protos.Trace perfetto.proto", path,
+             SOURCE_FOLDER "/tests/unit");
+    FILE *pipe = start(command);
+    memset(packets, 0, sizeof packets);
+    packet_count = 0;
+    while (fgets(line, sizeof line, pipe)) {
+        /* Our own fields are unknown to it: printed by number, at the top level. */
+        if (strcmp(line, "packet {\n") == 0)
+            assert_true(++packet_count < MOST_PACKETS);
+        else if (packet_count && line[0] == ' ')
+            take_line(&packets[packet_count - 1], line);
+        else if (line[0] != '}')
+            break;
+    }
+    while (fgets(line, sizeof line, pipe)) {
+    }
+    assert_int_equal(pclose(pipe), 0);
+}
+
+static const struct packet *track_of(uint64_t uuid)
+{
+    const struct packet *found = NULL;
+    for (size_t i = 0; i < packet_count; i++) {
+        if (packets[i].uuid == uuid)
+            found = &packets[i];
+    }
+    return found;
+}
+
+/* ---- Tests -------------------------------------------------------------------------------- */
+
+static void tracks_and_clock_are_described(void **state)
+{
+    (void)state;
+    write_known();
+    decode_packets();
+    assert_true(packets[0].is_snapshot);
+    size_t events = 0;
+    for (size_t i = 0; i < packet_count; i++) {
+        if (!packets[i].type)
+            continue;
+        const struct packet *track = track_of(packets[i].track);
+        events++;
+        assert_int_equal(packets[i].clock, 3); /* BUILTIN_CLOCK_MONOTONIC */
+        assert_non_null(track);
+        assert_true(track->is_thread || strcmp(track->name, "queue 0") == 0 ||
+                    strcmp(track->name, "queue 1") == 0);
+        assert_true(track_of(track->parent)->is_process);
+        if (track->is_thread)
+            assert_string_equal(track->name, "main?"); /* invalid UTF-8 is replaced */
+    }
+    assert_int_equal(events, 2 * (2 + 2 + 4 + 1));
+}
+
+/* Perfetto sorts by time, stably; then begins and ends of a track must pair like brackets. */
+static void slices_nest(void **state)
+{
+    (void)state;
+    uint64_t depth_of[8] = {0}, tracks[8];
+    size_t track_count = 0;
+    bool is_used[MOST_PACKETS] = {0};
+    for (;;) {
+        struct packet *next = NULL;
+        for (size_t i = 0; i < packet_count; i++) {
+            if (packets[i].type && !is_used[i] && (!next || packets[i].timestamp < next->timestamp))
+                next = &packets[i];
+        }
+        if (!next)
+            break;
+        is_used[next - packets] = true;
+        size_t at = 0;
+        while (at < track_count && tracks[at] != next->track)
+            at++;
+        if (at == track_count) {
+            assert_true(track_count < 8);
+            tracks[track_count++] = next->track;
+        }
+        if (next->type == 1)
+            depth_of[at]++;
+        else
+            assert_true(depth_of[at]-- > 0);
+        /* Work that overlaps lies on different tracks. */
+        if (!track_of(next->track)->is_thread)
+            assert_true(depth_of[at] <= 1);
+    }
+    for (size_t i = 0; i < track_count; i++)
+        assert_int_equal(depth_of[i], 0);
+    assert_int_equal(track_count, 1 + 2 + 1); /* a thread, two lanes of queue 0, one of queue 1 */
+}
+
+static void flows_lead_from_submission_to_work(void **state)
+{
+    (void)state;
+    for (uint64_t flow = 1; flow <= 2; flow++) {
+        const struct packet *from = NULL, *to = NULL;
+        for (size_t i = 0; i < packet_count; i++) {
+            from = packets[i].flow == flow ? &packets[i] : from;
+            to = packets[i].end_flow == flow ? &packets[i] : to;
+        }
+        char name[32];
+        snprintf(name, sizeof name, "submit #s%" PRIu64, flow);
+        assert_string_equal(from->name, name);
+        assert_true(track_of(from->track)->is_thread);
+        assert_string_equal(to->name, name + strlen("submit "));
+        assert_string_equal(track_of(to->track)->name, "queue 0");
+        assert_true(from->timestamp <= to->timestamp);
+        assert_int_equal(to->timestamp, flow == 1 ? 150 : 300);
+    }
+}
+
+static void own_schema_shows_names(void **state)
+{
+    (void)state;
+    const struct trace_writer_options options = {.path = path, .force = true};
+    static const struct trace_header header = {.program = "/bin/x"};
+    struct random_records r = {
+        .state = 6, .thread = 1, .string_count = 2, .next_ticket = 1, .now_ns = 9};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= TRACE_SCOPE_END; kind++)
+        random_event(&r, kind, 200);
+    assert_int_equal(trace_writer_records(writer, 1, r.data, r.bytes), HAL_OK);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    random_finish(&r);
+
+    char command[512], line[65536];
+    snprintf(command, sizeof command,
+             "zstd -q -dc %s | protoc -I %s --decode=haltrace.Trace format/trace.proto", path,
+             SOURCE_FOLDER);
+    unsigned seen[KINDS] = {0}, segments[TRACE_DEBUG_END + 1] = {0};
+    bool has_header = false, has_end = false;
+    FILE *pipe = start(command);
+    while (fgets(line, sizeof line, pipe)) {
+        char word[64];
+        has_header |= strcmp(line, "header {\n") == 0;
+        has_end |= strncmp(line, "end {", 5) == 0;
+        if (sscanf(line, " %63[a-z_] {", word) != 1)
+            continue;
+        for (uint32_t kind = 1; kind < KINDS; kind++)
+            seen[kind] += strcmp(word, trace_event_name(kind)) == 0;
+        for (uint32_t kind = 1; kind <= TRACE_DEBUG_END; kind++)
+            segments[kind] += strcmp(word, trace_segment_name(kind)) == 0;
+    }
+    assert_int_equal(pclose(pipe), 0);
+    assert_true(has_header && has_end);
+    for (uint32_t kind = 1; kind < KINDS; kind++) {
+        if (!seen[kind])
+            fail_msg("no %s", trace_event_name(kind));
+    }
+    for (uint32_t kind = 1; kind < TRACE_DEBUG_END; kind++) {
+        if (!segments[kind])
+            fail_msg("no %s", trace_segment_name(kind));
+    }
+}
+
+static void zstd_finds_the_file_sound(void **state)
+{
+    (void)state;
+    char command[256];
+    snprintf(command, sizeof command, "zstd -q -t %s", path);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tracks_and_clock_are_described),
+        cmocka_unit_test(slices_nest),
+        cmocka_unit_test(flows_lead_from_submission_to_work),
+        cmocka_unit_test(own_schema_shows_names),
+        cmocka_unit_test(zstd_finds_the_file_sound),
+    };
+    if (system("(command -v zstd && command -v protoc) >/dev/null") != 0) {
+        puts("skipped: needs the programs zstd and protoc");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
