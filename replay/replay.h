@@ -17,10 +17,9 @@
  * timed out is not repeated, nor is a call that returned an error. Executables alone are made
  * beforehand, so that compiling is no part of a run.
  *
- * Bytes of a buffer that nobody wrote are unspecified; so that every run sees the same, a player
- * fills them with `fill` when it creates the buffer. 0 is the default because it is what the
- * systems' fresh memory held when a program read too much while it was recorded; two runs with
- * different fills find out who reads what nobody wrote.
+ * Bytes of a buffer that nobody wrote are unspecified. So that every run sees the same, a player
+ * fills those that somebody may look at before anybody writes them, when it creates the buffer
+ * (docs/decisions/unwritten-bytes.md).
  *
  * Threads: a plan may be used by one player at a time, a player by one thread at a time. */
 #ifndef REPLAY_REPLAY_H
