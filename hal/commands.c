@@ -6,6 +6,8 @@
 
 enum {
     ARENA_FIRST_BYTES = 4096,
+    SPARE_LEAST_BYTES = 1 << 20,
+    SPARE_MOST_BYTES = 16 << 20,
     RECENT_OBJECTS = 64, /* a power of two */
     CONSTANT_CHUNK_BYTES = 65536,
 };
@@ -29,6 +31,48 @@ struct hal_recording {
 
     struct constant_chunk *constants;
 };
+
+/* ---- Spare arenas ------------------------------------------------------------------------- */
+
+/* New memory costs a page fault per 4 KiB, more than recording into it: so a few large arenas are
+ * handed on. Gives back what is not kept. */
+static void keep_arena(struct hal_device *device, uint8_t *data, size_t capacity)
+{
+    struct hal_spare_arena given = {data, capacity};
+    if (capacity >= SPARE_LEAST_BYTES && capacity <= SPARE_MOST_BYTES) {
+        pthread_mutex_lock(&device->objects_lock);
+        for (size_t i = 0; i < HAL_SPARE_ARENAS; i++) {
+            const struct hal_spare_arena smaller = device->spares[i];
+            if (smaller.capacity < given.capacity) {
+                device->spares[i] = given;
+                given = smaller;
+            }
+        }
+        pthread_mutex_unlock(&device->objects_lock);
+    }
+    free(given.data);
+}
+
+/* One of at least `wanted` bytes, or an empty one. */
+static struct hal_spare_arena take_arena(struct hal_device *device, size_t wanted)
+{
+    struct hal_spare_arena taken = {0};
+    pthread_mutex_lock(&device->objects_lock);
+    for (size_t i = 0; i < HAL_SPARE_ARENAS && !taken.data; i++) {
+        if (device->spares[i].capacity >= wanted) {
+            taken = device->spares[i];
+            device->spares[i] = (struct hal_spare_arena){0};
+        }
+    }
+    pthread_mutex_unlock(&device->objects_lock);
+    return taken;
+}
+
+void hal_spare_arenas_free(struct hal_device *device)
+{
+    for (size_t i = 0; i < HAL_SPARE_ARENAS; i++)
+        free(device->spares[i].data);
+}
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
@@ -85,6 +129,7 @@ void hal_command_buffer_release(struct hal_command_buffer *commands)
 void hal_commands_free(struct hal_command_buffer *commands)
 {
     struct hal_recording *recording = commands->recording;
+    const size_t capacity = recording->arena_capacity;
     for (size_t i = 0; i < recording->retained_count; i++)
         hal_object_release(recording->retained[i]);
     while (recording->constants) {
@@ -95,11 +140,24 @@ void hal_commands_free(struct hal_command_buffer *commands)
     free(recording->retained);
     free(recording);
     free(commands->states);
-    free(commands->arena);
+    keep_arena(commands->object.device, commands->arena, capacity);
     free(commands);
 }
 
 /* ---- Recording ---------------------------------------------------------------------------- */
+
+static bool take_over(struct hal_command_buffer *commands, size_t wanted)
+{
+    const struct hal_spare_arena spare = take_arena(commands->object.device, wanted);
+    if (!spare.data)
+        return false;
+    if (commands->arena_bytes)
+        memcpy(spare.data, commands->arena, commands->arena_bytes);
+    free(commands->arena);
+    commands->arena = spare.data;
+    commands->recording->arena_capacity = spare.capacity;
+    return true;
+}
 
 static bool grow_arena(struct hal_command_buffer *commands, size_t more_bytes)
 {
@@ -109,6 +167,8 @@ static bool grow_arena(struct hal_command_buffer *commands, size_t more_bytes)
         capacity = ARENA_FIRST_BYTES;
     while (capacity < wanted)
         capacity *= 2;
+    if (capacity >= SPARE_LEAST_BYTES && take_over(commands, wanted))
+        return true;
     uint8_t *moved = realloc(commands->arena, capacity);
     if (!moved)
         return false;

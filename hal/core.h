@@ -45,6 +45,14 @@ void hal_gate_open(struct hal_gate *gate);
 
 /* ---- Device handle (device.c) ------------------------------------------------------------- */
 
+/* Memory of a destroyed command buffer that the next large one takes over. */
+enum { HAL_SPARE_ARENAS = 2 };
+
+struct hal_spare_arena {
+    uint8_t *data;
+    size_t capacity;
+};
+
 struct hal_device {
     struct hal_gate gate;
     struct hal_driver_device *driver; /* the end of the chain */
@@ -57,6 +65,8 @@ struct hal_device {
     pthread_mutex_t objects_lock;
     struct hal_object *first_live, *last_live; /* in order of creation */
     struct hal_object *first_dead;             /* to be destroyed when the gate opens */
+
+    struct hal_spare_arena spares[HAL_SPARE_ARENAS]; /* objects_lock; of commands.c */
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
@@ -97,6 +107,7 @@ enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
 /* ---- Command buffers (commands.c) --------------------------------------------------------- */
 
 void hal_commands_free(struct hal_command_buffer *commands);
+void hal_spare_arenas_free(struct hal_device *device);
 
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 

@@ -83,6 +83,7 @@ static void destroy_device(struct hal_device *device)
     hal_profiling_finish(device, HAL_FOREVER);
     unlist_device(device);
     device->driver->ops->device_destroy(device->driver);
+    hal_spare_arenas_free(device);
     pthread_cond_destroy(&device->profiling_changed);
     pthread_mutex_destroy(&device->profiling_lock);
     pthread_mutex_destroy(&device->objects_lock);

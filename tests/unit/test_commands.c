@@ -154,6 +154,28 @@ static void objects_are_kept(void **state)
     hal_buffer_release(last);
 }
 
+/* The second and third list take over memory of the first. */
+static void large_lists_follow_one_another(void **state)
+{
+    (void)state;
+    enum { COUNT = 40000, LISTS = 4 };
+    static uint32_t got[COUNT];
+    struct hal_buffer *buffer = fixture_buffer(device, NULL, sizeof got);
+    for (uint32_t list = 0; list < LISTS; list++) {
+        struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+        const uint32_t count = COUNT / (1 + list % 2);
+        for (uint32_t i = 0; i < count; i++)
+            assert_ok(hal_command_fill(commands, buffer, 4 * i, 4, i * LISTS + list, 4));
+        assert_int_equal(commands->segment_count, count);
+        fixture_run(device, commands);
+        hal_command_buffer_release(commands);
+        assert_ok(hal_buffer_read(buffer, 0, got, sizeof got));
+        for (uint32_t i = 0; i < count; i++)
+            assert_int_equal(got[i], i * LISTS + list);
+    }
+    hal_buffer_release(buffer);
+}
+
 static void groups_are_balanced(void **state)
 {
     (void)state;
@@ -191,8 +213,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_list_is_verbatim), cmocka_unit_test(an_empty_list_is_legal),
-        cmocka_unit_test(objects_are_kept),     cmocka_unit_test(groups_are_balanced),
-        cmocka_unit_test(one_shot_means_once),
+        cmocka_unit_test(objects_are_kept),     cmocka_unit_test(large_lists_follow_one_another),
+        cmocka_unit_test(groups_are_balanced),  cmocka_unit_test(one_shot_means_once),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
