@@ -284,7 +284,7 @@ static int compare_families(const void *left, const void *right)
 static enum hal_status build_families(struct view_model *m)
 {
     struct view_ids ids = {0};
-    struct view_family *family;
+    struct view_family *family = NULL;
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < m->scopes_count && status == HAL_OK; i++) {
         if (m->scopes[i].open)
