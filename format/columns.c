@@ -501,7 +501,8 @@ static enum hal_status place_records(struct decoding *decoding, const uint32_t *
     if (!trace_bytes_reserve(records, (size_t)bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of records", bytes);
     decoding->base = records->data + records->count;
-    memset(decoding->base, 0, (size_t)bytes);
+    if (bytes)
+        memset(decoding->base, 0, (size_t)bytes);
     for (size_t i = 0; i < all->count; i++) {
         struct trace_segment *head = (void *)(decoding->base + all->at[i]);
         head->kind = (uint16_t)kinds[i];
