@@ -498,7 +498,7 @@ static enum hal_status place_records(struct decoding *decoding, const uint32_t *
             return hal_fail(HAL_CORRUPT, "%zu %ss take more than %u bytes", all->count,
                             family->name, TRACE_MAX_DECODE_BYTES);
     }
-    if (!trace_bytes_reserve(records, (size_t)bytes))
+    if (!trace_bytes_reserve(records, (size_t)bytes + 1)) /* never NULL */
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of records", bytes);
     decoding->base = records->data + records->count;
     if (bytes)
