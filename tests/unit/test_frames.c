@@ -239,16 +239,42 @@ static void missing_and_added_frames_are_noticed(void **state)
     assert_false(ZSTD_isError(first));
     write_file(other, whole + first, whole_bytes - first);
     assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
-    /* Without a frame in the middle, and cut off, so that no index tells. */
-    size_t second = first;
-    while (memcmp(whole + second, "\x28\xB5\x2F\xFD", 4) != 0)
-        second += ZSTD_findFrameCompressedSize(whole + second, whole_bytes - second);
-    const size_t bytes = ZSTD_findFrameCompressedSize(whole + second, whole_bytes - second);
-    memcpy(copy, whole, second);
-    memcpy(copy + second, whole + second + bytes, whole_bytes - second - bytes);
-    write_file(other, copy, whole_bytes - bytes - 20);
+    free(copy);
+}
+
+/* The file without [begin, end), and cut off, so that no index tells. */
+static void expect_gap_noticed(size_t begin, size_t end)
+{
+    size_t count;
+    bool is_cut;
+    uint8_t *copy = malloc(whole_bytes);
+    memcpy(copy, whole, begin);
+    memcpy(copy + begin, whole + end, whole_bytes - end);
+    write_file(other, copy, whole_bytes - (end - begin) - 20);
     assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
     free(copy);
+}
+
+static void gaps_are_noticed_without_an_index(void **state)
+{
+    (void)state;
+    size_t at = ZSTD_findFrameCompressedSize(whole, whole_bytes), gaps = 0;
+    while (at + 200 < whole_bytes) {
+        const size_t bytes = ZSTD_findFrameCompressedSize(whole + at, whole_bytes - at);
+        const bool is_data = memcmp(whole + at, "\x28\xB5\x2F\xFD", 4) == 0;
+        const bool is_contents = !is_data && whole[at + 8] == 2;
+        if (is_data) { /* with its note, and without */
+            const size_t note =
+                ZSTD_findFrameCompressedSize(whole + at + bytes, whole_bytes - at - bytes);
+            expect_gap_noticed(at, at + bytes);
+            expect_gap_noticed(at, at + bytes + note);
+        }
+        if (is_contents)
+            expect_gap_noticed(at, at + bytes);
+        gaps += is_data || is_contents;
+        at += bytes;
+    }
+    assert_true(gaps >= 5);
 }
 
 /* ---- Foreign files ------------------------------------------------------------------------ */
@@ -453,6 +479,7 @@ int main(void)
         cmocka_unit_test(every_cut_is_noticed_and_what_is_whole_is_read),
         cmocka_unit_test(every_changed_byte_is_noticed),
         cmocka_unit_test(missing_and_added_frames_are_noticed),
+        cmocka_unit_test(gaps_are_noticed_without_an_index),
         cmocka_unit_test(foreign_files_are_named),
         cmocka_unit_test(recompressed_copies_are_refused),
         cmocka_unit_test(newer_versions_are_refused),

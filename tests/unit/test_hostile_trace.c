@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/reader.c: files whose every checksum is right and whose contents contradict themselves.
+ * They are put together by hand from the container's own functions. */
+#include "format/contents.h"
+#include "format/index.h"
+#include "format/limits.h"
+#include "format/trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[] = "/tmp/haltrace-hostile-XXXXXX";
+
+static int make_file(void **state)
+{
+    (void)state;
+    const int descriptor = mkstemp(path);
+    return descriptor < 0 ? -1 : close(descriptor);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+/* ---- A file by hand ----------------------------------------------------------------------- */
+
+/* Two seals of two dispatches each, in one chunk; what a test changes of it. */
+struct hostile {
+    Haltrace__Header header;
+    Haltrace__Chunk chunk;
+    Haltrace__CommandBufferSeal seal;
+    Haltrace__Segments segments, continuation;
+    Haltrace__Dispatch dispatch, more_dispatch;
+    Haltrace__EventKind kinds[2];
+    Haltrace__SegmentKind segment_kinds[8], more_kinds[8];
+    uint64_t segment_count[2], dispatch_count[2], segment_bytes[2];
+    uint32_t piece_thread[2], piece_events[2], piece_segments[2];
+    size_t piece_count;
+    bool has_continuation, has_end;
+    Haltrace__Note__Kind kind;
+    uint8_t *blobs_data; /* NULL: no contents */
+    uint64_t blobs_sizes[2];
+    size_t blobs_bytes;
+    uint8_t sha256[64];
+};
+
+static void prepare(struct hostile *h)
+{
+    memset(h, 0, sizeof *h);
+    haltrace__header__init(&h->header);
+    h->header.version_major = 1;
+    h->header.contents = HALTRACE__HEADER__CONTENTS__CONTENTS_IN_FILE;
+    haltrace__chunk__init(&h->chunk);
+    haltrace__command_buffer_seal__init(&h->seal);
+    haltrace__segments__init(&h->segments);
+    haltrace__segments__init(&h->continuation);
+    haltrace__dispatch__init(&h->dispatch);
+    haltrace__dispatch__init(&h->more_dispatch);
+    h->kinds[0] = h->kinds[1] = HALTRACE__EVENT_KIND__COMMAND_BUFFER_SEAL;
+    for (size_t i = 0; i < 8; i++)
+        h->segment_kinds[i] = h->more_kinds[i] = HALTRACE__SEGMENT_KIND__DISPATCH;
+    h->chunk.n_kind = 2;
+    h->chunk.kind = h->kinds;
+    h->chunk.thread = 3;
+    h->chunk.command_buffer_seal = &h->seal;
+    h->chunk.segments = &h->segments;
+    h->segments.n_kind = 4;
+    h->segments.kind = h->segment_kinds;
+    h->segments.dispatch = &h->dispatch;
+    h->continuation.n_kind = 1;
+    h->continuation.kind = h->more_kinds;
+    h->continuation.dispatch = &h->more_dispatch;
+    h->continuation.thread = 3;
+    for (size_t i = 0; i < 2; i++) {
+        h->segment_count[i] = h->dispatch_count[i] = 2;
+        h->segment_bytes[i] = 2 * sizeof(struct trace_dispatch);
+    }
+    h->seal.n_segment_count = h->seal.n_dispatch_count = h->seal.n_segment_bytes = 2;
+    h->seal.segment_count = h->segment_count;
+    h->seal.dispatch_count = h->dispatch_count;
+    h->seal.segment_bytes = h->segment_bytes;
+    h->piece_count = 1;
+    h->piece_thread[0] = h->piece_thread[1] = 3;
+    h->piece_events[0] = 2;
+    h->piece_segments[0] = 4;
+    h->has_end = true;
+    h->kind = HALTRACE__NOTE__KIND__EVENTS;
+}
+
+static void add_frame(struct trace_directory *directory, struct trace_output *output,
+                      const struct trace_bytes *raw, const struct hostile *h,
+                      Haltrace__Note__Kind kind)
+{
+    Haltrace__Note *note = trace_directory_new_note(directory);
+    uint64_t note_bytes;
+    note->kind = kind;
+    if (kind == h->kind) {
+        note->n_piece_thread = note->n_piece_events = note->n_piece_segments = h->piece_count;
+        note->piece_thread = (uint32_t *)(uintptr_t)h->piece_thread;
+        note->piece_events = (uint32_t *)(uintptr_t)h->piece_events;
+        note->piece_segments = (uint32_t *)(uintptr_t)h->piece_segments;
+    }
+    assert_int_equal(trace_output_data_frame(output, raw->data, raw->count, note, &note_bytes),
+                     HAL_OK);
+    assert_int_equal(trace_directory_add_data(directory, note, note_bytes), HAL_OK);
+}
+
+static void add_blobs(struct trace_directory *directory, struct trace_output *output,
+                      const struct hostile *h)
+{
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, 2);
+    uint64_t bytes;
+    const uint64_t offset = output->offset;
+    blobs->first = 1;
+    memcpy(blobs->size, h->blobs_sizes, sizeof h->blobs_sizes);
+    memcpy(blobs->sha256.data, h->sha256, sizeof h->sha256);
+    assert_int_equal(trace_output_own_frame(output, TRACE_FRAME_BLOBS, &blobs->base, h->blobs_data,
+                                            h->blobs_bytes, &bytes),
+                     HAL_OK);
+    assert_int_equal(trace_directory_add_blobs(directory, blobs, offset, bytes), HAL_OK);
+}
+
+static void write_hostile(const struct hostile *h)
+{
+    struct trace_output output;
+    struct trace_directory directory;
+    struct trace_bytes raw = {0};
+    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
+    Haltrace__End end = HALTRACE__END__INIT;
+    trace_directory_init(&directory);
+    assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 100, &h->header.base), HAL_OK);
+    add_frame(&directory, &output, &raw, h, HALTRACE__NOTE__KIND__HEADER);
+    if (h->blobs_data)
+        add_blobs(&directory, &output, h);
+    raw.count = 0;
+    assert_int_equal(trace_field_append(&raw, 102, &h->chunk.base), HAL_OK);
+    if (h->has_continuation)
+        assert_int_equal(trace_field_append(&raw, 103, &h->continuation.base), HAL_OK);
+    add_frame(&directory, &output, &raw, h, h->kind);
+    raw.count = 0;
+    assert_int_equal(trace_field_append(&raw, 104, &end.base), HAL_OK);
+    if (h->has_end)
+        add_frame(&directory, &output, &raw, h, HALTRACE__NOTE__KIND__END);
+    assert_int_equal(trace_directory_write(&directory, &output), HAL_OK);
+    assert_int_equal(trace_output_close(&output), HAL_OK);
+    trace_directory_finish(&directory);
+    free(raw.data);
+}
+
+/* The status of opening and decoding everything. */
+static enum hal_status read_hostile(const struct hostile *h)
+{
+    struct trace_reader *reader;
+    write_hostile(h);
+    enum hal_status status = trace_reader_open(path, &reader);
+    if (status != HAL_OK)
+        return status;
+    for (size_t i = 0; i < trace_reader_chunk_count(reader) && status == HAL_OK; i++) {
+        struct trace_chunk chunk;
+        status = trace_reader_chunk(reader, i, &chunk);
+        trace_chunk_free(&chunk);
+    }
+    for (uint64_t i = 1; i <= trace_reader_counts(reader)->contents && status == HAL_OK; i++) {
+        uint64_t bytes;
+        uint8_t sha256[32];
+        assert_int_equal(trace_reader_content_info(reader, i, &bytes, sha256), HAL_OK);
+        uint8_t *data = malloc(bytes + 1);
+        status = trace_reader_content(reader, i, data, bytes);
+        free(data);
+    }
+    trace_reader_close(reader);
+    return status;
+}
+
+static void refuse(const struct hostile *h, enum hal_status expected, const char *text)
+{
+    const enum hal_status status = read_hostile(h);
+    if (status != expected || !strstr(hal_message(), text) || !strstr(hal_message(), path))
+        fail_msg("status %d, '%s', expected %d, '%s'", status, hal_message(), expected, text);
+}
+
+/* ---- Tests -------------------------------------------------------------------------------- */
+
+static void the_file_by_hand_is_right(void **state)
+{
+    (void)state;
+    struct hostile h;
+    prepare(&h);
+    assert_int_equal(read_hostile(&h), HAL_OK);
+    /* And with the last segment in a continuation. */
+    h.segments.n_kind = 3;
+    h.has_continuation = true;
+    h.piece_count = 2;
+    assert_int_equal(read_hostile(&h), HAL_OK);
+}
+
+static void seals_must_count_right(void **state)
+{
+    (void)state;
+    struct hostile h;
+    prepare(&h);
+    h.dispatch_count[1] = 1;
+    refuse(&h, HAL_CORRUPT, "its seal says 1");
+    prepare(&h);
+    h.segment_bytes[0] = 32;
+    refuse(&h, HAL_CORRUPT, "its seal says 2 in 32");
+    prepare(&h);
+    h.segment_count[0] = 1; /* one segment too many */
+    h.dispatch_count[0] = 1;
+    h.segment_bytes[0] = sizeof(struct trace_dispatch);
+    refuse(&h, HAL_CORRUPT, "belong to no command buffer");
+    prepare(&h);
+    h.segments.n_kind = 3; /* one is missing, and nothing says that the file is cut off */
+    refuse(&h, HAL_CORRUPT, "missing");
+    prepare(&h);
+    h.segment_count[1] = UINT32_MAX;
+    refuse(&h, HAL_CORRUPT, "missing");
+    prepare(&h);
+    h.chunk.segments = NULL;
+    refuse(&h, HAL_CORRUPT, "missing");
+}
+
+static void notes_must_describe_the_frame(void **state)
+{
+    (void)state;
+    struct hostile h;
+    prepare(&h);
+    h.piece_events[0] = 3;
+    refuse(&h, HAL_CORRUPT, "the note says 3");
+    prepare(&h);
+    h.piece_thread[0] = 4;
+    refuse(&h, HAL_CORRUPT, "of thread 4");
+    prepare(&h);
+    h.piece_events[0] = 0;
+    refuse(&h, HAL_CORRUPT, "without a seal");
+    prepare(&h);
+    h.piece_thread[0] = UINT32_MAX;
+    refuse(&h, HAL_CORRUPT, "note about the frame");
+    prepare(&h);
+    h.piece_count = 2; /* a continuation that is not there */
+    refuse(&h, HAL_CORRUPT, "1 pieces, its note says 2");
+    prepare(&h);
+    h.has_continuation = true; /* one that no note speaks of */
+    refuse(&h, HAL_CORRUPT, "2 pieces, its note says 1");
+    prepare(&h);
+    h.segments.n_kind = 3;
+    h.has_continuation = true;
+    h.continuation.thread = 4;
+    h.piece_count = 2;
+    refuse(&h, HAL_CORRUPT, "segments of thread 4");
+    prepare(&h);
+    h.has_continuation = true;
+    h.piece_count = 2;
+    h.piece_events[1] = 1; /* the continuation is said to be a chunk */
+    refuse(&h, HAL_CORRUPT, "not the piece");
+}
+
+static void kinds_of_frames_and_versions(void **state)
+{
+    (void)state;
+    struct hostile h;
+    prepare(&h);
+    h.kind = HALTRACE__NOTE__KIND__TABLES;
+    refuse(&h, HAL_CORRUPT, "field 102 in the wrong frame");
+    prepare(&h);
+    h.kind = (Haltrace__Note__Kind)99;
+    refuse(&h, HAL_VERSION, "unknown kind 99");
+    prepare(&h);
+    h.has_end = false;
+    refuse(&h, HAL_CORRUPT, "no end");
+    prepare(&h);
+    h.header.version_major = 2;
+    refuse(&h, HAL_VERSION, "version 2");
+    prepare(&h);
+    h.header.contents = (Haltrace__Header__Contents)7;
+    refuse(&h, HAL_VERSION, "way 7");
+}
+
+static void contents_must_be_those_of_the_digests(void **state)
+{
+    (void)state;
+    struct hostile h;
+    static uint8_t data[] = "abcdef";
+    prepare(&h);
+    h.blobs_data = data;
+    h.blobs_bytes = 6;
+    h.blobs_sizes[0] = 2;
+    h.blobs_sizes[1] = 4;
+    assert_int_equal(trace_sha256("ab", 2, h.sha256), HAL_OK);
+    assert_int_equal(trace_sha256("cdef", 4, h.sha256 + 32), HAL_OK);
+    assert_int_equal(read_hostile(&h), HAL_OK);
+    h.sha256[40] ^= 1;
+    refuse(&h, HAL_CORRUPT, "SHA-256 of content 2");
+    h.sha256[40] ^= 1;
+    h.blobs_sizes[1] = 5; /* more than there is */
+    refuse(&h, HAL_CORRUPT, "other contents");
+    h.blobs_sizes[1] = 3;
+    refuse(&h, HAL_CORRUPT, "other contents");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_file_by_hand_is_right),
+        cmocka_unit_test(seals_must_count_right),
+        cmocka_unit_test(notes_must_describe_the_frame),
+        cmocka_unit_test(kinds_of_frames_and_versions),
+        cmocka_unit_test(contents_must_be_those_of_the_digests),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
