@@ -156,8 +156,8 @@ static bool host_sees(const struct hal_buffer *buffer)
     return buffer->memory & HAL_MEMORY_HOST_VISIBLE && buffer->usage & HAL_USAGE_MAPPING;
 }
 
-static enum hal_status record_contents(struct capture *capture, struct copier *copier,
-                                       struct hal_buffer *buffer)
+static enum hal_status record_buffer_contents(struct capture *capture, struct copier *copier,
+                                              struct hal_buffer *buffer)
 {
     if (host_sees(buffer))
         return record_mapped(capture, buffer, buffer, 0, buffer->bytes);
@@ -173,20 +173,16 @@ static enum hal_status record_contents(struct capture *capture, struct copier *c
 
 /* ---- Objects ---- */
 
-static enum hal_status record_buffer(struct capture *capture, struct copier *copier,
-                                     struct hal_buffer *buffer)
+static enum hal_status record_buffer(struct capture *capture, struct hal_buffer *buffer)
 {
     const struct hal_buffer_desc desc = {.label = buffer->object.label, .bytes = buffer->bytes};
     const struct capture_call call = snapshot_call(capture);
     buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
     if (!buffer->object.layer_data)
         return no_memory("a buffer");
-    if (!call.thread)
-        return HAL_OK;
-    capture_record_buffer(&call, &desc, buffer, TRACE_FLAG_SNAPSHOT);
-    char name[HAL_OBJECT_NAME_BYTES];
-    return hal_add_context(record_contents(capture, copier, buffer), "contents of %s",
-                           capture->core.object_name(&buffer->object, name));
+    if (call.thread)
+        capture_record_buffer(&call, &desc, buffer, TRACE_FLAG_SNAPSHOT);
+    return HAL_OK;
 }
 
 static void record_executable(struct capture *capture, const struct hal_executable *executable)
@@ -244,11 +240,10 @@ static enum hal_status record_semaphore(struct capture *capture, struct hal_sema
     return HAL_OK;
 }
 
-static enum hal_status record_object(struct capture *capture, struct copier *copier,
-                                     struct hal_object *object)
+static enum hal_status record_object(struct capture *capture, struct hal_object *object)
 {
     switch (object->kind) {
-    case HAL_OBJECT_BUFFER: return record_buffer(capture, copier, (void *)object);
+    case HAL_OBJECT_BUFFER: return record_buffer(capture, (void *)object);
     case HAL_OBJECT_EXECUTABLE: record_executable(capture, (void *)object); return HAL_OK;
     case HAL_OBJECT_COMMAND_BUFFER: return record_commands(capture, (void *)object);
     case HAL_OBJECT_SEMAPHORE: return record_semaphore(capture, (void *)object);
@@ -256,16 +251,72 @@ static enum hal_status record_object(struct capture *capture, struct copier *cop
     return HAL_OK;
 }
 
+/* ---- Mappings ---- */
+
+struct mappings {
+    struct hal_mapping *list;
+    size_t count, capacity;
+    bool failed;
+};
+
+static void collect_mapping(void *user, const struct hal_mapping *mapping)
+{
+    struct mappings *mappings = user;
+    void *list = mappings->list;
+    if (!hal_grow(&list, &mappings->capacity, mappings->count + 1, sizeof *mappings->list)) {
+        mappings->failed = true;
+        return;
+    }
+    mappings->list = list;
+    mappings->list[mappings->count++] = *mapping;
+}
+
+/* Those that stay open through the beginning. */
+static enum hal_status open_mappings(struct capture *capture)
+{
+    struct mappings mappings = {0};
+    capture->core.each_mapping(capture->handle, collect_mapping, &mappings);
+    for (size_t i = 0; i < mappings.count; i++) {
+        const struct capture_call call = snapshot_call(capture);
+        const struct capture_mapping *opened =
+            call.thread ? capture_mapping_open(capture, call.thread, &mappings.list[i]) : NULL;
+        if (opened)
+            capture_record_mapping(&call, TRACE_BUFFER_MAP, &mappings.list[i], opened->number,
+                                   opened->offset, opened->bytes);
+    }
+    free(mappings.list);
+    return mappings.failed ? no_memory("open mappings") : HAL_OK;
+}
+
+static enum hal_status record_contents(struct capture *capture, const struct objects *objects)
+{
+    struct copier copier = {0};
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; status == HAL_OK && i < objects->count; i++) {
+        char name[HAL_OBJECT_NAME_BYTES];
+        if (objects->list[i]->kind != HAL_OBJECT_BUFFER)
+            continue;
+        status = record_buffer_contents(capture, &copier, (void *)objects->list[i]);
+        hal_add_context(status, "contents of %s",
+                        capture->core.object_name(objects->list[i], name));
+    }
+    if (copier.next)
+        finish_copier(&copier);
+    return status;
+}
+
+/* Mappings come before contents: what the host writes meanwhile is seen by one or the other. */
 enum hal_status capture_snapshot(struct capture *capture)
 {
     struct objects objects = {0};
-    struct copier copier = {0};
     capture->core.each_object(capture->handle, collect_object, &objects);
     enum hal_status status = objects.failed ? no_memory("live objects") : HAL_OK;
     for (size_t i = 0; status == HAL_OK && i < objects.count; i++)
-        status = record_object(capture, &copier, objects.list[i]);
-    if (copier.next)
-        finish_copier(&copier);
+        status = record_object(capture, objects.list[i]);
+    if (status == HAL_OK)
+        status = open_mappings(capture);
+    if (status == HAL_OK)
+        status = record_contents(capture, &objects);
     free(objects.list);
     return status;
 }
