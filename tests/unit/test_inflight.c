@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/inflight.c and capture/writes.c: what the host can know to be done, and what command
+ * buffers may write. Objects are made by hand: no driver is needed. */
+#include "capture/inflight.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+#include "tests/support/hal_fixture.h"
+
+enum { SEMAPHORES = 4 };
+
+struct setup {
+    struct capture_inflight inflight;
+    struct hal_semaphore semaphores[SEMAPHORES];
+};
+
+static void open_setup(struct setup *setup)
+{
+    memset(setup, 0, sizeof *setup);
+    capture_inflight_init(&setup->inflight);
+    for (unsigned i = 0; i < SEMAPHORES; i++)
+        setup->semaphores[i].object.layer_data = capture_semaphore_create(0);
+}
+
+static void close_setup(struct setup *setup)
+{
+    capture_inflight_finish(&setup->inflight);
+    for (unsigned i = 0; i < SEMAPHORES; i++)
+        capture_semaphore_release(setup->semaphores[i].object.layer_data);
+}
+
+/* Waits for one value and signals one; semaphore -1: none. */
+static struct capture_submission *add(struct setup *setup, int wait, uint64_t wait_value,
+                                      int signal, uint64_t signal_value)
+{
+    const struct hal_semaphore_value waits = {wait < 0 ? NULL : &setup->semaphores[wait],
+                                              wait_value};
+    const struct hal_semaphore_value signals = {signal < 0 ? NULL : &setup->semaphores[signal],
+                                                signal_value};
+    const struct hal_submission submission = {.waits = &waits,
+                                              .wait_count = wait < 0 ? 0 : 1,
+                                              .signals = &signals,
+                                              .signal_count = signal < 0 ? 0 : 1};
+    struct capture_submission *entry = capture_inflight_add(&setup->inflight, &submission);
+    assert_non_null(entry);
+    return entry;
+}
+
+static struct capture_submission *see(struct setup *setup, int semaphore, uint64_t value)
+{
+    return capture_inflight_see_value(&setup->inflight,
+                                      setup->semaphores[semaphore].object.layer_data, value);
+}
+
+static size_t length(const struct capture_submission *list)
+{
+    size_t count = 0;
+    for (; list; list = list->list)
+        count++;
+    return count;
+}
+
+static bool contains(const struct capture_submission *list, const struct capture_submission *entry)
+{
+    while (list && list != entry)
+        list = list->list;
+    return list != NULL;
+}
+
+static void a_value_tells_of_what_signalled_up_to_it(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    struct capture_submission *first = add(&setup, -1, 0, 0, 1);
+    struct capture_submission *second = add(&setup, -1, 0, 0, 2);
+    struct capture_submission *third = add(&setup, -1, 0, 0, 3);
+    capture_inflight_retire(first, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(second, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(third, CAPTURE_SUBMISSION_DONE);
+    struct capture_submission *seen = see(&setup, 0, 2);
+    assert_int_equal(length(seen), 2);
+    assert_true(contains(seen, first));
+    assert_true(contains(seen, second));
+    capture_inflight_free(&setup.inflight, seen);
+    assert_null(see(&setup, 0, 2));
+    assert_null(see(&setup, 0, 1));
+    seen = see(&setup, 0, 10);
+    assert_int_equal(length(seen), 1);
+    assert_ptr_equal(seen, third);
+    capture_inflight_free(&setup.inflight, seen);
+    close_setup(&setup);
+}
+
+static void work_that_runs_is_not_seen(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    struct capture_submission *running = add(&setup, -1, 0, 0, 1);
+    /* The host signalled the value itself, past the submission's. */
+    assert_null(see(&setup, 0, 5));
+    assert_null(capture_inflight_see_all(&setup.inflight, 100));
+    capture_inflight_retire(running, CAPTURE_SUBMISSION_DONE);
+    struct capture_submission *seen = capture_inflight_see_all(&setup.inflight, 100);
+    assert_ptr_equal(seen, running);
+    capture_inflight_free(&setup.inflight, seen);
+    close_setup(&setup);
+}
+
+static void waits_tell_of_what_must_have_come_before(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    /* Submitted in the wrong order: the last one signals what the others wait for. */
+    struct capture_submission *last = add(&setup, 1, 1, 2, 1);
+    struct capture_submission *middle = add(&setup, 0, 7, 1, 1);
+    struct capture_submission *first = add(&setup, -1, 0, 0, 7);
+    struct capture_submission *other = add(&setup, -1, 0, 3, 1);
+    struct capture_submission *later = add(&setup, -1, 0, 0, 8);
+    struct capture_submission *all[] = {last, middle, first, other, later};
+    for (size_t i = 0; i < 5; i++)
+        capture_inflight_retire(all[i], CAPTURE_SUBMISSION_DONE);
+    struct capture_submission *seen = see(&setup, 2, 1);
+    assert_int_equal(length(seen), 3);
+    assert_true(contains(seen, first));
+    assert_true(contains(seen, middle));
+    assert_true(contains(seen, last));
+    assert_false(contains(seen, other));
+    assert_false(contains(seen, later));
+    capture_inflight_free(&setup.inflight, seen);
+    close_setup(&setup);
+}
+
+static void refused_submissions_tell_nothing_and_do_not_stay(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    struct capture_submission *waited_for = add(&setup, -1, 0, 0, 1);
+    struct capture_submission *refused = add(&setup, 0, 1, 1, 1);
+    capture_inflight_retire(waited_for, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(refused, CAPTURE_SUBMISSION_REFUSED);
+    struct capture_submission *seen = see(&setup, 3, 1);
+    assert_int_equal(length(seen), 1);
+    assert_ptr_equal(seen, refused);
+    capture_inflight_free(&setup.inflight, seen);
+    close_setup(&setup);
+}
+
+static void only_submissions_before_the_wait_are_seen_by_it(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    struct capture_submission *before = add(&setup, -1, 0, 0, 1);
+    const uint64_t number = capture_inflight_number(&setup.inflight);
+    struct capture_submission *after = add(&setup, -1, 0, 0, 2);
+    capture_inflight_retire(before, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(after, CAPTURE_SUBMISSION_DONE);
+    struct capture_submission *seen = capture_inflight_see_all(&setup.inflight, number);
+    assert_ptr_equal(seen, before);
+    assert_null(seen->list);
+    capture_inflight_free(&setup.inflight, seen);
+    close_setup(&setup);
+}
+
+static void long_chains_and_long_lists_work(void **state)
+{
+    (void)state;
+    enum { CHAIN = 5000, MANY = 300 };
+    struct setup setup;
+    struct hal_semaphore_value waits[MANY];
+    open_setup(&setup);
+    for (uint64_t i = 0; i < CHAIN; i++)
+        capture_inflight_retire(add(&setup, 0, i, 0, i + 1), CAPTURE_SUBMISSION_DONE);
+    for (unsigned i = 0; i < MANY; i++)
+        waits[i] = (struct hal_semaphore_value){&setup.semaphores[0], CHAIN - i};
+    const struct hal_semaphore_value signal = {&setup.semaphores[1], 1};
+    const struct hal_submission wide = {
+        .waits = waits, .wait_count = MANY, .signals = &signal, .signal_count = 1};
+    capture_inflight_retire(capture_inflight_add(&setup.inflight, &wide), CAPTURE_SUBMISSION_DONE);
+    struct capture_submission *seen = see(&setup, 1, 1);
+    assert_int_equal(length(seen), CHAIN + 1);
+    capture_inflight_free(&setup.inflight, seen);
+    close_setup(&setup);
+}
+
+static void programs_that_never_look_cost_bounded_memory(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    for (unsigned i = 0; i < 200000; i++)
+        capture_inflight_retire(add(&setup, -1, 0, 0, i + 1), CAPTURE_SUBMISSION_DONE);
+    assert_true(atomic_load(&setup.inflight.count) <= 65536 + 1);
+    close_setup(&setup);
+}
+
+/* ---- Several threads ---- */
+
+enum { SUBMITTERS = 3, SUBMISSIONS = 20000 };
+
+struct submitter {
+    struct setup *setup;
+    int semaphore;
+};
+
+static void *submit_and_retire(void *argument)
+{
+    struct submitter *submitter = argument;
+    for (uint64_t i = 0; i < SUBMISSIONS; i++)
+        capture_inflight_retire(
+            add(submitter->setup, submitter->semaphore, i, submitter->semaphore, i + 1),
+            CAPTURE_SUBMISSION_DONE);
+    return NULL;
+}
+
+static void every_submission_is_seen_once(void **state)
+{
+    (void)state;
+    struct setup setup;
+    struct submitter submitters[SUBMITTERS];
+    pthread_t threads[SUBMITTERS];
+    size_t seen = 0;
+    open_setup(&setup);
+    for (int i = 0; i < SUBMITTERS; i++) {
+        submitters[i] = (struct submitter){.setup = &setup, .semaphore = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, submit_and_retire, &submitters[i]), 0);
+    }
+    for (uint64_t value = 1; value <= SUBMISSIONS; value += 100) {
+        for (int i = 0; i < SUBMITTERS; i++) {
+            struct capture_submission *list = see(&setup, i, value);
+            seen += length(list);
+            capture_inflight_free(&setup.inflight, list);
+        }
+    }
+    for (int i = 0; i < SUBMITTERS; i++)
+        pthread_join(threads[i], NULL);
+    struct capture_submission *rest = capture_inflight_see_all(&setup.inflight, UINT64_MAX);
+    seen += length(rest);
+    capture_inflight_free(&setup.inflight, rest);
+    assert_int_equal(seen, SUBMITTERS * SUBMISSIONS);
+    close_setup(&setup);
+}
+
+/* ---- What command buffers write ---- */
+
+static const struct capture_write_range *range_of(const struct capture_writes *writes, uint64_t id)
+{
+    for (uint32_t i = 0; i < writes->count; i++) {
+        if (writes->ranges[i].buffer == id)
+            return &writes->ranges[i];
+    }
+    return NULL;
+}
+
+static void assert_range(const struct capture_writes *writes, uint64_t id, uint64_t begin,
+                         uint64_t end)
+{
+    const struct capture_write_range *range = range_of(writes, id);
+    assert_non_null(range);
+    assert_int_equal(range->begin, begin);
+    assert_int_equal(range->end, end);
+}
+
+static void transfers_and_bindings_count_reads_and_private_memory_do_not(void **state)
+{
+    (void)state;
+    struct hal_buffer buffers[4] = {{.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT},
+                                    {.object.id = 11, .memory = HAL_MEMORY_HOST_COHERENT},
+                                    {.object.id = 12, .memory = HAL_MEMORY_DEVICE_LOCAL},
+                                    {.object.id = 13, .memory = HAL_MEMORY_HOST_COHERENT}};
+    struct {
+        struct hal_segment_fill fill, hidden;
+        struct hal_segment_copy copy;
+    } arena = {
+        .fill = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[0], 100, 50, 0, 1},
+        .hidden = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[2], 0, 8, 0, 1},
+        .copy = {{HAL_SEGMENT_COPY, 0, sizeof arena.copy}, &buffers[1], &buffers[0], 0, 20, 30}};
+    const struct hal_binding bindings[3] = {{&buffers[3], 64, 128}, {NULL, 0, 0}};
+    struct hal_dispatch_state dispatch = {.binding_count = {0, 3}, .bindings = {NULL, bindings}};
+    const struct hal_command_buffer commands = {.arena = (uint8_t *)&arena,
+                                                .arena_bytes = sizeof arena,
+                                                .states = &dispatch,
+                                                .state_count = 1};
+    bool failed;
+    struct capture_writes *writes = capture_writes_create(&commands, &failed);
+    assert_false(failed);
+    assert_int_equal(writes->count, 2);
+    assert_range(writes, 10, 20, 150);
+    assert_range(writes, 13, 64, 192);
+    capture_writes_release(capture_writes_retain(writes));
+    capture_writes_release(writes);
+
+    const struct hal_command_buffer nothing = {0};
+    assert_null(capture_writes_create(&nothing, &failed));
+    assert_false(failed);
+}
+
+static void many_buffers_are_told_apart(void **state)
+{
+    (void)state;
+    enum { MANY = 1000, TIMES = 3 };
+    struct hal_buffer *buffers = hal_alloc(MANY, sizeof *buffers);
+    struct hal_segment_fill *fills = hal_alloc(MANY * TIMES, sizeof *fills);
+    for (unsigned i = 0; i < MANY * TIMES; i++) {
+        struct hal_buffer *buffer = &buffers[i * 7 % MANY];
+        buffer->object.id = 1000 + i * 7 % MANY;
+        buffer->memory = HAL_MEMORY_HOST_COHERENT;
+        fills[i] = (struct hal_segment_fill){
+            {HAL_SEGMENT_FILL, 0, sizeof *fills}, buffer, 8 * (i / MANY), 8, 0, 1};
+    }
+    const struct hal_command_buffer commands = {.arena = (uint8_t *)fills,
+                                                .arena_bytes = MANY * TIMES * sizeof *fills};
+    bool failed;
+    struct capture_writes *writes = capture_writes_create(&commands, &failed);
+    assert_int_equal(writes->count, MANY);
+    for (unsigned i = 0; i < MANY; i++)
+        assert_range(writes, 1000 + i, 0, 8 * TIMES);
+    capture_writes_release(writes);
+    free(fills);
+    free(buffers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_tells_of_what_signalled_up_to_it),
+        cmocka_unit_test(work_that_runs_is_not_seen),
+        cmocka_unit_test(waits_tell_of_what_must_have_come_before),
+        cmocka_unit_test(refused_submissions_tell_nothing_and_do_not_stay),
+        cmocka_unit_test(only_submissions_before_the_wait_are_seen_by_it),
+        cmocka_unit_test(long_chains_and_long_lists_work),
+        cmocka_unit_test(programs_that_never_look_cost_bounded_memory),
+        cmocka_unit_test(every_submission_is_seen_once),
+        cmocka_unit_test(transfers_and_bindings_count_reads_and_private_memory_do_not),
+        cmocka_unit_test(many_buffers_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

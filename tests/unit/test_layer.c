@@ -1,0 +1,788 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/layer.c and encode.c over the real CPU driver, checked through the trace reader: every
+ * call of a scripted program is there, with its values, in an order that respects causality. */
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include "hal/driver.h"
+
+enum { BYTES = 64 << 10 };
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+/* The next event by ticket must be of that kind. */
+struct script {
+    const struct captured *captured;
+    size_t next;
+    int64_t last_ns;
+};
+
+static const void *expect(struct script *script, enum trace_event_kind kind)
+{
+    const struct captured *captured = script->captured;
+    while (script->next < captured->count && !captured->events[script->next].event->ticket)
+        script->next++;
+    if (script->next == captured->count)
+        fail_msg("no event is left, but one of kind %d should be", (int)kind);
+    const struct trace_event *event = captured->events[script->next++].event;
+    if (event->kind != kind)
+        fail_msg("event %zu is a %s, not a %s", script->next - 1, trace_event_name(event->kind),
+                 trace_event_name(kind));
+    assert_true(event->begin_ns > 0);
+    assert_true(event->end_ns >= event->begin_ns);
+    assert_int_not_equal(event->thread, 0);
+    return event;
+}
+
+static void expect_end(struct script *script)
+{
+    if (script->next != script->captured->count)
+        fail_msg("%s is left",
+                 trace_event_name(script->captured->events[script->next].event->kind));
+}
+
+/* ---- Every call ---- */
+
+struct ids {
+    uint64_t buffer, private_buffer, executable, commands, semaphore;
+};
+
+static const char kernel[] = "#include <metal_stdlib>\n"
+                             "using namespace metal;\n"
+                             "kernel void twice(device uint *values [[buffer(0)]],\n"
+                             "                  constant uint &count [[buffer(1)]],\n"
+                             "                  uint i [[thread_position_in_grid]])\n"
+                             "{\n"
+                             "    if (i < count)\n"
+                             "        values[i] *= 2;\n"
+                             "}\n";
+
+static struct hal_executable *create_executable(struct hal_device *device)
+{
+    struct hal_executable *executable;
+    const struct hal_entry_point entry = {"twice", {32, 1, 1}, 4, 1};
+    const struct hal_executable_desc desc = {.label = "twice.metal",
+                                             .format = HAL_FORMAT_MSL,
+                                             .data = kernel,
+                                             .bytes = sizeof kernel - 1,
+                                             .entry_points = &entry,
+                                             .entry_point_count = 1};
+    assert_ok(hal_executable_create(device, &desc, &executable));
+    return executable;
+}
+
+static void record_all(struct hal_command_buffer *commands, struct hal_buffer *buffer,
+                       struct hal_buffer *private_buffer, struct hal_executable *executable)
+{
+    static const uint32_t count = 64;
+    const struct hal_buffer_barrier range = {buffer, 64, 128, HAL_ACCESS_WRITE, HAL_ACCESS_READ};
+    const struct hal_barrier_desc barrier = {.source_stages = HAL_STAGE_TRANSFER,
+                                             .target_stages = HAL_STAGE_DISPATCH,
+                                             .buffers = &range,
+                                             .buffer_count = 1};
+    const struct hal_binding bindings[3] = {
+        {buffer, 256, 1024}, {NULL, 0, 0}, {private_buffer, 0, 16}};
+    assert_ok(hal_command_debug_begin(commands, "layer 0", 0x00ff7f));
+    assert_ok(hal_command_fill(commands, buffer, 4, 4096, 0xabcd, 2));
+    assert_ok(hal_command_barrier(commands, NULL));
+    assert_ok(hal_command_copy(commands, buffer, 1, private_buffer, 2, 333));
+    assert_ok(hal_command_update(commands, "hello", buffer, 9000, 5));
+    assert_ok(hal_command_barrier(commands, &barrier));
+    assert_ok(hal_command_push_constants(commands, 0, &count, 4));
+    assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 3));
+    assert_ok(hal_command_dispatch(commands, executable, 0, (uint32_t[3]){2, 1, 1}));
+    assert_ok(hal_command_debug_end(commands));
+}
+
+static void run_script(struct hal_device *device, struct ids *ids)
+{
+    const struct hal_buffer_desc private_desc = {
+        .label = "private", .bytes = 1000, .memory = HAL_MEMORY_DEVICE_LOCAL};
+    struct hal_buffer *buffer = fixture_buffer(device, "values", BYTES), *private_buffer;
+    assert_ok(hal_buffer_create(device, &private_desc, &private_buffer));
+    struct hal_executable *executable = create_executable(device);
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "done", 3);
+    struct hal_command_buffer *commands = fixture_commands(device, "work", HAL_REUSABLE);
+    *ids = (struct ids){buffer->object.id, private_buffer->object.id, executable->object.id,
+                        commands->object.id, semaphore->object.id};
+    uint8_t data[100];
+    uint64_t value;
+    memset(data, 1, sizeof data);
+    record_all(commands, buffer, private_buffer, executable);
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(hal_buffer_write(buffer, 10, data, sizeof data));
+    hal_scope_begin(device, "token 17");
+    assert_ok(fixture_submit(device, commands, semaphore, 3, semaphore, 4));
+    assert_ok(hal_semaphore_wait(semaphore, 4, HAL_FOREVER));
+    hal_scope_end(device);
+    assert_ok(hal_semaphore_query(semaphore, &value));
+    assert_ok(hal_semaphore_signal(semaphore, 9));
+    assert_fails(hal_semaphore_wait(semaphore, 10, 0), HAL_TIMEOUT, "");
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    assert_ok(hal_buffer_read(buffer, 9000, data, 5));
+    hal_semaphore_fail(semaphore, HAL_FAILED, "on purpose");
+    assert_fails(hal_semaphore_query(semaphore, &value), HAL_FAILED, "on purpose");
+    hal_command_buffer_release(commands);
+    hal_semaphore_release(semaphore);
+    hal_executable_release(executable);
+    hal_buffer_release(private_buffer);
+    hal_buffer_release(buffer);
+}
+
+static void check_creation(struct script *script, const struct ids *ids)
+{
+    const struct captured *captured = script->captured;
+    const struct trace_buffer_create *buffer = expect(script, TRACE_BUFFER_CREATE);
+    assert_int_equal(buffer->buffer, ids->buffer);
+    assert_int_equal(buffer->size, BYTES);
+    assert_string_equal(captured_string(captured, buffer->label), "values");
+    assert_int_equal(buffer->flags, 0);
+    assert_true(buffer->memory & HAL_MEMORY_HOST_COHERENT);
+    buffer = expect(script, TRACE_BUFFER_CREATE);
+    assert_int_equal(buffer->buffer, ids->private_buffer);
+    assert_int_equal(buffer->memory, HAL_MEMORY_DEVICE_LOCAL);
+    assert_int_equal(buffer->usage, HAL_USAGE_TRANSFER | HAL_USAGE_DISPATCH);
+
+    const struct trace_executable_create *executable = expect(script, TRACE_EXECUTABLE_CREATE);
+    assert_int_equal(executable->executable, ids->executable);
+    assert_int_equal(executable->format, HAL_FORMAT_MSL);
+    assert_int_equal(executable->size, sizeof kernel - 1);
+    assert_int_equal(executable->entry_point_count, 1);
+    assert_int_equal(executable->constant_count, 0);
+    assert_string_equal(captured_string(captured, executable->label), "twice.metal");
+    assert_string_equal(captured_string(captured, executable->entry_points[0].name), "twice");
+    assert_int_equal(executable->entry_points[0].group_size[0], 32);
+    assert_int_equal(executable->entry_points[0].constant_bytes, 4);
+    assert_int_equal(executable->entry_points[0].constants_slot, 1);
+    char source[sizeof kernel] = "";
+    assert_ok(
+        trace_reader_content(captured->reader, executable->content, source, sizeof kernel - 1));
+    assert_string_equal(source, kernel);
+
+    const struct trace_semaphore_create *semaphore = expect(script, TRACE_SEMAPHORE_CREATE);
+    assert_int_equal(semaphore->semaphore, ids->semaphore);
+    assert_int_equal(semaphore->initial_value, 3);
+    const struct trace_object_event *commands = expect(script, TRACE_COMMAND_BUFFER_CREATE);
+    assert_int_equal(commands->object, ids->commands);
+    assert_int_equal(commands->mode, HAL_REUSABLE);
+    assert_string_equal(captured_string(captured, commands->label), "work");
+}
+
+static const void *next_segment(const struct trace_segment **at, enum trace_segment_kind kind)
+{
+    const struct trace_segment *segment = *at;
+    if (segment->kind != kind)
+        fail_msg("a %s, not a %s", trace_segment_name(segment->kind), trace_segment_name(kind));
+    *at = trace_next_segment(segment);
+    return segment;
+}
+
+static void check_bindings(const struct trace_push_descriptor_set *set, const struct ids *ids)
+{
+    assert_int_equal(set->set, 0);
+    assert_int_equal(set->binding_count, 3);
+    assert_int_equal(set->bindings[0].buffer, ids->buffer);
+    assert_int_equal(set->bindings[0].offset, 256);
+    assert_int_equal(set->bindings[0].size, 1024);
+    assert_int_equal(set->bindings[1].buffer, 0);
+    assert_int_equal(set->bindings[2].buffer, ids->private_buffer);
+}
+
+static void check_segments(const struct captured *captured, const struct ids *ids)
+{
+    const struct trace_segment *at = captured_segments(captured, 0);
+    const struct trace_debug *debug = next_segment(&at, TRACE_DEBUG_BEGIN);
+    assert_string_equal(captured_string(captured, debug->label), "layer 0");
+    assert_int_equal(debug->color, 0x00ff7f);
+    const struct trace_fill *fill = next_segment(&at, TRACE_FILL);
+    assert_int_equal(fill->target, ids->buffer);
+    assert_int_equal(fill->offset, 4);
+    assert_int_equal(fill->size, 4096);
+    assert_int_equal(fill->pattern, 0xabcdabcd);
+    assert_int_equal(fill->pattern_bytes, 2);
+    const struct trace_barrier *barrier = next_segment(&at, TRACE_BARRIER);
+    assert_int_equal(barrier->source_stages, HAL_STAGE_ALL);
+    assert_int_equal(barrier->target_stages, HAL_STAGE_ALL);
+    assert_int_equal(barrier->buffer_count, 0);
+    const struct trace_copy *copy = next_segment(&at, TRACE_COPY);
+    assert_int_equal(copy->source, ids->buffer);
+    assert_int_equal(copy->target, ids->private_buffer);
+    assert_int_equal(copy->source_offset, 1);
+    assert_int_equal(copy->target_offset, 2);
+    assert_int_equal(copy->size, 333);
+    const struct trace_update *update = next_segment(&at, TRACE_UPDATE);
+    assert_int_equal(update->target, ids->buffer);
+    assert_int_equal(update->offset, 9000);
+    assert_int_equal(update->size, 5);
+    assert_memory_equal(update->data, "hello\0\0", 8);
+    barrier = next_segment(&at, TRACE_BARRIER);
+    assert_int_equal(barrier->source_stages, HAL_STAGE_TRANSFER);
+    assert_int_equal(barrier->buffer_count, 1);
+    assert_int_equal(barrier->buffers[0].buffer, ids->buffer);
+    assert_int_equal(barrier->buffers[0].offset, 64);
+    assert_int_equal(barrier->buffers[0].size, 128);
+    assert_int_equal(barrier->buffers[0].target_access, HAL_ACCESS_READ);
+    const struct trace_push_constants *constants = next_segment(&at, TRACE_PUSH_CONSTANTS);
+    assert_int_equal(constants->size, 4);
+    assert_memory_equal(constants->data, ((const uint8_t[]){64, 0, 0, 0, 0, 0, 0, 0}), 8);
+    check_bindings(next_segment(&at, TRACE_PUSH_DESCRIPTOR_SET), ids);
+    const struct trace_dispatch *dispatch = next_segment(&at, TRACE_DISPATCH);
+    assert_int_equal(dispatch->executable, ids->executable);
+    assert_int_equal(dispatch->entry, 0);
+    assert_int_equal(dispatch->workgroup_count[0], 2);
+    next_segment(&at, TRACE_DEBUG_END);
+}
+
+static void check_submission(struct script *script, const struct ids *ids)
+{
+    const struct captured *captured = script->captured;
+    const struct trace_submit *submit = expect(script, TRACE_SUBMIT);
+    assert_int_equal(submit->submission, 0);
+    assert_int_equal(submit->queue, 0);
+    assert_int_equal(submit->wait_count, 1);
+    assert_int_equal(submit->signal_count, 1);
+    assert_int_equal(submit->command_buffer_count, 1);
+    assert_int_equal(submit->values[0].semaphore, ids->semaphore);
+    assert_int_equal(submit->values[0].value, 3);
+    assert_int_equal(submit->values[1].value, 4);
+    assert_int_equal(trace_submit_command_buffers(submit)[0], ids->commands);
+    const struct trace_stack *stack = trace_reader_stack(captured->reader, submit->head.stack);
+    assert_non_null(stack);
+    assert_true(stack->frame_count >= 3);
+
+    const struct trace_submission_done *done = captured_find(captured, TRACE_SUBMISSION_DONE, 0);
+    assert_int_equal(done->submission, 0);
+    assert_int_equal(done->head.status, HAL_OK);
+    assert_int_equal(done->head.ticket, 0);
+    assert_true(done->head.begin_ns >= submit->head.begin_ns);
+    assert_true(done->head.end_ns > done->head.begin_ns);
+    assert_true(done->ready_ns <= done->head.begin_ns);
+    assert_true(done->busy_ns > 0);
+    const struct trace_semaphore_wait *wait = expect(script, TRACE_SEMAPHORE_WAIT);
+    assert_int_equal(wait->mode, HAL_WAIT_ALL);
+    assert_int_equal(wait->value_count, 1);
+    assert_int_equal(wait->timeout_ns, HAL_FOREVER);
+    assert_int_equal(wait->values[0].semaphore, ids->semaphore);
+    assert_int_equal(wait->values[0].value, 4);
+    assert_true(wait->head.end_ns >= done->head.end_ns);
+}
+
+static void check_semaphore_calls(struct script *script, const struct ids *ids)
+{
+    const struct trace_semaphore_event *event = expect(script, TRACE_SEMAPHORE_QUERY);
+    assert_int_equal(event->semaphore, ids->semaphore);
+    assert_int_equal(event->value, 4);
+    event = expect(script, TRACE_SEMAPHORE_SIGNAL);
+    assert_int_equal(event->value, 9);
+    const struct trace_semaphore_wait *wait = expect(script, TRACE_SEMAPHORE_WAIT);
+    assert_int_equal(wait->head.status, HAL_TIMEOUT);
+    assert_int_equal(wait->timeout_ns, 0);
+    const struct trace_wait_idle *idle = expect(script, TRACE_WAIT_IDLE);
+    assert_int_equal(idle->head.status, HAL_OK);
+}
+
+static void check_ends(struct script *script, const struct ids *ids)
+{
+    const struct captured *captured = script->captured;
+    const struct trace_semaphore_event *failed = expect(script, TRACE_SEMAPHORE_FAIL);
+    assert_int_equal(failed->head.status, HAL_FAILED);
+    assert_string_equal(captured_string(captured, failed->message), "on purpose");
+    failed = expect(script, TRACE_SEMAPHORE_QUERY);
+    assert_int_equal(failed->head.status, HAL_FAILED);
+    assert_non_null(strstr(captured_string(captured, failed->message), "on purpose"));
+    const struct trace_object_event *gone = expect(script, TRACE_COMMAND_BUFFER_DESTROY);
+    assert_int_equal(gone->object, ids->commands);
+    gone = expect(script, TRACE_SEMAPHORE_DESTROY);
+    assert_int_equal(gone->object, ids->semaphore);
+    gone = expect(script, TRACE_EXECUTABLE_DESTROY);
+    assert_int_equal(gone->object, ids->executable);
+    gone = expect(script, TRACE_BUFFER_DESTROY);
+    assert_int_equal(gone->object, ids->private_buffer);
+    gone = expect(script, TRACE_BUFFER_DESTROY);
+    assert_int_equal(gone->object, ids->buffer);
+}
+
+static void check_write(struct script *script, const struct ids *ids)
+{
+    const struct trace_mapping_event *map = expect(script, TRACE_BUFFER_MAP);
+    assert_int_equal(map->buffer, ids->buffer);
+    assert_int_equal(map->offset, 10);
+    assert_int_equal(map->size, 100);
+    assert_true(map->mode & HAL_MAP_WRITE);
+    const struct trace_content_event *write = expect(script, TRACE_HOST_WRITE);
+    assert_int_equal(write->offset, 10);
+    assert_int_equal(write->size, 100);
+    uint8_t *bytes = captured_bytes(script->captured, write);
+    assert_int_equal(bytes[0], 1);
+    assert_int_equal(bytes[99], 1);
+    free(bytes);
+    const struct trace_mapping_event *unmap = expect(script, TRACE_BUFFER_UNMAP);
+    assert_int_equal(unmap->mapping, map->mapping);
+    assert_int_not_equal(map->mapping, 0);
+}
+
+static void check_read(struct script *script)
+{
+    expect(script, TRACE_BUFFER_MAP);
+    const struct trace_content_event *read = expect(script, TRACE_HOST_READ);
+    assert_int_equal(read->offset, 9000);
+    assert_int_equal(read->size, 5);
+    assert_int_equal(read->flags, 0);
+    uint8_t *bytes = captured_bytes(script->captured, read);
+    assert_memory_equal(bytes, "hello", 5);
+    free(bytes);
+    expect(script, TRACE_BUFFER_UNMAP);
+}
+
+static void check_scopes(const struct captured *captured)
+{
+    const struct trace_scope *begin = captured_find(captured, TRACE_SCOPE_BEGIN, 0);
+    const struct trace_scope *end = captured_find(captured, TRACE_SCOPE_END, 0);
+    assert_string_equal(captured_string(captured, begin->name), "token 17");
+    assert_int_equal(end->name, 0);
+    assert_true(end->head.end_ns >= begin->head.begin_ns);
+    assert_int_equal(captured_count(captured, TRACE_SCOPE_BEGIN), 1);
+}
+
+static void every_call_is_recorded(void **state)
+{
+    (void)state;
+    struct ids ids;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu?threads=2");
+    captured_begin(device, path);
+    run_script(device, &ids);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    struct script script = {.captured = &captured};
+    check_creation(&script, &ids);
+    const struct trace_command_buffer_seal *seal = expect(&script, TRACE_COMMAND_BUFFER_SEAL);
+    assert_int_equal(seal->command_buffer, ids.commands);
+    assert_int_equal(seal->segment_count, 10);
+    assert_int_equal(seal->dispatch_count, 1);
+    check_segments(&captured, &ids);
+    check_write(&script, &ids);
+    check_submission(&script, &ids);
+    check_semaphore_calls(&script, &ids);
+    check_read(&script);
+    check_ends(&script, &ids);
+    expect_end(&script);
+    check_scopes(&captured);
+    captured_close(&captured);
+}
+
+static void what_fails_is_recorded_and_the_message_is_the_drivers(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    struct hal_buffer *first, *second;
+    const struct hal_buffer_desc huge = {.label = "huge",
+                                         .bytes = hal_device_get_info(device)->max_buffer_bytes};
+    assert_ok(hal_buffer_create(device, &huge, &first));
+    assert_fails(hal_buffer_create(device, &huge, &second), HAL_NO_MEMORY, "huge");
+    hal_buffer_release(first);
+    struct hal_executable *executable;
+    const struct hal_entry_point entry = {"nothing", {1, 1, 1}, 0, 0};
+    const struct hal_executable_desc desc = {.label = "bad.metal",
+                                             .format = HAL_FORMAT_MSL,
+                                             .data = "kernel void nothing() { oops; }",
+                                             .bytes = 31,
+                                             .entry_points = &entry,
+                                             .entry_point_count = 1};
+    assert_fails(hal_executable_create(device, &desc, &executable), HAL_INVALID, "oops");
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 5);
+    assert_fails(hal_semaphore_signal(semaphore, 5), HAL_INVALID, "5");
+    hal_semaphore_release(semaphore);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    const struct trace_buffer_create *create = captured_find(&captured, TRACE_BUFFER_CREATE, 1);
+    assert_int_equal(create->head.status, HAL_NO_MEMORY);
+    assert_int_equal(create->size, huge.bytes);
+    assert_int_equal(create->buffer, 0);
+    const struct trace_executable_create *failed =
+        captured_find(&captured, TRACE_EXECUTABLE_CREATE, 0);
+    assert_int_equal(failed->head.status, HAL_INVALID);
+    assert_int_equal(failed->executable, 0);
+    const struct trace_semaphore_event *signal =
+        captured_find(&captured, TRACE_SEMAPHORE_SIGNAL, 0);
+    assert_int_equal(signal->head.status, HAL_INVALID);
+    captured_close(&captured);
+}
+
+static void the_trace_says_where_it_comes_from(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu?threads=1&queues=2");
+    const int64_t before_ns = hal_clock_ns();
+    captured_begin(device, path);
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
+    hal_semaphore_release(semaphore);
+    assert_ok(hal_device_profiling_end(device));
+    captured_open(&captured, path);
+    const struct trace_header *header = trace_reader_header(captured.reader);
+    assert_int_equal(header->process_id, getpid());
+    assert_non_null(strstr(header->program, "test_layer"));
+    assert_int_equal(header->argument_count, 1);
+    assert_string_equal(header->mode, "queue");
+    assert_true(header->start_ns >= before_ns);
+    assert_true(header->start_ns <= hal_clock_ns());
+    assert_string_equal(header->device.uri, hal_device_get_info(device)->uri);
+    assert_int_equal(header->device.queue_count, 2);
+    assert_false(header->late_start);
+    hal_device_release(device);
+
+    assert_int_equal(trace_reader_thread_count(captured.reader), 1);
+    const struct trace_thread *thread = trace_reader_thread(captured.reader, 0);
+    assert_int_equal(thread->system_id, hal_thread_id());
+    assert_string_equal(captured_string(&captured, thread->name), "test_layer");
+    const struct trace_event *event = captured_find(&captured, TRACE_SEMAPHORE_CREATE, 0);
+    assert_int_equal(event->thread, thread->id);
+
+    bool own_program = false;
+    for (size_t i = 0; i < trace_reader_module_count(captured.reader); i++) {
+        const struct trace_module *module = trace_reader_module(captured.reader, i);
+        const char *name = captured_string(&captured, module->path);
+        const uint64_t here = (uint64_t)(uintptr_t)&the_trace_says_where_it_comes_from;
+        if (here >= module->base && here < module->base + module->size)
+            own_program = strstr(name, "test_layer") && module->build_id_bytes > 0;
+    }
+    assert_true(own_program);
+    captured_close(&captured);
+}
+
+static void stacks_can_be_left_out_and_lead_to_the_caller(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    for (unsigned with = 0; with < 2; with++) {
+        const struct hal_profiling_options options = {
+            .file = path, .stacks = with ? "submission" : "none", .force = true};
+        assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
+        for (unsigned i = 0; i < 3; i++)
+            assert_ok(fixture_submit(device, NULL, NULL, 0, NULL, 0));
+        assert_ok(hal_device_profiling_end(device));
+        captured_open(&captured, path);
+        const struct trace_submit *submit = captured_find(&captured, TRACE_SUBMIT, 2);
+        assert_int_equal(submit->head.stack != 0, with);
+        if (with) {
+            /* One place in the program, one stack; and this function is on it. */
+            const struct trace_submit *first = captured_find(&captured, TRACE_SUBMIT, 0);
+            assert_int_equal(first->head.stack, submit->head.stack);
+            const struct trace_stack *stack =
+                trace_reader_stack(captured.reader, submit->head.stack);
+            const uint64_t begin =
+                (uint64_t)(uintptr_t)&stacks_can_be_left_out_and_lead_to_the_caller;
+            bool found = false;
+            for (uint32_t i = 0; i < stack->frame_count; i++)
+                found |= stack->frames[i] > begin && stack->frames[i] < begin + 8192;
+            assert_true(found);
+        }
+        captured_close(&captured);
+    }
+    hal_device_release(device);
+}
+
+/* ---- Threads ---- */
+
+enum { ROUNDS = 200 };
+
+struct player {
+    struct hal_device *device;
+    struct hal_semaphore *mine, *other;
+};
+
+/* Each waits for the other's value, then signals the next of its own. */
+static void *play(void *argument)
+{
+    struct player *player = argument;
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        assert_ok(hal_semaphore_wait(player->other, round, HAL_FOREVER));
+        assert_ok(hal_semaphore_signal(player->mine, round));
+    }
+    return NULL;
+}
+
+static uint64_t ticket_of(const struct captured *captured, enum trace_event_kind kind,
+                          uint64_t semaphore, uint64_t value)
+{
+    for (size_t i = 0; i < captured->count; i++) {
+        const struct trace_event *event = captured->events[i].event;
+        const struct trace_semaphore_event *signal = (const void *)event;
+        const struct trace_semaphore_wait *wait = (const void *)event;
+        if (event->kind != kind || event->status != HAL_OK)
+            continue;
+        if (kind == TRACE_SEMAPHORE_SIGNAL && signal->semaphore == semaphore &&
+            signal->value == value)
+            return event->ticket;
+        if (kind == TRACE_SEMAPHORE_WAIT && wait->values[0].semaphore == semaphore &&
+            wait->values[0].value == value)
+            return event->ticket;
+    }
+    fail_msg("value %llu of semaphore %llu: not recorded", (unsigned long long)value,
+             (unsigned long long)semaphore);
+    return 0;
+}
+
+static void tickets_respect_causality_across_threads(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    struct hal_semaphore *a = fixture_semaphore(device, "a", 0);
+    struct hal_semaphore *b = fixture_semaphore(device, "b", 0);
+    const uint64_t a_id = a->object.id, b_id = b->object.id;
+    struct player player = {device, a, b};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, play, &player), 0);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        assert_ok(hal_semaphore_signal(b, round));
+        assert_ok(hal_semaphore_wait(a, round, HAL_FOREVER));
+    }
+    pthread_join(thread, NULL);
+    hal_semaphore_release(a);
+    hal_semaphore_release(b);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    uint64_t last = 0;
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        const uint64_t tickets[4] = {ticket_of(&captured, TRACE_SEMAPHORE_SIGNAL, b_id, round),
+                                     ticket_of(&captured, TRACE_SEMAPHORE_WAIT, b_id, round),
+                                     ticket_of(&captured, TRACE_SEMAPHORE_SIGNAL, a_id, round),
+                                     ticket_of(&captured, TRACE_SEMAPHORE_WAIT, a_id, round)};
+        for (unsigned i = 0; i < 4; i++) {
+            assert_true(tickets[i] > last);
+            last = tickets[i];
+        }
+    }
+    assert_int_equal(trace_reader_thread_count(captured.reader), 2);
+    captured_close(&captured);
+}
+
+struct recorder {
+    struct hal_device *device;
+    uint32_t number;
+};
+
+static void *record_and_submit(void *argument)
+{
+    const struct recorder *recorder = argument;
+    struct hal_buffer *buffer = fixture_buffer(recorder->device, "b", 4096);
+    struct hal_semaphore *done = fixture_semaphore(recorder->device, "done", 0);
+    for (uint32_t round = 1; round <= 50; round++) {
+        struct hal_command_buffer *commands = fixture_commands(recorder->device, "c", HAL_ONE_SHOT);
+        for (uint32_t i = 0; i < 1000; i++)
+            assert_ok(hal_command_fill(commands, buffer, 4 * i, 4,
+                                       recorder->number << 24 | round << 16 | i, 4));
+        assert_ok(hal_command_buffer_end(commands));
+        assert_ok(fixture_submit(recorder->device, commands, done, round - 1, done, round));
+        hal_command_buffer_release(commands);
+    }
+    assert_ok(hal_semaphore_wait(done, 50, HAL_FOREVER));
+    hal_semaphore_release(done);
+    hal_buffer_release(buffer);
+    return NULL;
+}
+
+/* Every seal has its 1000 segments, in order and unmixed. */
+static void check_recorded(const struct captured *captured, uint32_t threads)
+{
+    uint32_t rounds[8] = {0};
+    for (size_t n = 0; n < captured_count(captured, TRACE_COMMAND_BUFFER_SEAL); n++) {
+        const struct trace_command_buffer_seal *seal =
+            captured_find(captured, TRACE_COMMAND_BUFFER_SEAL, n);
+        const struct trace_segment *at = captured_segments(captured, n);
+        assert_int_equal(seal->segment_count, 1000);
+        const uint32_t number = ((const struct trace_fill *)(const void *)at)->pattern >> 24;
+        assert_true(number < threads);
+        rounds[number]++;
+        for (uint32_t i = 0; i < 1000; i++) {
+            const struct trace_fill *fill = next_segment(&at, TRACE_FILL);
+            assert_int_equal(fill->pattern, number << 24 | rounds[number] << 16 | i);
+            assert_int_equal(fill->offset, 4 * i);
+        }
+    }
+    for (uint32_t i = 0; i < threads; i++)
+        assert_int_equal(rounds[i], 50);
+    assert_int_equal(captured_count(captured, TRACE_SUBMIT), 50 * threads);
+    assert_int_equal(captured_count(captured, TRACE_SUBMISSION_DONE), 50 * threads);
+}
+
+static void record_with_threads(const char *ring_kib, uint32_t threads, struct captured *captured)
+{
+    struct recorder recorders[8];
+    pthread_t ids[8];
+    struct hal_device *device = fixture_device("cpu");
+    if (ring_kib)
+        setenv("HAL_DEVICE_PROFILING_RING_KIB", ring_kib, 1);
+    captured_begin(device, path);
+    unsetenv("HAL_DEVICE_PROFILING_RING_KIB");
+    for (uint32_t i = 0; i < threads; i++) {
+        recorders[i] = (struct recorder){device, i};
+        assert_int_equal(pthread_create(&ids[i], NULL, record_and_submit, &recorders[i]), 0);
+    }
+    for (uint32_t i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(captured, path);
+    check_recorded(captured, threads);
+}
+
+static void threads_record_at_the_same_time_and_outgrow_their_rings(void **state)
+{
+    (void)state;
+    struct captured captured;
+    record_with_threads(NULL, 3, &captured);
+    captured_close(&captured);
+}
+
+static void full_rings_wait_and_say_so(void **state)
+{
+    (void)state;
+    struct captured captured;
+    record_with_threads("64", 2, &captured);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_true(health->ring_stalls > 0);
+    assert_true(health->ring_stall_ns > 0);
+    captured_close(&captured);
+}
+
+static void *create_and_forget(void *device)
+{
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "short", 0);
+    hal_semaphore_release(semaphore);
+    return NULL;
+}
+
+static void many_short_threads_share_few_rings(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    for (unsigned i = 0; i < MANY; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, create_and_forget, device), 0);
+        pthread_join(thread, NULL);
+        if (i % 100 == 99)
+            assert_ok(hal_device_profiling_flush(device));
+    }
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_CREATE), MANY);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_DESTROY), MANY);
+    assert_int_equal(trace_reader_thread_count(captured.reader), MANY + 1);
+    captured_close(&captured);
+}
+
+/* ---- More than one capture ---- */
+
+static void captures_follow_each_other_and_run_side_by_side(void **state)
+{
+    (void)state;
+    char other_path[PATH_MAX];
+    struct captured captured;
+    struct hal_device *one = fixture_device("cpu"), *two = fixture_device("cpu");
+    test_folder_file(&folder, "other.pb.zst", other_path);
+    for (unsigned round = 0; round < 3; round++) {
+        unlink(path);
+        unlink(other_path);
+        captured_begin(one, path);
+        captured_begin(two, other_path);
+        for (unsigned i = 0; i < 10; i++) {
+            hal_semaphore_release(fixture_semaphore(one, "one", i));
+            hal_semaphore_release(fixture_semaphore(two, "two", i));
+        }
+        assert_ok(hal_device_profiling_end(one));
+        hal_semaphore_release(fixture_semaphore(one, "not captured", 0));
+        hal_semaphore_release(fixture_semaphore(two, "two", 10));
+        assert_ok(hal_device_profiling_end(two));
+        captured_open(&captured, path);
+        assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_CREATE), 10);
+        const struct trace_semaphore_create *last =
+            captured_find(&captured, TRACE_SEMAPHORE_CREATE, 9);
+        assert_string_equal(captured_string(&captured, last->label), "one");
+        assert_int_equal(last->initial_value, 9);
+        captured_close(&captured);
+        captured_open(&captured, other_path);
+        assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_CREATE), 11);
+        captured_close(&captured);
+    }
+    hal_device_release(one);
+    hal_device_release(two);
+}
+
+static void flush_puts_everything_into_the_file(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    for (unsigned i = 1; i <= 20; i++) {
+        hal_semaphore_release(fixture_semaphore(device, "s", i));
+        assert_ok(hal_device_profiling_flush(device));
+        captured_open_incomplete(&captured, path);
+        assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_CREATE), i);
+        assert_null(trace_reader_health(captured.reader));
+        captured_close(&captured);
+    }
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(every_call_is_recorded, remove_trace),
+        cmocka_unit_test_teardown(what_fails_is_recorded_and_the_message_is_the_drivers,
+                                  remove_trace),
+        cmocka_unit_test_teardown(the_trace_says_where_it_comes_from, remove_trace),
+        cmocka_unit_test_teardown(stacks_can_be_left_out_and_lead_to_the_caller, remove_trace),
+        cmocka_unit_test_teardown(tickets_respect_causality_across_threads, remove_trace),
+        cmocka_unit_test_teardown(threads_record_at_the_same_time_and_outgrow_their_rings,
+                                  remove_trace),
+        cmocka_unit_test_teardown(full_rings_wait_and_say_so, remove_trace),
+        cmocka_unit_test_teardown(many_short_threads_share_few_rings, remove_trace),
+        cmocka_unit_test_teardown(captures_follow_each_other_and_run_side_by_side, remove_trace),
+        cmocka_unit_test_teardown(flush_puts_everything_into_the_file, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

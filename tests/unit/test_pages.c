@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/pages.c: written pages, whoever writes them. Skipped where the system cannot tell. */
+#include "capture/pages.h"
+
+#include "hal/base/os.h"
+#include "tests/support/hal_fixture.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGES = 200 };
+
+struct setup {
+    struct capture_pages pages;
+    uint8_t *memory, *other; /* two mappings of the same bytes */
+    size_t page, bytes;
+};
+
+static void open_pages(struct setup *setup)
+{
+    int object;
+    capture_pages_open(&setup->pages);
+    if (!setup->pages.works) {
+        capture_pages_close(&setup->pages);
+        skip();
+    }
+    setup->page = setup->pages.page_bytes;
+    setup->bytes = PAGES * setup->page;
+    assert_ok(hal_shared_memory_lazy("test", setup->bytes, &object));
+    setup->memory = mmap(NULL, setup->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    setup->other = mmap(NULL, setup->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
+    assert_ptr_not_equal(setup->memory, MAP_FAILED);
+    assert_ptr_not_equal(setup->other, MAP_FAILED);
+    close(object);
+    assert_true(capture_pages_watch(&setup->pages, setup->memory, setup->memory + setup->bytes));
+}
+
+static void close_pages(struct setup *setup)
+{
+    capture_pages_unwatch(&setup->pages, setup->memory, setup->memory + setup->bytes);
+    capture_pages_close(&setup->pages);
+    munmap(setup->memory, setup->bytes);
+    munmap(setup->other, setup->bytes);
+}
+
+/* Marks the pages that were written; a few runs at a time. */
+static size_t collect(struct setup *setup, bool written[PAGES])
+{
+    uint8_t *cursor = setup->memory, *end = setup->memory + setup->bytes;
+    size_t total = 0;
+    memset(written, 0, PAGES);
+    while (cursor < end) {
+        struct capture_page_run runs[3];
+        size_t count;
+        assert_true(capture_pages_collect(&setup->pages, &cursor, end, runs, 3, &count));
+        for (size_t i = 0; i < count; i++) {
+            for (uint8_t *at = runs[i].begin; at < runs[i].end; at += setup->page, total++)
+                written[(size_t)(at - setup->memory) / setup->page] = true;
+        }
+    }
+    return total;
+}
+
+static void written_pages_are_found_once(void **state)
+{
+    (void)state;
+    struct setup setup;
+    bool written[PAGES], expected[PAGES] = {false};
+    uint64_t random = fixture_seed();
+    open_pages(&setup);
+    assert_int_equal(collect(&setup, written), 0);
+    for (unsigned round = 0; round < 20; round++) {
+        memset(expected, 0, sizeof expected);
+        for (unsigned i = 0; i < round * 3; i++) {
+            const uint32_t at = fixture_random(&random) % (uint32_t)setup.bytes;
+            ((volatile uint8_t *)setup.memory)[at] = (uint8_t)i;
+            expected[at / setup.page] = true;
+        }
+        collect(&setup, written);
+        assert_memory_equal(written, expected, sizeof expected);
+        assert_int_equal(collect(&setup, written), 0);
+    }
+    close_pages(&setup);
+}
+
+static void reads_and_other_mappings_do_not_count(void **state)
+{
+    (void)state;
+    struct setup setup;
+    bool written[PAGES];
+    open_pages(&setup);
+    memset(setup.other, 5, setup.bytes);
+    for (size_t i = 0; i < setup.bytes; i += 100)
+        assert_int_equal(((volatile uint8_t *)setup.memory)[i], 5);
+    assert_int_equal(collect(&setup, written), 0);
+    close_pages(&setup);
+}
+
+static void writes_by_the_system_count(void **state)
+{
+    (void)state;
+    struct setup setup;
+    bool written[PAGES];
+    int ends[2];
+    open_pages(&setup);
+    memset(setup.memory, 1, setup.bytes);
+    collect(&setup, written);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "hello", 5), 5);
+    assert_int_equal(read(ends[0], setup.memory + 7 * setup.page + 100, 5), 5);
+    assert_int_equal(collect(&setup, written), 1);
+    assert_true(written[7]);
+    assert_memory_equal(setup.memory + 7 * setup.page + 100, "hello", 5);
+    close(ends[0]);
+    close(ends[1]);
+    close_pages(&setup);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(written_pages_are_found_once),
+        cmocka_unit_test(reads_and_other_mappings_do_not_count),
+        cmocka_unit_test(writes_by_the_system_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
