@@ -87,7 +87,8 @@ static enum hal_status init_copier(struct copier *copier, struct hal_driver_devi
     return next->ops->semaphore_create(next, "snapshot", 0, &copier->done);
 }
 
-/* Runs a command buffer that the core does not know. */
+/* Runs a command buffer that the core does not know. An idle device holds on to nothing; the
+ * semaphore tells whether the work failed. */
 static enum hal_status run_commands(struct copier *copier, struct hal_command_buffer *commands)
 {
     struct hal_driver_device *next = copier->next;
@@ -95,10 +96,10 @@ static enum hal_status run_commands(struct copier *copier, struct hal_command_bu
     const struct hal_submission submission = {
         .signals = &done, .signal_count = 1, .commands = &commands, .command_count = 1};
     HAL_TRY(next->ops->command_buffer_prepare(next, commands));
-    enum hal_status status = next->ops->queue_submit(next, &submission);
-    if (status == HAL_OK)
-        status = next->ops->semaphores_wait(next, HAL_WAIT_ALL, &done, 1, HAL_FOREVER);
-    return status;
+    uint64_t value;
+    HAL_TRY(next->ops->queue_submit(next, &submission));
+    HAL_TRY(next->ops->device_wait_idle(next, HAL_FOREVER));
+    return next->ops->semaphore_query(next, copier->done, &value);
 }
 
 static enum hal_status copy_window(struct copier *copier, struct hal_buffer *source,

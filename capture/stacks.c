@@ -181,10 +181,34 @@ static void record_stack(struct capture_thread *thread, uint32_t id, void *const
     capture_publish(thread, bytes);
 }
 
+/* Only the runtime of ThreadSanitizer has it. */
+extern __attribute__((weak)) void __tsan_init(void);
+
+static int unwind_slowly(void **frames)
+{
+    unw_context_t context;
+    unw_cursor_t cursor;
+    unw_word_t address;
+    int count = 0;
+    if (unw_getcontext(&context) != 0 || unw_init_local(&cursor, &context) != 0)
+        return 0;
+    while (count < max_frames && unw_step(&cursor) > 0 &&
+           unw_get_reg(&cursor, UNW_REG_IP, &address) == 0 && address)
+        frames[count++] = (void *)(uintptr_t)address;
+    return count;
+}
+
+/* The fast way keeps a cache per thread, and takes a lock to free it at the very end of the thread,
+ * when ThreadSanitizer has forgotten it already and crashes. */
+static int unwind(void **frames)
+{
+    return __tsan_init ? unwind_slowly(frames) : unw_backtrace(frames, max_frames);
+}
+
 uint32_t capture_stack(struct capture_stacks *stacks, struct capture_thread *thread)
 {
     void *frames[max_frames];
-    const int found = unw_backtrace(frames, max_frames);
+    const int found = unwind(frames);
     int first = 0;
     while (first < found && (uintptr_t)frames[first] >= stacks->own_begin &&
            (uintptr_t)frames[first] < stacks->own_end)
