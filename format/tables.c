@@ -85,7 +85,7 @@ enum hal_status trace_tables_check(const struct trace_tables *tables,
     const struct trace_numbered *numbered =
         numbered_of((struct trace_tables *)(uintptr_t)tables, record, &id, &first, &limit);
     *out_is_new = true;
-    if (!numbered) {
+    if (record->kind == TRACE_MODULE) {
         if (tables->module_count >= TRACE_MAX_MODULES)
             return hal_fail(HAL_CORRUPT, "more than %u modules", TRACE_MAX_MODULES);
         return HAL_OK;
@@ -144,7 +144,7 @@ enum hal_status trace_tables_add(struct trace_tables *tables, const struct trace
         HAL_TRY(add_to_list(&list, &tables->thread_count, &tables->thread_capacity, kept));
         tables->thread_list = list;
     }
-    if (!numbered) {
+    if (kept->kind == TRACE_MODULE) {
         void *list = tables->module_list;
         HAL_TRY(add_to_list(&list, &tables->module_count, &tables->module_capacity, kept));
         tables->module_list = list;
