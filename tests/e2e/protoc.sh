@@ -7,7 +7,8 @@
 # decoded PROGRAM... -- WORD...: the words are in the decoded trace of the program.
 decoded()
 {
-    run 0 "$bin/hal-capture" --force -o trace.pb.zst -- "$bin/$1" $2
+    # shellcheck disable=SC2086 # a list of arguments
+    run 0 "$bin/hal-capture" --stacks=$stacks --force -o trace.pb.zst -- "$bin/$1" $2
     shift 2
     zstd -q -t trace.pb.zst || fail "zstd finds the trace damaged"
     zstd -q -dc trace.pb.zst >trace.pb
