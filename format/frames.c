@@ -444,7 +444,7 @@ size_t trace_input_peek(struct trace_input *input, uint64_t bytes, void *out, si
 
 /* ---- Fields of the message ---------------------------------------------------------------- */
 
-enum { WIRE_LENGTH = 2, FIRST_OPTIONAL_FIELD = 1000, FIRST_UNKNOWN_FIELD = 105 };
+enum { WIRE_LENGTH = 2, FIRST_OPTIONAL_FIELD = 1000, FIRST_UNKNOWN_FIELD = TRACE_FIELD_END + 1 };
 
 static uint8_t *put_varint(uint8_t *to, uint64_t value)
 {
@@ -503,7 +503,8 @@ enum hal_status trace_field_next(const struct trace_bytes *raw, size_t *at,
         *at += (size_t)bytes;
         if (number >= FIRST_OPTIONAL_FIELD)
             continue;
-        if (number >= FIRST_UNKNOWN_FIELD || (number > 1 && number < 100))
+        if (number >= FIRST_UNKNOWN_FIELD ||
+            (number > TRACE_FIELD_PACKET && number < TRACE_FIELD_HEADER))
             return hal_fail(HAL_VERSION, "unknown field %u: a newer version wrote it", number);
         return HAL_OK;
     }

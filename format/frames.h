@@ -120,6 +120,16 @@ size_t trace_input_peek(struct trace_input *input, uint64_t bytes, void *out, si
 
 /* ---- Fields of the message ---------------------------------------------------------------- */
 
+/* Top-level fields of the message Trace. */
+enum trace_field_number {
+    TRACE_FIELD_PACKET = 1,
+    TRACE_FIELD_HEADER = 100,
+    TRACE_FIELD_TABLES,
+    TRACE_FIELD_CHUNK,
+    TRACE_FIELD_SEGMENTS,
+    TRACE_FIELD_END,
+};
+
 /* Appends a top-level field. HAL_NO_MEMORY, HAL_INVALID: over TRACE_MAX_FIELD_BYTES. */
 enum hal_status trace_field_append(struct trace_bytes *raw, uint32_t number,
                                    const ProtobufCMessage *message) HAL_CHECKED;

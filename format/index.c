@@ -449,7 +449,7 @@ static enum hal_status load_by_walking(struct trace_directory *directory, struct
 
 /* ---- What file is it? --------------------------------------------------------------------- */
 
-enum { PEEK_BYTES = 64 << 10, HEADER_FIELD = 100 };
+enum { PEEK_BYTES = 64 << 10 };
 
 static enum hal_status check_magic(struct trace_input *input)
 {
@@ -484,7 +484,7 @@ static enum hal_status check_first_frame(struct trace_input *input)
     size_t at = 0;
     struct trace_field field = {0};
     enum hal_status status = HAL_OK;
-    while (field.number != HEADER_FIELD && status == HAL_OK)
+    while (field.number != TRACE_FIELD_HEADER && status == HAL_OK)
         status = trace_field_next(&raw, &at, &field);
     const bool is_header = status == HAL_OK;
     status = HAL_OK;

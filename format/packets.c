@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 enum {
-    PACKET_FIELD = 1,
     SEQUENCE = 1,
     CLOCK_REALTIME_ID = 1,
     CLOCK_MONOTONIC_ID = 3,
@@ -50,7 +49,7 @@ static Haltrace__TracePacket new_packet(int64_t time_ns)
 
 static enum hal_status add_packet(struct trace_bytes *raw, const Haltrace__TracePacket *packet)
 {
-    return trace_field_append(raw, PACKET_FIELD, &packet->base);
+    return trace_field_append(raw, TRACE_FIELD_PACKET, &packet->base);
 }
 
 static enum hal_status add_track(struct trace_bytes *raw, Haltrace__TrackDescriptor *track)

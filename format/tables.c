@@ -47,6 +47,7 @@ static struct trace_numbered *numbered_of(struct trace_tables *tables,
                                           uint32_t *out_first, uint32_t *out_limit)
 {
     const void *data = record;
+    *out_id = *out_first = *out_limit = 0;
     switch (record->kind) {
     case TRACE_STRING:
         *out_id = ((const struct trace_string *)data)->id;

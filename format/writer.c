@@ -17,11 +17,6 @@ enum {
     CHUNK_BYTES = 256 << 10, /* of records; small enough to stay in the processor's cache */
     FRAME_BYTES = 768 << 10,
     TABLE_BYTES = 256 << 10,
-    HEADER_FIELD = 100,
-    TABLES_FIELD,
-    CHUNK_FIELD,
-    SEGMENTS_FIELD,
-    END_FIELD,
 };
 
 /* What is still expected of the seal that came last. */
@@ -107,7 +102,7 @@ static enum hal_status write_tables(struct trace_writer *writer)
     HAL_TRY(trace_columns_encode(&trace_table_family, writer->table_records.data,
                                  writer->table_count, &writer->scratch, &tables));
     writer->table_count = writer->table_records.count = 0;
-    return write_single(writer, HALTRACE__NOTE__KIND__TABLES, TABLES_FIELD, &tables.base);
+    return write_single(writer, HALTRACE__NOTE__KIND__TABLES, TRACE_FIELD_TABLES, &tables.base);
 }
 
 static enum hal_status store_pieces(struct trace_writer *writer)
@@ -214,12 +209,12 @@ static enum hal_status append_chunk(struct trace_writer *writer, struct stream *
     }
     if (stream->is_continuing) {
         segments.thread = stream->thread;
-        return trace_field_append(&writer->frame, SEGMENTS_FIELD, &segments.base);
+        return trace_field_append(&writer->frame, TRACE_FIELD_SEGMENTS, &segments.base);
     }
     chunk.thread = stream->thread;
     HAL_TRY(trace_columns_encode(&trace_event_family, stream->events.data, stream->event_count,
                                  &writer->scratch, &chunk));
-    return trace_field_append(&writer->frame, CHUNK_FIELD, &chunk.base);
+    return trace_field_append(&writer->frame, TRACE_FIELD_CHUNK, &chunk.base);
 }
 
 /* Moves what the stream has collected into the frame. */
@@ -466,7 +461,7 @@ static enum hal_status write_header(struct trace_writer *writer, const struct tr
     make_device(&header->device, &device, group_size);
     message.device = &device;
     HAL_TRY(trace_packets_begin(&writer->packets, &known, &writer->frame));
-    HAL_TRY(trace_field_append(&writer->frame, HEADER_FIELD, &message.base));
+    HAL_TRY(trace_field_append(&writer->frame, TRACE_FIELD_HEADER, &message.base));
     HAL_TRY(write_frame(writer, &writer->frame, note));
     writer->frame.count = 0;
     return trace_output_flush(&writer->output);
@@ -563,7 +558,7 @@ static enum hal_status write_end(struct trace_writer *writer, const struct trace
         if (writer->streams[i] && writer->streams[i]->seal.segments_left)
             end.unfinished_thread[end.n_unfinished_thread++] = (uint32_t)i;
     }
-    return write_single(writer, HALTRACE__NOTE__KIND__END, END_FIELD, &end.base);
+    return write_single(writer, HALTRACE__NOTE__KIND__END, TRACE_FIELD_END, &end.base);
 }
 
 enum hal_status trace_writer_close(struct trace_writer *writer, const struct trace_health *health)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader's own state: filled by open.c, used by reader.c. */
+#ifndef FORMAT_READER_H
+#define FORMAT_READER_H
+
+#include "format/index.h"
+#include "format/tables.h"
+#include "format/trace.h"
+
+enum { TRACE_CACHED_FRAMES = 4 };
+
+/* One Chunk or Segments field: which one of its frame's. */
+struct trace_place {
+    uint32_t frame, piece;
+};
+
+struct trace_chunk_entry {
+    uint32_t thread, event_count;
+    size_t first_place, place_count; /* the chunk and its continuations, in reader->places */
+    bool is_open;                    /* segments of its last seal are missing for good */
+};
+
+/* A decompressed data frame and its chunk and segment fields. */
+struct trace_cached_frame {
+    uint32_t frame;
+    bool is_valid;
+    uint64_t used_at;
+    struct trace_bytes raw;
+    struct trace_field *pieces;
+    size_t piece_count, piece_capacity;
+};
+
+struct trace_reader {
+    struct trace_input input;
+    struct trace_directory directory;
+    struct trace_tables tables;
+    struct trace_arena kept, scratch;
+    struct trace_header header;
+    struct trace_health health;
+    bool has_health;
+    struct trace_counts counts;
+    struct trace_chunk_entry *chunks;
+    size_t chunk_count, chunk_capacity;
+    struct trace_place *places;
+    size_t place_count, place_capacity;
+    struct trace_cached_frame cache[TRACE_CACHED_FRAMES];
+    uint64_t cache_clock;
+    uint64_t *frame_last_content; /* number of the last content of each contents frame */
+    size_t cached_blobs;          /* frame in blobs_raw + 1; 0: none */
+    struct trace_bytes blobs_raw;
+    struct trace_bytes events, segments; /* of the chunk being decoded */
+};
+
+/* Reads directory, header, tables and end of reader->input, and lists the chunks. */
+enum hal_status trace_reader_load(struct trace_reader *reader) HAL_CHECKED;
+
+/* A trace_resolve: whether the number exists. In a file that was cut off, what defines a number
+ * may be missing: 0 then. */
+bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *number);
+
+static inline bool trace_reader_is_cut(const struct trace_reader *reader)
+{
+    return reader->directory.truncated[0] != '\0';
+}
+
+#endif
