@@ -110,6 +110,7 @@ static enum hal_status run_compiler(const struct job *job, const char *const *ar
 {
     const struct msl_process process = {.arguments = arguments,
                                         .input = job->input,
+                                        .temporary = job->scratch,
                                         .output_limit = output_limit,
                                         .time_limit_ns = MSL_COMPILER_LIMIT_NS};
     struct msl_text errors = {0}, message = {0};
@@ -118,8 +119,9 @@ static enum hal_status run_compiler(const struct job *job, const char *const *ar
     if (status == HAL_OK && code != 0) {
         msl_diagnose(errors.bytes, job->headers.directory, job->file, &message);
         status = message.length ? hal_fail(HAL_INVALID, "%s", message.bytes)
-                                : hal_fail(HAL_FAILED, "%s failed on '%s' with exit code %d",
-                                           job->compiler.version, job->file, code);
+                                : hal_fail(HAL_FAILED, "%s failed on '%s' with exit code %d: %.*s",
+                                           job->compiler.version, job->file, code,
+                                           (int)strcspn(errors.bytes, "\n"), errors.bytes);
     } else {
         status = hal_add_context(status, "compiling '%s'", job->file);
     }

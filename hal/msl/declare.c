@@ -31,8 +31,8 @@ static bool is_texture_type(const struct msl_tokens *tokens, size_t i)
     return false;
 }
 
-/* What the name stands for, when that is something that only a GPU has; else NULL. */
-static const char *gpu_only(const struct msl_tokens *tokens, size_t i)
+/* Why the name cannot be used, when it stands for something that does not exist here. */
+static const char *missing_here(const struct msl_tokens *tokens, size_t i)
 {
     static const char *const tracing[] = {"acceleration_structure",
                                           "instance_acceleration_structure",
@@ -47,19 +47,19 @@ static const char *gpu_only(const struct msl_tokens *tokens, size_t i)
                                         "mesh_grid_properties", "object_data", "ray_data"};
     static const char *const assembly[] = {"asm", "__asm", "__asm__"};
     if (is_texture_type(tokens, i))
-        return "textures";
+        return "textures exist on a GPU only";
     const size_t after = msl_next(tokens, i);
     if (msl_is(tokens, i, "sampler") && tokens->list[after].kind == MSL_NAME)
-        return "samplers";
+        return "samplers exist on a GPU only";
     if (one_of(tokens, i, tracing, sizeof tracing / sizeof *tracing))
-        return "ray tracing";
+        return "ray tracing exists on a GPU only";
     if (one_of(tokens, i, tables, sizeof tables / sizeof *tables) && msl_is(tokens, after, "<"))
-        return "function tables and pipeline states";
+        return "function tables and pipeline states exist on a GPU only";
     if (one_of(tokens, i, tiles, sizeof tiles / sizeof *tiles))
-        return "tile and mesh shading";
+        return "tile and mesh shading exist on a GPU only";
     if (one_of(tokens, i, assembly, sizeof assembly / sizeof *assembly) &&
         (msl_is(tokens, after, "(") || msl_is(tokens, after, "volatile")))
-        return "inline assembly";
+        return "inline assembly is no part of the language";
     return NULL;
 }
 
@@ -70,10 +70,10 @@ static enum hal_status check_names(const struct msl_unit *unit)
         const struct msl_token *const token = &tokens->list[i];
         if (token->kind != MSL_NAME)
             continue;
-        const char *const what = gpu_only(tokens, i);
-        if (what)
-            return hal_fail(HAL_UNSUPPORTED, "%s:%u: error: '%.*s': %s exist on a GPU only",
-                            unit->file, token->line, (int)token->length, token->text, what);
+        const char *const why = missing_here(tokens, i);
+        if (why)
+            return hal_fail(HAL_UNSUPPORTED, "%s:%u: error: '%.*s': %s", unit->file, token->line,
+                            (int)token->length, token->text, why);
         if (msl_is(tokens, i, "double"))
             return hal_fail(HAL_INVALID, "%s:%u: error: 'double' is not a type of the language",
                             unit->file, token->line);

@@ -173,7 +173,8 @@ static enum hal_status put_headers_locked(const struct msl_headers *paths)
 }
 
 static enum hal_status precompile(const struct msl_compiler *compiler,
-                                  const struct msl_headers *paths, const char *built)
+                                  const struct msl_headers *paths, const char *scratch,
+                                  const char *built)
 {
     const char *arguments[MSL_MAX_ARGUMENTS];
     char root[MSL_PATH_BYTES + 8], source[MSL_PATH_BYTES + 32];
@@ -186,8 +187,10 @@ static enum hal_status precompile(const struct msl_compiler *compiler,
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         arguments[count++] = more[i];
     arguments[count] = NULL;
-    const struct msl_process process = {
-        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+    const struct msl_process process = {.arguments = arguments,
+                                        .temporary = scratch,
+                                        .output_limit = 1 << 16,
+                                        .time_limit_ns = MSL_COMPILER_LIMIT_NS};
     struct msl_text output = {0}, errors = {0};
     int code = 0;
     enum hal_status status = msl_process_run(&process, &output, &errors, &code);
@@ -208,7 +211,7 @@ static enum hal_status prepare_locked(const struct msl_compiler *compiler,
         return HAL_OK;
     HAL_TRY(msl_scratch_create(scratch, sizeof scratch));
     snprintf(built, sizeof built, "%s/module.pch", scratch);
-    enum hal_status status = precompile(compiler, paths, built);
+    enum hal_status status = precompile(compiler, paths, scratch, built);
     if (status == HAL_OK)
         status = msl_cache_publish(built, paths->precompiled, key);
     msl_scratch_remove(scratch);

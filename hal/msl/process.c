@@ -17,7 +17,7 @@
 enum { ERRORS_LIMIT = 1 << 20, READ_BYTES = 1 << 16 };
 
 /* What a compiler may see of the environment: nothing that adds headers, options or libraries. */
-static const char *const kept_variables[] = {"PATH", "HOME", "TMPDIR"};
+static const char *const kept_variables[] = {"PATH", "HOME"};
 
 struct pipes {
     int output[2], errors[2];
@@ -47,17 +47,19 @@ static bool open_pipes(struct pipes *pipes)
     return false;
 }
 
-static char **make_environment(void)
+static char **make_environment(const struct msl_process *process)
 {
     enum { COUNT = sizeof kept_variables / sizeof *kept_variables };
-    char **const environment = hal_alloc(COUNT + 2, sizeof *environment);
+    char **const environment = hal_alloc(COUNT + 3, sizeof *environment);
     if (!environment)
         return NULL;
     size_t n = 0;
     environment[n++] = hal_copy_string("LC_ALL=C");
+    char *text = NULL;
+    if (process->temporary && asprintf(&text, "TMPDIR=%s", process->temporary) >= 0)
+        environment[n++] = text;
     for (size_t i = 0; i < COUNT; i++) {
         const char *const value = getenv(kept_variables[i]);
-        char *text = NULL;
         if (value && asprintf(&text, "%s=%s", kept_variables[i], value) >= 0)
             environment[n++] = text;
     }
@@ -109,7 +111,7 @@ static enum hal_status start(const struct msl_process *process, const struct pip
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    char **const environment = make_environment();
+    char **const environment = make_environment(process);
     if (!environment || posix_spawn_file_actions_init(&files) != 0) {
         free_environment(environment);
         return hal_fail(HAL_NO_MEMORY, "out of memory to start '%s'", process->arguments[0]);

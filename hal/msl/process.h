@@ -10,6 +10,7 @@
 struct msl_process {
     const char *const *arguments; /* ends with NULL; the first is the program's path */
     const char *input;            /* file that is its standard input; NULL: empty */
+    const char *temporary;        /* its directory for temporary files; NULL: the system's */
     size_t output_limit;          /* bytes of standard output; more is an error */
     int64_t time_limit_ns;
 };

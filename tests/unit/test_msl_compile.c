@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What msl_compile and msl_library_find say about sources and compilers that are wrong: the
+ * status, the user's own file and line, and nothing of our own making. */
+#include "tests/unit/msl_fixture.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
+
+static void expect_message(const char *wanted)
+{
+    static const char *const foreign[] = {"__msl", "msl::", "/msl/",    "<stdin>",
+                                          "/tmp",  ".h:",   "generated"};
+    if (!strstr(hal_message(), wanted))
+        fail_msg("the message is \"%s\", without \"%s\"", hal_message(), wanted);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strstr(hal_message(), foreign[i]))
+            fail_msg("the message shows \"%s\": \"%s\"", foreign[i], hal_message());
+}
+
+static void expect(enum hal_status status, const char *source, const char *message)
+{
+    const enum hal_status got = fixture_status(source);
+    if (got != status)
+        fail_msg("the status is %s: %s", hal_status_name(got), got ? hal_message() : "");
+    expect_message(message);
+}
+
+static void syntax_and_names(void **state)
+{
+    (void)state;
+    expect(HAL_INVALID, HEAD "kernel void f(device int* o [[buffer(0)]]) {\n  o[0] = ;\n}\n",
+           "kernel.metal:4: error: expected expression");
+    expect(HAL_INVALID, HEAD "kernel void f(device int* o) {\n\n  o[0] = nowhere; }\n",
+           "kernel.metal:5: error: use of undeclared identifier 'nowhere'");
+    expect(HAL_INVALID, HEAD "kernel void f(device int* o) { o[0] = 1;\n",
+           "kernel.metal:3: error: '{' is never closed");
+    expect(HAL_INVALID, HEAD "}\n", "kernel.metal:3: error: '}' without an opening bracket");
+    expect(HAL_INVALID, HEAD "#error not today\n", "kernel.metal:3: error: not today");
+    expect(HAL_INVALID, HEAD "int twice(int); kernel void f(device int* o) { o[0] = twice(1); }\n",
+           "kernel.metal: error: 'twice(int)' is declared but not defined");
+    expect(HAL_INVALID, HEAD "kernel void f(device float* o) {\n double d = 1; o[0] = d; }\n",
+           "kernel.metal:4: error: 'double' is not a type of the language");
+}
+
+static void every_error_is_reported(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        fixture_status(HEAD "kernel void f(device int* o) {\n  o[0] = a;\n  o[1] = b;\n}\n"),
+        HAL_INVALID);
+    expect_message("kernel.metal:4: error: use of undeclared identifier 'a'");
+    expect_message("kernel.metal:5: error: use of undeclared identifier 'b'");
+    assert_null(strstr(hal_message(), "errors generated"));
+}
+
+/* Errors inside our headers, at the line that led there. */
+static void misused_library(void **state)
+{
+    (void)state;
+    expect(HAL_INVALID,
+           HEAD "struct wide { float v[5]; };\n"
+                "kernel void f(device wide* o) {\n  o[0] = simd_shuffle(o[0], 1);\n}\n",
+           "kernel.metal:5: error: simd operations take at most 16 bytes");
+    expect(HAL_INVALID, HEAD "kernel void f(device int* o) {\n  o[0] = as_type<long>(o[0]);\n}\n",
+           "kernel.metal:4: error: as_type needs types of the same size");
+    expect(HAL_INVALID,
+           HEAD "kernel void f(device int* o [[buffer(0)]],\n"
+                "              device int* p [[buffer(31)]]) { o[0] = p[0]; }\n",
+           "error: a buffer or threadgroup index is out of range: at most 30");
+    expect(HAL_INVALID, HEAD "kernel void f(device float4* o) {\n  o[0] = float2(1, 2);\n}\n",
+           "kernel.metal:4: error: no viable overloaded '='");
+}
+
+static void what_only_a_gpu_has(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *message;
+    } cases[] = {
+        {HEAD
+         "kernel void f(texture2d<float, access::read> t [[texture(0)]],\n device int* o) {}\n",
+         "kernel.metal:3: error: 'texture2d': textures exist on a GPU only"},
+        {HEAD "kernel void f(device int* o) {\n  constexpr sampler s(filter::linear);\n}\n",
+         "kernel.metal:4: error: 'sampler': samplers exist on a GPU only"},
+        {HEAD "\n\nvertex float4 v(uint i [[vertex_id]]) { return 0; }\n",
+         "kernel.metal:5: error: 'vertex': graphics functions exist on a GPU only"},
+        {HEAD "[[fragment]] float4 v() { return 0; }\n",
+         "kernel.metal:3: error: 'fragment': graphics functions exist on a GPU only"},
+        {HEAD
+         "kernel void f(device int* o,\n  instance_acceleration_structure s [[buffer(1)]]) {}\n",
+         "kernel.metal:4: error: 'instance_acceleration_structure': ray tracing exists on a GPU "
+         "only"},
+        {HEAD "kernel void f(device int* o) {\n asm volatile(\"nop\"); }\n",
+         "kernel.metal:4: error: 'asm': inline assembly is no part of the language"},
+        {HEAD "kernel void f(device int* o,\n uint i [[amplification_id]]) {}\n",
+         "kernel.metal:4: error: unknown kernel attribute '[[amplification_id]]'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(HAL_UNSUPPORTED, cases[i].source, cases[i].message);
+}
+
+static void only_the_languages_headers(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_status("#include <metal_math>\n#include <simd/simd.h>\n"
+                                    "#include <metal_simdgroup_matrix>\n"
+                                    "#if __has_include(\"/etc/passwd\")\n#error seen\n#endif\n"
+                                    "#if 0\n#include \"own.h\"\n#endif\n"
+                                    "kernel void f(device metal::float2* o) { o[0] = 1; }\n"),
+                     HAL_OK);
+    expect(HAL_INVALID, "#include <metal_stdlib>\n#include \"/etc/passwd\"\n",
+           "kernel.metal:2: fatal error: '/etc/passwd' file not found");
+    expect(HAL_INVALID, "#include \"own.h\"\n",
+           "kernel.metal:1: fatal error: 'own.h' file not found");
+    expect(HAL_INVALID, "#include <vector>\n",
+           "kernel.metal:1: fatal error: 'vector' file not found");
+    expect(HAL_INVALID, "#define NAME \"/etc/hosts\"\n#inc\\\nlude NAME\n",
+           "'/etc/hosts' file not found");
+    expect(HAL_INVALID, "%:include \"/proc/self/environ\"\n",
+           "'/proc/self/environ' file not found");
+    expect(HAL_INVALID, "#include \"../../kernel.metal\"\n", "'../../kernel.metal' file not found");
+}
+
+static void endless_sources_end(void **state)
+{
+    (void)state;
+    expect(HAL_INVALID,
+           HEAD "template <int n> struct deep { static constexpr int v = deep<n + 1>::v; };\n"
+                "kernel void f(device int* o) { o[0] = deep<0>::v; }\n",
+           "kernel.metal:3: fatal error: recursive template instantiation exceeded maximum depth");
+    expect(HAL_INVALID,
+           HEAD "constexpr int spin(int n) { while (true) n++; return n; }\n"
+                "kernel void f(device int* o) { constexpr int n = spin(0); o[0] = n; }\n",
+           "error: constexpr variable 'n' must be initialized by a constant expression");
+    /* Each level doubles: more text than the limit. */
+    char *const source = malloc(1 << 16);
+    size_t length = 0;
+    length += (size_t)sprintf(source, HEAD "#define M0 int_variable_declaration_list,\n");
+    for (int i = 1; i < 40; i++)
+        length += (size_t)sprintf(source + length, "#define M%d M%d M%d\n", i, i - 1, i - 1);
+    sprintf(source + length, "M39\n");
+    assert_int_equal(fixture_status(source), HAL_INVALID);
+    assert_non_null(strstr(hal_message(), "wrote more than the limit of 67108864 bytes"));
+    free(source);
+}
+
+static void names_and_lines_of_the_user(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "#line 40 \"original.metal\"\nkernel void f(device int* o) {\n oops; }\n";
+    const struct msl_source first = {
+        .name = "a \"strange\\ name: 7.metal", .text = text + 26, .bytes = sizeof text - 27};
+    struct msl_library *library;
+    assert_int_equal(msl_compile(&first, &library), HAL_INVALID);
+    expect_message("a \"strange\\ name: 7.metal:2: error: use of undeclared identifier 'oops'");
+    const struct msl_source second = {.name = "x.metal", .text = text, .bytes = sizeof text - 1};
+    assert_int_equal(msl_compile(&second, &library), HAL_INVALID);
+    expect_message("original.metal:41: error: use of undeclared identifier 'oops'");
+}
+
+static void sources_that_are_none(void **state)
+{
+    (void)state;
+    struct msl_library *library;
+    assert_int_equal(msl_compile(&(struct msl_source){.name = "e.metal", .text = ""}, &library),
+                     HAL_INVALID);
+    assert_string_equal(hal_message(), "'e.metal' is empty");
+    assert_int_equal(msl_compile(&(struct msl_source){.text = "a\0b", .bytes = 3}, &library),
+                     HAL_INVALID);
+    assert_string_equal(hal_message(), "'kernel.metal' is no text: it holds a zero byte");
+    const size_t bytes = (size_t)100 << 20;
+    char *const large = malloc(bytes);
+    memset(large, ' ', bytes);
+    assert_int_equal(msl_compile(&(struct msl_source){.text = large, .bytes = bytes}, &library),
+                     HAL_INVALID);
+    assert_string_equal(hal_message(), "'kernel.metal' has 104857600 bytes; the limit is 16777216");
+    free(large);
+    const struct msl_constant twice[] = {{4, MSL_INT32, 0}, {4, MSL_INT32, 1}};
+    assert_int_equal(msl_compile(
+                         &(struct msl_source){
+                             .text = "int a;", .bytes = 6, .constants = twice, .constant_count = 2},
+                         &library),
+                     HAL_INVALID);
+    assert_string_equal(hal_message(), "function constant 4 has two values");
+    const struct msl_constant odd[] = {{4, (enum msl_constant_type)9, 0}};
+    assert_int_equal(msl_compile(
+                         &(struct msl_source){
+                             .text = "int a;", .bytes = 6, .constants = odd, .constant_count = 1},
+                         &library),
+                     HAL_INVALID);
+    assert_string_equal(hal_message(), "function constant 4 has the unknown type 9");
+}
+
+static void a_source_without_kernels(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD "int unused(int a) { return a; }\n";
+    const struct msl_source source = {.text = text, .bytes = sizeof text - 1};
+    struct msl_library *library;
+    const struct msl_function *function;
+    assert_int_equal(msl_compile(&source, &library), HAL_OK);
+    assert_int_equal(msl_library_function_count(library), 0);
+    assert_null(msl_library_function(library, 0));
+    assert_int_equal(msl_library_find(library, "f", &function), HAL_NOT_FOUND);
+    assert_string_equal(hal_message(), "'kernel.metal' has no kernel 'f'; it has none");
+    msl_library_destroy(library);
+}
+
+static void unknown_kernels_and_too_much_group_memory(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD
+        "kernel void small(device int* o) { threadgroup int a[8192]; a[0] = 1; o[0] = a[0]; }\n"
+        "kernel void large(device int* o) { threadgroup int a[8192], b; a[0] = b = 1; o[0] = b; "
+        "}\n";
+    const struct msl_source source = {.name = "k.metal", .text = text, .bytes = sizeof text - 1};
+    struct msl_library *library;
+    const struct msl_function *function;
+    assert_int_equal(msl_compile(&source, &library), HAL_OK);
+    assert_int_equal(msl_library_find(library, "smal", &function), HAL_NOT_FOUND);
+    assert_string_equal(hal_message(), "'k.metal' has no kernel 'smal'; it has 'small', 'large'");
+    assert_int_equal(msl_library_find(library, "small", &function), HAL_OK);
+    assert_int_equal(msl_library_find(library, "large", &function), HAL_INVALID);
+    assert_string_equal(hal_message(), "kernel 'large' of 'k.metal' has 32784 bytes of threadgroup "
+                                       "variables; the limit is 32768");
+    msl_library_destroy(library);
+}
+
+static void compilers_that_cannot_be_used(void **state)
+{
+    (void)state;
+    static const char advice[] = "install clang 16 or later (Debian: apt-get install clang-16)";
+    char version[64];
+    assert_int_equal(msl_compiler_version(version, sizeof version), HAL_OK);
+    assert_int_equal(strncmp(version, "clang version ", 14), 0);
+    assert_true(strtol(version + 14, NULL, 10) >= 16);
+    assert_int_equal(msl_compiler_version(version, 5), HAL_INVALID);
+
+    static const char *const wrong[] = {"/nonexistent/clang", "no-such-clang", "/bin/true", "/etc"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("HAL_MSL_CLANG", wrong[i], 1);
+        assert_int_equal(fixture_status(HEAD), HAL_NOT_FOUND);
+        assert_non_null(strstr(hal_message(), advice));
+        assert_non_null(strstr(hal_message(), "HAL_MSL_CLANG"));
+        assert_int_equal(msl_compiler_version(version, sizeof version), HAL_NOT_FOUND);
+    }
+    unsetenv("HAL_MSL_CLANG");
+}
+
+/* All the failures above must not have left a file on its way. */
+static void nothing_is_left_behind(void **state)
+{
+    (void)state;
+    char path[256];
+    snprintf(path, sizeof path, "%s/msl", fixture_directory());
+    DIR *const directory = opendir(path);
+    assert_non_null(directory);
+    size_t kept = 0;
+    for (struct dirent *entry; (entry = readdir(directory)); kept++)
+        if (strncmp(entry->d_name, "tmp-", 4) == 0 || strstr(entry->d_name, ".new"))
+            fail_msg("'%s' was left behind", entry->d_name);
+    closedir(directory);
+    assert_true(kept > 2);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return setenv("HAL_CACHE_DIR", fixture_directory(), 1);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fixture_remove_directory();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(syntax_and_names),
+        cmocka_unit_test(every_error_is_reported),
+        cmocka_unit_test(misused_library),
+        cmocka_unit_test(what_only_a_gpu_has),
+        cmocka_unit_test(only_the_languages_headers),
+        cmocka_unit_test(endless_sources_end),
+        cmocka_unit_test(names_and_lines_of_the_user),
+        cmocka_unit_test(sources_that_are_none),
+        cmocka_unit_test(a_source_without_kernels),
+        cmocka_unit_test(unknown_kernels_and_too_much_group_memory),
+        cmocka_unit_test(compilers_that_cannot_be_used),
+        cmocka_unit_test(nothing_is_left_behind),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
