@@ -129,6 +129,8 @@ static enum hal_status write_entry(struct msl_unit *unit, const struct msl_item 
 {
     struct msl_text list = {0};
     const enum hal_status status = write_parameters(unit, kernel->parameters, &list);
+    if (kernel->has_variables)
+        msl_text_append_string(&list, "{::msl::source::group_variables, -1, true}, ");
     if (status == HAL_OK)
         *out_text = msl_unit_print(
             unit,

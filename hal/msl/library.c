@@ -9,13 +9,19 @@
 
 enum { LISTED_NAMES = 8 };
 
-static uint32_t group_bytes(const struct msl_abi_module *module, const void *tag)
+/* Lays a kernel's declarations out, one after the other. Two threads may load the same module:
+ * they write the same numbers. */
+static uint32_t place_variables(const struct msl_abi_module *module, const void *tag)
 {
     uint64_t bytes = 0;
-    for (const struct msl_abi_group_variables *it = module->first_variables;
-         it < module->last_variables; it++)
-        if (it->tag == tag)
-            bytes += it->bytes;
+    for (struct msl_abi_group_variables *it = module->first_variables; it < module->last_variables;
+         it++) {
+        if (it->tag != tag)
+            continue;
+        bytes = (bytes + it->alignment - 1) & ~(it->alignment - 1);
+        __atomic_store_n(&it->offset, bytes, __ATOMIC_RELAXED);
+        bytes += it->bytes;
+    }
     return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
@@ -27,7 +33,7 @@ static void describe(const struct msl_abi_module *module, const struct msl_abi_k
         .name = kernel->name,
         .buffer_mask = kernel->buffer_mask,
         .threadgroup_mask = kernel->group_argument_mask,
-        .static_group_memory_bytes = group_bytes(module, kernel->tag),
+        .static_group_memory_bytes = place_variables(module, kernel->tag),
         .has_barriers = kernel->run_thread != NULL,
     };
     memcpy(out_function->info.buffer_access, kernel->buffer_access, sizeof kernel->buffer_access);
@@ -41,7 +47,7 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
         return hal_fail(HAL_NO_MEMORY, "out of memory for %zu kernels", library->function_count);
     for (size_t i = 0; i < library->function_count; i++)
         describe(module, module->first_kernel + i, &library->functions[i]);
-    *module->runtime = &msl_runtime;
+    __atomic_store_n(module->runtime, &msl_runtime, __ATOMIC_RELEASE);
     return HAL_OK;
 }
 

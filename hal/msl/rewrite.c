@@ -7,60 +7,8 @@
 
 struct rewriter {
     struct msl_unit *unit;
-    const struct msl_item *item; /* that contains the current token, or NULL */
-    unsigned parentheses;        /* that are open here */
-    size_t variables;            /* declarations of threadgroup variables so far */
+    unsigned parentheses; /* that are open here */
 };
-
-static bool is_declarator_end(const struct msl_tokens *tokens, size_t i)
-{
-    return msl_is(tokens, i, ";") || msl_is(tokens, i, "=") || msl_is(tokens, i, "[") ||
-           msl_is(tokens, i, "[[") || msl_is(tokens, i, ",");
-}
-
-/* The end of "threadgroup T a[n], b;", and the sum of its sizes; 0 when this is a pointer, a
- * reference or no declaration. */
-static size_t read_variables(const struct msl_tokens *tokens, size_t i, struct msl_text *out_sizes)
-{
-    size_t last_name = 0;
-    for (i = msl_next(tokens, i); i + 1 < tokens->count; i = msl_next(tokens, i)) {
-        if (tokens->list[i].kind == MSL_NAME) {
-            last_name = i;
-        } else if (is_declarator_end(tokens, i)) {
-            if (msl_previous(tokens, i) == last_name)
-                msl_text_print(out_sizes, "+ ((sizeof(%.*s) + 15) & ~15ul)",
-                               (int)tokens->list[last_name].length, tokens->list[last_name].text);
-            if (msl_is(tokens, i, ";"))
-                return last_name && out_sizes->length ? i : 0;
-            if (tokens->list[i].match > i)
-                i = tokens->list[i].match;
-        } else if (msl_is(tokens, i, "<") && msl_angle_end(tokens, i)) {
-            i = msl_angle_end(tokens, i);
-        } else if (tokens->list[i].match > i) {
-            i = tokens->list[i].match;
-        } else if (!msl_is(tokens, i, "::") && tokens->list[i].kind == MSL_MARK &&
-                   !out_sizes->length) {
-            return 0;
-        }
-    }
-    return 0;
-}
-
-static void rewrite_group_variable(struct rewriter *rewriter, size_t i)
-{
-    struct msl_unit *const unit = rewriter->unit;
-    struct msl_text sizes = {0};
-    const size_t end = rewriter->parentheses ? 0 : read_variables(&unit->tokens, i, &sizes);
-    unit->tokens.list[i].replacement = end ? "__MSL_VARIABLE" : "";
-    if (end && rewriter->item && rewriter->item->is_kernel)
-        unit->tokens.list[end].replacement = msl_unit_print(
-            unit,
-            "; static const ::msl_abi_group_variables __MSL_VARIABLES __msl_v%zu ="
-            " {&::msl::kernel_tag<&%s>::id, 0ul %s};",
-            rewriter->variables++, msl_unit_own_name(unit, rewriter->item), sizes.bytes);
-    unit->failed |= sizes.failed;
-    msl_text_finish(&sizes);
-}
 
 /* "T name [[function_constant(i)]]": a value that the specialisations before the source give. */
 static void rewrite_function_constant(struct msl_unit *unit, size_t open, size_t word)
@@ -160,10 +108,9 @@ static void rewrite_directive(struct msl_unit *unit, size_t i)
         token->replacement = "";
 }
 
-static void rewrite_word(struct rewriter *rewriter, size_t i)
+static void rewrite_word(struct msl_unit *unit, size_t i)
 {
-    static const char *const erased[] = {"device", "thread", "vertex", "fragment"};
-    struct msl_unit *const unit = rewriter->unit;
+    static const char *const erased[] = {"device", "thread", "threadgroup"};
     const struct msl_tokens *const tokens = &unit->tokens;
     struct msl_token *const token = &unit->tokens.list[i];
     for (size_t n = 0; n < sizeof erased / sizeof *erased; n++)
@@ -173,8 +120,6 @@ static void rewrite_word(struct rewriter *rewriter, size_t i)
         token->replacement = "const";
     else if (msl_is(tokens, i, "kernel"))
         token->replacement = "__MSL_KERNEL";
-    else if (msl_is(tokens, i, "threadgroup"))
-        rewrite_group_variable(rewriter, i);
     else if (msl_is(tokens, i, "is_function_constant_defined"))
         rewrite_defined(unit, i);
 }
@@ -183,10 +128,7 @@ void msl_unit_rewrite(struct msl_unit *unit)
 {
     struct rewriter rewriter = {.unit = unit};
     const struct msl_tokens *const tokens = &unit->tokens;
-    size_t next_item = 0;
     for (size_t i = 1; i + 1 < tokens->count; i++) {
-        while (next_item < unit->item_count && unit->items[next_item].first <= i)
-            rewriter.item = &unit->items[next_item++];
         const struct msl_token *const token = &tokens->list[i];
         if (msl_is(tokens, i, "("))
             rewriter.parentheses++;
@@ -199,7 +141,7 @@ void msl_unit_rewrite(struct msl_unit *unit)
         else if (token->kind == MSL_NUMBER)
             rewrite_number(unit, i);
         else if (token->kind == MSL_NAME)
-            rewrite_word(&rewriter, i);
+            rewrite_word(unit, i);
         else if (msl_is(tokens, i, "[["))
             rewrite_attribute(&rewriter, i);
     }

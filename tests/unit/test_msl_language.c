@@ -251,7 +251,7 @@ static void host_name_templates(void **state)
         const char *name;
         uint32_t group_bytes;
     } expected[] = {
-        {"fill_float", 16}, {"fill_int", 16}, {"other", 16}, {"plain", 0}, {"renamed", 0}};
+        {"fill_float", 12}, {"fill_int", 12}, {"other", 10}, {"plain", 0}, {"renamed", 0}};
     assert_int_equal(msl_library_function_count(library), 5);
     for (size_t i = 0; i < 5; i++) {
         const struct msl_function *function;

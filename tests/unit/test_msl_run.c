@@ -438,6 +438,47 @@ static void partial_ranges(void **state)
     }
 }
 
+/* Declarations at different depths, a template's, an argument: each has memory of its own. */
+static void group_memory_lies_apart(void **state)
+{
+    (void)state;
+    uint32_t out[64] = {0};
+    struct fixture_kernel kernel = fixture_compile(
+        HEAD
+        "struct pair { char a; uint b; };\n"
+        "template <typename T, int n, typename... Rest>\n"
+        "kernel void apart(device uint* out, threadgroup uint* argument [[threadgroup(0)]],\n"
+        "                  uint i [[thread_index_in_threadgroup]])\n"
+        "{\n"
+        "    threadgroup T first[n][2], single; alignas(16) threadgroup pair p;\n"
+        "    uint sum = 0;\n"
+        "    if (n > 2) {\n"
+        "        threadgroup metal::vec<T, 4> inner[64]; inner[i] = i * 5;\n"
+        "        first[i][1] = i * 3; if (i == 0) { single = 1000; p.b = 77; p.a = 1; }\n"
+        "        argument[i] = i * 7;\n"
+        "        threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "        sum = inner[63 - i].w;\n"
+        "    }\n"
+        "    {\n"
+        "        threadgroup T inner[64]; inner[i] = i;\n"
+        "        threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "        sum += inner[63 - i];\n"
+        "    }\n"
+        "    threadgroup T *pointer = &first[0][0];\n"
+        "    out[i] = sum + pointer[(63 - i) * 2 + 1] + single + p.b + p.a + argument[63 - i];\n"
+        "}\n"
+        "template [[host_name(\"apart\")]] kernel void apart<uint, 64, int, float>(\n"
+        "    device uint*, threadgroup uint*, uint);\n",
+        "apart");
+    assert_int_equal(msl_function_get_info(kernel.function)->static_group_memory_bytes,
+                     528 + 16 + 1024 + 256);
+    fixture_run(&kernel, (void *[]){out}, 1, (const uint32_t[]){256}, (const uint32_t[]){1, 1, 1},
+                (const uint32_t[]){64, 1, 1});
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(out[i], (63 - i) * (5 + 1 + 3 + 7) + 1078);
+    fixture_release(&kernel);
+}
+
 enum { SHARED_THREADS = 4, SHARED_GROUPS = 200 };
 struct shared_run {
     const struct msl_function *function;
@@ -554,6 +595,7 @@ int main(void)
         cmocka_unit_test(odd_groups_with_early_returns),
         cmocka_unit_test(partial_ranges),
         cmocka_unit_test(atomics_from_several_workers),
+        cmocka_unit_test(group_memory_lies_apart),
         cmocka_unit_test(full_group_with_private_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

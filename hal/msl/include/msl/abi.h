@@ -19,6 +19,7 @@ enum {
 struct msl_abi_launch {
     void *const *buffers;      /* by [[buffer(i)]] index */
     void *const *group_memory; /* by [[threadgroup(i)]] index */
+    void *group_variables;     /* all threadgroup variables of the kernel */
     uint32_t group_size[3];
     uint32_t group_count[3];
 };
@@ -55,13 +56,14 @@ struct msl_abi_kernel {
 /* One declaration of threadgroup variables in a kernel. */
 struct msl_abi_group_variables {
     const void *tag;
-    uint64_t bytes;
+    uint64_t bytes, alignment;
+    uint64_t offset; /* set by whoever loads the module */
 };
 
 /* The one symbol that a compiled source exports: `msl_abi_module`. */
 struct msl_abi_module {
     const struct msl_abi_kernel *first_kernel, *last_kernel;
-    const struct msl_abi_group_variables *first_variables, *last_variables;
+    struct msl_abi_group_variables *first_variables, *last_variables;
     const struct msl_abi_runtime **runtime; /* set by whoever loads the module */
 };
 

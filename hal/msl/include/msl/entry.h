@@ -12,6 +12,7 @@ namespace msl
 enum class source {
     buffer,
     group_memory,
+    group_variables,
     thread_position_in_grid,
     thread_position_in_threadgroup,
     threadgroup_position_in_grid,
@@ -129,6 +130,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
                 a.address[i] = launch->buffers[numbers.index[i]];
             if (p.enabled && p.from == source::group_memory)
                 a.address[i] = launch->group_memory[numbers.index[i]];
+            if (p.from == source::group_variables)
+                a.address[i] = launch->group_variables;
         }
         for (int i = 0; i < 3; i++) {
             a.group_size[i] = launch->group_size[i];
@@ -143,7 +146,7 @@ struct entry_for<void (*)(A...), function, Parameters> {
         using V = metal::remove_cvref_t<T>;
         constexpr source from = Parameters::list[i].from;
         const uint32_t threads = a.group_size[0] * a.group_size[1] * a.group_size[2];
-        if constexpr (from == source::buffer || from == source::group_memory) {
+        if constexpr (from <= source::group_variables) {
             if constexpr (metal::is_reference_v<T>)
                 return *(metal::remove_reference_t<T> *)a.address[i];
             else if constexpr (metal::is_pointer_v<T>)
@@ -204,7 +207,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
                 (from >= source::thread_index_in_threadgroup &&
                  from <= source::simdgroup_index_in_threadgroup) ||
                 from == source::thread_index_in_quadgroup ||
-                from == source::quadgroup_index_in_threadgroup || from == source::group_memory)
+                from == source::quadgroup_index_in_threadgroup || from == source::group_memory ||
+                from == source::group_variables)
                 return false;
         }
         return true;

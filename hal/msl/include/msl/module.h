@@ -59,7 +59,6 @@ using namespace metal;
 /* Sources see no macro of ours but these, whose names nobody else uses: the program text that
  * our lexer writes needs them. */
 #define __MSL_KERNEL    static inline __attribute__((always_inline))
-#define __MSL_VARIABLE  static thread_local
 #define __MSL_ENTRIES   __attribute__((used, section("msl_kernels")))
 #define __MSL_VARIABLES __attribute__((used, section("msl_variables")))
 #undef MSL_INLINE

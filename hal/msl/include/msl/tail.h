@@ -25,7 +25,7 @@ __attribute__((noinline)) uint32_t __msl_lane(void)
 /* The linker defines these for the sections of those names; none when there is no such entry. */
 #define MSL_BOUND __attribute__((weak, visibility("hidden")))
 extern MSL_BOUND const msl_abi_kernel __start_msl_kernels[], __stop_msl_kernels[];
-extern MSL_BOUND const msl_abi_group_variables __start_msl_variables[], __stop_msl_variables[];
+extern MSL_BOUND msl_abi_group_variables __start_msl_variables[], __stop_msl_variables[];
 
 extern __attribute__((visibility("default"))) const msl_abi_module msl_abi_module;
 const struct msl_abi_module msl_abi_module = {__start_msl_kernels, __stop_msl_kernels,
