@@ -26,6 +26,6 @@ void capture_pool_finish(struct capture_pool *pool);
 
 /* An entry with unspecified contents, aligned to 16 bytes; NULL when memory is out. */
 void *capture_pool_take(struct capture_pool *pool);
-void capture_pool_give(struct capture_pool *pool, void *entry);
+void capture_pool_give(struct capture_pool *pool, void *user);
 
 #endif

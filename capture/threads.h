@@ -15,8 +15,8 @@ void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
 /* Writer: threads that have exited and whose records are in the file leave the stream. */
 void capture_threads_collect(struct capture_stream *stream);
 
-/* The writer thread's main function; `stream` is a struct capture_stream. */
-void *capture_write_stream(void *stream);
+/* The writer thread's main function; `argument` is a struct capture_stream. */
+void *capture_write_stream(void *argument);
 
 /* Recording must not disturb what hal_message() tells the application. */
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES]);

@@ -82,7 +82,7 @@ static bool same_record(const struct trace_event *a, const struct trace_event *b
 enum hal_status trace_tables_check(const struct trace_tables *tables,
                                    const struct trace_event *record, bool *out_is_new)
 {
-    uint32_t id, first, limit;
+    uint32_t id = 0, first = 0, limit = 0;
     const struct trace_numbered *numbered =
         numbered_of((struct trace_tables *)(uintptr_t)tables, record, &id, &first, &limit);
     *out_is_new = true;
@@ -134,7 +134,7 @@ enum hal_status trace_tables_add(struct trace_tables *tables, const struct trace
     memcpy(copy, record, record->bytes);
     memcpy(copy + record->bytes, &end_mark, sizeof end_mark);
     const struct trace_event *kept = (const void *)copy;
-    uint32_t id, first, limit;
+    uint32_t id = 0, first = 0, limit = 0;
     struct trace_numbered *numbered = numbered_of(tables, kept, &id, &first, &limit);
     if (kept->kind == TRACE_STRING) {
         struct trace_string *string = (void *)copy;
