@@ -62,19 +62,31 @@ static const char *const includable[] = {
     "cstddef",
 };
 
-static const char *const flags[] = {
-    "-std=c++17", "-nostdinc", "-nostdinc++", "-fdeclspec", "-O3", "-march=native",
-#if defined(__x86_64__)
-    /* clang believes that registers 16 to 31 survive the call that
-     * finds a thread's variables. They do not, and threadgroup
-     * variables are such. */
-    "-mno-avx512f",
-#endif
-    "-ffp-contract=off", "-fno-math-errno", "-Xclang", "-cl-single-precision-constant", "-Xclang",
-    "-ffloat16-excess-precision=none", "-fPIC", "-fvisibility=hidden", "-fsigned-char",
-    "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-strict-aliasing",
-    "-fno-caret-diagnostics", "-fno-show-column", "-fno-color-diagnostics", "-fno-elide-type",
-    "-ferror-limit=20", "-w"};
+static const char *const flags[] = {"-std=c++17",
+                                    "-nostdinc",
+                                    "-nostdinc++",
+                                    "-fdeclspec",
+                                    "-O3",
+                                    "-march=native",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-Xclang",
+                                    "-cl-single-precision-constant",
+                                    "-Xclang",
+                                    "-ffloat16-excess-precision=none",
+                                    "-fPIC",
+                                    "-fvisibility=hidden",
+                                    "-fsigned-char",
+                                    "-fno-exceptions",
+                                    "-fno-rtti",
+                                    "-fno-threadsafe-statics",
+                                    "-fno-strict-aliasing",
+                                    "-fno-caret-diagnostics",
+                                    "-fno-show-column",
+                                    "-fno-color-diagnostics",
+                                    "-fno-elide-type",
+                                    "-ferror-limit=20",
+                                    "-w"};
 
 size_t msl_compiler_flags(const char **out_arguments, size_t count)
 {

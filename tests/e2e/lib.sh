@@ -20,11 +20,6 @@ unset HAL_DEVICE HAL_DEVICE_PROFILING_MODE HAL_DEVICE_PROFILING_FILE HAL_DEVICE_
     HAL_DEVICE_PROFILING_STACKS HAL_LOG || :
 export LC_ALL=C
 
-# A thread that ends is cleaned up by libunwind and by the thread sanitizer, and each wants to be
-# the last one: where threads end during a capture, there are no call stacks then.
-stacks=submission
-[ "${E2E_SANITIZE:-}" != thread ] || stacks=none
-
 fail()
 {
     echo "FAILED: $*"

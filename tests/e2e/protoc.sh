@@ -8,7 +8,7 @@
 decoded()
 {
     # shellcheck disable=SC2086 # a list of arguments
-    run 0 "$bin/hal-capture" --stacks=$stacks --force -o trace.pb.zst -- "$bin/$1" $2
+    run 0 "$bin/hal-capture" --force -o trace.pb.zst -- "$bin/$1" $2
     shift 2
     zstd -q -t trace.pb.zst || fail "zstd finds the trace damaged"
     zstd -q -dc trace.pb.zst >trace.pb

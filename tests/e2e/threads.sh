@@ -3,7 +3,7 @@
 # Two threads that record and submit to two queues, and wait for each other on the device.
 . "$(dirname "$0")/lib.sh"
 
-run 0 "$bin/hal-capture" --stacks=$stacks -o threads.pb.zst -- "$bin/e2e-app" threads
+run 0 "$bin/hal-capture" -o threads.pb.zst -- "$bin/e2e-app" threads
 says stdout 'all right'
 for repetition in 1 2 3; do
     run 0 "$bin/hal-replay" threads.pb.zst
