@@ -22,9 +22,6 @@ SAME_NUMBER(TRACE_MAX_BINDINGS, HAL_MAX_BINDINGS);
 SAME_NUMBER(TRACE_MAX_UPDATE_BYTES, HAL_MAX_UPDATE_BYTES);
 SAME_NUMBER(TRACE_MAX_CONSTANT_BYTES, HAL_MAX_CONSTANT_BYTES);
 _Static_assert(sizeof(struct trace_constant) == sizeof(struct hal_constant), "constants");
-_Static_assert(sizeof(struct trace_update) == sizeof(struct hal_segment_update), "updates");
-_Static_assert(sizeof(struct trace_push_constants) == sizeof(struct hal_segment_push_constants),
-               "push constants");
 
 static struct trace_event head(const struct capture_call *call, enum trace_event_kind kind,
                                uint64_t bytes)
@@ -51,10 +48,12 @@ static uint64_t buffer_id(const struct hal_buffer *buffer)
 /* Lists of a record have a limit in the format. */
 static bool list_fits(const struct capture_call *call, const char *what, size_t count)
 {
+    struct capture_stream *stream = call->thread->stream;
     if (count <= TRACE_MAX_LIST)
         return true;
-    capture_stop(call->thread->stream, HAL_UNSUPPORTED,
-                 "%zu %s in one call: a trace holds at most %u", count, what, TRACE_MAX_LIST);
+    atomic_fetch_add(&stream->lost_records, 1);
+    capture_stop(stream, HAL_UNSUPPORTED, "%zu %s in one call: a trace holds at most %u", count,
+                 what, TRACE_MAX_LIST);
     return false;
 }
 
@@ -152,11 +151,13 @@ static bool executable_fits(const struct capture_call *call, const struct hal_ex
     if (!list_fits(call, "entry points", desc->entry_point_count) ||
         !list_fits(call, "specialization constants", desc->constant_count))
         return false;
-    const uint64_t staging = call->thread->stream->staging.bytes;
+    struct capture_stream *stream = call->thread->stream;
+    const uint64_t staging = stream->staging.bytes;
     const uint64_t most = staging < TRACE_MAX_CONTENT_BYTES ? staging : TRACE_MAX_CONTENT_BYTES;
     if (desc->bytes <= most)
         return true;
-    capture_stop(call->thread->stream, HAL_UNSUPPORTED,
+    atomic_fetch_add(&stream->lost_records, 1);
+    capture_stop(stream, HAL_UNSUPPORTED,
                  "an executable of %zu bytes: the capture holds at most %llu", desc->bytes,
                  (unsigned long long)most);
     return false;
@@ -213,35 +214,25 @@ void capture_record_executable(const struct capture_call *call,
 
 /* ---- Segments ---- */
 
-/* Bytes of the record of a segment. */
-static uint32_t segment_bytes(const struct hal_segment *segment)
+/* Records of segments have the segments' own layout, with ids for pointers, but for two kinds. */
+#define SAME_SIZE(format, hal) _Static_assert(sizeof(format) == sizeof(hal), #format)
+SAME_SIZE(struct trace_segment, struct hal_segment);
+SAME_SIZE(struct trace_barrier, struct hal_segment_barrier);
+SAME_SIZE(struct trace_buffer_barrier, struct hal_buffer_barrier);
+SAME_SIZE(struct trace_fill, struct hal_segment_fill);
+SAME_SIZE(struct trace_copy, struct hal_segment_copy);
+SAME_SIZE(struct trace_update, struct hal_segment_update);
+SAME_SIZE(struct trace_push_constants, struct hal_segment_push_constants);
+SAME_SIZE(struct trace_push_descriptor_set, struct hal_segment_push_descriptor_set);
+SAME_SIZE(struct trace_binding, struct hal_binding);
+
+static inline uint32_t record_bytes(const struct hal_segment *segment)
 {
-    switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_DISPATCH: return sizeof(struct trace_dispatch);
-    case HAL_SEGMENT_DEBUG_BEGIN: return sizeof(struct trace_debug);
-    case HAL_SEGMENT_DEBUG_END: return sizeof(struct trace_segment);
-    case HAL_SEGMENT_BARRIER: {
-        const struct hal_segment_barrier *barrier = (const void *)segment;
-        return (uint32_t)(sizeof(struct trace_barrier) +
-                          barrier->buffer_count * sizeof(struct trace_buffer_barrier));
-    }
-    case HAL_SEGMENT_FILL: return sizeof(struct trace_fill);
-    case HAL_SEGMENT_COPY: return sizeof(struct trace_copy);
-    case HAL_SEGMENT_UPDATE: {
-        const struct hal_segment_update *update = (const void *)segment;
-        return (uint32_t)hal_align_up(sizeof(struct trace_update) + update->bytes, 8);
-    }
-    case HAL_SEGMENT_PUSH_CONSTANTS: {
-        const struct hal_segment_push_constants *push = (const void *)segment;
-        return (uint32_t)hal_align_up(sizeof(struct trace_push_constants) + push->bytes, 8);
-    }
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: {
-        const struct hal_segment_push_descriptor_set *push = (const void *)segment;
-        return (uint32_t)(sizeof(struct trace_push_descriptor_set) +
-                          push->binding_count * sizeof(struct trace_binding));
-    }
-    }
-    return 0;
+    if (segment->kind == HAL_SEGMENT_DISPATCH)
+        return sizeof(struct trace_dispatch);
+    if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN)
+        return sizeof(struct trace_debug);
+    return segment->bytes;
 }
 
 static void fill_barrier(void *out, const struct hal_segment *segment, struct trace_segment head)
@@ -372,7 +363,7 @@ static struct sizes measure(const struct hal_command_buffer *commands)
 {
     struct sizes sizes = {0};
     hal_each_segment (commands, segment) {
-        const uint32_t bytes = segment_bytes(segment);
+        const uint32_t bytes = record_bytes(segment);
         sizes.total += bytes;
         if (bytes > sizes.largest)
             sizes.largest = bytes;
@@ -395,6 +386,7 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
         return false;
     if (commands->segment_count <= TRACE_MAX_SEGMENTS && sizes->largest <= stream->ring_bytes)
         return true;
+    atomic_fetch_add(&stream->lost_records, 1 + commands->segment_count);
     capture_stop(stream, HAL_UNSUPPORTED,
                  "a command buffer of %u commands, the largest of %llu bytes: a trace holds at "
                  "most %u, a ring %llu bytes",
@@ -407,7 +399,7 @@ static void record_segments(struct capture_thread *thread,
                             const struct hal_command_buffer *commands)
 {
     hal_each_segment (commands, segment) {
-        const uint32_t bytes = segment_bytes(segment);
+        const uint32_t bytes = record_bytes(segment);
         const struct trace_segment head = {.kind = segment->kind, .bytes = bytes};
         uint32_t label = 0;
         if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN)

@@ -30,6 +30,12 @@ void capture_call_end(struct capture_call *call, enum hal_status status)
     call->status = status;
 }
 
+/* Making and destroying objects takes no time worth a second look at the clock. */
+static void call_at_once(struct capture_call *call)
+{
+    call->begin_ns = call->end_ns = hal_clock_ns();
+}
+
 /* Contents and seals are measured by themselves each time: they differ too much to be sampled. */
 void capture_call_leave(struct capture_call *call)
 {
@@ -270,12 +276,11 @@ static void command_buffer_created(struct hal_driver_device *self,
 {
     struct hal_driver_device *next = self->next;
     struct capture_call call = capture_call_enter(capture_of(self));
-    capture_call_begin(&call);
     if (next->ops->command_buffer_created)
         next->ops->command_buffer_created(next, commands);
     if (!call.thread)
         return;
-    capture_call_end(&call, HAL_OK);
+    call_at_once(&call);
     capture_call_take_ticket(&call);
     capture_record_object(&call, TRACE_COMMAND_BUFFER_CREATE, &commands->object,
                           commands->object.label, (uint32_t)commands->mode);
@@ -524,11 +529,10 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
         forget_object(capture, object);
     if (call.thread)
         capture_call_take_ticket(&call);
-    capture_call_begin(&call);
     next->ops->object_destroy(next, object);
     if (!call.thread)
         return;
-    capture_call_end(&call, HAL_OK);
+    call_at_once(&call);
     capture_record_object(&call, kind, &gone, NULL, 0);
     capture_call_leave(&call);
 }

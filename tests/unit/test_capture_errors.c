@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may go wrong with a capture: it cannot begin, the file cannot grow, the process forks. The
+ * program gets its own results in each case. */
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include "hal/base/log.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* ---- It cannot begin ---- */
+
+static void assert_begin_fails(struct hal_device *device,
+                               const struct hal_profiling_options *options, enum hal_status status,
+                               const char *text)
+{
+    assert_fails(hal_device_profiling_begin(device, options, HAL_FOREVER), status, text);
+    assert_fails(hal_device_profiling_end(device), HAL_NOT_FOUND, "");
+}
+
+static void wrong_options_are_refused_with_their_name(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu");
+    struct hal_profiling_options options = {.file = path, .mode = "dispatch"};
+    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "dispatch");
+    options.mode = "executable";
+    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "executable");
+    options.mode = "queue-events";
+    options.stacks = "sometimes";
+    assert_begin_fails(device, &options, HAL_INVALID, "sometimes");
+    options.stacks = NULL;
+    options.file = "x.gputrace";
+    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "x.gputrace");
+    options.file = "no/such/folder/x.pb.zst";
+    assert_begin_fails(device, &options, HAL_IO, "no/such/folder/x.pb.zst");
+    assert_int_equal(access(path, F_OK), -1);
+
+    options.file = path;
+    setenv("HAL_DEVICE_PROFILING_STAGING_MIB", "lots", 1);
+    assert_begin_fails(device, &options, HAL_INVALID, "HAL_DEVICE_PROFILING_STAGING_MIB=lots");
+    unsetenv("HAL_DEVICE_PROFILING_STAGING_MIB");
+    setenv("HAL_DEVICE_PROFILING_RING_KIB", "1", 1);
+    assert_begin_fails(device, &options, HAL_INVALID, "64");
+    unsetenv("HAL_DEVICE_PROFILING_RING_KIB");
+
+    /* None of it left anything behind. */
+    assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
+    assert_fails(hal_device_profiling_begin(device, &options, HAL_FOREVER), HAL_EXISTS,
+                 "captured already");
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+}
+
+static void an_existing_file_is_kept_unless_forced(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct stat found;
+    struct hal_device *device = fixture_device("cpu");
+    struct hal_profiling_options options = {.file = path};
+    write_file(path, "precious");
+    assert_begin_fails(device, &options, HAL_EXISTS, path);
+    assert_int_equal(stat(path, &found), 0);
+    assert_int_equal(found.st_size, 8);
+    options.force = true;
+    assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
+    assert_ok(hal_device_profiling_end(device));
+    captured_open(&captured, path);
+    captured_close(&captured);
+    hal_device_release(device);
+}
+
+/* ---- The file cannot grow ---- */
+
+struct lines {
+    unsigned count;
+    char last[512];
+};
+
+static void count_lines(void *user, enum hal_log_level level, const char *text)
+{
+    struct lines *lines = user;
+    if (level <= HAL_LOG_WARN) {
+        lines->count++;
+        snprintf(lines->last, sizeof lines->last, "%s", text);
+    }
+}
+
+#define child_expect(condition)                                                                    \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, hal_message());     \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+/* Uploads random bytes and reads them back, while the capture runs into the limit. */
+static void work_beyond_the_limit(struct hal_device *device, struct hal_buffer *buffer)
+{
+    static uint8_t data[MIB], back[MIB];
+    uint64_t random = 5;
+    uint64_t value;
+    struct hal_semaphore *done;
+    child_expect(hal_semaphore_create(device, "done", 0, &done) == HAL_OK);
+    for (uint64_t round = 1; round <= 40; round++) {
+        for (size_t i = 0; i < MIB; i++)
+            data[i] = (uint8_t)fixture_random(&random);
+        child_expect(hal_buffer_write(buffer, 0, data, MIB) == HAL_OK);
+        child_expect(fixture_submit(device, NULL, NULL, 0, done, round) == HAL_OK);
+        child_expect(hal_semaphore_wait(done, round, HAL_FOREVER) == HAL_OK);
+        child_expect(hal_semaphore_query(done, &value) == HAL_OK && value == round);
+        child_expect(hal_buffer_read(buffer, 0, back, MIB) == HAL_OK);
+        child_expect(memcmp(data, back, MIB) == 0);
+        if (round == 20) {
+            const enum hal_status flushed = hal_device_profiling_flush(device);
+            child_expect(flushed == HAL_IO);
+        }
+    }
+    hal_semaphore_release(done);
+}
+
+static void capture_beyond_the_limit(void)
+{
+    struct lines lines = {0};
+    struct hal_device *device;
+    struct hal_buffer *buffer;
+    const struct hal_profiling_options options = {.file = path};
+    hal_log_set_sink(count_lines, &lines);
+    child_expect(hal_device_open("cpu", &device) == HAL_OK);
+    child_expect(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
+                 HAL_OK);
+    child_expect(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
+    child_expect(hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
+    const struct rlimit limit = {6 * MIB, RLIM_INFINITY};
+    child_expect(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    work_beyond_the_limit(device, buffer);
+    const enum hal_status status = hal_device_profiling_end(device);
+    child_expect(status == HAL_IO);
+    child_expect(strstr(hal_message(), path) != NULL);
+    child_expect(lines.count == 1);
+    child_expect(strstr(lines.last, "incomplete") != NULL);
+
+    /* The device works on, and another capture is another chance. */
+    const struct rlimit no_limit = {RLIM_INFINITY, RLIM_INFINITY};
+    child_expect(setrlimit(RLIMIT_FSIZE, &no_limit) == 0);
+    child_expect(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
+    const struct hal_profiling_options again = {.file = path, .force = true};
+    child_expect(hal_device_profiling_begin(device, &again, HAL_FOREVER) == HAL_OK);
+    child_expect(hal_device_profiling_end(device) == HAL_OK);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+}
+
+static int status_of(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status))
+        fail_msg("ended by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static void a_full_file_ends_recording_and_nothing_else(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        capture_beyond_the_limit();
+        exit(0);
+    }
+    assert_int_equal(status_of(child), 0);
+}
+
+/* The same without another capture after it: what is in the file is readable and says so. */
+static void a_full_file_is_readable_and_says_that_it_is_incomplete(void **state)
+{
+    (void)state;
+    struct captured captured;
+    const pid_t child = fork();
+    if (child == 0) {
+        struct lines lines = {0};
+        struct hal_device *device;
+        struct hal_buffer *buffer;
+        hal_log_set_sink(count_lines, &lines);
+        child_expect(hal_device_open("cpu", &device) == HAL_OK);
+        child_expect(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = MIB}, &buffer) ==
+                     HAL_OK);
+        child_expect(hal_buffer_write(buffer, 0, "x", 1) == HAL_OK);
+        child_expect(hal_device_profiling_begin(device,
+                                                &(struct hal_profiling_options){.file = path},
+                                                HAL_FOREVER) == HAL_OK);
+        const struct rlimit limit = {6 * MIB, RLIM_INFINITY};
+        child_expect(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        work_beyond_the_limit(device, buffer);
+        child_expect(hal_device_profiling_end(device) == HAL_IO);
+        hal_buffer_release(buffer);
+        hal_device_release(device);
+        exit(0);
+    }
+    assert_int_equal(status_of(child), 0);
+    captured_open_incomplete(&captured, path);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    const bool says_so =
+        trace_reader_truncated(captured.reader)[0] || (health && health->status == HAL_IO);
+    assert_true(says_so);
+    if (health)
+        assert_true(health->lost_records > 0);
+    assert_true(captured_count(&captured, TRACE_HOST_WRITE) > 0);
+    captured_close(&captured);
+}
+
+static void what_a_trace_cannot_hold_ends_recording(void **state)
+{
+    (void)state;
+    enum { MANY = 70000 };
+    struct captured captured;
+    struct lines lines = {0};
+    struct hal_device *device = fixture_device("cpu");
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 1);
+    struct hal_semaphore_value *values = malloc(MANY * sizeof *values);
+    for (unsigned i = 0; i < MANY; i++)
+        values[i] = (struct hal_semaphore_value){semaphore, 1};
+    hal_log_set_sink(count_lines, &lines);
+    captured_begin(device, path);
+    hal_semaphore_release(fixture_semaphore(device, "before", 0));
+    assert_ok(hal_semaphores_wait(device, HAL_WAIT_ALL, values, MANY, HAL_FOREVER));
+    for (unsigned i = 0; i < 5; i++)
+        hal_semaphore_release(fixture_semaphore(device, "after", 0));
+    assert_fails(hal_device_profiling_end(device), HAL_UNSUPPORTED, "70000 semaphore values");
+    hal_log_set_sink(NULL, NULL);
+    assert_int_equal(lines.count, 1);
+    hal_semaphore_release(semaphore);
+    hal_device_release(device);
+    free(values);
+
+    captured_open_incomplete(&captured, path);
+    assert_string_equal(trace_reader_truncated(captured.reader), "");
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_int_equal(health->status, HAL_UNSUPPORTED);
+    assert_non_null(strstr(health->message, "70000 semaphore values"));
+    assert_int_equal(health->lost_records, 1 + 10);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_CREATE), 2);
+    captured_close(&captured);
+}
+
+/* ---- Forks ---- */
+
+static void the_child_of_a_fork_leaves_the_file_to_its_parent(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            /* Whatever the child tries ends well and reaches nobody. */
+            uint64_t value;
+            struct hal_semaphore *own = NULL;
+            (void)!hal_semaphore_signal(semaphore, 100);
+            (void)!hal_semaphore_query(semaphore, &value);
+            (void)!hal_semaphore_create(device, "child", 0, &own);
+            hal_scope_begin(device, "child");
+            (void)!hal_device_profiling_flush(device);
+            (void)!hal_device_profiling_end(device);
+            hal_semaphore_release(semaphore);
+            hal_device_release(device);
+            exit(0);
+        }
+        assert_ok(hal_semaphore_signal(semaphore, i));
+        assert_int_equal(status_of(child), 0);
+    }
+    hal_semaphore_release(semaphore);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_SIGNAL), 3);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_CREATE), 1);
+    assert_int_equal(captured_count(&captured, TRACE_SCOPE_BEGIN), 0);
+    assert_int_equal(trace_reader_thread_count(captured.reader), 1);
+    captured_close(&captured);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(wrong_options_are_refused_with_their_name, remove_trace),
+        cmocka_unit_test_teardown(an_existing_file_is_kept_unless_forced, remove_trace),
+        cmocka_unit_test_teardown(a_full_file_ends_recording_and_nothing_else, remove_trace),
+        cmocka_unit_test_teardown(a_full_file_is_readable_and_says_that_it_is_incomplete,
+                                  remove_trace),
+        cmocka_unit_test_teardown(what_a_trace_cannot_hold_ends_recording, remove_trace),
+        cmocka_unit_test_teardown(the_child_of_a_fork_leaves_the_file_to_its_parent, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/main.c: hal-capture runs programs that know nothing of it. The programs' own results and
+ * exit statuses come through. */
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { TEXT_BYTES = 16384, MOST_ARGUMENTS = 16 };
+
+static struct test_folder folder;
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    return test_folder_make(&folder) && chdir(folder.path) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    if (chdir("/") != 0)
+        return -1;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+struct outcome {
+    int status; /* exit status; -N: ended by signal N */
+    char output[TEXT_BYTES], complaints[TEXT_BYTES];
+};
+
+static void read_text(const char *name, char text[TEXT_BYTES])
+{
+    FILE *file = fopen(name, "r");
+    assert_non_null(file);
+    const size_t bytes = fread(text, 1, TEXT_BYTES - 1, file);
+    text[bytes] = '\0';
+    fclose(file);
+}
+
+static void redirect(int descriptor, const char *name)
+{
+    const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (file < 0 || dup2(file, descriptor) < 0)
+        _exit(99);
+    close(file);
+}
+
+static pid_t start(const char *const *arguments)
+{
+    const pid_t process = fork();
+    if (process == 0) {
+        redirect(STDOUT_FILENO, "stdout");
+        redirect(STDERR_FILENO, "stderr");
+        execv(HAL_CAPTURE, (char *const *)arguments);
+        _exit(98);
+    }
+    return process;
+}
+
+static void finish(pid_t process, struct outcome *outcome)
+{
+    int status;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    outcome->status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    read_text("stdout", outcome->output);
+    read_text("stderr", outcome->complaints);
+}
+
+/* Runs hal-capture with the arguments up to NULL. */
+static void run(struct outcome *outcome, ...)
+{
+    const char *arguments[MOST_ARGUMENTS] = {"hal-capture"};
+    va_list list;
+    va_start(list, outcome);
+    for (size_t i = 1; (arguments[i] = va_arg(list, const char *)); i++)
+        assert_true(i < MOST_ARGUMENTS - 1);
+    va_end(list);
+    finish(start(arguments), outcome);
+}
+
+static void assert_says(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' does not contain '%s'", text, part);
+}
+
+static void assert_one_line(const char *text)
+{
+    const char *end = strchr(text, '\n');
+    if (!end || end[1])
+        fail_msg("not one line: '%s'", text);
+}
+
+/* ---- What it records ---- */
+
+static void a_program_that_knows_nothing_is_captured(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct captured captured;
+    run(&outcome, "-o", "trace.pb.zst", "--", TRANSFER_APP, "work", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_string_equal(outcome.output, "right\n");
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "trace.pb.zst: 1 submissions");
+    captured_open(&captured, "trace.pb.zst");
+    assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
+    assert_int_equal(captured_count(&captured, TRACE_HOST_READ), 1);
+    assert_int_equal(captured_count(&captured, TRACE_BUFFER_DESTROY), 3);
+    assert_says(trace_reader_header(captured.reader)->program, "transfer_app");
+    assert_int_equal(trace_reader_header(captured.reader)->argument_count, 2);
+    assert_string_equal(trace_reader_header(captured.reader)->arguments[1], "work");
+    assert_false(trace_reader_header(captured.reader)->late_start);
+    captured_close(&captured);
+    unlink("trace.pb.zst");
+}
+
+static void the_default_file_is_named_after_the_process(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    char found[256], name[256];
+    run(&outcome, TRANSFER_APP, "work", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_int_equal(sscanf(outcome.complaints, "hal-capture: %255[^:]: 1 submissions", found), 1);
+    const char *base = strrchr(found, '/') ? strrchr(found, '/') + 1 : found;
+    int process;
+    assert_int_equal(sscanf(base, "transfer_app.%d.pb.zst", &process), 1);
+    snprintf(name, sizeof name, "transfer_app.%d.pb.zst", process);
+    assert_int_equal(unlink(name), 0);
+}
+
+static void options_reach_the_program_as_settings(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    char expected[PATH_MAX + 32];
+    run(&outcome, "--output=x.pb.zst", "--mode=queue-events", "--stacks", "none", "--force",
+        TRANSFER_APP, "environment", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "MODE=queue-events\n");
+    assert_says(outcome.output, "STACKS=none\n");
+    assert_says(outcome.output, "FORCE=true\n");
+    char folder_path[PATH_MAX];
+    assert_non_null(getcwd(folder_path, sizeof folder_path));
+    snprintf(expected, sizeof expected, "FILE=%s/x.pb.zst\n", folder_path);
+    assert_says(outcome.output, expected);
+}
+
+static void quiet_is_quiet(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    run(&outcome, "-q", "-o", "q.pb.zst", TRANSFER_APP, "work", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_string_equal(outcome.complaints, "");
+    assert_int_equal(unlink("q.pb.zst"), 0);
+}
+
+static void later_devices_get_files_of_their_own(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct captured captured;
+    run(&outcome, "-o", "two.pb.zst", TRANSFER_APP, "twice", NULL);
+    assert_int_equal(outcome.status, 0);
+    captured_open(&captured, "two.pb.zst");
+    captured_close(&captured);
+    captured_open(&captured, "two-2.pb.zst");
+    captured_close(&captured);
+    unlink("two.pb.zst");
+    unlink("two-2.pb.zst");
+}
+
+/* ---- How it ends ---- */
+
+static void the_exit_status_is_the_programs(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    run(&outcome, "-o", "x.pb.zst", TRANSFER_APP, "exit", "7", NULL);
+    assert_int_equal(outcome.status, 7);
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "opened no device");
+    assert_int_equal(access("x.pb.zst", F_OK), -1);
+    run(&outcome, "-o", "x.pb.zst", TRANSFER_APP, "kill", "9", NULL);
+    assert_int_equal(outcome.status, 128 + 9);
+    run(&outcome, "-o", "x.pb.zst", TRANSFER_APP, "kill", "15", NULL);
+    assert_int_equal(outcome.status, 128 + 15);
+}
+
+static void programs_that_cannot_run_are_named(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    run(&outcome, "-o", "x.pb.zst", "./no-such-program", NULL);
+    assert_int_equal(outcome.status, 127);
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "no-such-program");
+    FILE *file = fopen("not-a-program", "w");
+    assert_non_null(file);
+    fclose(file);
+    run(&outcome, "-o", "x.pb.zst", "./not-a-program", NULL);
+    assert_int_equal(outcome.status, 126);
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "not-a-program");
+}
+
+static void wrong_usage_is_status_two(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    run(&outcome, NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_one_line(outcome.complaints);
+    run(&outcome, "--no-such-option", TRANSFER_APP, "exit", "0", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_says(outcome.complaints, "no-such-option");
+    run(&outcome, "--mode=dispatch", TRANSFER_APP, "exit", "0", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_says(outcome.complaints, "dispatch");
+    run(&outcome, "--stacks=all", TRANSFER_APP, "exit", "0", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_says(outcome.complaints, "all");
+    run(&outcome, "--help", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "--output");
+    run(&outcome, "--version", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.output, "hal-capture " HAL_VERSION_STRING);
+}
+
+static void destinations_are_checked_before_the_program_starts(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct captured captured;
+    char text[TEXT_BYTES];
+    FILE *file = fopen("there.pb.zst", "w");
+    assert_non_null(file);
+    fputs("precious", file);
+    fclose(file);
+    run(&outcome, "-o", "there.pb.zst", "sh", "-c", "touch started", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "there.pb.zst");
+    assert_says(outcome.complaints, "--force");
+    run(&outcome, "-o", "there.pb.zst/below.pb.zst", "sh", "-c", "touch started", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_one_line(outcome.complaints);
+    run(&outcome, "-o", "no/such/folder.pb.zst", "sh", "-c", "touch started", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_int_equal(access("started", F_OK), -1);
+    read_text("there.pb.zst", text);
+    assert_string_equal(text, "precious");
+
+    /* Forced, but the program opens no device: the file is as it was, and that is said. */
+    run(&outcome, "--force", "-o", "there.pb.zst", TRANSFER_APP, "exit", "0", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_says(outcome.complaints, "opened no device");
+    read_text("there.pb.zst", text);
+    assert_string_equal(text, "precious");
+    run(&outcome, "--force", "-o", "there.pb.zst", TRANSFER_APP, "work", NULL);
+    assert_int_equal(outcome.status, 0);
+    captured_open(&captured, "there.pb.zst");
+    captured_close(&captured);
+    unlink("there.pb.zst");
+}
+
+/* ---- Signals ---- */
+
+/* Starts a shell that says that it is there, and waits for that. */
+static pid_t start_shell(const char *script)
+{
+    unlink("ready");
+    const pid_t process =
+        start((const char *const[]){"hal-capture", "-o", "x.pb.zst", "sh", "-c", script, NULL});
+    while (access("ready", F_OK) != 0)
+        sched_yield();
+    return process;
+}
+
+static void signals_reach_the_program(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    pid_t process = start_shell("trap 'echo told; exit 5' TERM; touch ready; "
+                                "while :; do sleep 0.01; done");
+    kill(process, SIGTERM);
+    finish(process, &outcome);
+    assert_int_equal(outcome.status, 5);
+    assert_string_equal(outcome.output, "told\n");
+
+    /* The terminal's interrupt is the program's alone to answer. */
+    process = start_shell("trap '' INT; touch ready; while [ -e ready ]; do sleep 0.01; done; "
+                          "echo finished");
+    kill(process, SIGINT);
+    unlink("ready");
+    finish(process, &outcome);
+    assert_int_equal(outcome.status, 0);
+    assert_string_equal(outcome.output, "finished\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_that_knows_nothing_is_captured),
+        cmocka_unit_test(the_default_file_is_named_after_the_process),
+        cmocka_unit_test(options_reach_the_program_as_settings),
+        cmocka_unit_test(quiet_is_quiet),
+        cmocka_unit_test(later_devices_get_files_of_their_own),
+        cmocka_unit_test(the_exit_status_is_the_programs),
+        cmocka_unit_test(programs_that_cannot_run_are_named),
+        cmocka_unit_test(wrong_usage_is_status_two),
+        cmocka_unit_test(destinations_are_checked_before_the_program_starts),
+        cmocka_unit_test(signals_reach_the_program),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
