@@ -49,8 +49,6 @@ struct identity {
     off_t bytes;
 };
 
-static volatile sig_atomic_t child; /* for the signal handler */
-
 /* ---- Options ---- */
 
 static int complain(int exit_status, const char *format, ...) HAL_PRINTF(2, 3);
@@ -176,43 +174,40 @@ static int make_path(const struct options *options, long process, char *out_path
 
 /* ---- Running ---- */
 
-static void forward_signal(int signal_number)
-{
-    const int saved = errno;
-    if (child > 0)
-        kill((pid_t)child, signal_number);
-    errno = saved;
-}
-
-/* Signals from the terminal reach the program by themselves, and it decides what they mean. */
-static const int terminal_signals[] = {SIGINT, SIGQUIT};
-static const int forwarded_signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-enum {
-    TERMINAL_COUNT = sizeof terminal_signals / sizeof *terminal_signals,
-    FORWARDED_COUNT = sizeof forwarded_signals / sizeof *forwarded_signals,
+/* What the program finds as this one found it. */
+struct signals {
+    struct sigaction interrupt, quit, child;
+    sigset_t mask;
 };
 
-static void handle_signals(struct sigaction *terminal_before, struct sigaction *forwarded_before)
+static sigset_t signals_to_await(void)
 {
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    const struct sigaction forward = {.sa_handler = forward_signal, .sa_flags = SA_RESTART};
-    for (size_t i = 0; i < TERMINAL_COUNT; i++)
-        sigaction(terminal_signals[i], &ignore, &terminal_before[i]);
-    for (size_t i = 0; i < FORWARDED_COUNT; i++) {
-        sigaction(forwarded_signals[i], NULL, &forwarded_before[i]);
-        if (forwarded_before[i].sa_handler != SIG_IGN)
-            sigaction(forwarded_signals[i], &forward, NULL);
-    }
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&set, numbers[i]);
+    return set;
 }
 
-static void restore_signals(const struct sigaction *terminal_before,
-                            const struct sigaction *forwarded_before, const sigset_t *mask)
+/* Signals from the terminal reach the program by themselves, and it decides what they mean; those
+ * that are sent to this process wait until it passes them on. */
+static void take_signals(struct signals *before)
 {
-    for (size_t i = 0; i < TERMINAL_COUNT; i++)
-        sigaction(terminal_signals[i], &terminal_before[i], NULL);
-    for (size_t i = 0; i < FORWARDED_COUNT; i++)
-        sigaction(forwarded_signals[i], &forwarded_before[i], NULL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
+    const sigset_t awaited = signals_to_await();
+    sigprocmask(SIG_BLOCK, &awaited, &before->mask);
+    sigaction(SIGINT, &ignore, &before->interrupt);
+    sigaction(SIGQUIT, &ignore, &before->quit);
+    sigaction(SIGCHLD, &usual, &before->child);
+}
+
+static void restore_signals(const struct signals *before)
+{
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGQUIT, &before->quit, NULL);
+    sigaction(SIGCHLD, &before->child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 static bool set_environment(const struct options *options, const char *path)
@@ -240,22 +235,16 @@ static void become_program(const struct options *options, int failure_pipe)
 }
 
 /* Starts the program; 0, or the exit status after a complaint. */
-static int start(const struct options *options, const struct sigaction *terminal_before,
-                 const struct sigaction *forwarded_before, pid_t *out_process)
+static int start(const struct options *options, const struct signals *before, pid_t *out_process)
 {
     int ends[2], error = 0;
-    sigset_t all, mask;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return complain(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask);
     const pid_t process = fork();
     if (process == 0) {
-        restore_signals(terminal_before, forwarded_before, &mask);
+        restore_signals(before);
         become_program(options, ends[1]);
     }
-    child = process;
-    sigprocmask(SIG_SETMASK, &mask, NULL);
     close(ends[1]);
     if (process < 0) {
         close(ends[0]);
@@ -274,12 +263,17 @@ static int start(const struct options *options, const struct sigaction *terminal
                     options->command[0], strerror(error));
 }
 
+/* Passes signals on until the program has ended. */
 static int wait_for(pid_t process)
 {
+    const sigset_t awaited = signals_to_await();
     int status;
-    while (waitpid(process, &status, 0) < 0) {
-        if (errno != EINTR)
+    for (pid_t ended; (ended = waitpid(process, &status, WNOHANG)) != process;) {
+        if (ended < 0)
             return complain(EXIT_CANNOT_START, "cannot wait for the program: %s", strerror(errno));
+        const int number = sigwaitinfo(&awaited, NULL);
+        if (number > 0 && number != SIGCHLD)
+            kill(process, number);
     }
     return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -337,10 +331,10 @@ int main(int argc, char **argv)
         return exit_status;
     const struct identity before = identify(path);
 
-    struct sigaction terminal_before[TERMINAL_COUNT], forwarded_before[FORWARDED_COUNT];
+    struct signals signals_before;
     pid_t process = 0;
-    handle_signals(terminal_before, forwarded_before);
-    exit_status = start(&options, terminal_before, forwarded_before, &process);
+    take_signals(&signals_before);
+    exit_status = start(&options, &signals_before, &process);
     if (exit_status != 0)
         return exit_status;
     exit_status = wait_for(process);
