@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executables: entry points, specialization constants, constants slots, limits of groups, and what
+ * a user who wrote something wrong is told. */
+#include "tests/conformance/suite.h"
+
+#include <stdio.h>
+
+static const char two_kernels[] = "#include <metal_stdlib>\n"
+                                  "using namespace metal;\n"
+                                  "kernel void plus_one(device uint *x [[buffer(0)]],\n"
+                                  "                     uint i [[thread_position_in_grid]])\n"
+                                  "{ x[i] += 1; }\n"
+                                  "kernel void plus_ten(device uint *x [[buffer(0)]],\n"
+                                  "                     uint i [[thread_position_in_grid]])\n"
+                                  "{ x[i] += 10; }\n";
+
+static struct hal_executable_desc describe(const char *label, const char *source,
+                                           const struct hal_entry_point *entries, size_t count)
+{
+    return (struct hal_executable_desc){.label = label,
+                                        .format = HAL_FORMAT_MSL,
+                                        .data = source,
+                                        .bytes = strlen(source),
+                                        .entry_points = entries,
+                                        .entry_point_count = count};
+}
+
+/* Runs one entry point over `words`, in place. */
+static void run_words(struct suite *suite, struct hal_executable *executable, uint32_t entry,
+                      uint32_t groups, uint32_t *words, size_t count)
+{
+    struct hal_buffer *x = suite_buffer(suite, "x", count * 4);
+    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
+    const struct hal_binding binding = {x, 0, HAL_WHOLE_BUFFER};
+    suite_write(suite, x, 0, words, count * 4);
+    check_ok(suite, hal_command_push_descriptor_set(commands, 0, &binding, 1));
+    check_ok(suite, hal_command_dispatch(commands, executable, entry, (uint32_t[3]){groups, 1, 1}));
+    suite_run(suite, commands);
+    suite_read(suite, x, 0, words, count * 4);
+}
+
+/* ---- Entry points --------------------------------------------------------------------------- */
+
+static void entries_in_any_order(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entries[3] = {{"plus_ten", {4, 1, 1}, 0, 0},
+                                                      {"plus_one", {4, 1, 1}, 0, 0},
+                                                      {"plus_ten", {2, 1, 1}, 0, 0}};
+    const uint32_t wanted[3][4] = {{10, 10, 10, 10}, {1, 1, 1, 1}, {10, 10, 0, 0}};
+    const struct hal_executable_desc desc = describe("two", two_kernels, entries, 3);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t words[4] = {0};
+        run_words(suite, executable, i, 1, words, 4);
+        suite_note(suite, "entry point %u", i);
+        check_bytes(suite, words, wanted[i], sizeof words);
+    }
+}
+
+static void find(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    uint32_t entry = 99;
+    static const struct hal_entry_point entries[2] = {{"plus_ten", {1, 1, 1}, 0, 0},
+                                                      {"plus_one", {1, 1, 1}, 0, 0}};
+    const struct hal_executable_desc desc = describe("two", two_kernels, entries, 2);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    check_ok(suite, hal_executable_find(executable, "plus_one", &entry));
+    check_u64(suite, entry, 1);
+    check_ok(suite, hal_executable_find(executable, "plus_ten", &entry));
+    check_u64(suite, entry, 0);
+    check_fails(suite, hal_executable_find(executable, "plus_two", &entry), HAL_NOT_FOUND, "two",
+                "plus_two");
+    check_fails(suite, hal_executable_find(executable, "", &entry), HAL_NOT_FOUND, "two");
+    check_fails(suite, hal_executable_find(executable, NULL, &entry), HAL_NOT_FOUND, "two");
+    check_u64(suite, entry, 0);
+}
+
+static void host_name(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const char source[] =
+        "#include <metal_stdlib>\n"
+        "using namespace metal;\n"
+        "template <typename T> kernel void fill_with(device T *x [[buffer(0)]],\n"
+        "                                            uint i [[thread_position_in_grid]])\n"
+        "{ x[i] = T(i * 3); }\n"
+        "template [[host_name(\"fill_uint\")]] kernel void fill_with<uint>(device uint *, uint);\n";
+    static const struct hal_entry_point entry = {"fill_uint", {4, 1, 1}, 0, 0};
+    static const uint32_t wanted[4] = {0, 3, 6, 9};
+    uint32_t words[4] = {7, 7, 7, 7};
+    const struct hal_executable_desc desc = describe("templates", source, &entry, 1);
+    run_words(suite, suite_executable(suite, &desc), 0, 1, words, 4);
+    check_bytes(suite, words, wanted, sizeof words);
+}
+
+static void many_entry_points(struct suite *suite, uint64_t count)
+{
+    char *source = suite_memory(suite, 200 + count * 120), (*names)[16];
+    struct hal_entry_point *entries = suite_memory(suite, count * sizeof *entries);
+    names = suite_memory(suite, count * sizeof *names);
+    size_t used =
+        (size_t)snprintf(source, 100, "#include <metal_stdlib>\nusing namespace metal;\n");
+    for (uint64_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "add_%u", (unsigned)i);
+        used += (size_t)snprintf(source + used, 120,
+                                 "kernel void %s(device uint *x [[buffer(0)]]) { x[0] += %u; }\n",
+                                 names[i], (unsigned)i * 7);
+        entries[i] = (struct hal_entry_point){names[i], {1, 1, 1}, 0, 0};
+    }
+    const struct hal_executable_desc desc = describe("many", source, entries, count);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    for (uint32_t i = 0; i < count; i += 13) {
+        uint32_t word = 1000, entry = 0;
+        check_ok(suite, hal_executable_find(executable, names[i], &entry));
+        run_words(suite, executable, entry, 1, &word, 1);
+        check_u64(suite, word, 1000 + i * 7);
+    }
+}
+
+/* The description may go when the call returns. */
+static void description_is_copied(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    char *source = suite_memory(suite, sizeof two_kernels), name[16] = "plus_ten";
+    struct hal_entry_point entry = {name, {4, 1, 1}, 0, 0};
+    uint32_t words[4] = {1, 2, 3, 4}, index = 7;
+    const uint32_t wanted[4] = {11, 12, 13, 14};
+    memcpy(source, two_kernels, sizeof two_kernels);
+    const struct hal_executable_desc desc = describe("copied", source, &entry, 1);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    memset(source, '?', sizeof two_kernels);
+    memset(name, 'z', 4);
+    memset(entry.group_size, 0, sizeof entry.group_size);
+    check_ok(suite, hal_executable_find(executable, "plus_ten", &index));
+    run_words(suite, executable, index, 1, words, 4);
+    check_bytes(suite, words, wanted, sizeof words);
+}
+
+/* Only the given bytes belong to the source: no terminating zero is looked for. */
+static void source_without_an_end(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 0, 0};
+    char *source = suite_memory(suite, sizeof two_kernels + 40);
+    uint32_t word = 5;
+    memcpy(source, two_kernels, sizeof two_kernels - 1);
+    memset(source + sizeof two_kernels - 1, '(', 40);
+    struct hal_executable_desc desc = describe("cut", two_kernels, &entry, 1);
+    desc.data = source;
+    run_words(suite, suite_executable(suite, &desc), 0, 1, &word, 1);
+    check_u64(suite, word, 6);
+}
+
+/* ---- Specialization constants ---------------------------------------------------------------- */
+
+static const char specialized[] = "#include <metal_stdlib>\n"
+                                  "using namespace metal;\n"
+                                  "constant bool flag [[function_constant(0)]];\n"
+                                  "constant int number [[function_constant(1)]];\n"
+                                  "constant uint bits [[function_constant(7)]];\n"
+                                  "constant float scale [[function_constant(60)]];\n"
+                                  "kernel void show(device uint *x [[buffer(0)]])\n"
+                                  "{\n"
+                                  "    x[0] = flag ? 1 : 0;\n"
+                                  "    x[1] = uint(number);\n"
+                                  "    x[2] = bits;\n"
+                                  "    x[3] = as_type<uint>(scale);\n"
+                                  "}\n";
+static const struct hal_entry_point show = {"show", {1, 1, 1}, 0, 0};
+
+static void constants(struct suite *suite, uint64_t which)
+{
+    static const struct hal_constant values[3][4] = {
+        {{0, HAL_CONSTANT_BOOL, 1},
+         {1, HAL_CONSTANT_INT32, (uint32_t)-77},
+         {7, HAL_CONSTANT_UINT32, UINT32_MAX},
+         {60, HAL_CONSTANT_FLOAT32, 0xC0490FDB}},
+        {{60, HAL_CONSTANT_FLOAT32, 0x7F800000},
+         {7, HAL_CONSTANT_UINT32, 0},
+         {1, HAL_CONSTANT_INT32, 0x80000000},
+         {0, HAL_CONSTANT_BOOL, 0}},
+        {{1, HAL_CONSTANT_INT32, INT32_MAX},
+         {60, HAL_CONSTANT_FLOAT32, 0x00000001},
+         {0, HAL_CONSTANT_BOOL, 1},
+         {7, HAL_CONSTANT_UINT32, 0x80000001}},
+    };
+    static const uint32_t wanted[3][4] = {{1, (uint32_t)-77, UINT32_MAX, 0xC0490FDB},
+                                          {0, 0x80000000, 0, 0x7F800000},
+                                          {1, INT32_MAX, 0x80000001, 0x00000001}};
+    uint32_t words[4] = {9, 9, 9, 9};
+    struct hal_executable_desc desc = describe("specialized", specialized, &show, 1);
+    desc.constants = values[which];
+    desc.constant_count = 4;
+    run_words(suite, suite_executable(suite, &desc), 0, 1, words, 4);
+    check_bytes(suite, words, wanted[which], sizeof words);
+}
+
+/* Two executables of one source live side by side. */
+static void constants_do_not_mix(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_executable *both[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct hal_constant values[4] = {{0, HAL_CONSTANT_BOOL, i},
+                                               {1, HAL_CONSTANT_INT32, 100 + i},
+                                               {7, HAL_CONSTANT_UINT32, 200 + i},
+                                               {60, HAL_CONSTANT_FLOAT32, 0x3F800000 + i}};
+        struct hal_executable_desc desc = describe("one of two", specialized, &show, 1);
+        desc.constants = values;
+        desc.constant_count = 4;
+        both[i] = suite_executable(suite, &desc);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t k = i % 2, wanted[4] = {k, 100 + k, 200 + k, 0x3F800000 + k};
+        uint32_t words[4] = {0};
+        run_words(suite, both[k], 0, 1, words, 4);
+        check_bytes(suite, words, wanted, sizeof words);
+    }
+}
+
+/* ---- Constants slots ------------------------------------------------------------------------ */
+
+static void constants_slot(struct suite *suite, uint64_t slot)
+{
+    char source[400];
+    const struct hal_entry_point entry = {"take", {1, 1, 1}, 12, (uint32_t)slot};
+    const uint32_t out_slot = slot == 0 ? 1 : 0, constants[3] = {5, 6, 7};
+    struct hal_buffer *out = suite_buffer(suite, "out", 12);
+    struct hal_binding bindings[2] = {{0}};
+    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
+    snprintf(source, sizeof source,
+             "#include <metal_stdlib>\n"
+             "using namespace metal;\n"
+             "struct three { uint a, b, c; };\n"
+             "kernel void take(device uint *x [[buffer(%u)]], constant three &t [[buffer(%u)]])\n"
+             "{ x[0] = t.c; x[1] = t.b; x[2] = t.a; }\n",
+             (unsigned)out_slot, (unsigned)slot);
+    const struct hal_executable_desc desc = describe("slot", source, &entry, 1);
+    bindings[out_slot] = (struct hal_binding){out, 0, 12};
+    check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 2));
+    check_ok(suite, hal_command_push_constants(commands, 0, constants, 12));
+    check_ok(suite, hal_command_dispatch(commands, suite_executable(suite, &desc), 0,
+                                         (uint32_t[3]){1, 1, 1}));
+    suite_run(suite, commands);
+    check_buffer(suite, out, 0, ((const uint32_t[3]){7, 6, 5}), 12);
+}
+
+static void constants_slot_that_is_no_argument(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 16, 5};
+    struct hal_executable *executable;
+    const struct hal_executable_desc desc = describe("slots", two_kernels, &entry, 1);
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "slots", "plus_one", "5");
+}
+
+/* ---- Groups --------------------------------------------------------------------------------- */
+
+/* As many threads as a group may have, along one dimension. */
+static void largest_group(struct suite *suite, uint64_t dimension)
+{
+    static const char source[] = "#include <metal_stdlib>\n"
+                                 "using namespace metal;\n"
+                                 "kernel void number(device uint *x [[buffer(0)]],\n"
+                                 "                   uint i [[thread_index_in_threadgroup]])\n"
+                                 "{ x[i] = i + 1; }\n";
+    const struct hal_device_info *info = suite_info(suite);
+    struct hal_entry_point entry = {"number", {1, 1, 1}, 0, 0};
+    uint32_t size = info->max_group_size[dimension];
+    if (size > info->max_group_threads)
+        size = info->max_group_threads;
+    entry.group_size[dimension] = size;
+    uint32_t *words = suite_memory(suite, (size_t)size * 4);
+    const struct hal_executable_desc desc = describe("largest", source, &entry, 1);
+    run_words(suite, suite_executable(suite, &desc), 0, 1, words, size);
+    for (uint32_t i = 0; i < size; i++)
+        check_u64(suite, words[i], i + 1);
+}
+
+static void group_memory(struct suite *suite, uint64_t over)
+{
+    char source[500];
+    const uint64_t bytes = suite_info(suite)->max_group_memory_bytes + over;
+    static const struct hal_entry_point entry = {"use_much", {64, 1, 1}, 0, 0};
+    struct hal_executable *executable;
+    uint32_t words[64] = {0};
+    snprintf(source, sizeof source,
+             "#include <metal_stdlib>\n"
+             "using namespace metal;\n"
+             "kernel void use_much(device uint *x [[buffer(0)]],\n"
+             "                     uint i [[thread_index_in_threadgroup]])\n"
+             "{\n"
+             "    threadgroup uint s[%u];\n"
+             "    for (uint k = i; k < %u; k += 64) s[k] = k;\n"
+             "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+             "    x[i] = s[%u - 1 - i];\n"
+             "}\n",
+             (unsigned)bytes / 4, (unsigned)bytes / 4, (unsigned)bytes / 4);
+    const struct hal_executable_desc desc = describe("greedy", source, &entry, 1);
+    if (over) {
+        check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable),
+                    HAL_INVALID, "greedy", "use_much");
+        return;
+    }
+    run_words(suite, suite_executable(suite, &desc), 0, 1, words, 64);
+    for (uint32_t i = 0; i < 64; i++)
+        check_u64(suite, words[i], bytes / 4 - 1 - i);
+}
+
+/* ---- What is wrong -------------------------------------------------------------------------- */
+
+/* The message has the label and the user's line. */
+struct mistake {
+    const char *source;
+    const char *place; /* "LABEL:LINE" */
+    const char *says;
+};
+
+static const struct mistake mistakes[] = {
+    {"#include <metal_stdlib>\nusing namespace metal;\n\nkernel void f(device uint *x "
+     "[[buffer(0)]])\n{\n    x[0] = missing;\n}\n",
+     "wrong.metal:6", "missing"},
+    {"kernel void f(\n", "wrong.metal:", "error"},
+    {"#include <metal_stdlib>\nusing namespace metal;\nkernel void f(device uint *x [[buffer(0)]])"
+     " { x[0] = 1 }\n",
+     "wrong.metal:3", ";"},
+    {"#include \"nowhere.h\"\nkernel void f() {}\n", "wrong.metal:1", "nowhere.h"},
+    {"#include <metal_stdlib>\nusing namespace metal;\n#error stop here\nkernel void f() {}\n",
+     "wrong.metal:3", "stop here"},
+    {"#include <metal_stdlib>\nusing namespace metal;\n\n\n\nkernel void f(device uint *x "
+     "[[buffer(0)]]) { x[0] = float3(1, 2); }\n",
+     "wrong.metal:6", "error"},
+};
+
+static void mistake(struct suite *suite, uint64_t which)
+{
+    static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
+    struct hal_executable *executable;
+    const struct hal_executable_desc desc =
+        describe("wrong.metal", mistakes[which].source, &entry, 1);
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                mistakes[which].place, mistakes[which].says);
+}
+
+static void no_such_entry_point(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entries[2] = {{"plus_one", {1, 1, 1}, 0, 0},
+                                                      {"plus_two", {1, 1, 1}, 0, 0}};
+    struct hal_executable *executable;
+    const struct hal_executable_desc desc = describe("two", two_kernels, entries, 2);
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "two", "plus_two");
+}
+
+/* A mistake leaves nothing behind: what was right before is so afterwards. */
+static void right_after_wrong(struct suite *suite, uint64_t unused)
+{
+    static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 0, 0};
+    uint32_t word = 1;
+    mistake(suite, unused);
+    const struct hal_executable_desc desc = describe("wrong.metal", two_kernels, &entry, 1);
+    run_words(suite, suite_executable(suite, &desc), 0, 1, &word, 1);
+    check_u64(suite, word, 2);
+}
+
+static void not_a_source(struct suite *suite, uint64_t bytes)
+{
+    static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
+    struct hal_executable *executable;
+    uint8_t *data = suite_memory(suite, bytes);
+    struct hal_executable_desc desc = describe("noise", "", &entry, 1);
+    suite_random_bytes(suite, data, bytes);
+    desc.data = data;
+    desc.bytes = bytes;
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "noise");
+}
+
+static void no_label(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 0, 0};
+    uint32_t word = 1, index;
+    const struct hal_executable_desc desc = describe(NULL, two_kernels, &entry, 1);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    run_words(suite, executable, 0, 1, &word, 1);
+    check_u64(suite, word, 2);
+    check_fails(suite, hal_executable_find(executable, "other", &index), HAL_NOT_FOUND, "other");
+    hal_executable_retain(executable);
+    hal_executable_release(executable);
+    hal_executable_retain(NULL);
+    hal_executable_release(NULL);
+}
+
+static const struct suite_case cases[] = {
+    {"entries_in_any_order", entries_in_any_order, 0},
+    {"find", find, 0},
+    {"host_name", host_name, 0},
+    {"many_entry_points", many_entry_points, 100},
+    {"description_is_copied", description_is_copied, 0},
+    {"source_without_an_end", source_without_an_end, 0},
+    {"constants", constants, 0},
+    {"constants_in_any_order", constants, 1},
+    {"constants_at_their_limits", constants, 2},
+    {"constants_do_not_mix", constants_do_not_mix, 0},
+    {"constants_slot_0", constants_slot, 0},
+    {"constants_slot_9", constants_slot, 9},
+    {"constants_slot_30", constants_slot, 30},
+    {"constants_slot_that_is_no_argument", constants_slot_that_is_no_argument, 0},
+    {"largest_group_in_x", largest_group, 0},
+    {"largest_group_in_y", largest_group, 1},
+    {"largest_group_in_z", largest_group, 2},
+    {"all_group_memory", group_memory, 0},
+    {"too_much_group_memory", group_memory, 4},
+    {"unknown_name", mistake, 0},
+    {"unfinished_source", mistake, 1},
+    {"missing_semicolon", mistake, 2},
+    {"missing_header", mistake, 3},
+    {"error_directive", mistake, 4},
+    {"wrong_types", mistake, 5},
+    {"no_such_entry_point", no_such_entry_point, 0},
+    {"right_after_wrong", right_after_wrong, 0},
+    {"not_a_source", not_a_source, 3000},
+    {"one_byte_of_source", not_a_source, 1},
+    {"no_label", no_label, 0},
+};
+
+const struct suite_area area_executables = {"executables", cases, SUITE_COUNT(cases)};

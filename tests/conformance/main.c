@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-conformance: runs the cases that every driver and every layer must pass, and compares what
+ * happened with what is expected of the driver. All cases share one device, so that the whole run
+ * can be captured into one file; the few that are about devices open others.
+ *
+ * A case that crashes or takes too long is named before the program ends. */
+#include "tests/conformance/runner.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct suite_area *const areas[] = {
+    &area_buffers, &area_transfers, &area_executables, &area_dispatch, &area_sync, &area_semaphores,
+};
+
+struct options {
+    const char *driver, *filter, *expect;
+    bool list;
+    uint64_t seed;
+    unsigned case_seconds;
+};
+
+struct counts {
+    unsigned passed, failed, skipped, unsupported, known;
+};
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_HANGS = 4, NAME_BYTES = 128 };
+
+/* ---- Options -------------------------------------------------------------------------------- */
+
+static const char usage[] =
+    "usage: hal-conformance [options]\n"
+    "  --driver=URI    device to test (default: --device, HAL_DEVICE, else cpu)\n"
+    "  --filter=GLOB   only cases whose name matches, for example 'transfers.*'\n"
+    "  --list          print the names and exit\n"
+    "  --seed=N        what random cases start from (default 1)\n"
+    "  --expect=FILE   cases that are known to be unsupported or to fail\n"
+    "  --timeout=S     seconds that a case may take (default 120)\n";
+
+static bool read_number(const char *name, const char *text, uint64_t most, uint64_t *out_number)
+{
+    char *end;
+    errno = 0;
+    *out_number = strtoull(text, &end, 0);
+    if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *out_number <= most)
+        return true;
+    fprintf(stderr, "hal-conformance: --%s=%s is not a number up to %llu\n", name, text,
+            (unsigned long long)most);
+    return false;
+}
+
+static void parse(int argc, char **argv, struct options *out)
+{
+    static const struct option known[] = {
+        {"driver", required_argument, NULL, 'd'},
+        {"filter", required_argument, NULL, 'f'},
+        {"list", no_argument, NULL, 'l'},
+        {"seed", required_argument, NULL, 's'},
+        {"expect", required_argument, NULL, 'e'},
+        {"timeout", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
+    };
+    uint64_t number;
+    *out = (struct options){.filter = "*", .seed = 1, .case_seconds = 120};
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (option) {
+        case 'd': out->driver = optarg; break;
+        case 'f': out->filter = optarg; break;
+        case 'l': out->list = true; break;
+        case 'e': out->expect = optarg; break;
+        case 's':
+            if (!read_number("seed", optarg, UINT64_MAX, &out->seed))
+                exit(EXIT_USAGE);
+            break;
+        case 't':
+            if (!read_number("timeout", optarg, 86400, &number))
+                exit(EXIT_USAGE);
+            out->case_seconds = (unsigned)number;
+            break;
+        case 'h': printf("%s\n%s", usage, hal_flags_help()); exit(0);
+        case 'v': printf("hal-conformance %s\n", HAL_VERSION_STRING); exit(0);
+        default: exit(EXIT_USAGE);
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "hal-conformance: unknown argument '%s'\n", argv[optind]);
+        exit(EXIT_USAGE);
+    }
+}
+
+/* ---- Cases that do not come back --------------------------------------------------------------
+ */
+
+static char running[NAME_BYTES + 16]; /* "NAME\n", read by handlers */
+static struct sigaction before[NSIG];
+
+static void say(const char *what)
+{
+    if (!running[0])
+        return;
+    if (write(STDOUT_FILENO, what, strlen(what)) < 0 ||
+        write(STDOUT_FILENO, running, strlen(running)) < 0)
+        return;
+}
+
+static void hangs(int number)
+{
+    (void)number;
+    say("HANGS ");
+    _exit(EXIT_HANGS);
+}
+
+/* The fault happens again when this returns, and goes its usual way. */
+static void crashes(int number)
+{
+    say("CRASHES ");
+    sigaction(number, &before[number], NULL);
+}
+
+static void dies(void)
+{
+    say("DIES ");
+}
+
+/* A sanitizer ends the process without a signal. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+static void watch(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    struct sigaction action = {.sa_handler = crashes, .sa_flags = SA_ONSTACK};
+    for (size_t i = 0; i < SUITE_COUNT(faults); i++)
+        sigaction(faults[i], &action, &before[faults[i]]);
+    action.sa_handler = hangs;
+    sigaction(SIGALRM, &action, NULL);
+    if (__sanitizer_set_death_callback)
+        __sanitizer_set_death_callback(dies);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+/* Prints the verdict, given what the driver is known for. */
+static void judge(const char *name, const struct suite_result *result,
+                  const struct suite_expectation *expected, struct counts *counts)
+{
+    switch (result->outcome) {
+    case SUITE_PASSED:
+        if (expected) {
+            printf("FAIL %s: it passes, unexpectedly (%s)\n", name, expected->reason);
+            counts->failed++;
+            return;
+        }
+        printf("ok %s\n", name);
+        counts->passed++;
+        return;
+    case SUITE_SKIPPED:
+        printf("skipped %s: %s\n", name, result->message);
+        counts->skipped++;
+        return;
+    case SUITE_UNSUPPORTED:
+        if (expected && expected->outcome == SUITE_UNSUPPORTED) {
+            printf("unsupported %s: %s\n", name, expected->reason);
+            counts->unsupported++;
+            return;
+        }
+        break;
+    case SUITE_FAILED:
+        if (expected && expected->outcome == SUITE_FAILED) {
+            printf("fails %s: %s\n", name, expected->reason);
+            counts->known++;
+            return;
+        }
+        break;
+    }
+    printf("FAIL %s: %s\n", name, result->message);
+    counts->failed++;
+}
+
+static void run_all(struct suite_run *run, const struct options *options,
+                    struct suite_expectations *expectations, struct counts *counts)
+{
+    struct suite_result result;
+    char name[NAME_BYTES];
+    for (size_t a = 0; a < SUITE_COUNT(areas); a++) {
+        for (size_t i = 0; i < areas[a]->count; i++) {
+            const struct suite_case *which = &areas[a]->cases[i];
+            snprintf(name, sizeof name, "%s.%s", areas[a]->name, which->name);
+            if (fnmatch(options->filter, name, 0) != 0)
+                continue;
+            snprintf(running, sizeof running, "%s\n", name);
+            alarm(options->case_seconds);
+            suite_run_case(run, name, which, &result);
+            alarm(0);
+            running[0] = '\0';
+            judge(name, &result, suite_expected(expectations, name), counts);
+            fflush(stdout);
+        }
+    }
+}
+
+static void list(const char *filter)
+{
+    char name[NAME_BYTES];
+    for (size_t a = 0; a < SUITE_COUNT(areas); a++) {
+        for (size_t i = 0; i < areas[a]->count; i++) {
+            snprintf(name, sizeof name, "%s.%s", areas[a]->name, areas[a]->cases[i].name);
+            if (fnmatch(filter, name, 0) == 0)
+                printf("%s\n", name);
+        }
+    }
+}
+
+/* A line that fits no case has outlived it. */
+static void check_used(const struct suite_expectations *expectations, struct counts *counts)
+{
+    for (size_t i = 0; i < expectations->count; i++) {
+        if (expectations->lines[i].matches)
+            continue;
+        printf("FAIL no case is called '%s', which is expected to be special\n",
+               expectations->lines[i].glob);
+        counts->failed++;
+    }
+}
+
+static int run_suite(const struct options *options, struct suite_expectations *expectations)
+{
+    struct counts counts = {0};
+    struct suite_run run = {.seed = options->seed, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (hal_device_open(options->driver, &run.device) != HAL_OK) {
+        fprintf(stderr, "hal-conformance: %s\n", hal_message());
+        return EXIT_NO_DEVICE;
+    }
+    const struct hal_device_info *info = hal_device_get_info(run.device);
+    run.driver = info->driver;
+    printf("device %s (%s), --seed=%llu\n", info->uri, info->name,
+           (unsigned long long)options->seed);
+    watch();
+    run_all(&run, options, expectations, &counts);
+    if (strcmp(options->filter, "*") == 0)
+        check_used(expectations, &counts);
+    hal_executable_release(run.kernels);
+    hal_device_release(run.device);
+    const unsigned total =
+        counts.passed + counts.failed + counts.skipped + counts.unsupported + counts.known;
+    printf("%u cases: %u ok, %u failed, %u skipped, %u unsupported, %u known failures\n", total,
+           counts.passed, counts.failed, counts.skipped, counts.unsupported, counts.known);
+    if (total == 0)
+        fprintf(stderr, "hal-conformance: no case matches '%s'\n", options->filter);
+    return total && !counts.failed && fflush(stdout) == 0 ? 0 : EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct suite_expectations expectations = {0};
+    if (hal_flags_parse(&argc, argv) != HAL_OK) {
+        fprintf(stderr, "hal-conformance: %s\n", hal_message());
+        return EXIT_USAGE;
+    }
+    parse(argc, argv, &options);
+    if (options.list) {
+        list(options.filter);
+        return 0;
+    }
+    if (options.expect && !suite_expectations_load(options.expect, &expectations))
+        return EXIT_USAGE;
+    const int status = run_suite(&options, &expectations);
+    suite_expectations_free(&expectations);
+    return status;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A running case: checks that end it by a long jump, and the list of what it created. */
+#include "tests/conformance/runner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+const uint64_t suite_sizes[SUITE_SIZE_COUNT] = {
+    1, 2, 3, 4, 15, 16, 17, 255, 256, 4095, 4096, 4097, 65536, SUITE_LARGEST,
+};
+
+enum kind { DEVICE, BUFFER, EXECUTABLE, COMMANDS, SEMAPHORE, MEMORY };
+
+struct owned {
+    struct owned *next; /* created before */
+    enum kind kind;
+    void *what;
+};
+
+struct thread {
+    struct thread *next;
+    struct suite *suite;
+    void (*run)(struct suite *suite, void *user);
+    void *user;
+    pthread_t thread;
+};
+
+struct suite {
+    struct suite_run *run;
+    struct suite_result *result;
+    pthread_mutex_t lock; /* result, owned, state */
+    struct owned *owned;
+    struct thread *threads; /* of the case's own thread */
+    uint64_t state;         /* of the random sequence */
+    char note[256];
+};
+
+static _Thread_local jmp_buf *way_out;
+
+/* ---- Checks -------------------------------------------------------------------------------- */
+
+/* The first reason counts. */
+static void end_case(struct suite *suite, enum suite_outcome outcome, const char *message)
+{
+    pthread_mutex_lock(&suite->lock);
+    if (suite->result->outcome == SUITE_PASSED) {
+        suite->result->outcome = outcome;
+        snprintf(suite->result->message, sizeof suite->result->message, "%s", message);
+    }
+    pthread_mutex_unlock(&suite->lock);
+    longjmp(*way_out, 1);
+}
+
+void suite_fail(struct suite *suite, const char *file, int line, const char *format, ...)
+{
+    char text[SUITE_MESSAGE_BYTES - 512], message[SUITE_MESSAGE_BYTES];
+    const char *slash = strrchr(file, '/');
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(message, sizeof message, "%s:%d: %s%s%s", slash ? slash + 1 : file, line, suite->note,
+             suite->note[0] ? ": " : "", text);
+    end_case(suite, SUITE_FAILED, message);
+    abort();
+}
+
+void suite_skip(struct suite *suite, const char *reason)
+{
+    end_case(suite, SUITE_SKIPPED, reason);
+    abort();
+}
+
+void suite_note(struct suite *suite, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(suite->note, sizeof suite->note, format, arguments);
+    va_end(arguments);
+}
+
+void suite_check_ok(struct suite *suite, const char *file, int line, const char *what,
+                    enum hal_status status)
+{
+    if (status == HAL_UNSUPPORTED)
+        end_case(suite, SUITE_UNSUPPORTED, hal_message());
+    if (status != HAL_OK)
+        suite_fail(suite, file, line, "%s: %s: %s", what, hal_status_name(status), hal_message());
+}
+
+void suite_check_fails(struct suite *suite, const char *file, int line, const char *what,
+                       enum hal_status status, enum hal_status wanted, ...)
+{
+    va_list texts;
+    const char *text, *missing = NULL;
+    if (status != wanted)
+        suite_fail(suite, file, line, "%s: the status is '%s', not '%s'", what,
+                   hal_status_name(status), hal_status_name(wanted));
+    va_start(texts, wanted);
+    while (!missing && (text = va_arg(texts, const char *)) != NULL) {
+        if (!strstr(hal_message(), text))
+            missing = text;
+    }
+    va_end(texts);
+    if (missing)
+        suite_fail(suite, file, line, "%s: the message '%s' does not say '%s'", what, hal_message(),
+                   missing);
+}
+
+void suite_check_u64(struct suite *suite, const char *file, int line, const char *what,
+                     uint64_t got, uint64_t wanted)
+{
+    if (got != wanted)
+        suite_fail(suite, file, line, "%s is %llu (0x%llx), not %llu (0x%llx)", what,
+                   (unsigned long long)got, (unsigned long long)got, (unsigned long long)wanted,
+                   (unsigned long long)wanted);
+}
+
+void suite_check_bytes(struct suite *suite, const char *file, int line, const void *got,
+                       const void *wanted, uint64_t bytes)
+{
+    const uint8_t *a = got, *b = wanted;
+    uint64_t first = 0, differences = 0;
+    if (memcmp(a, b, bytes) == 0)
+        return;
+    for (uint64_t i = 0; i < bytes; i++) {
+        if (a[i] != b[i] && differences++ == 0)
+            first = i;
+    }
+    suite_fail(suite, file, line,
+               "%llu of %llu bytes differ, the first at %llu: 0x%02x instead of 0x%02x",
+               (unsigned long long)differences, (unsigned long long)bytes,
+               (unsigned long long)first, a[first], b[first]);
+}
+
+void suite_check_buffer(struct suite *suite, const char *file, int line, struct hal_buffer *buffer,
+                        uint64_t offset, const void *wanted, uint64_t bytes)
+{
+    void *got = suite_memory(suite, bytes);
+    suite_read(suite, buffer, offset, got, bytes);
+    suite_check_bytes(suite, file, line, got, wanted, bytes);
+}
+
+/* ---- What a case owns ----------------------------------------------------------------------- */
+
+static void release(struct owned *owned)
+{
+    switch (owned->kind) {
+    case DEVICE: hal_device_release(owned->what); break;
+    case BUFFER: hal_buffer_release(owned->what); break;
+    case EXECUTABLE: hal_executable_release(owned->what); break;
+    case COMMANDS: hal_command_buffer_release(owned->what); break;
+    case SEMAPHORE: hal_semaphore_release(owned->what); break;
+    case MEMORY: free(owned->what); break;
+    }
+    free(owned);
+}
+
+static void *own(struct suite *suite, enum kind kind, void *what)
+{
+    struct owned *owned = malloc(sizeof *owned);
+    if (!owned)
+        abort();
+    *owned = (struct owned){.kind = kind, .what = what};
+    pthread_mutex_lock(&suite->lock);
+    owned->next = suite->owned;
+    suite->owned = owned;
+    pthread_mutex_unlock(&suite->lock);
+    return what;
+}
+
+void *suite_memory(struct suite *suite, size_t bytes)
+{
+    void *memory = calloc(bytes ? bytes : 1, 1);
+    if (!memory)
+        abort();
+    return own(suite, MEMORY, memory);
+}
+
+struct suite_run *suite_run_of(struct suite *suite)
+{
+    return suite->run;
+}
+
+struct hal_device *suite_device(const struct suite *suite)
+{
+    return suite->run->device;
+}
+
+const struct hal_device_info *suite_info(const struct suite *suite)
+{
+    return hal_device_get_info(suite->run->device);
+}
+
+struct hal_device *suite_open(struct suite *suite, const char *parameters)
+{
+    char uri[256];
+    struct hal_device *device;
+    snprintf(uri, sizeof uri, "%s%s%s", suite->run->driver, parameters[0] ? "?" : "", parameters);
+    check_ok(suite, hal_device_open(uri, &device));
+    return own(suite, DEVICE, device);
+}
+
+struct hal_buffer *suite_buffer_of(struct suite *suite, struct hal_device *device,
+                                   const struct hal_buffer_desc *desc)
+{
+    struct hal_buffer *buffer;
+    check_ok(suite, hal_buffer_create(device, desc, &buffer));
+    return own(suite, BUFFER, buffer);
+}
+
+struct hal_buffer *suite_buffer(struct suite *suite, const char *label, uint64_t bytes)
+{
+    return suite_buffer_of(suite, suite_device(suite),
+                           &(struct hal_buffer_desc){.label = label, .bytes = bytes});
+}
+
+struct hal_semaphore *suite_semaphore_of(struct suite *suite, struct hal_device *device,
+                                         const char *label, uint64_t value)
+{
+    struct hal_semaphore *semaphore;
+    check_ok(suite, hal_semaphore_create(device, label, value, &semaphore));
+    return own(suite, SEMAPHORE, semaphore);
+}
+
+struct hal_semaphore *suite_semaphore(struct suite *suite, const char *label, uint64_t value)
+{
+    return suite_semaphore_of(suite, suite_device(suite), label, value);
+}
+
+struct hal_command_buffer *suite_commands_of(struct suite *suite, struct hal_device *device,
+                                             const char *label, enum hal_command_buffer_mode mode)
+{
+    struct hal_command_buffer *commands;
+    const struct hal_command_buffer_desc desc = {.label = label, .mode = mode};
+    check_ok(suite, hal_command_buffer_create(device, &desc, &commands));
+    return own(suite, COMMANDS, commands);
+}
+
+struct hal_command_buffer *suite_commands(struct suite *suite, const char *label,
+                                          enum hal_command_buffer_mode mode)
+{
+    return suite_commands_of(suite, suite_device(suite), label, mode);
+}
+
+struct hal_executable *suite_executable(struct suite *suite, const struct hal_executable_desc *desc)
+{
+    struct hal_executable *executable;
+    check_ok(suite, hal_executable_create(suite_device(suite), desc, &executable));
+    return own(suite, EXECUTABLE, executable);
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+static void *run_thread(void *argument)
+{
+    struct thread *thread = argument;
+    jmp_buf out;
+    way_out = &out;
+    if (setjmp(out) == 0)
+        thread->run(thread->suite, thread->user);
+    return NULL;
+}
+
+void suite_thread(struct suite *suite, void (*run)(struct suite *suite, void *user), void *user)
+{
+    struct thread *thread = malloc(sizeof *thread);
+    if (!thread)
+        abort();
+    *thread = (struct thread){.next = suite->threads, .suite = suite, .run = run, .user = user};
+    if (pthread_create(&thread->thread, NULL, run_thread, thread) != 0)
+        abort();
+    suite->threads = thread;
+}
+
+static void join_all(struct suite *suite)
+{
+    while (suite->threads) {
+        struct thread *thread = suite->threads;
+        suite->threads = thread->next;
+        pthread_join(thread->thread, NULL);
+        free(thread);
+    }
+}
+
+static bool has_failed(struct suite *suite)
+{
+    pthread_mutex_lock(&suite->lock);
+    const bool failed = suite->result->outcome != SUITE_PASSED;
+    pthread_mutex_unlock(&suite->lock);
+    return failed;
+}
+
+void suite_join(struct suite *suite)
+{
+    join_all(suite);
+    if (has_failed(suite))
+        longjmp(*way_out, 1);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+static void fail_semaphores(struct suite *suite)
+{
+    pthread_mutex_lock(&suite->lock);
+    struct owned *owned = suite->owned;
+    pthread_mutex_unlock(&suite->lock);
+    for (; owned; owned = owned->next) {
+        if (owned->kind == SEMAPHORE)
+            hal_semaphore_fail(owned->what, HAL_FAILED, "the case has failed");
+    }
+}
+
+static uint64_t hash(const char *text, uint64_t seed)
+{
+    uint64_t state = seed * 0x9E3779B97F4A7C15U + 0xCBF29CE484222325U;
+    for (; *text; text++)
+        state = (state ^ (uint8_t)*text) * 0x100000001B3U;
+    return state;
+}
+
+static void call(struct suite *suite, const struct suite_case *which)
+{
+    jmp_buf out;
+    way_out = &out;
+    if (setjmp(out) == 0)
+        which->run(suite, which->argument);
+    way_out = NULL;
+}
+
+void suite_run_case(struct suite_run *run, const char *name, const struct suite_case *which,
+                    struct suite_result *out_result)
+{
+    struct suite suite = {.run = run, .result = out_result, .state = hash(name, run->seed)};
+    out_result->outcome = SUITE_PASSED;
+    out_result->message[0] = '\0';
+    pthread_mutex_init(&suite.lock, NULL);
+    call(&suite, which);
+    if (has_failed(&suite))
+        fail_semaphores(&suite);
+    join_all(&suite);
+    if (hal_device_wait_idle(run->device, SUITE_PATIENCE_NS) != HAL_OK &&
+        out_result->outcome == SUITE_PASSED) {
+        out_result->outcome = SUITE_FAILED;
+        snprintf(out_result->message, sizeof out_result->message,
+                 "the device is not idle afterwards: %s", hal_message());
+    }
+    while (suite.owned) {
+        struct owned *owned = suite.owned;
+        suite.owned = owned->next;
+        release(owned);
+    }
+    pthread_mutex_destroy(&suite.lock);
+}
+
+/* ---- Short ways ----------------------------------------------------------------------------- */
+
+void suite_write(struct suite *suite, struct hal_buffer *buffer, uint64_t offset, const void *data,
+                 uint64_t bytes)
+{
+    check_ok(suite, hal_buffer_write(buffer, offset, data, bytes));
+}
+
+void suite_read(struct suite *suite, struct hal_buffer *buffer, uint64_t offset, void *out_data,
+                uint64_t bytes)
+{
+    check_ok(suite, hal_buffer_read(buffer, offset, out_data, bytes));
+}
+
+void suite_clear(struct suite *suite, struct hal_buffer *buffer, uint8_t byte)
+{
+    struct hal_mapping mapping;
+    check_ok(suite, hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_DISCARD, 0, HAL_WHOLE_BUFFER,
+                                   &mapping));
+    memset(mapping.data, byte, mapping.bytes);
+    check_ok(suite, hal_buffer_unmap(&mapping));
+}
+
+enum hal_status suite_submit(struct suite *suite, uint64_t queues,
+                             struct hal_command_buffer *commands, struct hal_semaphore *wait,
+                             uint64_t wait_value, struct hal_semaphore *signal,
+                             uint64_t signal_value)
+{
+    const struct hal_semaphore_value waits = {wait, wait_value}, signals = {signal, signal_value};
+    return hal_queue_submit(suite_device(suite), &(struct hal_submit_desc){
+                                                     .queues = queues,
+                                                     .waits = &waits,
+                                                     .wait_count = wait ? 1 : 0,
+                                                     .signals = &signals,
+                                                     .signal_count = signal ? 1 : 0,
+                                                     .commands = &commands,
+                                                     .command_count = commands ? 1 : 0,
+                                                 });
+}
+
+void suite_wait(struct suite *suite, struct hal_semaphore *semaphore, uint64_t value)
+{
+    check_ok(suite, hal_semaphore_wait(semaphore, value, SUITE_PATIENCE_NS));
+}
+
+void suite_submit_and_wait(struct suite *suite, struct hal_command_buffer *commands)
+{
+    struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
+    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
+    suite_wait(suite, done, 1);
+}
+
+void suite_run(struct suite *suite, struct hal_command_buffer *commands)
+{
+    check_ok(suite, hal_command_buffer_end(commands));
+    suite_submit_and_wait(suite, commands);
+}
+
+/* ---- Random numbers -------------------------------------------------------------------------- */
+
+uint32_t suite_random(struct suite *suite)
+{
+    pthread_mutex_lock(&suite->lock);
+    suite->state = suite->state * 6364136223846793005U + 1442695040888963407U;
+    const uint32_t value = (uint32_t)(suite->state >> 33);
+    pthread_mutex_unlock(&suite->lock);
+    return value;
+}
+
+uint32_t suite_random_below(struct suite *suite, uint32_t limit)
+{
+    return (uint32_t)((uint64_t)suite_random(suite) * limit >> 31);
+}
+
+void suite_random_bytes(struct suite *suite, void *out_data, size_t bytes)
+{
+    static const size_t period = 65521; /* a prime: no power of two of bytes is skipped unseen */
+    uint8_t *data = out_data;
+    uint64_t state = (uint64_t)suite_random(suite) << 31 | suite_random(suite);
+    for (size_t i = 0; i < bytes && i < period; i++) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        data[i] = (uint8_t)(state >> 56);
+    }
+    for (size_t i = period; i < bytes; i++)
+        data[i] = data[i - period];
+}
+
+uint64_t suite_seed(const struct suite *suite)
+{
+    return suite->run->seed;
+}
