@@ -3,6 +3,7 @@
 #include "tests/unit/msl_fixture.h"
 
 #include <ftw.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,6 +90,32 @@ uint32_t fixture_random(void)
 float fixture_random_float(void)
 {
     return (float)(fixture_random() % 2048) / 1024.0f - 1.0f;
+}
+
+/* The step between neighbours at that magnitude decides; all in double, where it is exact. */
+uint16_t fixture_to_half(float value)
+{
+    const double magnitude = fabs((double)value);
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int exponent = -14;
+    if (isnan(value))
+        return 0x7e00;
+    if (magnitude >= 65520.0)
+        return sign | 0x7c00;
+    while (exponent < 15 && magnitude >= ldexp(1.0, exponent + 1))
+        exponent++;
+    const long steps = lrint(ldexp(magnitude, 10 - exponent));
+    return (uint16_t)(sign + ((exponent + 14) << 10) + steps);
+}
+
+float fixture_from_half(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    float magnitude =
+        ldexpf((float)(fraction + (exponent ? 1024 : 0)), exponent ? exponent - 25 : -24);
+    if (exponent == 31)
+        magnitude = fraction ? NAN : INFINITY;
+    return bits & 0x8000 ? -magnitude : magnitude;
 }
 
 static char directory[64];

@@ -34,6 +34,10 @@ enum hal_status fixture_status(const char *source);
 uint32_t fixture_random(void);
 float fixture_random_float(void); /* in [-1, 1), a multiple of 2^-10 */
 
+/* IEEE half precision as bits; to nearest, ties to even. */
+uint16_t fixture_to_half(float value);
+float fixture_from_half(uint16_t bits);
+
 /* A directory of the calling test; removed with all that is in it. */
 const char *fixture_directory(void);
 void fixture_remove_directory(void);

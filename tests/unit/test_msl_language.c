@@ -24,7 +24,7 @@ static void expect_floats(const char *source, const float *expected, size_t coun
         out[i] = -12345;
     fixture_run_source(source, "test", (void *[]){out}, 1, 1, 1);
     for (size_t i = 0; i < count; i++)
-        if (memcmp(&out[i], &expected[i], sizeof(float)) != 0)
+        if (out[i] != expected[i] || signbit(out[i]) != signbit(expected[i]))
             fail_msg("value %zu is %.9g, not %.9g", i, (double)out[i], (double)expected[i]);
     assert_true(out[count] == -12345);
 }

@@ -113,17 +113,17 @@ static void int8_matrix_vector(void **state)
     (void)state;
     enum { ROWS = 96, COLUMNS = 128, BATCH = 3, BLOCK = 32 };
     static int8_t weights[ROWS * COLUMNS];
-    static _Float16 scales[ROWS * COLUMNS / BLOCK], input[COLUMNS * BATCH], bias[ROWS];
-    static _Float16 output[ROWS * BATCH];
+    static uint16_t scales[ROWS * COLUMNS / BLOCK], input[COLUMNS * BATCH], bias[ROWS];
+    static uint16_t output[ROWS * BATCH];
     uint32_t shape[4] = {ROWS, COLUMNS, BATCH, BLOCK};
     for (size_t i = 0; i < ROWS * COLUMNS; i++)
         weights[i] = (int8_t)fixture_random();
     for (size_t i = 0; i < ROWS * COLUMNS / BLOCK; i++)
-        scales[i] = (_Float16)((float)(fixture_random() % 100) / 5000.0f);
+        scales[i] = fixture_to_half((float)(fixture_random() % 100) / 5000.0f);
     for (size_t i = 0; i < COLUMNS * BATCH; i++)
-        input[i] = (_Float16)fixture_random_float();
+        input[i] = fixture_to_half(fixture_random_float());
     for (size_t i = 0; i < ROWS; i++)
-        bias[i] = (_Float16)fixture_random_float();
+        bias[i] = fixture_to_half(fixture_random_float());
     struct fixture_kernel kernel = fixture_compile(
         HEAD "kernel void q8(device const int8_t* weights [[buffer(0)]],\n"
              " device const half* scales [[buffer(1)]], device const half* input [[buffer(2)]],\n"
@@ -153,12 +153,12 @@ static void int8_matrix_vector(void **state)
                 float part = 0;
                 for (size_t j = 0; j < BLOCK; j++)
                     part += (float)weights[x * COLUMNS + b * BLOCK + j] *
-                            (float)input[y * COLUMNS + b * BLOCK + j];
-                sum += part * (float)scales[x * (COLUMNS / BLOCK) + b];
+                            fixture_from_half(input[y * COLUMNS + b * BLOCK + j]);
+                sum += part * fixture_from_half(scales[x * (COLUMNS / BLOCK) + b]);
             }
-            const _Float16 rounded = (_Float16)sum;
-            const _Float16 expected = (_Float16)((float)rounded + (float)bias[x]);
-            assert_memory_equal(&output[y * ROWS + x], &expected, sizeof expected);
+            const float rounded = fixture_from_half(fixture_to_half(sum));
+            const uint16_t expected = fixture_to_half(rounded + fixture_from_half(bias[x]));
+            assert_int_equal(output[y * ROWS + x], expected);
         }
     fixture_release(&kernel);
 }
@@ -285,10 +285,10 @@ static void simdgroup_matrices(void **state)
 {
     (void)state;
     float a[8 * 32], c[64];
-    _Float16 b[32 * 8];
+    uint16_t b[32 * 8];
     fill(a, 8 * 32);
     for (size_t i = 0; i < 32 * 8; i++)
-        b[i] = (_Float16)fixture_random_float();
+        b[i] = fixture_to_half(fixture_random_float());
     fixture_run_source(
         HEAD "kernel void mma(device const float* A [[buffer(0)]],\n"
              "                device const half* B [[buffer(1)]], device float* C [[buffer(2)]])\n"
@@ -307,7 +307,7 @@ static void simdgroup_matrices(void **state)
         for (size_t j = 0; j < 8; j++) {
             float sum = 0; /* products of multiples of 2^-10: exact in a double, close in floats */
             for (size_t k = 0; k < 32; k++)
-                sum += a[i * 32 + k] * (float)b[k * 8 + j];
+                sum += a[i * 32 + k] * fixture_from_half(b[k * 8 + j]);
             assert_float_equal(c[i * 8 + j], sum, 1e-5);
         }
 }
