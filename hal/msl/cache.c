@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct trailer {
@@ -295,11 +296,13 @@ enum hal_status msl_cache_store(const char *path, const struct msl_key *key, con
 
 /* ---- files on their way ---- */
 
+static const char scratch_prefix[] = "tmp-";
+
 enum hal_status msl_scratch_create(char *out_path, size_t bytes)
 {
     char directory[MSL_PATH_BYTES];
     HAL_TRY(msl_cache_directory(directory, sizeof directory));
-    const int length = snprintf(out_path, bytes, "%s/tmp-XXXXXX", directory);
+    const int length = snprintf(out_path, bytes, "%s/%sXXXXXX", directory, scratch_prefix);
     if (length < 0 || (size_t)length >= bytes)
         return hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
     if (!mkdtemp(out_path))
@@ -311,6 +314,26 @@ enum hal_status msl_scratch_create(char *out_path, size_t bytes)
 void msl_scratch_remove(const char *path)
 {
     remove_tree(path, 1);
+}
+
+void msl_scratch_remove_stale(void)
+{
+    enum { STALE_SECONDS = 3600 };
+    char directory[MSL_PATH_BYTES], path[MSL_PATH_BYTES];
+    struct stat facts;
+    if (msl_cache_directory(directory, sizeof directory) != HAL_OK)
+        return;
+    DIR *const entries = opendir(directory);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        if (strncmp(entry->d_name, scratch_prefix, sizeof scratch_prefix - 1) != 0 ||
+            snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= (int)sizeof path)
+            continue;
+        if (lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode) &&
+            facts.st_mtim.tv_sec + STALE_SECONDS < time(NULL))
+            msl_scratch_remove(path);
+    }
+    if (entries)
+        closedir(entries);
 }
 
 enum hal_status msl_lock_file(const char *path, int *out_descriptor)

@@ -53,6 +53,8 @@ enum hal_status msl_cache_store(const char *path, const struct msl_key *key,
  * that is in it (one level). */
 enum hal_status msl_scratch_create(char *out_path, size_t bytes) HAL_CHECKED;
 void msl_scratch_remove(const char *path);
+/* Removes what processes that were killed left behind: directories older than an hour. */
+void msl_scratch_remove_stale(void);
 
 /* Writes a whole file. */
 enum hal_status msl_write_file(const char *path, const void *contents, size_t bytes) HAL_CHECKED;

@@ -62,31 +62,35 @@ static const char *const includable[] = {
     "cstddef",
 };
 
-static const char *const flags[] = {"-std=c++17",
-                                    "-nostdinc",
-                                    "-nostdinc++",
-                                    "-fdeclspec",
-                                    "-O3",
-                                    "-march=native",
-                                    "-ffp-contract=off",
-                                    "-fno-math-errno",
-                                    "-Xclang",
-                                    "-cl-single-precision-constant",
-                                    "-Xclang",
-                                    "-ffloat16-excess-precision=none",
-                                    "-fPIC",
-                                    "-fvisibility=hidden",
-                                    "-fsigned-char",
-                                    "-fno-exceptions",
-                                    "-fno-rtti",
-                                    "-fno-threadsafe-statics",
-                                    "-fno-strict-aliasing",
-                                    "-fno-caret-diagnostics",
-                                    "-fno-show-column",
-                                    "-fno-color-diagnostics",
-                                    "-fno-elide-type",
-                                    "-ferror-limit=20",
-                                    "-w"};
+static const char *const flags[] = {
+#if defined(__x86_64__)
+    "-fstack-clash-protection", /* large frames of fibers touch the guard page, not a neighbour */
+#endif
+    "-std=c++17",
+    "-nostdinc",
+    "-nostdinc++",
+    "-fdeclspec",
+    "-O3",
+    "-march=native",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-Xclang",
+    "-cl-single-precision-constant",
+    "-Xclang",
+    "-ffloat16-excess-precision=none",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fsigned-char",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-fno-strict-aliasing",
+    "-fno-caret-diagnostics",
+    "-fno-show-column",
+    "-fno-color-diagnostics",
+    "-fno-elide-type",
+    "-ferror-limit=20",
+    "-w"};
 
 size_t msl_compiler_flags(const char **out_arguments, size_t count)
 {
@@ -254,6 +258,7 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
     HAL_TRY(make_directory(out_headers->directory));
     HAL_TRY(msl_lock_file(lock_path, &lock));
     const enum hal_status status = prepare_locked(compiler, &key, out_headers);
+    msl_scratch_remove_stale();
     close(lock);
     return hal_add_context(status, "preparing the kernel headers in '%s'", out_headers->directory);
 }

@@ -205,6 +205,25 @@ static void failures_are_not_kept(void **state)
     assert_false(find_entry(".so", path));
 }
 
+/* What a killed process left goes; what a living one may still use stays. */
+static void stale_files_are_removed(void **state)
+{
+    (void)state;
+    char old[PATH_BYTES], fresh[PATH_BYTES], inner[2 * PATH_BYTES];
+    compile_and_run(SOURCE(45));
+    path_in(old, "cache/msl/tmp-oldone");
+    path_in(fresh, "cache/msl/tmp-newone");
+    assert_int_equal(mkdir(old, 0700), 0);
+    assert_int_equal(mkdir(fresh, 0700), 0);
+    snprintf(inner, sizeof inner, "%s/built", old);
+    close(open(inner, O_WRONLY | O_CREAT, 0600));
+    const struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+    compile_and_run(SOURCE(46));
+    assert_int_not_equal(access(old, F_OK), 0);
+    assert_int_equal(access(fresh, F_OK), 0);
+}
+
 /* A child's whole life; the exit code says how it went. */
 static pid_t start_child(const char *source, int32_t expected)
 {
@@ -364,6 +383,7 @@ int main(void)
         IN_EMPTY_CACHE(damaged_entries_are_rebuilt),
         IN_EMPTY_CACHE(foreign_entries_are_rebuilt),
         IN_EMPTY_CACHE(damaged_headers_are_repaired),
+        IN_EMPTY_CACHE(stale_files_are_removed),
         IN_EMPTY_CACHE(failures_are_not_kept),
         IN_EMPTY_CACHE(two_processes_at_once),
         IN_EMPTY_CACHE(several_threads_at_once),

@@ -5,10 +5,13 @@
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -438,6 +441,39 @@ static void partial_ranges(void **state)
     }
 }
 
+/* A stack that is too small ends the process; it never writes into another thread's. */
+static void too_deep_frames_hit_the_guard(void **state)
+{
+    (void)state;
+    static const char source[] =
+        HEAD "__attribute__((noinline)) uint deep(device uint* out, uint i)\n"
+             "{\n"
+             "    uint own[102400];\n"
+             "    own[i & 15] = i; own[out[0] & 63] += i;\n"
+             "    return own[out[1] & 15];\n"
+             "}\n"
+             "kernel void big(device uint* out [[buffer(0)]],\n"
+             "                uint i [[thread_index_in_threadgroup]])\n"
+             "{\n"
+             "    threadgroup_barrier(mem_flags::mem_none);\n"
+             "    if (i == 63) out[i] = deep(out, i);\n"
+             "}\n";
+    struct fixture_kernel kernel = fixture_compile(source, "big");
+    const pid_t child = fork();
+    if (child == 0) {
+        uint32_t out[64] = {0};
+        signal(SIGSEGV, SIG_DFL);
+        signal(SIGBUS, SIG_DFL);
+        fixture_run(&kernel, (void *[]){out}, 1, NULL, (const uint32_t[]){1, 1, 1},
+                    (const uint32_t[]){64, 1, 1});
+        _exit(0);
+    }
+    int end = 0;
+    assert_int_equal(waitpid(child, &end, 0), child);
+    assert_true(WIFSIGNALED(end));
+    fixture_release(&kernel);
+}
+
 /* Declarations at different depths, a template's, an argument: each has memory of its own. */
 static void group_memory_lies_apart(void **state)
 {
@@ -596,6 +632,7 @@ int main(void)
         cmocka_unit_test(partial_ranges),
         cmocka_unit_test(atomics_from_several_workers),
         cmocka_unit_test(group_memory_lies_apart),
+        cmocka_unit_test(too_deep_frames_hit_the_guard),
         cmocka_unit_test(full_group_with_private_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
