@@ -606,9 +606,14 @@ static void *record_and_submit(void *argument)
     struct hal_semaphore *done = fixture_semaphore(recorder->device, "done", 0);
     for (uint32_t round = 1; round <= 50; round++) {
         struct hal_command_buffer *commands = fixture_commands(recorder->device, "c", HAL_ONE_SHOT);
-        for (uint32_t i = 0; i < 1000; i++)
-            assert_ok(hal_command_fill(commands, buffer, 4 * i, 4,
-                                       recorder->number << 24 | round << 16 | i, 4));
+        for (uint32_t i = 0; i < 1000; i++) {
+            if (i % 5 == 4)
+                assert_ok(i % 10 == 4 ? hal_command_debug_begin(commands, "group", i)
+                                      : hal_command_debug_end(commands));
+            else
+                assert_ok(hal_command_fill(commands, buffer, 4 * i, 4,
+                                           recorder->number << 24 | round << 16 | i, 4));
+        }
         assert_ok(hal_command_buffer_end(commands));
         assert_ok(fixture_submit(recorder->device, commands, done, round - 1, done, round));
         hal_command_buffer_release(commands);
@@ -632,6 +637,10 @@ static void check_recorded(const struct captured *captured, uint32_t threads)
         assert_true(number < threads);
         rounds[number]++;
         for (uint32_t i = 0; i < 1000; i++) {
+            if (i % 5 == 4) {
+                next_segment(&at, i % 10 == 4 ? TRACE_DEBUG_BEGIN : TRACE_DEBUG_END);
+                continue;
+            }
             const struct trace_fill *fill = next_segment(&at, TRACE_FILL);
             assert_int_equal(fill->pattern, number << 24 | rounds[number] << 16 | i);
             assert_int_equal(fill->offset, 4 * i);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/stream.c, threads.c and writer.c without a device: records and contents of several
+ * threads, the error that ends recording, and a forked child. */
+#include "capture/stream.h"
+
+#include "format/limits.h"
+#include "hal/base/log.h"
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <sys/wait.h>
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static void open_stream(struct capture_stream *stream, uint64_t ring_bytes)
+{
+    struct trace_writer *writer;
+    const struct capture_stream_options options = {.destination = path,
+                                                   .start_ns = hal_clock_ns(),
+                                                   .staging_bytes = 1 << 20,
+                                                   .ring_bytes = ring_bytes};
+    const struct trace_header header = {.writer = "test", .program = "test", .mode = "queue"};
+    assert_ok(capture_stream_open(stream, &options));
+    assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, &writer));
+    assert_ok(capture_stream_start(stream, writer));
+}
+
+/* A signal whose value tells the records apart. */
+static bool record(struct capture_stream *stream, uint16_t kind, uint64_t value)
+{
+    struct capture_thread *thread = capture_enter(stream);
+    struct trace_semaphore_event *event = thread ? capture_reserve(thread, sizeof *event) : NULL;
+    if (!event)
+        return false;
+    *event = (struct trace_semaphore_event){
+        .head = {.kind = kind, .bytes = sizeof *event, .ticket = capture_ticket(stream)},
+        .semaphore = thread->number,
+        .value = value};
+    capture_publish(thread, sizeof *event);
+    return true;
+}
+
+/* ---- Order ---- */
+
+enum { THREADS = 3, EVENTS = 30000 };
+
+static void *record_many(void *stream)
+{
+    for (uint64_t i = 1; i <= EVENTS; i++)
+        assert_true(record(stream, TRACE_SEMAPHORE_SIGNAL, i));
+    return NULL;
+}
+
+/* Rings of 64 KiB are outgrown never and full often; those of 1 MiB are grown into. */
+static void every_thread_keeps_its_order(void **state)
+{
+    (void)state;
+    static const uint64_t ring_bytes[] = {64 << 10, 1 << 20};
+    for (unsigned round = 0; round < 2; round++) {
+        struct capture_stream stream;
+        struct captured captured;
+        pthread_t threads[THREADS];
+        uint64_t next[THREADS + 2] = {0};
+        open_stream(&stream, ring_bytes[round]);
+        for (unsigned i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, record_many, &stream), 0);
+        record_many(&stream);
+        for (unsigned i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        assert_ok(capture_stream_close(&stream));
+
+        captured_open(&captured, path);
+        assert_int_equal(captured.count, (THREADS + 1) * EVENTS);
+        for (size_t i = 0; i < captured.count; i++) {
+            const struct trace_semaphore_event *event = (const void *)captured.events[i].event;
+            assert_int_equal(event->head.ticket, i + 1);
+            assert_int_equal(event->head.thread, event->semaphore);
+            assert_in_range(event->semaphore, 1, THREADS + 1);
+            assert_int_equal(event->value, ++next[event->semaphore]);
+        }
+        captured_close(&captured);
+        unlink(path);
+    }
+}
+
+static void strings_are_defined_once_and_cut_when_they_are_too_long(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct captured captured;
+    char *text = malloc(TRACE_MAX_STRING_BYTES + 2);
+    open_stream(&stream, 1 << 20);
+    struct capture_thread *thread = capture_enter(&stream);
+    memset(text, 'x', TRACE_MAX_STRING_BYTES + 1);
+    text[TRACE_MAX_STRING_BYTES + 1] = '\0';
+    const uint32_t longest = capture_string(thread, text), name = capture_string(thread, "name");
+    assert_int_equal(capture_string(thread, NULL), 0);
+    assert_int_not_equal(capture_string(thread, ""), 0);
+    assert_int_equal(capture_string(thread, "name"), name);
+    assert_int_equal(capture_string(thread, text), longest);
+    assert_ok(capture_stream_close(&stream));
+    captured_open(&captured, path);
+    assert_string_equal(captured_string(&captured, name), "name");
+    assert_int_equal(strlen(captured_string(&captured, longest)), TRACE_MAX_STRING_BYTES);
+    captured_close(&captured);
+    free(text);
+}
+
+/* ---- Errors ---- */
+
+static void what_follows_an_error_is_lost_and_counted(void **state)
+{
+    (void)state;
+    enum { BEFORE = 100, AFTER = 50 };
+    struct capture_stream stream;
+    struct captured captured;
+    hal_log_set_level(HAL_LOG_ERROR);
+    open_stream(&stream, 1 << 20);
+    for (unsigned i = 0; i < BEFORE; i++)
+        assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, i));
+    assert_ok(capture_stream_flush(&stream));
+    /* The file does not take a kind that it does not know. */
+    assert_true(record(&stream, 999, 0));
+    assert_fails(capture_stream_flush(&stream), HAL_CORRUPT, "");
+    for (unsigned i = 0; i < AFTER; i++)
+        assert_false(record(&stream, TRACE_SEMAPHORE_SIGNAL, i));
+    assert_fails(capture_stream_close(&stream), HAL_CORRUPT, "");
+    hal_log_set_level(HAL_LOG_WARN);
+
+    captured_open_incomplete(&captured, path);
+    assert_string_equal(trace_reader_truncated(captured.reader), "");
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_SIGNAL), BEFORE);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_int_equal(health->status, HAL_CORRUPT);
+    assert_int_equal(health->lost_records, 1 + AFTER);
+    captured_close(&captured);
+}
+
+static void records_that_fit_nowhere_stop_recording(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    char before[HAL_MESSAGE_BYTES];
+    hal_log_set_level(HAL_LOG_ERROR);
+    open_stream(&stream, 64 << 10);
+    struct capture_thread *thread = capture_enter(&stream);
+    hal_fail(HAL_INVALID, "the application's own");
+    snprintf(before, sizeof before, "%s", hal_message());
+    assert_non_null(capture_reserve(thread, 64 << 10));
+    assert_null(capture_reserve(thread, (64 << 10) + 8));
+    assert_string_equal(hal_message(), before);
+    assert_null(capture_enter(&stream));
+    assert_fails(capture_stream_close(&stream), HAL_UNSUPPORTED, "65544 bytes");
+    hal_log_set_level(HAL_LOG_WARN);
+}
+
+/* ---- Forks ---- */
+
+static void a_forked_child_does_not_record(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct captured captured;
+    int status;
+    open_stream(&stream, 1 << 20);
+    assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
+    assert_false(capture_stream_forked(&stream));
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool right = capture_stream_forked(&stream) && !capture_enter(&stream) &&
+                           !record(&stream, TRACE_SEMAPHORE_SIGNAL, 2);
+        _exit(right ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 3));
+    assert_ok(capture_stream_close(&stream));
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_SIGNAL), 2);
+    captured_close(&captured);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(every_thread_keeps_its_order, remove_trace),
+        cmocka_unit_test_teardown(strings_are_defined_once_and_cut_when_they_are_too_long,
+                                  remove_trace),
+        cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
+        cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
+        cmocka_unit_test_teardown(a_forked_child_does_not_record, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
