@@ -498,6 +498,85 @@ static void work_that_nobody_looked_at_is_not_observed(void **state)
     captured_close(&captured);
 }
 
+/* What unfinished work may still write is no result yet. */
+static void ranges_of_unfinished_work_are_left_out(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu?queues=2");
+    captured_begin(device, path);
+    struct hal_buffer *buffer = buffer_of(device, 0, BYTES);
+    struct hal_semaphore *first = fixture_semaphore(device, "first", 0);
+    struct hal_semaphore *gate = fixture_semaphore(device, "gate", 0);
+    struct hal_semaphore *second = fixture_semaphore(device, "second", 0);
+    struct hal_mapping mapping = map_persistently(buffer, HAL_MAP_READ, 0, BYTES);
+    struct hal_command_buffer *early = fixture_commands(device, "early", HAL_ONE_SHOT);
+    struct hal_command_buffer *late = fixture_commands(device, "late", HAL_ONE_SHOT);
+    assert_ok(hal_command_fill(early, buffer, 0, 8192, 1, 1));
+    assert_ok(hal_command_fill(late, buffer, 4096, 8192, 2, 1));
+    assert_ok(hal_command_buffer_end(early));
+    assert_ok(hal_command_buffer_end(late));
+    assert_ok(fixture_submit(device, early, NULL, 0, first, 1));
+    assert_ok(fixture_submit(device, late, gate, 1, second, 1));
+    assert_ok(hal_semaphore_wait(first, 1, HAL_FOREVER));
+    assert_ok(hal_semaphore_signal(gate, 1));
+    assert_ok(hal_semaphore_wait(second, 1, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(early);
+    hal_command_buffer_release(late);
+    hal_semaphore_release(first);
+    hal_semaphore_release(gate);
+    hal_semaphore_release(second);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    const struct trace_content_event *read = find_observed(&captured, 0);
+    assert_int_equal(read->offset, 0);
+    assert_int_equal(read->size, 4096);
+    read = find_observed(&captured, 1);
+    assert_int_equal(read->offset, 4096);
+    assert_int_equal(read->size, 8192);
+    assert_null(find_observed(&captured, 2));
+    captured_close(&captured);
+}
+
+/* Small buffers lie side by side on a page. */
+static void a_neighbours_writes_are_not_taken_for_ones_own(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    struct hal_buffer *small[2];
+    struct hal_mapping mappings[2];
+    for (unsigned i = 0; i < 2; i++) {
+        small[i] = buffer_of(device, 0, 256);
+        mappings[i] = map_persistently(small[i], HAL_MAP_READ | HAL_MAP_WRITE, 0, 256);
+    }
+    const uint64_t ids[2] = {small[0]->object.id, small[1]->object.id};
+    submit_fill(device, small[0], 0, 256, 4);
+    memset(mappings[1].data, 5, 256);
+    assert_ok(fixture_submit(device, NULL, NULL, 0, NULL, 0));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_ok(hal_buffer_unmap(&mappings[i]));
+        hal_buffer_release(small[i]);
+    }
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    uint8_t seen[256];
+    assert_int_equal(captured_replay(&captured, TRACE_HOST_WRITE, ids[0], UINT64_MAX, seen, 256),
+                     0);
+    assert_int_equal(captured_replay(&captured, TRACE_HOST_WRITE, ids[1], UINT64_MAX, seen, 256),
+                     1);
+    assert_int_equal(seen[255], 5);
+    captured_close(&captured);
+}
+
 /* Two slots of one buffer: while the device works on one, the host fills the other. With the
  * system's account of pages this is exact. */
 static void host_and_device_share_a_buffer(void **state)
@@ -709,6 +788,10 @@ int main(void)
         cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, by_comparison),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, by_pages),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, by_comparison),
+        cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, by_pages),
+        cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, by_comparison),
+        cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own, by_pages),
+        cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own, by_comparison),
         cmocka_unit_test_setup(host_and_device_share_a_buffer, by_pages),
         cmocka_unit_test_setup(late_captures_begin_with_what_is_there, by_pages),
         cmocka_unit_test_setup(late_captures_begin_with_what_is_there, by_comparison),
