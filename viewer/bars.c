@@ -53,8 +53,7 @@ static void draw_prompt(struct view *view, struct view_area area)
     const bool search = view->prompt == VIEW_PROMPT_SEARCH;
     int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, search ? "/" : "go to ");
     column = view_write(area, 0, column, VIEW_STYLE_TITLE, view->typed);
-    area.screen->cursor_row = area.top;
-    area.screen->cursor_column = area.left + column;
+    view_place_cursor(area, 0, column);
     view_write(area, 0, column + 2, VIEW_STYLE_DIM,
                search ? "regular expression, Enter, Esc" : "1.5ms  +250us  50%  #s12");
 }

@@ -140,16 +140,16 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
     snprintf(out, bytes, "%s", trace_segment_name(op->kind));
 }
 
-/* What a submission does, in a few words: its only kernel, or how many there are. */
-static void work_label(const struct view_model *m, uint32_t submission, char *out, size_t bytes)
+void view_work_label(const struct view_model *model, uint32_t submission, char *out, size_t bytes)
 {
-    const struct view_submission *s = &m->submissions[submission];
-    const uint32_t *commands = m->submitted + s->first_commands;
-    const char *label =
-        s->commands_count == 1 ? view_model_string(m, m->command_buffers[commands[0]].label) : "";
-    const struct view_op *only = view_model_dispatch(m, s, 1);
-    if (s->dispatch_count == 1 && only && *kernel_name(m, only))
-        snprintf(out, bytes, "%s", kernel_name(m, only));
+    const struct view_submission *s = &model->submissions[submission];
+    const uint32_t *commands = model->submitted + s->first_commands;
+    const char *label = s->commands_count == 1
+                            ? view_model_string(model, model->command_buffers[commands[0]].label)
+                            : "";
+    const struct view_op *only = view_model_dispatch(model, s, 0);
+    if (s->dispatch_count == 1 && only && *kernel_name(model, only))
+        snprintf(out, bytes, "%s", kernel_name(model, only));
     else if (*label)
         snprintf(out, bytes, "%s", label);
     else if (s->dispatch_count)
@@ -256,7 +256,7 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
         snprintf(out, bytes, "#s%" PRIu64, model->submissions[ref].number);
         return;
     case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS: work_label(model, ref, out, bytes); return;
+    case VIEW_LANE_COMMANDS: view_work_label(model, ref, out, bytes); return;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE:
         if (model->steps[ref].status)

@@ -26,6 +26,9 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
 void view_span_label(const struct view_model *model, const struct view_lane *lane,
                      const struct view_span *span, char *out, size_t bytes);
 
+/* What a submission does: its only kernel, its command buffer's label, or how many dispatches. */
+void view_work_label(const struct view_model *model, uint32_t submission, char *out, size_t bytes);
+
 /* What finds the event again: "#s12", or a moment "@1.204567891s". */
 void view_span_locator(const struct view_model *model, const struct view_lane *lane,
                        const struct view_span *span, char *out, size_t bytes);

@@ -145,7 +145,7 @@ static void add_commands(const struct view_model *m, const struct view_submissio
     }
     if (others)
         view_lines_add(lines, "", "%s × others", view_right(view_count(others).text, 4).text);
-    view_lines_add(lines, kinds ? "" : "commands", "%s barriers, %s of state",
+    view_lines_add(lines, kinds ? "" : "commands", "%s barriers, %s state changes",
                    view_right(view_count(barriers).text, 4).text, view_count(states).text);
 }
 
@@ -281,16 +281,19 @@ void view_describe_host(const struct view_model *model, const struct view_gap *g
     if (host->lane == VIEW_NO_LANE || end_ns <= gap->begin_ns)
         return;
     view_series_measure(&model->lanes[host->lane].series, gap->begin_ns, end_ns, &measure);
-    int64_t outside_ns = end_ns - gap->begin_ns - view_measure_busy(&measure);
+    measure.busy_ns[VIEW_CLASS_NONE] = end_ns - gap->begin_ns - view_measure_busy(&measure);
     int length = snprintf(out, bytes, "%s", view_model_string(model, host->name));
-    for (size_t c = VIEW_RECORD; c <= VIEW_SCOPE && length > 0 && (size_t)length < bytes; c++) {
-        const bool outside = c == VIEW_SCOPE;
-        const int64_t ns = outside ? outside_ns : measure.busy_ns[c];
-        if (ns * 200 >= gap->end_ns - gap->begin_ns)
-            length +=
-                snprintf(out + length, bytes - (size_t)length, ", %s %s",
-                         outside ? "outside the HAL" : view_class_info((enum view_class)c)->name,
-                         view_time(ns).text);
+    while (length > 0 && (size_t)length < bytes) { /* longest first */
+        size_t most = VIEW_CLASS_NONE;
+        for (size_t c = 1; c < VIEW_CLASS_COUNT; c++)
+            most = measure.busy_ns[c] > measure.busy_ns[most] ? c : most;
+        if (measure.busy_ns[most] * 100 < gap->end_ns - gap->begin_ns)
+            break;
+        length += snprintf(out + length, bytes - (size_t)length, ", %s %s",
+                           most == VIEW_CLASS_NONE ? "outside the HAL"
+                                                   : view_class_info((enum view_class)most)->name,
+                           view_time(measure.busy_ns[most]).text);
+        measure.busy_ns[most] = 0;
     }
 }
 

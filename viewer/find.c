@@ -188,14 +188,17 @@ static void go_to_submission(struct view *view, const char *text)
 {
     char *end;
     const uint64_t number = strtoull(text + 2, &end, 10);
-    uint64_t dispatch = 0;
+    uint64_t dispatch = UINT64_MAX;
     if (isdigit((unsigned char)text[2]) && strncmp(end, ".d", 2) == 0 &&
         isdigit((unsigned char)end[2]))
         dispatch = strtoull(end + 2, &end, 10);
     const uint32_t submission = view_model_submission(view->model, number);
     uint32_t lane;
     if (!isdigit((unsigned char)text[2]) || *end) {
-        view_say(view, "'%s' is no locator: #s12 is submission 12, #s12.d4 its 4th dispatch", text);
+        view_say(
+            view,
+            "'%s' is no locator: #s12 is submission 12, #s12.d4 its dispatch 4, counted from 0",
+            text);
     } else if (submission == VIEW_NO_REF) {
         view_say(view, "there is no submission #s%" PRIu64, number);
     } else {
@@ -206,7 +209,7 @@ static void go_to_submission(struct view *view, const char *text)
         }
         view->panel = VIEW_PANEL_DETAILS;
         view_select(view, lane, event);
-        if (dispatch) {
+        if (dispatch != UINT64_MAX) {
             char label[160];
             const struct view_op *op =
                 view_model_dispatch(view->model, &view->model->submissions[submission], dispatch);

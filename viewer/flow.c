@@ -74,8 +74,10 @@ static void mark(const struct flow *flow, uint32_t lane, int64_t begin_ns, int64
     int from = view_column_of(w, axis, begin_ns);
     int to = end_ns > begin_ns ? view_column_of(w, axis, end_ns - 1) : from;
     if (to < 0 || from >= axis) {
-        view_put(flow->area, row, to < 0 ? 0 : axis - 1, to < 0 ? 0x25C4 : 0x25BA,
-                 VIEW_STYLE_FLOW | VIEW_BOLD);
+        const int edge = to < 0 ? 0 : axis - 1;
+        const uint32_t character = view_character(flow->area, row, edge);
+        if (is_background(character) || (character >= 0x2580 && character < 0x25A0))
+            view_put(flow->area, row, edge, to < 0 ? 0x25C4 : 0x25BA, VIEW_STYLE_FLOW | VIEW_BOLD);
         return;
     }
     from = from < 0 ? 0 : from;

@@ -101,6 +101,15 @@ static bool plausible(const struct ingest *in, int64_t absolute_ns, int64_t *out
            *out_ns >= EARLIEST_NS && *out_ns <= LATEST_NS;
 }
 
+/* A moment is inside the trace when the trace ends after it. */
+static void include_moment(struct view_model *m, int64_t ns)
+{
+    if (ns < m->first_ns)
+        m->first_ns = ns;
+    if (ns >= m->last_ns)
+        m->last_ns = ns + 1;
+}
+
 /* Begin and end as the model's times; false, and counted, when they cannot be. */
 static bool take_times(struct ingest *in, int64_t begin, int64_t end, int64_t *out_begin_ns,
                        int64_t *out_end_ns)
@@ -110,8 +119,7 @@ static bool take_times(struct ingest *in, int64_t begin, int64_t end, int64_t *o
         m->summary.implausible++;
         return false;
     }
-    if (*out_begin_ns < m->first_ns)
-        m->first_ns = *out_begin_ns;
+    include_moment(m, *out_begin_ns);
     if (*out_end_ns > m->last_ns)
         m->last_ns = *out_end_ns;
     return true;
@@ -226,6 +234,7 @@ static enum hal_status add_step(struct ingest *in, struct view_step step)
     struct view_model *m = in->model;
     HAL_TRY(VIEW_ROOM(m, steps, 1));
     m->steps[m->steps_count++] = step;
+    include_moment(m, step.time_ns);
     return HAL_OK;
 }
 
@@ -379,7 +388,9 @@ static enum hal_status take_seal(struct ingest *in, const struct trace_command_b
     HAL_TRY(VIEW_ROOM(m, segments, event->segment_count));
     struct view_command_buffer *commands = &m->command_buffers[row];
     commands->seal_host = host;
-    if (!take_times(in, event->head.begin_ns, event->head.end_ns, &begin_ns, &commands->seal_ns))
+    if (take_times(in, event->head.begin_ns, event->head.end_ns, &begin_ns, &commands->seal_ns))
+        include_moment(m, commands->seal_ns); /* all of a recording that began elsewhere */
+    else
         commands->seal_ns = VIEW_NO_TIME;
     commands->first_op = (uint32_t)m->segments_count;
     commands->op_count = event->segment_count;
@@ -524,8 +535,10 @@ static enum hal_status take_scope_end(struct ingest *in, const struct trace_scop
     if (!open->scopes_count)
         return HAL_OK;
     struct view_scope *scope = &in->model->scopes[open->scopes[--open->scopes_count]];
-    if (take_times(in, event->head.end_ns, event->head.end_ns, &begin_ns, &scope->end_ns))
-        scope->open = scope->end_ns < scope->begin_ns;
+    if (scope->begin_ns != VIEW_NO_TIME &&
+        take_times(in, scope->begin_ns + in->model->header->start_ns, event->head.end_ns, &begin_ns,
+                   &scope->end_ns))
+        scope->open = false;
     return HAL_OK;
 }
 
@@ -620,14 +633,12 @@ enum hal_status view_build_tables(struct view_model *model)
     model->first_ns = INT64_MAX;
     model->last_ns = INT64_MIN;
     enum hal_status status = trace_reader_each(model->reader, take, &in);
-    if (model->first_ns > model->last_ns)
-        model->first_ns = model->last_ns = 0;
-    if (model->last_ns == model->first_ns)
-        model->last_ns++;
     if (status == HAL_OK) {
-        finish_scopes(&in);
         order_submissions(model);
         status = finish_steps(&in);
+        if (model->first_ns > model->last_ns)
+            include_moment(model, 0);
+        finish_scopes(&in);
     }
     finish_ingest(&in);
     return status;

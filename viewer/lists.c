@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What panels have in common: lines of keys and values, and lists whose current row is the
  * selection. */
+#include "viewer/text.h"
 #include "viewer/view.h"
 
 #include <string.h>
@@ -10,30 +11,66 @@ static int clamp(int value, int low, int high)
     return value < low ? low : value > high ? high : value;
 }
 
+/* Bytes of the text that fit into so many columns, broken at a blank when there is one. */
+static size_t fitting(const char *text, int columns)
+{
+    const char *at = text, *blank = NULL;
+    for (int taken = 0; *at;) {
+        const char *next = at;
+        const uint32_t character = view_utf8_next(&next);
+        const int width = view_width(character);
+        taken += width < 0 ? 1 : width;
+        if (taken > columns)
+            return (size_t)((blank ? blank : at > text ? at : next) - text);
+        at = next;
+        if (character == ' ')
+            blank = at;
+    }
+    return (size_t)(at - text);
+}
+
+/* The value from that row on, as many rows as it needs; returns the row after it. */
+static int draw_value(struct view_area area, int row, int column, const char *value)
+{
+    char part[1200];
+    do {
+        const size_t bytes = fitting(value, area.columns - column - 1);
+        snprintf(part, sizeof part, "%.*s", (int)bytes, value);
+        view_write(area, row++, column, VIEW_STYLE_TEXT, part);
+        value += bytes;
+    } while (*value && area.columns - column - 1 > 0);
+    return row;
+}
+
+/* Returns how many rows they take when the first one stands at `row`. */
+static int draw_all(struct view_area area, int row, int widest, const struct view_lines *lines)
+{
+    const int first = row;
+    char text[1200];
+    for (const char *at = lines->text; at && *at;) {
+        const char *tab = strchr(at, '\t'), *end = strchr(tab, '\n');
+        snprintf(text, sizeof text, "%.*s", (int)(tab - at), at);
+        const bool heading = end == tab + 1 && tab > at;
+        view_write(area, row, 1, heading ? VIEW_STYLE_TITLE | VIEW_BOLD : VIEW_STYLE_KEY, text);
+        snprintf(text, sizeof text, "%.*s", (int)(end - tab - 1), tab + 1);
+        row = draw_value(area, row, widest + 3, text);
+        at = end + 1;
+    }
+    return row - first;
+}
+
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines)
 {
     enum { MAX_KEY = 24 };
-    int widest = 0, line = 0;
+    int widest = 0;
     for (const char *at = lines->text; at && *at; at = strchr(at, '\n') + 1) {
         const int columns = (int)(strchr(at, '\t') - at);
         widest = columns > widest && columns <= MAX_KEY ? columns : widest;
     }
-    view->scroll = clamp(view->scroll, 0, (int)lines->count - area.rows);
-    if (view->scroll < 0)
-        view->scroll = 0;
-    for (const char *at = lines->text; at && *at; line++) {
-        const char *tab = strchr(at, '\t'), *end = strchr(tab, '\n');
-        const int row = line - view->scroll;
-        if (row >= 0 && row < area.rows) {
-            char text[1200];
-            snprintf(text, sizeof text, "%.*s", (int)(tab - at), at);
-            view_write(area, row, 1, VIEW_STYLE_KEY, text);
-            snprintf(text, sizeof text, "%.*s", (int)(end - tab - 1), tab + 1);
-            view_write_cut(area, row, widest + 3, area.columns - widest - 4, VIEW_STYLE_TEXT, text);
-        }
-        at = end + 1;
-    }
-    if ((int)lines->count - view->scroll > area.rows)
+    const int rows = draw_all(area, area.rows, widest, lines); /* below: only counts */
+    view->scroll = clamp(view->scroll, 0, rows > area.rows ? rows - area.rows : 0);
+    draw_all(area, -view->scroll, widest, lines);
+    if (rows - view->scroll > area.rows)
         view_write(area, area.rows - 1, area.columns - 8, VIEW_STYLE_DIM, " J more ");
 }
 

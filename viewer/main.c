@@ -259,17 +259,23 @@ static void handle(struct view *view, struct view_term_event event)
 }
 
 /* What arrived meanwhile is handled before the next frame: a slow line never lags behind. */
-static enum hal_status interact(struct view *view)
+static enum hal_status interact(struct view *view, const char *keys)
 {
     struct view_screen screen = {0};
+    enum hal_status status = HAL_OK;
     bool mouse = view->mouse;
-    while (!view->quit) {
+    while (!view->quit && status == HAL_OK) {
         int rows, columns;
         view_term_size(&rows, &columns);
-        const enum hal_status status = view_screen_resize(&screen, rows, columns);
+        status = view_screen_resize(&screen, rows, columns);
         if (status != HAL_OK)
-            return status;
+            break;
         view_draw(view, &screen);
+        if (keys) {
+            status = view_type(view, keys);
+            keys = NULL;
+            continue;
+        }
         view_term_draw(&screen);
         struct view_term_event event = view_term_read(true);
         while (event.kind != VIEW_TERM_NOTHING && !view->quit) {
@@ -280,7 +286,7 @@ static enum hal_status interact(struct view *view)
             view_term_set_mouse(mouse = view->mouse);
     }
     view_screen_finish(&screen);
-    return HAL_OK;
+    return status;
 }
 
 static enum hal_status show(const struct view_model *model, const struct options *o)
@@ -291,16 +297,11 @@ static enum hal_status show(const struct view_model *model, const struct options
     HAL_TRY(view_create(model, &view));
     view->mouse = o->mouse;
     view->show_frames = o->frame_count;
-    enum hal_status status = o->keys ? view_type(view, o->keys) : HAL_OK;
+    enum hal_status status = view_term_open(&options);
     if (status == HAL_OK)
-        status = view_term_open(&options);
-    if (status == HAL_OK) {
-        status = interact(view);
-        view_destroy(view);
-        view_term_close();
-        return status;
-    }
+        status = interact(view, o->keys);
     view_destroy(view);
+    view_term_close();
     return status;
 }
 

@@ -91,13 +91,13 @@ const struct view_op *view_model_dispatch(const struct view_model *model,
     for (uint32_t k = 0; k < submission->commands_count; k++) {
         const struct view_command_buffer *commands =
             &model->command_buffers[model->submitted[submission->first_commands + k]];
-        if (index > commands->dispatch_count) {
+        if (index >= commands->dispatch_count) {
             index -= commands->dispatch_count;
             continue;
         }
         for (uint32_t i = 0; i < commands->op_count; i++) {
             const struct view_op *op = &model->ops[model->segments[commands->first_op + i]];
-            if (op->kind == TRACE_DISPATCH && --index == 0)
+            if (op->kind == TRACE_DISPATCH && index-- == 0)
                 return op;
         }
     }

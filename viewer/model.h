@@ -245,7 +245,7 @@ uint32_t view_model_submission(const struct view_model *model, uint64_t number);
 /* What made the semaphore reach the value: a step, or VIEW_NO_REF when nothing in the file did. */
 uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, uint64_t value);
 
-/* The index-th dispatch of a submission (from 1), or NULL. */
+/* The index-th dispatch of a submission, counted from 0, or NULL. */
 const struct view_op *view_model_dispatch(const struct view_model *model,
                                           const struct view_submission *submission, uint64_t index);
 

@@ -70,7 +70,11 @@ static void draw(struct view *view, struct view_area area)
             view_write(axis, 0, column + 1, VIEW_STYLE_DIM, label);
     }
     const int cursor = view_column_of(w, axis.columns, view->cursor_ns);
-    view_put(axis, 0, cursor, 0x25BC, VIEW_STYLE_TITLE | VIEW_BOLD);
+    const uint32_t covered = view_character(axis, 0, cursor);
+    if (covered == ' ' || covered == 0x2502) /* a digit stays legible */
+        view_put(axis, 0, cursor, 0x25BC, VIEW_STYLE_TITLE | VIEW_BOLD);
+    else
+        view_highlight(axis, 0, cursor, 1, VIEW_STYLE_TITLE);
 }
 
 static void point(struct view *view, struct view_area area, struct view_pointer pointer)

@@ -184,6 +184,13 @@ void view_highlight(struct view_area area, int row, int column, int count, unsig
     }
 }
 
+void view_place_cursor(struct view_area area, int row, int column)
+{
+    const bool shown = inside(area, row, column) != NULL;
+    area.screen->cursor_row = shown ? area.top + row : -1;
+    area.screen->cursor_column = shown ? area.left + column : -1;
+}
+
 uint32_t view_character(struct view_area area, int row, int column)
 {
     const struct view_cell *cell = inside(area, row, column);

@@ -91,6 +91,8 @@ int view_write_cut(struct view_area area, int row, int column, int columns, unsi
                    const char *text);
 /* Gives cells another style: letters reversed, blocks in its colour, which looks the same. */
 void view_highlight(struct view_area area, int row, int column, int count, unsigned style);
+/* Where a terminal shows its cursor; nowhere when that is outside. */
+void view_place_cursor(struct view_area area, int row, int column);
 uint32_t view_character(struct view_area area, int row, int column);
 
 /* ---- Showing it --------------------------------------------------------------------------- */

@@ -48,11 +48,8 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
     const struct view_model *m = view->model;
     const struct view_submission *s = &m->submissions[view->order[index]];
     const bool submitted = s->submit_ns != VIEW_NO_TIME, ran = s->begin_ns != VIEW_NO_TIME;
-    char number[32];
-    const char *label =
-        s->commands_count
-            ? view_model_string(m, m->command_buffers[m->submitted[s->first_commands]].label)
-            : "";
+    char number[32], label[160];
+    view_work_label(m, view->order[index], label, sizeof label);
     snprintf(number, sizeof number, "#s%" PRIu64, s->number);
     snprintf(out, bytes, "%-9s %5u  %-21s %s %s %10s  %s%s", number, s->queue,
              submitted ? view_moment(s->submit_ns).text : "-",
@@ -73,8 +70,7 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_list list = {
-    .header =
-        "number    queue  submitted                queued  executed dispatches  command buffer",
+    .header = "number    queue  submitted                queued  executed dispatches  work",
     .count = count,
     .current = current,
     .row = row,

@@ -78,13 +78,16 @@ static void draw_run(const struct lane_row *row, int column, int count,
         draw_scope_run(row, column, count, span, label);
         return;
     }
-    const bool solid = texture(span) > 0x2580;
+    const bool solid = texture(span) >= 0x2580, fits = count >= view_text_columns(label);
     view_fill(row->area, 0, column, count, texture(span), style);
-    if (count >= view_text_columns(label) || (solid && count >= 4))
-        view_write_cut(row->area, 0, column, count, style | (solid ? VIEW_REVERSE : VIEW_BOLD),
-                       label);
-    else if (solid && span->class != VIEW_EXECUTE)
+    if (fits || (solid && count >= 4)) {
+        const int end = view_write_cut(row->area, 0, column, count,
+                                       style | (solid ? VIEW_REVERSE : VIEW_BOLD), label);
+        if (!solid && end < column + count)
+            view_put(row->area, 0, end, ' ', style);
+    } else if (solid && span->class != VIEW_EXECUTE) {
         view_put(row->area, 0, column, letter(span), style | VIEW_REVERSE);
+    }
 }
 
 /* ---- Columns with several events ---------------------------------------------------------- */
@@ -181,24 +184,51 @@ static bool is_work(const struct view_op *op)
            op->kind == TRACE_UPDATE;
 }
 
+/* Work commands of a submission, and how many commands one has to look at to find them. */
+static uint64_t count_work(const struct view_model *m, const struct view_submission *s,
+                           uint64_t *out_looked_at)
+{
+    uint64_t work = 0;
+    *out_looked_at = 0;
+    for (uint32_t k = 0; k < s->commands_count; k++) {
+        const struct view_command_buffer *c =
+            &m->command_buffers[m->submitted[s->first_commands + k]];
+        work += (uint64_t)c->dispatch_count + c->transfer_count;
+        *out_looked_at += c->op_count;
+    }
+    return work;
+}
+
+/* One command's share of its submission's time, as far as it is in the window. */
+static void draw_share(const struct lane_row *row, const struct view_op *op, int64_t begin_ns,
+                       int64_t end_ns)
+{
+    const struct view_window w = row->view->window;
+    const int axis = row->area.columns;
+    const int from = view_column_of(w, axis, begin_ns), to = view_column_of(w, axis, end_ns);
+    char label[128];
+    if (to < 0 || from >= axis)
+        return;
+    view_op_label(row->view->model, op, label, sizeof label);
+    view_put(row->area, 0, from, 0x250A, VIEW_STYLE_DIM);
+    view_write_cut(row->area, 0, from + 1, to - from - 1, VIEW_STYLE_DIM, label);
+}
+
 /* The times of single commands are not known: equal shares show their order and nothing else. */
 static void draw_shares(const struct lane_row *row, int column, int count,
                         const struct view_span *span)
 {
     enum { MAX_LOOKED_AT = 65536, MIN_SHARE = 3 };
     const struct view_model *m = row->view->model;
-    char label[128];
-    uint64_t work = 0, looked_at = 0, index = 0;
+    const int64_t column_ns = row->view->window.span_ns / row->area.columns;
+    uint64_t looked_at, index = 0;
     if (span->ref == VIEW_NO_REF)
         return;
     const struct view_submission *s = &m->submissions[span->ref];
-    for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_command_buffer *c =
-            &m->command_buffers[m->submitted[s->first_commands + k]];
-        work += (uint64_t)c->dispatch_count + c->transfer_count;
-        looked_at += c->op_count;
-    }
-    if (work * MIN_SHARE > (uint64_t)count || looked_at > MAX_LOOKED_AT) {
+    const uint64_t work = count_work(m, s, &looked_at);
+    const int64_t share_ns = work ? (s->end_ns - s->begin_ns) / (int64_t)work : 0;
+    if (share_ns < MIN_SHARE * column_ns || share_ns == 0 || looked_at > MAX_LOOKED_AT) {
+        char label[64];
         snprintf(label, sizeof label, "%s commands", view_count(work).text);
         if (work && count >= view_text_columns(label))
             view_write(row->area, 0, column, VIEW_STYLE_DIM, label);
@@ -211,11 +241,8 @@ static void draw_shares(const struct lane_row *row, int column, int count,
             const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
             if (!is_work(op))
                 continue;
-            const int from = column + (int)((uint64_t)count * index / work);
-            const int to = column + (int)((uint64_t)count * ++index / work);
-            view_op_label(m, op, label, sizeof label);
-            view_put(row->area, 0, from, 0x250A, VIEW_STYLE_DIM);
-            view_write_cut(row->area, 0, from + 1, to - from - 1, VIEW_STYLE_DIM, label);
+            const int64_t begin_ns = s->begin_ns + share_ns * (int64_t)index++;
+            draw_share(row, op, begin_ns, begin_ns + share_ns);
         }
     }
 }
@@ -338,7 +365,8 @@ static void draw(struct view *view, struct view_area area)
     if (!view->model->lanes_count)
         view_write(area, 0, gutter, VIEW_STYLE_DIM, "nothing happened in this trace");
     uint32_t lane = view_lane_of_row(view, view->first_row);
-    for (int row = 0; row < area.rows && lane < view->model->lanes_count; lane++) {
+    int row = 0;
+    for (; row < area.rows && lane < view->model->lanes_count; lane++) {
         if (!view_lane_shown(view, lane))
             continue;
         const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
@@ -346,14 +374,12 @@ static void draw(struct view *view, struct view_area area)
         draw_axis(view, &view->model->lanes[lane], axis);
         if (lane == view->lane) {
             draw_selection(view, axis);
-            area.screen->cursor_row = axis.top;
-            const int column = view_column_of(view->window, axis.columns, view->cursor_ns);
-            area.screen->cursor_column = column < axis.columns ? axis.left + column : -1;
+            view_place_cursor(axis, 0, view_column_of(view->window, axis.columns, view->cursor_ns));
         }
         row++;
     }
     view_draw_flow(view, area);
-    draw_cursor(view, view_area_part(area, 0, gutter, area.rows, area.columns - gutter));
+    draw_cursor(view, view_area_part(area, 0, gutter, row, area.columns - gutter));
 }
 
 static void point(struct view *view, struct view_area area, struct view_pointer pointer)

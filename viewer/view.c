@@ -86,17 +86,23 @@ static int gutter_for(const struct view *view, int columns)
     return least(widest + 2, columns / 5 > 10 ? columns / 5 : 10);
 }
 
+static bool panel_covers_lanes(const struct view *view)
+{
+    return view->panel_full && !view->layout.side;
+}
+
 static void lay_out(struct view *view, struct view_screen *screen)
 {
     struct view_layout *l = &view->layout;
     struct view_area all = view_area_all(screen);
     const int middle = all.rows - 4; /* between the ruler and the status */
     int lanes = (int)view_row_count(view), panel, columns = all.columns;
-    const bool small = all.rows < 24 || all.columns<80, side = all.columns> SIDE_PANEL_FROM;
+    const bool small = all.rows < 24 || all.columns < 80;
+    l->side = all.columns > SIDE_PANEL_FROM;
     lanes = lanes < 1 ? 1 : lanes;
     l->title = view_area_part(all, 0, 0, 1, all.columns);
     l->status = view_area_part(all, all.rows - 1, 0, all.rows > 1, all.columns);
-    if (side) {
+    if (l->side) {
         columns = all.columns - SIDE_PANEL_COLUMNS;
         lanes = middle;
         l->bar = view_area_part(all, 1, columns + 1, 1, SIDE_PANEL_COLUMNS);
@@ -115,7 +121,7 @@ static void lay_out(struct view *view, struct view_screen *screen)
     l->overview = view_area_part(all, 1, 0, 1, columns);
     l->ruler = view_area_part(all, 2, 0, 1, columns);
     l->lanes = view_area_part(all, 3, 0, lanes, columns);
-    if (view->panel_full && !side) {
+    if (panel_covers_lanes(view)) {
         l->bar = view_area_part(all, 1, 0, 1, all.columns);
         l->panel = view_area_part(all, 2, 0, all.rows - 3, all.columns);
     }
@@ -171,11 +177,6 @@ static void draw_brief(struct view *view, struct view_area area)
                view_time(event->end_ns - event->begin_ns).text);
 }
 
-static bool panel_covers_lanes(const struct view *view)
-{
-    return view->panel_full && view->layout.panel.top < view->layout.lanes.top;
-}
-
 void view_draw(struct view *view, struct view_screen *screen)
 {
     view_screen_clear(screen);
@@ -191,7 +192,7 @@ void view_draw(struct view *view, struct view_screen *screen)
         draw_pane(view, &view_help_pane,
                   view_area_part(under_title, 1, 0, under_title.rows - 1, under_title.columns));
     } else {
-        if (l->panel.top >= l->lanes.top || l->panel.left > 0) {
+        if (!panel_covers_lanes(view)) {
             draw_pane(view, &view_overview_pane, l->overview);
             draw_pane(view, &view_ruler_pane, l->ruler);
             draw_pane(view, &view_timeline_pane, l->lanes);

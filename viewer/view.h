@@ -75,6 +75,7 @@ struct view_layout {
     struct view_area title, overview, ruler, lanes, bar, panel, status;
     int gutter; /* columns of the lanes' names, to the left of the time axis */
     int axis;   /* columns of the time axis, at least 1 */
+    bool side;  /* the panel stands beside the lanes, not below */
 };
 
 struct view {

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/model.c and what builds it: a trace of three submissions whose numbers were worked out by
+ * hand, and traces that contradict themselves. Times are relative to the capture's start. */
+#include "tests/support/trace_builder.h"
+#include "viewer/describe.h"
+#include "viewer/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { START_NS = 1000, SEMAPHORE = 1, KERNELS = 2, FIRST = 10, SECOND = 11, BUFFER = 20 };
+
+static char folder[] = "/tmp/test_model.XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+/* The next event takes [begin, end). */
+static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
+{
+    b->begin_ns = START_NS + begin_ns;
+    b->step_ns = end_ns - begin_ns;
+}
+
+static void done(struct trace_builder *b, uint64_t submission, uint32_t queue, int64_t ready_ns,
+                 int64_t begin_ns, int64_t end_ns)
+{
+    builder_submission_done(b, submission, queue, START_NS + ready_ns, START_NS + begin_ns,
+                            START_NS + end_ns);
+}
+
+static struct trace_semaphore_value value(uint64_t v)
+{
+    return (struct trace_semaphore_value){.semaphore = SEMAPHORE, .value = v};
+}
+
+static struct view_model *close_and_open(struct trace_builder *b)
+{
+    struct view_model *model;
+    const struct trace_health healthy = {0};
+    if (builder_close(b, &healthy) != HAL_OK)
+        fail_msg("%s", hal_message());
+    if (view_model_open(path, &model) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return model;
+}
+
+/*   0       400..700  800..900      1000........2200          2600..2900 3000 3200 3400....4600
+ *   create  record    submit #s1    wait for 1                record     #s2  #s3  wait idle
+ *   queue 0                         [1000 #s1 2000]                                [4000 #s3 4500]
+ *   queue 1                                                                [3200 #s2 3700] */
+static void write_work(struct trace_builder *b)
+{
+    const uint64_t commands[] = {FIRST, SECOND};
+    const struct trace_semaphore_value one = value(1), two = value(2), three = value(3);
+    at(b, 400, 500);
+    builder_command_buffer_create(b, FIRST, "first", 1);
+    builder_dispatch(b, KERNELS, 0, 4, 2, 1);
+    builder_barrier(b, NULL, 0);
+    builder_dispatch(b, KERNELS, 0, 4, 2, 1);
+    at(b, 600, 700);
+    builder_seal(b, FIRST);
+    at(b, 800, 900);
+    builder_submit(b, 1, 0, NULL, 0, &one, 1, commands, 1);
+    done(b, 1, 0, 900, 1000, 2000);
+    at(b, 1000, 2200);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    at(b, 2400, 2500);
+    builder_host_read(b, BUFFER, 0, NULL, 64);
+    at(b, 2600, 2700);
+    builder_command_buffer_create(b, SECOND, NULL, 0);
+    builder_dispatch(b, KERNELS, 0, 1, 1, 1);
+    at(b, 2800, 2900);
+    builder_seal(b, SECOND);
+    at(b, 3000, 3100);
+    builder_submit(b, 2, 1, &one, 1, &two, 1, commands + 1, 1);
+    done(b, 2, 1, 3100, 3200, 3700);
+    at(b, 3200, 3300);
+    builder_submit(b, 3, 0, &two, 1, &three, 1, commands, 1);
+    done(b, 3, 0, 3700, 4000, 4500);
+    at(b, 3400, 4600);
+    builder_wait_idle(b, INT64_MAX);
+}
+
+static struct view_model *open_tiny(void)
+{
+    struct trace_builder b;
+    const struct trace_entry_point kernel = {.group_size = {64, 1, 1}};
+    builder_open(&b, path, NULL);
+    at(&b, 0, 100);
+    builder_semaphore_create(&b, SEMAPHORE, "done", 0);
+    at(&b, 110, 120);
+    builder_buffer_create(&b, BUFFER, "out", 64);
+    struct trace_entry_point named = kernel;
+    named.name = builder_string(&b, "mul_mv");
+    at(&b, 200, 300);
+    builder_executable_create(&b, KERNELS, "k", "source", &named, 1, NULL, 0);
+    b.begin_ns = START_NS + 350;
+    builder_scope_begin(&b, "token 7");
+    write_work(&b);
+    b.begin_ns = START_NS + 4700;
+    builder_scope_end(&b);
+    return close_and_open(&b);
+}
+
+static const struct view_lane *find_lane(const struct view_model *m, enum view_lane_kind kind,
+                                         uint32_t object)
+{
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        if (m->lanes[i].kind == kind && m->lanes[i].object == object)
+            return &m->lanes[i];
+    }
+    fail_msg("no lane of kind %d for %u", kind, object);
+    return NULL;
+}
+
+static void numbers_are_those_worked_out_by_hand(void **state)
+{
+    (void)state;
+    struct view_model *m = open_tiny();
+    const struct view_summary *s = &m->summary;
+    assert_int_equal(m->first_ns, 0);
+    assert_int_equal(m->last_ns, 4700);
+    assert_int_equal(s->device_begin_ns, 1000);
+    assert_int_equal(s->device_end_ns, 4500);
+    assert_int_equal(s->device_busy_ns, 1000 + 500 + 500);
+    assert_int_equal(s->computing_ns, 2000);
+    assert_int_equal(s->submissions, 3);
+    assert_int_equal(s->dispatches, 2 + 1 + 2);
+    assert_int_equal(s->syncs.count, 2);
+    assert_int_equal(s->syncs.ns, 1200 + 1200);
+    assert_int_equal(s->polls.count, 0);
+    assert_int_equal(s->readbacks.count, 1);
+    assert_int_equal(s->readbacks.bytes, 64);
+    assert_int_equal(s->uploads.count, 0);
+    assert_int_equal(s->failed_calls, 0);
+    assert_int_equal(s->implausible, 0);
+    view_model_close(m);
+}
+
+static void gaps_have_their_causes(void **state)
+{
+    (void)state;
+    struct view_model *m = open_tiny();
+    assert_int_equal(m->gaps_count, 2);
+    /* 2000 to 3200: nothing submitted until 3000, its semaphore until 3100, ready until 3200. */
+    assert_int_equal(m->gaps[0].begin_ns, 2000);
+    assert_int_equal(m->gaps[0].end_ns, 3200);
+    assert_int_equal(m->gaps[0].cause, VIEW_GAP_HOST);
+    assert_int_equal(m->gaps[0].by_cause_ns[VIEW_GAP_HOST - VIEW_GAP_HOST], 1000);
+    assert_int_equal(m->gaps[0].by_cause_ns[VIEW_GAP_SEMAPHORE - VIEW_GAP_HOST], 100);
+    assert_int_equal(m->gaps[0].by_cause_ns[VIEW_GAP_LAUNCH - VIEW_GAP_HOST], 100);
+    assert_int_equal(m->submissions[m->gaps[0].before].number, 1);
+    assert_int_equal(m->submissions[m->gaps[0].after].number, 2);
+    /* 3700 to 4000: #s3 is ready at 3700. */
+    assert_int_equal(m->gaps[1].begin_ns, 3700);
+    assert_int_equal(m->gaps[1].end_ns, 4000);
+    assert_int_equal(m->gaps[1].cause, VIEW_GAP_LAUNCH);
+    assert_int_equal(m->summary.gaps[VIEW_GAP_HOST - VIEW_GAP_HOST].ns, 1000);
+    assert_int_equal(m->summary.gaps[VIEW_GAP_SEMAPHORE - VIEW_GAP_HOST].ns, 100);
+    assert_int_equal(m->summary.gaps[VIEW_GAP_LAUNCH - VIEW_GAP_HOST].ns, 400);
+    assert_int_equal(m->summary.gaps[VIEW_GAP_UNKNOWN - VIEW_GAP_HOST].ns, 0);
+    char host[200];
+    view_describe_host(m, &m->gaps[0], host, sizeof host);
+    /* until the submit call returned: 100 submitting, 300 recording, 200 in the wait's tail */
+    assert_string_equal(
+        host, "main, outside the HAL 500 ns, recording 300 ns, waiting 200 ns, submitting 100 ns");
+    view_model_close(m);
+}
+
+static void lanes_hold_what_happened(void **state)
+{
+    (void)state;
+    struct view_model *m = open_tiny();
+    const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 0);
+    assert_int_equal(queue->event_count, 2);
+    assert_int_equal(queue->events[0].begin_ns, 800);
+    assert_int_equal(queue->events[0].end_ns, 2000);
+    struct view_measure measure;
+    /* #s3 on queue 0: submitted 3200, its semaphore 3700, begins 4000 */
+    view_series_measure(&queue->series, 3000, 5000, &measure);
+    assert_int_equal(measure.busy_ns[VIEW_QUEUED_WAITING], 500);
+    assert_int_equal(measure.busy_ns[VIEW_QUEUED_READY], 300);
+    assert_int_equal(measure.busy_ns[VIEW_EXECUTE], 500);
+    const struct view_lane *host = find_lane(m, VIEW_LANE_HOST, 0);
+    view_series_measure(&host->series, 0, 5000, &measure);
+    assert_int_equal(measure.busy_ns[VIEW_RECORD], 300 + 300);
+    assert_int_equal(measure.busy_ns[VIEW_SUBMIT], 300);
+    assert_int_equal(measure.busy_ns[VIEW_WAIT], 2400);
+    assert_int_equal(measure.busy_ns[VIEW_COMPILE], 100);
+    assert_int_equal(measure.begun[VIEW_SUBMIT], 3);
+    const struct view_lane *semaphore = find_lane(m, VIEW_LANE_SEMAPHORE, 0);
+    assert_int_equal(semaphore->event_count, 4); /* created, 1, 2, 3 */
+    static const int64_t times[] = {100, 2000, 3700, 4500};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(semaphore->events[i].begin_ns, times[i]);
+        assert_int_equal(m->steps[semaphore->events[i].ref].value, i);
+    }
+    const struct view_lane *scope = find_lane(m, VIEW_LANE_SCOPE, 0);
+    assert_int_equal(scope->event_count, 1);
+    assert_int_equal(scope->events[0].end_ns, 4700);
+    view_model_close(m);
+}
+
+static void work_is_followed_from_call_to_wait(void **state)
+{
+    (void)state;
+    struct view_model *m = open_tiny();
+    const uint32_t first = view_model_submission(m, 1), second = view_model_submission(m, 2);
+    assert_int_equal(m->submissions[first].number, 1);
+    assert_int_equal(view_model_submission(m, 99), VIEW_NO_REF);
+    assert_int_equal(m->calls[m->submissions[second].call].begin_ns, 3000);
+    const uint32_t observer = view_model_observer(m, first);
+    assert_int_not_equal(observer, VIEW_NO_REF);
+    assert_int_equal(m->calls[observer].begin_ns, 1000);
+    assert_int_equal(view_model_consumer(m, first, VIEW_NO_REF), second);
+    assert_int_equal(view_model_consumer(m, second, VIEW_NO_REF), view_model_submission(m, 3));
+    const uint32_t step = view_model_reached(m, 0, 2);
+    assert_int_equal(m->steps[step].submission, second);
+    assert_int_equal(view_model_reached(m, 0, 4), VIEW_NO_REF);
+    char label[64];
+    view_op_label(m, view_model_dispatch(m, &m->submissions[first], 1), label, sizeof label);
+    assert_string_equal(label, "mul_mv 4x2x1");
+    assert_null(view_model_dispatch(m, &m->submissions[first], 2));
+    uint32_t lane;
+    const uint32_t event = view_model_queue_event(m, second, &lane);
+    assert_int_equal(m->lanes[lane].events[event].ref, second);
+    view_model_close(m);
+}
+
+static void scopes_of_one_kind_are_counted_together(void **state)
+{
+    (void)state;
+    struct view_model *m = open_tiny();
+    assert_int_equal(m->families_count, 1);
+    assert_string_equal(m->families[0].name, "token #");
+    assert_int_equal(m->families[0].count, 1);
+    assert_int_equal(m->families[0].total_ns, 4350);
+    assert_int_equal(m->families[0].submissions, 3);
+    assert_int_equal(m->families[0].syncs, 2);
+    assert_int_equal(m->families[0].device_ns, 2000);
+    view_model_close(m);
+}
+
+/* ---- Odd traces --------------------------------------------------------------------------- */
+
+static void a_trace_without_events_opens(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->lanes_count, 0);
+    assert_true(m->last_ns > m->first_ns);
+    assert_int_equal(m->gaps_count, 0);
+    view_model_close(m);
+}
+
+static void work_that_never_ends_is_not_invented(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct trace_semaphore_value one = value(1);
+    builder_open(&b, path, NULL);
+    at(&b, 0, 100);
+    builder_semaphore_create(&b, SEMAPHORE, NULL, 0);
+    at(&b, 200, 300);
+    builder_submit(&b, 5, 3, NULL, 0, &one, 1, NULL, 0);
+    at(&b, 1000, 1100);
+    builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, SEMAPHORE, 0, NULL);
+    builder_scope_begin(&b, "open");
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->summary.unfinished_submissions, 1);
+    assert_int_equal(m->summary.device_busy_ns, 0);
+    assert_int_equal(m->summary.polls.count, 1);
+    assert_int_equal(m->device_lane, VIEW_NO_LANE);
+    const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 3);
+    assert_int_equal(queue->events[0].flags, VIEW_SPAN_OPEN);
+    assert_int_equal(queue->events[0].end_ns, m->last_ns);
+    assert_true(m->scopes[0].open);
+    assert_int_equal(view_model_reached(m, 0, 1), VIEW_NO_REF);
+    view_model_close(m);
+}
+
+static void impossible_times_are_counted_and_not_drawn(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    at(&b, 0, 100);
+    builder_buffer_create(&b, 1, "fine", 64);
+    b.begin_ns = INT64_MAX - 10;
+    b.step_ns = 5;
+    builder_buffer_create(&b, 2, "late", 64);
+    b.begin_ns = INT64_MIN + 10;
+    builder_buffer_create(&b, 3, "early", 64);
+    at(&b, 500, 400);
+    builder_buffer_create(&b, 4, "backwards", 64);
+    struct view_model *m = close_and_open(&b);
+    char health[256];
+    assert_int_equal(m->summary.implausible, 3);
+    assert_int_equal(m->calls_count, 1);
+    assert_int_equal(m->first_ns, 0);
+    assert_int_equal(m->last_ns, 100);
+    assert_false(view_health(m, health, sizeof health));
+    assert_string_equal(health, "3 events have impossible times and are not drawn");
+    view_model_close(m);
+}
+
+static void records_may_name_what_was_never_created(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct trace_semaphore_value unknown = {.semaphore = 77, .value = 3};
+    const uint64_t commands = 88;
+    builder_open(&b, path, NULL);
+    builder_dispatch(&b, 99, 5, 1, 1, 1);
+    builder_seal(&b, 88);
+    builder_submit(&b, 1, 0, &unknown, 1, NULL, 0, &commands, 1);
+    builder_submit(&b, 1, 0, &unknown, 1, NULL, 0, &commands, 1); /* the same number again */
+    builder_submission_done(&b, 2, 1, 0, 0, 0);
+    builder_mapping(&b, TRACE_BUFFER_UNMAP, 66, 1, 1, 0, 10);
+    builder_scope_end(&b);
+    struct view_model *m = close_and_open(&b);
+    char label[64];
+    assert_int_equal(m->submissions_count, 2);
+    assert_int_equal(m->submissions[0].dispatch_count, 1);
+    view_op_label(m, view_model_dispatch(m, &m->submissions[0], 0), label, sizeof label);
+    assert_string_equal(label, "dispatch 1x1x1");
+    view_semaphore_name(m, 0, label, sizeof label);
+    assert_string_equal(label, "semaphore 77");
+    view_model_close(m);
+}
+
+static void pieces_of_a_transfer_are_one(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    at(&b, 0, 100);
+    builder_host_write(&b, 1, 0, NULL, 10u << 20); /* three pieces of at most 4 MiB */
+    b.flags = TRACE_FLAG_SNAPSHOT;
+    builder_host_write(&b, 1, 0, NULL, 100);
+    b.flags = TRACE_FLAG_OBSERVED;
+    builder_host_read(&b, 1, 0, NULL, 16);
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->summary.uploads.count, 1);
+    assert_int_equal(m->summary.uploads.bytes, 10u << 20);
+    assert_int_equal(m->summary.readbacks.count, 0);
+    assert_int_equal(m->summary.observed.bytes, 16);
+    view_model_close(m);
+}
+
+static void failures_show(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct trace_semaphore_value one = value(1);
+    builder_open(&b, path, NULL);
+    builder_semaphore_create(&b, SEMAPHORE, "done", 0);
+    builder_submit(&b, 1, 0, NULL, 0, &one, 1, NULL, 0);
+    b.status = HAL_FAILED;
+    builder_submission_done(&b, 1, 0, b.begin_ns, b.begin_ns, b.begin_ns + 50);
+    builder_semaphore_wait(&b, 0, &one, 1, INT64_MAX);
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->summary.failed_submissions, 1);
+    assert_int_equal(m->summary.failed_calls, 1);
+    const struct view_lane *device = &m->lanes[m->device_lane];
+    assert_int_equal(device->events[0].flags & VIEW_SPAN_FAILED, VIEW_SPAN_FAILED);
+    assert_int_equal(m->steps[m->steps_count - 1].status, HAL_FAILED);
+    struct view_lines lines = {0};
+    view_describe(m, device, &device->events[0], &lines);
+    assert_non_null(strstr(lines.text, "failed\tfailed\n"));
+    view_lines_finish(&lines);
+    view_model_close(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_those_worked_out_by_hand),
+        cmocka_unit_test(gaps_have_their_causes),
+        cmocka_unit_test(lanes_hold_what_happened),
+        cmocka_unit_test(work_is_followed_from_call_to_wait),
+        cmocka_unit_test(scopes_of_one_kind_are_counted_together),
+        cmocka_unit_test(a_trace_without_events_opens),
+        cmocka_unit_test(work_that_never_ends_is_not_invented),
+        cmocka_unit_test(impossible_times_are_counted_and_not_drawn),
+        cmocka_unit_test(records_may_name_what_was_never_created),
+        cmocka_unit_test(pieces_of_a_transfer_are_one),
+        cmocka_unit_test(failures_show),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

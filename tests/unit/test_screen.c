@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/screen.c and text.c: clipping, cleaning, wide characters, differences, numbers. */
+#include "viewer/screen.h"
+#include "viewer/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct view_screen make_screen(int rows, int columns)
+{
+    struct view_screen screen = {0};
+    assert_int_equal(view_screen_resize(&screen, rows, columns), HAL_OK);
+    return screen;
+}
+
+/* The screen as text; free() it. */
+static char *text_of(const struct view_screen *screen, bool ascii)
+{
+    char *text;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    view_screen_write_text(screen, file, ascii);
+    fclose(file);
+    return text;
+}
+
+static void assert_shows(const struct view_screen *screen, const char *expected)
+{
+    char *text = text_of(screen, false);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void areas_clip(void **state)
+{
+    (void)state;
+    struct view_screen screen = make_screen(3, 6);
+    const struct view_area part = view_area_part(view_area_all(&screen), 1, 2, 1, 3);
+    assert_int_equal(view_write(part, 0, -1, 0, "abcdefgh"), 7);
+    view_put(part, 1, 0, 'X', 0);
+    view_put(part, -1, 0, 'X', 0);
+    view_put(part, 0, 3, 'X', 0);
+    view_fill(part, 0, -5, 100, 'z', 0);
+    view_put(part, 0, 1, 'b', 0);
+    assert_shows(&screen, "\n  zbz\n\n");
+    const struct view_area outside = view_area_part(view_area_all(&screen), 5, 9, 4, 4);
+    view_write(outside, 0, 0, 0, "never");
+    assert_shows(&screen, "\n  zbz\n\n");
+    view_screen_finish(&screen);
+}
+
+static void text_is_cleaned(void **state)
+{
+    (void)state;
+    struct view_screen screen = make_screen(1, 20);
+    /* escape sequence, bell, C1 CSI, right-to-left override, broken UTF-8, newline */
+    view_write(view_area_all(&screen), 0, 0, 0,
+               "a\033[2Jb\a\xC2\x9B"
+               "c\xE2\x80\xAE"
+               "d\xFF"
+               "e\n");
+    assert_shows(&screen, "a?[2Jb??cd\xEF\xBF\xBD"
+                          "e?\n");
+    char *text = text_of(&screen, true);
+    assert_string_equal(text, "a?[2Jb??cd?e?\n");
+    free(text);
+    view_screen_finish(&screen);
+}
+
+static void wide_characters_stay_whole(void **state)
+{
+    (void)state;
+    struct view_screen screen = make_screen(1, 6);
+    const struct view_area all = view_area_all(&screen);
+    assert_int_equal(view_write(all, 0, 0, 0, "\xE6\xBC\xA2\xE5\xAD\x97"), 4); /* two of them */
+    assert_int_equal(view_text_columns("\xE6\xBC\xA2\xE5\xAD\x97"), 4);
+    assert_shows(&screen, "\xE6\xBC\xA2\xE5\xAD\x97\n");
+    view_put(all, 0, 1, 'x', 0); /* the right half of the first one */
+    assert_shows(&screen, " x\xE5\xAD\x97\n");
+    view_put(all, 0, 2, 'y', 0); /* the left half of the second one */
+    assert_shows(&screen, " xy\n");
+    view_put(all, 0, 5, 0x6F22, 0); /* does not fit */
+    assert_shows(&screen, " xy\n");
+    view_screen_finish(&screen);
+}
+
+static void long_text_ends_visibly(void **state)
+{
+    (void)state;
+    struct view_screen screen = make_screen(2, 10);
+    const struct view_area all = view_area_all(&screen);
+    assert_int_equal(view_write_cut(all, 0, 1, 5, 0, "abcdefg"), 6);
+    assert_int_equal(view_write_cut(all, 1, 0, 5, 0, "abcde"), 5);
+    assert_shows(&screen, " abcd\xE2\x80\xA6\nabcde\n");
+    view_screen_finish(&screen);
+}
+
+static void only_changed_columns_differ(void **state)
+{
+    (void)state;
+    struct view_screen old = make_screen(2, 8), new = make_screen(2, 8);
+    int first, last;
+    assert_false(view_screen_row_differs(&old, &new, 0, &first, &last));
+    view_put(view_area_all(&new), 0, 2, 'x', 0);
+    view_put(view_area_all(&new), 0, 5, ' ', VIEW_BOLD);
+    assert_true(view_screen_row_differs(&old, &new, 0, &first, &last));
+    assert_int_equal(first, 2);
+    assert_int_equal(last, 5);
+    assert_false(view_screen_row_differs(&old, &new, 1, &first, &last));
+    view_screen_finish(&old);
+    view_screen_finish(&new);
+}
+
+static void impossible_sizes_are_refused(void **state)
+{
+    (void)state;
+    struct view_screen screen = {0};
+    assert_int_equal(view_screen_resize(&screen, 0, 10), HAL_INVALID);
+    assert_int_equal(view_screen_resize(&screen, 10, 100000), HAL_INVALID);
+    assert_null(screen.cells);
+}
+
+static void pictures_are_well_formed_whatever_is_in_them(void **state)
+{
+    (void)state;
+    struct view_screen screen = make_screen(1, 30);
+    char *text;
+    size_t bytes;
+    view_write(view_area_all(&screen), 0, 0, VIEW_REVERSE, "<a href=\"&\">\033]");
+    view_put(view_area_all(&screen), 0, 20, 0x2584, VIEW_STYLE_EXECUTE);
+    FILE *file = open_memstream(&text, &bytes);
+    view_screen_write_svg(&screen, file);
+    fclose(file);
+    assert_null(strstr(text, "<a"));
+    assert_null(strchr(text, 033));
+    assert_non_null(strstr(text, "&lt;a"));
+    assert_non_null(strstr(text, "\"&amp;\""));
+    assert_non_null(strstr(text, "</svg>"));
+    free(text);
+    view_screen_finish(&screen);
+}
+
+static void numbers_read_well(void **state)
+{
+    (void)state;
+    assert_string_equal(view_time(0).text, "0 ns");
+    assert_string_equal(view_time(999).text, "999 ns");
+    assert_string_equal(view_time(1000).text, "1.00 µs");
+    assert_string_equal(view_time(41234).text, "41.2 µs");
+    assert_string_equal(view_time(999600).text, "1.00 ms");
+    assert_string_equal(view_time(3210000000).text, "3.21 s");
+    assert_string_equal(view_time(-1500).text, "-1.50 µs");
+    assert_string_equal(view_time(INT64_MAX).text, "2562048 h");
+    assert_string_equal(view_moment(1204567891).text, "1.204 567 891 s");
+    assert_string_equal(view_moment(-5).text, "-0.000 000 005 s");
+    assert_string_equal(view_moment(INT64_MIN).text, "-9223372036.854 775 808 s");
+    assert_string_equal(view_bytes(1023).text, "1023 B");
+    assert_string_equal(view_bytes(2202009).text, "2.10 MiB");
+    assert_string_equal(view_bytes(UINT64_MAX).text, "16.0 EiB");
+    assert_string_equal(view_count(0).text, "0");
+    assert_string_equal(view_count(39804).text, "39 804");
+    assert_string_equal(view_count(UINT64_MAX).text, "18 446 744 073 709 551 615");
+    assert_string_equal(view_share(612, 1000).text, "61.2 %");
+    assert_string_equal(view_share(1, 0).text, "-");
+    assert_string_equal(view_ratio(24, 12).text, "2");
+    assert_string_equal(view_ratio(5, 2).text, "2.50");
+    assert_string_equal(view_right("µ", 3).text, "  µ");
+}
+
+static void utf8_survives_a_round_trip(void **state)
+{
+    (void)state;
+    static const uint32_t characters[] = {'a',    0xB5,   0x7FF,   0x800,
+                                          0x2588, 0xFFFF, 0x10000, 0x10FFFF};
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+        char bytes[5] = {0};
+        const size_t length = view_utf8_write(characters[i], bytes);
+        const char *at = bytes;
+        assert_int_equal(view_utf8_next(&at), characters[i]);
+        assert_int_equal(at - bytes, length);
+    }
+    static const char *const broken[] = {
+        "\x80", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xFE"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        const char *at = broken[i];
+        assert_int_equal(view_utf8_next(&at), 0xFFFD);
+        assert_int_equal(at - broken[i], 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(areas_clip),
+        cmocka_unit_test(text_is_cleaned),
+        cmocka_unit_test(wide_characters_stay_whole),
+        cmocka_unit_test(long_text_ends_visibly),
+        cmocka_unit_test(only_changed_columns_differ),
+        cmocka_unit_test(impossible_sizes_are_refused),
+        cmocka_unit_test(pictures_are_well_formed_whatever_is_in_them),
+        cmocka_unit_test(numbers_read_well),
+        cmocka_unit_test(utf8_survives_a_round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

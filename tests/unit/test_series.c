@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/series.c: cutting of overlaps, and totals of any range against adding up by hand. */
+#include "viewer/series.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static struct view_span span(int64_t begin_ns, int64_t end_ns, enum view_class class, uint32_t ref)
+{
+    return (struct view_span){
+        .begin_ns = begin_ns, .end_ns = end_ns, .class = (uint8_t) class, .ref = ref, .overlap = 1};
+}
+
+static void assert_span(const struct view_span *s, int64_t begin_ns, int64_t end_ns,
+                        enum view_class class, uint32_t ref, int overlap)
+{
+    assert_int_equal(s->begin_ns, begin_ns);
+    assert_int_equal(s->end_ns, end_ns);
+    assert_int_equal(s->class, class);
+    assert_int_equal(s->ref, ref);
+    assert_int_equal(s->overlap, overlap);
+}
+
+static void disjoint_spans_are_taken_as_they_are(void **state)
+{
+    (void)state;
+    struct view_span spans[] = {span(50, 60, VIEW_WAIT, 2), span(10, 20, VIEW_SUBMIT, 0),
+                                span(20, 50, VIEW_RECORD, 1)};
+    struct view_series series;
+    assert_int_equal(view_series_init(&series, spans, 3, VIEW_RECORD, VIEW_WAIT), HAL_OK);
+    assert_int_equal(series.count, 3);
+    assert_null(series.owned);
+    assert_span(&series.spans[0], 10, 20, VIEW_SUBMIT, 0, 1);
+    assert_span(&series.spans[1], 20, 50, VIEW_RECORD, 1, 1);
+    assert_span(&series.spans[2], 50, 60, VIEW_WAIT, 2, 1);
+    view_series_finish(&series);
+}
+
+static void the_higher_class_covers_the_lower(void **state)
+{
+    (void)state;
+    struct view_span spans[] = {span(0, 100, VIEW_RECORD, 7), span(10, 20, VIEW_MAP, 1),
+                                span(30, 40, VIEW_MAP, 2)};
+    struct view_series series;
+    assert_int_equal(view_series_init(&series, spans, 3, VIEW_RECORD, VIEW_WAIT), HAL_OK);
+    assert_int_equal(series.count, 5);
+    assert_span(&series.spans[0], 0, 10, VIEW_RECORD, 7, 1);
+    assert_span(&series.spans[1], 10, 20, VIEW_MAP, 1, 1);
+    assert_span(&series.spans[2], 20, 30, VIEW_RECORD, 7, 1);
+    assert_span(&series.spans[3], 30, 40, VIEW_MAP, 2, 1);
+    assert_span(&series.spans[4], 40, 100, VIEW_RECORD, 7, 1);
+    view_series_finish(&series);
+}
+
+static void several_of_a_class_have_no_single_ref(void **state)
+{
+    (void)state;
+    struct view_span spans[] = {span(0, 30, VIEW_EXECUTE, 4), span(10, 40, VIEW_EXECUTE, 5)};
+    struct view_series series;
+    assert_int_equal(view_series_init(&series, spans, 2, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE),
+                     HAL_OK);
+    assert_int_equal(series.count, 3);
+    assert_span(&series.spans[0], 0, 10, VIEW_EXECUTE, 4, 1);
+    assert_span(&series.spans[1], 10, 30, VIEW_EXECUTE, VIEW_NO_REF, 2);
+    assert_span(&series.spans[2], 30, 40, VIEW_EXECUTE, 5, 1);
+    view_series_finish(&series);
+}
+
+static void instants_do_not_vanish(void **state)
+{
+    (void)state;
+    struct view_span spans[] = {span(0, 30, VIEW_RECORD, 1), span(10, 10, VIEW_MAP, 2),
+                                span(50, 50, VIEW_MAP, 3)};
+    struct view_series series;
+    struct view_measure measure;
+    assert_int_equal(view_series_init(&series, spans, 3, VIEW_RECORD, VIEW_WAIT), HAL_OK);
+    assert_int_equal(series.count, 4);
+    assert_span(&series.spans[1], 10, 10, VIEW_MAP, 2, 1);
+    view_series_measure(&series, 50, 51, &measure);
+    assert_int_equal(measure.last - measure.first, 1);
+    assert_int_equal(measure.begun[VIEW_MAP], 1);
+    view_series_measure(&series, 51, 100, &measure);
+    assert_int_equal(measure.last, measure.first);
+    view_series_measure(&series, 40, 50, &measure);
+    assert_int_equal(measure.last, measure.first);
+    view_series_finish(&series);
+}
+
+static void nothing_is_nothing(void **state)
+{
+    (void)state;
+    struct view_series series;
+    struct view_measure measure;
+    assert_int_equal(view_series_init(&series, NULL, 0, VIEW_STEP, VIEW_STEP), HAL_OK);
+    view_series_measure(&series, 0, 1000, &measure);
+    assert_int_equal(measure.last, 0);
+    assert_int_equal(view_measure_busy(&measure), 0);
+    view_series_finish(&series);
+}
+
+/* ---- Against the obvious ------------------------------------------------------------------ */
+
+enum { PARTS = 700, LAST_NS = 3000 };
+
+static uint32_t next_random(uint32_t *random)
+{
+    *random = *random * 1664525u + 1013904223u;
+    return *random >> 8;
+}
+
+/* The highest class that runs in [ns, ns + 1). */
+static int class_at(const struct view_span *parts, size_t count, int64_t ns)
+{
+    int class = VIEW_CLASS_NONE;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].begin_ns <= ns && parts[i].end_ns > ns && parts[i].class > class)
+            class = parts[i].class;
+    }
+    return class;
+}
+
+static void any_range_is_as_added_up_by_hand(void **state)
+{
+    (void)state;
+    uint32_t random = (uint32_t)time(NULL);
+    printf("seed %u\n", random);
+    struct view_span parts[PARTS];
+    for (size_t i = 0; i < PARTS; i++) {
+        const int64_t begin_ns = next_random(&random) % LAST_NS;
+        parts[i] =
+            span(begin_ns, begin_ns + next_random(&random) % 40,
+                 (enum view_class)(VIEW_QUEUED_UNKNOWN + next_random(&random) % 4), (uint32_t)i);
+    }
+    struct view_series series;
+    assert_int_equal(view_series_init(&series, parts, PARTS, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE),
+                     HAL_OK);
+    for (int i = 0; i < 300; i++) {
+        int64_t expected[VIEW_CLASS_COUNT] = {0};
+        const int64_t begin_ns = next_random(&random) % LAST_NS;
+        const int64_t end_ns = begin_ns + next_random(&random) % (i % 2 ? 2000 : 10);
+        for (int64_t ns = begin_ns; ns < end_ns; ns++)
+            expected[class_at(parts, PARTS, ns)]++;
+        struct view_measure measure;
+        view_series_measure(&series, begin_ns, end_ns, &measure);
+        for (int c = VIEW_QUEUED_UNKNOWN; c <= VIEW_EXECUTE; c++)
+            assert_int_equal(measure.busy_ns[c], expected[c]);
+    }
+    for (size_t i = 1; i < series.count; i++)
+        assert_true(series.spans[i].begin_ns >= series.spans[i - 1].end_ns);
+    view_series_finish(&series);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(disjoint_spans_are_taken_as_they_are),
+        cmocka_unit_test(the_higher_class_covers_the_lower),
+        cmocka_unit_test(several_of_a_class_have_no_single_ref),
+        cmocka_unit_test(instants_do_not_vanish),
+        cmocka_unit_test(nothing_is_nothing),
+        cmocka_unit_test(any_range_is_as_added_up_by_hand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

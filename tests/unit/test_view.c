@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/view.c, moves.c, find.c: what keys and the pointer do to window, cursor and selection. */
+#include "tests/viewer/decode_trace.h"
+#include "viewer/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct view_model *model;
+static struct view *view;
+static struct view_screen screen;
+
+static int open_model(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_view.XXXXXX", path[64];
+    const struct decode_options options = {
+        .tokens = 4, .layers = 2, .sync = DECODE_SYNC_LAYER, .seed = 3};
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    if (decode_trace_write(path, &options, true) != HAL_OK ||
+        view_model_open(path, &model) != HAL_OK)
+        print_error("%s\n", hal_message());
+    unlink(path);
+    rmdir(folder);
+    return model ? 0 : -1;
+}
+
+static int close_model(void **state)
+{
+    (void)state;
+    view_model_close(model);
+    return 0;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    if (view_create(model, &view) != HAL_OK || view_screen_resize(&screen, 32, 120) != HAL_OK)
+        return -1;
+    view_draw(view, &screen);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    view_destroy(view);
+    view_screen_finish(&screen);
+    return 0;
+}
+
+static void type(const char *keys)
+{
+    if (view_type(view, keys) != HAL_OK)
+        fail_msg("%s", hal_message());
+    view_draw(view, &screen);
+}
+
+static enum view_lane_kind current_kind(void)
+{
+    return model->lanes[view->lane].kind;
+}
+
+static void columns_and_moments_agree(void **state)
+{
+    (void)state;
+    static const struct view_window windows[] = {
+        {0, 100}, {-50, 101}, {1000000, 999999999999}, {5, INT64_C(31622400000000000)}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        for (int column = 0; column < 97; column++) {
+            const int64_t begin_ns = view_column_begin(windows[i], 97, column);
+            const int64_t end_ns = view_column_begin(windows[i], 97, column + 1);
+            assert_int_equal(view_column_of(windows[i], 97, begin_ns), column);
+            assert_int_equal(view_column_of(windows[i], 97, end_ns - 1), column);
+        }
+        assert_int_equal(view_column_begin(windows[i], 97, 97),
+                         windows[i].begin_ns + windows[i].span_ns);
+        assert_int_equal(view_column_of(windows[i], 97, windows[i].begin_ns - 1), -1);
+    }
+}
+
+static void zoom_keeps_the_cursor_in_its_column(void **state)
+{
+    (void)state;
+    type("llllllllllllllllllll");
+    const int column = view_column_of(view->window, view->layout.axis, view->cursor_ns);
+    const int64_t cursor_ns = view->cursor_ns;
+    type("wwww");
+    assert_int_equal(view->cursor_ns, cursor_ns);
+    assert_int_equal(view_column_of(view->window, view->layout.axis, cursor_ns), column);
+    assert_int_equal(view->window.span_ns, (model->last_ns - model->first_ns) / 16);
+    type("wwwwwwwwwwwwwwwwwwwwwwwwwwww");
+    assert_int_equal(view->window.span_ns, view->layout.axis); /* a nanosecond per column */
+    type("0");
+    assert_int_equal(view->window.span_ns, model->last_ns - model->first_ns);
+}
+
+static void views_are_remembered(void **state)
+{
+    (void)state;
+    const struct view_window whole = view->window;
+    type("www"); /* one step of history */
+    const struct view_window zoomed = view->window;
+    type("}f");
+    type("u");
+    type("u<BS>");
+    assert_memory_equal(&view->window, &whole, sizeof whole);
+    type("<C-r>");
+    assert_memory_equal(&view->window, &zoomed, sizeof zoomed);
+    for (int i = 0; i < 200; i++)
+        type("w0");
+    assert_int_equal(view->past_count, VIEW_HISTORY);
+}
+
+static void the_window_stays_inside_the_trace(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "HHH",    "LLLLLLLL", "ssss", "wwwaaaaaaaaaaaaaaaaa", "dddddddddddddddddddddddddddddddddd",
+        "<End>w", "<Home>w"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        type(keys[i]);
+        assert_true(view->window.begin_ns >= model->first_ns);
+        assert_true(view->window.begin_ns + view->window.span_ns <= model->last_ns);
+        assert_true(view->cursor_ns >= model->first_ns && view->cursor_ns < model->last_ns);
+    }
+}
+
+static void selection_survives_zoom_and_resize(void **state)
+{
+    (void)state;
+    type("}}}");
+    const uint32_t lane = view->lane, event = view->event;
+    const int64_t cursor_ns = view->cursor_ns;
+    assert_int_equal(current_kind(), VIEW_LANE_GAPS);
+    assert_int_equal(event, 2);
+    type("wwwss");
+    assert_int_equal(view_screen_resize(&screen, 10, 40), HAL_OK);
+    view_draw(view, &screen);
+    assert_int_equal(view_screen_resize(&screen, 50, 250), HAL_OK);
+    view_draw(view, &screen);
+    assert_int_equal(view->lane, lane);
+    assert_int_equal(view->event, event);
+    assert_int_equal(view->cursor_ns, cursor_ns);
+}
+
+static void brackets_visit_every_event(void **state)
+{
+    (void)state;
+    while (current_kind() != VIEW_LANE_QUEUE)
+        type("j");
+    const struct view_lane *lane = &model->lanes[view->lane];
+    type("<Home>");
+    for (uint32_t i = 0; i < lane->event_count; i++) {
+        type("]");
+        assert_int_equal(view->event, i);
+    }
+    type("]");
+    assert_int_equal(view->event, lane->event_count - 1);
+    assert_non_null(strstr(view->message, "no later event"));
+    for (uint32_t i = (uint32_t)lane->event_count - 1; i > 0; i--) {
+        type("[");
+        assert_int_equal(view->event, i - 1);
+    }
+}
+
+static void parentheses_visit_every_wait(void **state)
+{
+    (void)state;
+    uint64_t seen = 0;
+    for (type(")"); !*view->message; type(")")) {
+        assert_int_equal(current_kind(), VIEW_LANE_HOST);
+        assert_int_equal(view_selected(view)->class, VIEW_WAIT);
+        seen++;
+    }
+    assert_int_equal(seen, model->summary.syncs.count);
+    for (seen = 1, type("("); !*view->message; type("("))
+        seen++;
+    assert_int_equal(seen, model->summary.syncs.count);
+}
+
+static void search_finds_labels_on_any_lane(void **state)
+{
+    (void)state;
+    type("/TOKEN 2<Enter>");
+    assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
+    assert_int_equal(view_selected(view)->begin_ns, model->scopes[2].begin_ns);
+    type("/^token [13]$<Enter>");
+    assert_int_equal(view_selected(view)->begin_ns, model->scopes[3].begin_ns);
+    type("n");
+    assert_string_equal(view->message, "no later match");
+    type("N");
+    assert_int_equal(view_selected(view)->begin_ns, model->scopes[1].begin_ns);
+    type("/nothing like this<Enter>");
+    assert_string_equal(view->message, "nothing matches 'nothing like this'");
+    type("/[<Enter>");
+    assert_non_null(strstr(view->message, "is no regular expression"));
+    type("/token<Esc>");
+    assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+}
+
+static void going_takes_times_shares_and_locators(void **state)
+{
+    (void)state;
+    type("g1.5ms<Enter>");
+    assert_int_equal(view->cursor_ns, 1500000);
+    type("g+250us<Enter>");
+    assert_int_equal(view->cursor_ns, 1750000);
+    type("g-0.25 ms<Enter>");
+    assert_int_equal(view->cursor_ns, 1500000);
+    type("g100%<Enter>");
+    assert_int_equal(view->cursor_ns, model->last_ns - 1);
+    type("g@0.001200000s<Enter>");
+    assert_int_equal(view->cursor_ns, 1200000);
+    type("g#s4<Enter>");
+    assert_int_equal(current_kind(), VIEW_LANE_QUEUE);
+    assert_int_equal(model->submissions[view_selected(view)->ref].number, 4);
+    assert_int_equal(view->panel, VIEW_PANEL_DETAILS);
+    type("g#s2.d2<Enter>");
+    assert_string_equal(view->message, "#s2.d2: mul_mv_q8 64x1x1");
+    static const char *const wrong[] = {"g#s999<Enter>", "g#s<Enter>",      "g#s1.x<Enter>",
+                                        "gsoon<Enter>",  "g1.5h<Enter>",    "g1e300s<Enter>",
+                                        "g-5%<Enter>",   "g#s2.d99<Enter>", "gnan<Enter>"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        type(wrong[i]);
+        assert_true(*view->message);
+    }
+    type("g99999s<Enter>");
+    assert_non_null(strstr(view->message, "outside the trace"));
+    assert_int_equal(view->cursor_ns, model->last_ns - 1);
+}
+
+static void locators_are_copied(void **state)
+{
+    (void)state;
+    type("g#s4<Enter>y");
+    assert_string_equal(view->copied, "#s4");
+    type("g1.5ms<Enter><Home>y");
+    assert_int_equal(view->copied[0], '@');
+}
+
+static void lanes_open_and_close(void **state)
+{
+    (void)state;
+    const uint32_t rows = view_row_count(view);
+    while (current_kind() != VIEW_LANE_DEVICE)
+        type("j");
+    type("<Enter>");
+    assert_int_equal(view_row_count(view), rows + 1);
+    type("j");
+    assert_int_equal(current_kind(), VIEW_LANE_COMMANDS);
+    type("<Space>"); /* a child closes its parent */
+    assert_int_equal(view_row_count(view), rows);
+    assert_int_equal(current_kind(), VIEW_LANE_DEVICE);
+}
+
+static void lists_and_timeline_agree(void **state)
+{
+    (void)state;
+    type("3J");
+    assert_int_equal(model->submissions[view_selected(view)->ref].number, 1);
+    type("JJ");
+    assert_int_equal(model->submissions[view_selected(view)->ref].number, 3);
+    type("S1");
+    type("3");
+    assert_int_equal(view->order_by, 1);
+    int64_t before_ns = INT64_MAX;
+    for (size_t i = 0; i < model->submissions_count; i++) {
+        const struct view_submission *s = &model->submissions[view->order[i]];
+        assert_true(s->end_ns - s->begin_ns <= before_ns);
+        before_ns = s->end_ns - s->begin_ns;
+    }
+    type("4J");
+    assert_int_equal(current_kind(), VIEW_LANE_GAPS);
+}
+
+static void the_pointer_selects_and_zooms(void **state)
+{
+    (void)state;
+    while (current_kind() != VIEW_LANE_QUEUE)
+        type("j");
+    type("]]]f");
+    const uint32_t event = view->event;
+    const struct view_area lanes = view->layout.lanes;
+    const int row = lanes.top + (int)view_row_of(view, view->lane);
+    const int column = view->layout.gutter + view->layout.axis / 2;
+    type("kkkk");
+    view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, row, column});
+    assert_int_equal(current_kind(), VIEW_LANE_QUEUE);
+    assert_int_equal(view->event, event);
+    const int64_t span_ns = view->window.span_ns;
+    view_point(view, (struct view_pointer){VIEW_POINTER_IN, row, column});
+    assert_int_equal(view->window.span_ns, span_ns / 2);
+    view_point(view, (struct view_pointer){VIEW_POINTER_OUT, row, column});
+    assert_int_equal(view->window.span_ns, span_ns / 2 * 2);
+    view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, -5, 100000});
+}
+
+static void q_closes_before_it_quits(void **state)
+{
+    (void)state;
+    type("?q");
+    assert_false(view->help || view->quit);
+    type("_q");
+    assert_false(view->panel_full || view->quit);
+    type("M");
+    assert_false(view->mouse);
+    type("q");
+    assert_true(view->quit);
+}
+
+static void unknown_keys_are_said(void **state)
+{
+    (void)state;
+    type("%");
+    assert_non_null(strstr(view->message, "does nothing"));
+    assert_int_equal(view_type(view, "<Nonsense>"), HAL_INVALID);
+    assert_int_equal(view_type(view, "<"), HAL_INVALID);
+    type("<lt>");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(columns_and_moments_agree),
+        TEST(zoom_keeps_the_cursor_in_its_column),
+        TEST(views_are_remembered),
+        TEST(the_window_stays_inside_the_trace),
+        TEST(selection_survives_zoom_and_resize),
+        TEST(brackets_visit_every_event),
+        TEST(parentheses_visit_every_wait),
+        TEST(search_finds_labels_on_any_lane),
+        TEST(going_takes_times_shares_and_locators),
+        TEST(locators_are_copied),
+        TEST(lanes_open_and_close),
+        TEST(lists_and_timeline_agree),
+        TEST(the_pointer_selects_and_zooms),
+        TEST(q_closes_before_it_quits),
+        TEST(unknown_keys_are_said),
+    };
+    return cmocka_run_group_tests(tests, open_model, close_model);
+}

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The program without a terminal: exit statuses, messages, damaged and cut files, the manual page.
+# usage: program.sh HAL_VIEW MAKE_TRACE MANUAL_PAGE
+set -u
+view=$1 make_trace=$2 page=$3
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+export LC_ALL=C.UTF-8
+failures=0
+
+# expect STATUS PATTERN ARGUMENTS...: the status, and a line of output or errors that matches
+expect()
+{
+    local status=$1 pattern=$2 got
+    shift 2
+    "$view" "$@" >"$folder/out" 2>&1 </dev/null
+    got=$?
+    if [ $got != "$status" ] || ! grep -qE -e "$pattern" "$folder/out"; then
+        echo "hal-view $*: status $got instead of $status, or nothing like '$pattern' in:"
+        head -5 "$folder/out"
+        failures=$((failures + 1))
+    fi
+}
+
+"$make_trace" "$folder/t.pb.zst" 4 2 layer || exit 1
+expect 0 '^health +complete' "$folder/t.pb.zst"
+expect 0 'device ' --print=timeline "$folder/t.pb.zst"
+expect 0 '^#s1 ' --print=submissions "$folder/t.pb.zst"
+expect 0 'host late' --print=gaps "$folder/t.pb.zst"
+expect 0 '"dispatches":48' --json "$folder/t.pb.zst"
+expect 0 '1 Summary' --dump-frame --size=80x24 "$folder/t.pb.zst"
+expect 0 '2 Details' --dump-frame --keys='}w' "$folder/t.pb.zst"
+expect 0 '^usage: hal-view' --help
+expect 0 '^hal-view [0-9]+\.[0-9]+\.[0-9]+$' --version
+
+expect 2 '^hal-view: expected one file'
+expect 2 '^hal-view: expected one file' a b
+expect 2 "unrecognized option|see hal-view" --nonsense "$folder/t.pb.zst"
+expect 2 '^hal-view: --print=kernels: expected summary' --print=kernels "$folder/t.pb.zst"
+expect 2 '^hal-view: --size=9: expected COLUMNSxROWS' --size=9 "$folder/t.pb.zst"
+expect 2 '^hal-view: --size=5000: expected a number from 1 to 1000' --size=5000x10 "$folder/t.pb.zst"
+expect 2 '^hal-view: --width=x: expected a number' --width=x "$folder/t.pb.zst"
+expect 2 '^hal-view: --color=pink: expected' --color=pink "$folder/t.pb.zst"
+expect 2 "^hal-view: unknown key at '<Foo>'" --dump-frame --keys='<Foo>' "$folder/t.pb.zst"
+
+expect 3 '^hal-view: .*missing.pb.zst.*No such file' "$folder/missing.pb.zst"
+: >"$folder/empty"
+expect 3 '^hal-view: .*empty' "$folder/empty"
+expect 3 '^hal-view: ' "$view"
+expect 3 '^hal-view: ' "$folder"
+expect 3 "^hal-view: cannot write '/nonexistent/a.svg'" --svg=/nonexistent/a.svg "$folder/t.pb.zst"
+
+# Cut anywhere, the file is shown up to its last whole frame and says so, or is refused.
+size=$(stat -c %s "$folder/t.pb.zst")
+for cut in 1 100 1000 $((size / 2)) $((size * 9 / 10)) $((size - 1)); do
+    head -c "$cut" "$folder/t.pb.zst" >"$folder/cut"
+    "$view" "$folder/cut" >"$folder/out" 2>&1
+    status=$?
+    if [ $status = 0 ] && ! grep -q '^health *cut off' "$folder/out"; then
+        echo "cut to $cut of $size bytes: shown without a notice"
+        failures=$((failures + 1))
+    elif [ $status != 0 ] && [ $status != 3 ]; then
+        echo "cut to $cut of $size bytes: status $status"
+        failures=$((failures + 1))
+    fi
+done
+
+# The picture is drawn, and nothing but ASCII is printed when that was asked for.
+"$view" --svg="$folder/a.svg" "$folder/t.pb.zst" && grep -q '</svg>' "$folder/a.svg" || failures=$((failures + 1))
+for arguments in --print=summary,timeline,submissions,gaps --dump-frame '--dump-frame --keys=?'; do
+    # shellcheck disable=SC2086
+    if "$view" --ascii $arguments "$folder/t.pb.zst" | LC_ALL=C grep -q '[^ -~]'; then
+        echo "hal-view --ascii $arguments: other characters than ASCII"
+        failures=$((failures + 1))
+    fi
+done
+
+# Everything that --help names is in the manual page, and the other way round.
+"$view" --help | grep -oE -e '--[a-z0-9-]+' | sort -u >"$folder/help"
+sed 's/\\-/-/g' "$page" | grep -oE -e '^\.It Fl (Fl )?-[a-z0-9-]+' | grep -oE -e '-[a-z0-9-]+$' |
+    sed 's/^-*/--/' | sort -u >"$folder/page"
+if ! diff "$folder/help" "$folder/page"; then
+    echo "--help (<) and the manual page (>) name different options"
+    failures=$((failures + 1))
+fi
+if command -v mandoc >/dev/null && ! mandoc -T lint -W warning "$page"; then
+    failures=$((failures + 1))
+fi
+
+[ "$failures" = 0 ]

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole frames of made-up traces against golden/NAME.txt. GENERATE=1 writes those anew: look at
+ * the difference before committing it. */
+#include "tests/viewer/decode_trace.h"
+#include "viewer/report.h"
+#include "viewer/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct frame {
+    const char *name;
+    enum decode_sync sync;
+    bool unhealthy;
+    int columns, rows;
+    const char *keys;
+    bool ascii;
+};
+
+static const struct frame frames[] = {
+    {.name = "start-120x32", .sync = DECODE_SYNC_TOKEN, .columns = 120, .rows = 32},
+    {.name = "start-80x24", .sync = DECODE_SYNC_TOKEN, .columns = 80, .rows = 24},
+    {.name = "start-40x10", .sync = DECODE_SYNC_TOKEN, .columns = 40, .rows = 10},
+    {.name = "ops-120x32", .sync = DECODE_SYNC_OP, .columns = 120, .rows = 32, .keys = "jj"},
+    {"flow-120x32", DECODE_SYNC_TOKEN, false, 120, 32, "g#s5<Enter>wwww", false},
+    {"commands-120x32", DECODE_SYNC_LAYER, false, 120, 32, "g#s4<Enter>fj<Enter>ss", false},
+    {"submissions-120x32", DECODE_SYNC_LAYER, false, 120, 32, "3JJJS", false},
+    {"gap-80x24", DECODE_SYNC_OP, false, 80, 24, "}}}}f", false},
+    {"gaps-80x24", DECODE_SYNC_LAYER, true, 80, 24, "4JJ_", false},
+    {"help-80x24", DECODE_SYNC_TOKEN, false, 80, 24, "?", true},
+    {"search-80x24", DECODE_SYNC_TOKEN, false, 80, 24, "/token 2<Enter>www/upl", true},
+    {"wait-40x10", DECODE_SYNC_TOKEN, false, 40, 10, "))f", true},
+    {"side-220x30", DECODE_SYNC_TOKEN, false, 220, 30, "g#s5<Enter>ww", false},
+};
+
+static char folder[] = "/tmp/test_frames.XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/decode.pb.zst", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static struct view_model *open_trace(enum decode_sync sync, bool healthy)
+{
+    const struct decode_options options = {.tokens = 5, .layers = 2, .sync = sync, .seed = 7};
+    struct view_model *model;
+    if (decode_trace_write(path, &options, healthy) != HAL_OK ||
+        view_model_open(path, &model) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return model;
+}
+
+/* ---- Comparing ---------------------------------------------------------------------------- */
+
+static char *read_golden(const char *name)
+{
+    char file_name[512];
+    char *text = calloc(1, 1 << 20);
+    snprintf(file_name, sizeof file_name, "%s/%s.txt", GOLDEN_FOLDER, name);
+    FILE *file = fopen(file_name, "r");
+    if (file && text)
+        text[fread(text, 1, (1 << 20) - 1, file)] = '\0';
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void write_golden(const char *name, const char *text)
+{
+    char file_name[512];
+    snprintf(file_name, sizeof file_name, "%s/%s.txt", GOLDEN_FOLDER, name);
+    FILE *file = fopen(file_name, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        fail_msg("cannot write %s", file_name);
+}
+
+static void compare(const char *name, const char *text)
+{
+    if (getenv("GENERATE")) {
+        write_golden(name, text);
+        return;
+    }
+    char *golden = read_golden(name);
+    const char *a = golden, *b = text;
+    for (int line = 1; *a || *b; line++) {
+        const size_t left = strcspn(a, "\n"), right = strcspn(b, "\n");
+        if (left != right || memcmp(a, b, left) != 0)
+            fail_msg("%s.txt, line %d\nexpected: %.*s\n     got: %.*s", name, line, (int)left, a,
+                     (int)right, b);
+        a += left + (a[left] == '\n');
+        b += right + (b[right] == '\n');
+    }
+    free(golden);
+}
+
+/* ---- Tests -------------------------------------------------------------------------------- */
+
+static void frame_is_golden(void **state)
+{
+    const struct frame *frame = *state;
+    struct view_model *model = open_trace(frame->sync, !frame->unhealthy);
+    struct view_screen screen = {0};
+    struct view *view;
+    char *text;
+    size_t bytes;
+    assert_int_equal(view_create(model, &view), HAL_OK);
+    assert_int_equal(view_screen_resize(&screen, frame->rows, frame->columns), HAL_OK);
+    view_draw(view, &screen);
+    if (frame->keys)
+        assert_int_equal(view_type(view, frame->keys), HAL_OK);
+    view_draw(view, &screen);
+    FILE *file = open_memstream(&text, &bytes);
+    view_screen_write_text(&screen, file, frame->ascii);
+    fclose(file);
+    compare(frame->name, text);
+    free(text);
+    view_screen_finish(&screen);
+    view_destroy(view);
+    view_model_close(model);
+}
+
+static void reports_are_golden(void **state)
+{
+    (void)state;
+    struct view_model *model = open_trace(DECODE_SYNC_LAYER, true);
+    for (unsigned i = 0; i < 2 * VIEW_REPORT_COUNT; i++) {
+        const enum view_report report = (enum view_report)(i / 2);
+        const struct view_report_options options = {.width = 100, .json = i % 2};
+        char name[64], *text;
+        size_t bytes;
+        FILE *file = open_memstream(&text, &bytes);
+        assert_int_equal(view_report_write(model, report, &options, file), HAL_OK);
+        fclose(file);
+        snprintf(name, sizeof name, "print-%s%s", view_report_names[report],
+                 options.json ? "-json" : "");
+        compare(name, text);
+        free(text);
+    }
+    view_model_close(model);
+}
+
+int main(void)
+{
+    enum { FRAMES = sizeof frames / sizeof *frames };
+    struct CMUnitTest tests[FRAMES + 1];
+    for (size_t i = 0; i < FRAMES; i++)
+        tests[i] = (struct CMUnitTest){.name = frames[i].name,
+                                       .test_func = frame_is_golden,
+                                       .initial_state = (void *)(uintptr_t)&frames[i]};
+    tests[FRAMES] = (struct CMUnitTest)cmocka_unit_test(reports_are_golden);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The real program in a real terminal: keys, sizes, suspension, leaving. Waits for text to appear,
+# never for time to pass.
+# usage: tmux.sh HAL_VIEW MAKE_TRACE
+set -u
+view=$1 make_trace=$2
+command -v tmux >/dev/null || { echo "no tmux here"; exit 77; }
+folder=$(mktemp -d) || exit 1
+socket=$folder/tmux
+tm() { tmux -S "$socket" -f /dev/null "$@"; }
+trap 'tm kill-server 2>/dev/null; rm -rf "$folder"' EXIT
+export LC_ALL=C.UTF-8 TERM=xterm-256color
+unset TMUX NO_COLOR
+
+# see PATTERN: polls the pane until a line matches
+see()
+{
+    for _ in $(seq 200); do
+        tm capture-pane -p -t v >"$folder/pane"
+        grep -qE -e "$1" "$folder/pane" && return 0
+        read -rt 0.05 <>"$folder/never" # between two looks
+    done
+    echo "nothing like '$1' appeared in:"
+    cat "$folder/pane"
+    exit 1
+}
+keys() { tm send-keys -t v "$@"; }
+
+mkfifo "$folder/never"
+"$make_trace" "$folder/t.pb.zst" 5 2 token || exit 1
+tm new-session -d -s v -x 80 -y 24 'PS1=ready\> sh' || exit 1
+see 'ready>'
+keys "'$view' --frame-count '$folder/t.pb.zst'; echo left with \$?" Enter
+see 'frame 1$'
+see '^ health +complete'
+keys ')'
+see 'wait #s2'
+keys 'w' 'w' ']'
+see '^ call '
+keys '/' 'token 3' Enter
+see '^ scope +token 3'
+keys '?'
+see 'zoom in and out at the cursor'
+keys 'q'
+see '2 Details'
+
+# A larger terminal shows more, a tiny one still something.
+tm resize-window -t v -x 120 -y 40
+see 'q quit +0\.00'
+tm resize-window -t v -x 40 -y 10
+see '^ token 3 '
+tm resize-window -t v -x 80 -y 24
+see '2 Details'
+
+# Suspended and continued.
+keys C-z
+see 'Stopped'
+keys 'fg; echo left with $?' Enter
+see '^ scope +token 3'
+
+# The wheel zooms: SGR mouse report at column 40, row 6.
+frames=$(grep -oE 'frame [0-9 ]+' "$folder/pane")
+keys -l "$(printf '\033[<64;40;6M')"
+for _ in $(seq 200); do
+    see 'frame [0-9]'
+    [ "$(grep -oE 'frame [0-9 ]+' "$folder/pane")" != "$frames" ] && break
+done
+[ "$(grep -oE 'frame [0-9 ]+' "$folder/pane")" != "$frames" ] || { echo "the wheel did nothing"; exit 1; }
+
+keys 'q'
+see 'left with 0'
+keys 'clear; stty -a' Enter
+see '[^-]icanon'
+see '[^-]echo '
+
+# A signal leaves a sane terminal too.
+keys 'clear' Enter
+keys "'$view' '$folder/t.pb.zst'" Enter
+see '1 Summary'
+keys C-c
+see 'ready>$'
+keys 'echo left with $?' Enter
+see 'left with 130'
+keys 'clear; stty -a' Enter
+see '[^-]icanon'
+
+# A terminal that cannot do it.
+keys "clear; TERM=dumb '$view' '$folder/t.pb.zst' | head -3; TERM=nonsense '$view' '$folder/t.pb.zst'; echo left with \$?" Enter
+see "hal-view: the terminal 'nonsense' is unknown"
+see 'left with 2'
+exit 0
