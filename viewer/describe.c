@@ -38,6 +38,14 @@ const struct view_class_info *view_class_info(enum view_class class)
     return &infos[class];
 }
 
+/* As much as fits: labels may be long, and a frame asks for many of them. */
+static void copy_text(const char *text, char *out, size_t bytes)
+{
+    const size_t length = strnlen(text, bytes - 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
+
 /* ---- Names -------------------------------------------------------------------------------- */
 
 static void name_or_number(const struct view_model *m, uint32_t label, const char *noun,
@@ -45,7 +53,7 @@ static void name_or_number(const struct view_model *m, uint32_t label, const cha
 {
     const char *text = view_model_string(m, label);
     if (*text)
-        snprintf(out, bytes, "%s", text);
+        copy_text(text, out, bytes);
     else
         snprintf(out, bytes, "%s %" PRIu64, noun, number);
 }
@@ -111,8 +119,8 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
     switch ((enum trace_segment_kind)op->kind) {
     case TRACE_DISPATCH: {
         const char *name = kernel_name(model, op);
-        snprintf(out, bytes, "%s %ux%ux%u", *name ? name : "dispatch", op->groups[0], op->groups[1],
-                 op->groups[2]);
+        snprintf(out, bytes, "%.200s %ux%ux%u", *name ? name : "dispatch", op->groups[0],
+                 op->groups[1], op->groups[2]);
         return;
     }
     case TRACE_PUSH_CONSTANTS:
@@ -133,7 +141,7 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
         snprintf(out, bytes, "descriptor set %u with %" PRIu64 " bindings", op->object, op->bytes);
         return;
     case TRACE_DEBUG_BEGIN:
-        snprintf(out, bytes, "begin %s", view_model_string(model, op->object));
+        snprintf(out, bytes, "begin %.200s", view_model_string(model, op->object));
         return;
     case TRACE_DEBUG_END: snprintf(out, bytes, "end"); return;
     }
@@ -149,9 +157,9 @@ void view_work_label(const struct view_model *model, uint32_t submission, char *
                             : "";
     const struct view_op *only = view_model_dispatch(model, s, 0);
     if (s->dispatch_count == 1 && only && *kernel_name(model, only))
-        snprintf(out, bytes, "%s", kernel_name(model, only));
+        copy_text(kernel_name(model, only), out, bytes);
     else if (*label)
-        snprintf(out, bytes, "%s", label);
+        copy_text(label, out, bytes);
     else if (s->dispatch_count)
         snprintf(out, bytes, "%s dispatches", view_count(s->dispatch_count).text);
     else
@@ -243,7 +251,7 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
     }
     switch (lane->kind) {
     case VIEW_LANE_SCOPE:
-        snprintf(out, bytes, "%s", view_model_string(model, model->scopes[ref].name));
+        copy_text(view_model_string(model, model->scopes[ref].name), out, bytes);
         return;
     case VIEW_LANE_HOST:
         if (span->class == VIEW_RECORD)

@@ -38,23 +38,23 @@ static size_t current(struct view *view)
     return SIZE_MAX;
 }
 
-static struct view_word column(bool known, int64_t ns)
+static struct view_word between(int64_t from_ns, int64_t to_ns)
 {
-    return view_right(known ? view_time(ns).text : "-", 9);
+    const bool known = from_ns != VIEW_NO_TIME && to_ns != VIEW_NO_TIME;
+    return view_right(known ? view_time(to_ns - from_ns).text : "-", 9);
 }
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
     const struct view_model *m = view->model;
     const struct view_submission *s = &m->submissions[view->order[index]];
-    const bool submitted = s->submit_ns != VIEW_NO_TIME, ran = s->begin_ns != VIEW_NO_TIME;
     char number[32], label[160];
     view_work_label(m, view->order[index], label, sizeof label);
     snprintf(number, sizeof number, "#s%" PRIu64, s->number);
     snprintf(out, bytes, "%-9s %5u  %-21s %s %s %10s  %s%s", number, s->queue,
-             submitted ? view_moment(s->submit_ns).text : "-",
-             column(submitted && ran, s->begin_ns - s->submit_ns).text,
-             column(ran, s->end_ns - s->begin_ns).text, view_count(s->dispatch_count).text,
+             s->submit_ns != VIEW_NO_TIME ? view_moment(s->submit_ns).text : "-",
+             between(s->submit_ns, s->begin_ns).text, between(s->begin_ns, s->end_ns).text,
+             view_count(s->dispatch_count).text,
              s->status  ? "FAILED "
              : !s->done ? "not finished "
                         : "",

@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <term.h>
 #include <termios.h>
 #include <unistd.h>
+
+#undef columns /* one of many macros of term.h */
 
 static struct {
     struct view_term_options options;
@@ -162,7 +165,11 @@ enum hal_status view_term_open(const struct view_term_options *options)
     term.options = *options;
     if (tcgetattr(STDIN_FILENO, &rescue.modes) != 0)
         return hal_fail(HAL_UNSUPPORTED, "standard input is no terminal: use --print");
-    term.curses = newterm(NULL, stdout, stdin);
+    int known = 0;
+    if (setupterm(NULL, STDOUT_FILENO, &known) == OK) {
+        del_curterm(cur_term);
+        term.curses = newterm(NULL, stdout, stdin);
+    }
     if (!term.curses)
         return hal_fail(HAL_UNSUPPORTED, "the terminal '%s' is unknown: set TERM, or use --print",
                         name ? name : "");

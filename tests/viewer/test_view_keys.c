@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 static uint32_t random_state;
-static char folder[] = "/tmp/test_random_keys.XXXXXX";
+static char folder[] = "/tmp/test_view_keys.XXXXXX";
 static char path[64];
 
 static uint32_t random_below(uint32_t limit)
@@ -75,7 +75,7 @@ static const char *hostile_label(void)
 /* Mostly near the start, sometimes anywhere. */
 static void random_time(struct trace_builder *b)
 {
-    static const int64_t odd[] = {INT64_MIN, INT64_MAX - 1000, 0, -1, 1000000000000000};
+    static const int64_t odd[] = {INT64_MIN, INT64_MAX - 1000000, 0, -1, 1000000000000000};
     b->begin_ns = random_below(12) ? 1000 + random_below(100000)
                                    : odd[random_below(sizeof odd / sizeof *odd)];
     b->step_ns = random_below(4) ? random_below(500) : 0;
@@ -110,9 +110,11 @@ static void random_submission(struct trace_builder *b)
                        random_below(3), commands, random_below(4));
     random_time(b);
     const int64_t begin_ns = b->begin_ns;
+    const bool ordinary = begin_ns > 0 && begin_ns < 1000000000;
     if (random_below(3))
-        builder_submission_done(b, number, random_below(5), begin_ns - random_below(100), begin_ns,
-                                begin_ns + random_below(3000));
+        builder_submission_done(b, number, random_below(5),
+                                ordinary ? begin_ns - random_below(100) : INT64_MIN, begin_ns,
+                                ordinary ? begin_ns + random_below(3000) : begin_ns);
 }
 
 static void random_event(struct trace_builder *b)
@@ -133,7 +135,7 @@ static void random_event(struct trace_builder *b)
     case 4: builder_semaphore_create(b, random_below(5), hostile_label(), random_below(9)); break;
     case 5: builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, value.semaphore, value.value, NULL); break;
     case 6: builder_semaphore_wait(b, 0, &value, 1, (int64_t)random_below(2) * INT64_MAX); break;
-    case 7: builder_host_write(b, random_below(4), 0, NULL, random_below(UINT32_MAX)); break;
+    case 7: builder_host_write(b, random_below(4), 0, NULL, random_below(20000000)); break;
     case 8: builder_buffer_create(b, random_below(4), hostile_label(), UINT64_MAX); break;
     case 9:
         builder_executable_create(b, random_below(6), hostile_label(), "x", &kernel, 1, NULL, 0);

@@ -41,7 +41,7 @@ static const struct frame frames[] = {
     {"side-220x30", DECODE_SYNC_TOKEN, false, 220, 30, "g#s5<Enter>ww", false},
 };
 
-static char folder[] = "/tmp/test_frames.XXXXXX";
+static char folder[] = "/tmp/test_view_frames.XXXXXX";
 static char path[64];
 
 static int make_folder(void **state)
