@@ -607,7 +607,10 @@ static int compare_submissions(const void *left, const void *right)
 
 static void order_submissions(struct view_model *m)
 {
-    if (m->submissions_count)
+    bool sorted = true;
+    for (size_t i = 1; i < m->submissions_count; i++)
+        sorted = sorted && m->submissions[i - 1].number < m->submissions[i].number;
+    if (!sorted)
         qsort(m->submissions, m->submissions_count, sizeof *m->submissions, compare_submissions);
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         if (m->submissions[i].call != VIEW_NO_REF)

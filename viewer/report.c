@@ -79,6 +79,12 @@ static enum hal_status write_timeline(const struct report *r)
     if (status == HAL_OK) {
         view_draw_timeline(view, &screen);
         view_screen_write_text(&screen, r->file, r->options->ascii);
+        if (view->window.begin_ns > r->model->first_ns) {
+            char note[96];
+            snprintf(note, sizeof note, "not shown: the first %s, before any submission",
+                     view_time(view->window.begin_ns - r->model->first_ns).text);
+            write_clean(r, note);
+        }
         if (rows > (uint32_t)shown)
             fprintf(r->file, "... and %u lanes\n", rows - (uint32_t)shown);
     }

@@ -138,11 +138,15 @@ static enum hal_status cut_overlaps(struct view_series *series, const struct vie
         free(s.out);
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu spans", 2 * count);
     }
+    bool sorted = true;
     for (size_t i = 0; i < count; i++) {
-        if (parts[i].begin_ns != parts[i].end_ns)
-            ends[end_count++] = &parts[i];
+        if (parts[i].begin_ns == parts[i].end_ns)
+            continue;
+        sorted = sorted && (!end_count || ends[end_count - 1]->end_ns <= parts[i].end_ns);
+        ends[end_count++] = &parts[i];
     }
-    qsort(ends, end_count, sizeof *ends, compare_ends);
+    if (!sorted)
+        qsort(ends, end_count, sizeof *ends, compare_ends);
     sweep_parts(&s, parts, count, ends, end_count);
     free(ends);
     struct view_span *shrunk = realloc(s.out, (s.out_count ? s.out_count : 1) * sizeof *s.out);

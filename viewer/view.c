@@ -29,6 +29,35 @@ void view_destroy(struct view *view)
     free(view);
 }
 
+/* When the first submission was made; the trace's begin when there was none. */
+static int64_t first_submission(const struct view_model *m)
+{
+    int64_t first_ns = m->last_ns;
+    for (size_t q = 0; q < TRACE_MAX_QUEUES; q++) {
+        if (m->queue_lanes[q] == VIEW_NO_LANE)
+            continue;
+        const int64_t ns = m->lanes[m->queue_lanes[q]].events[0].begin_ns;
+        first_ns = ns < first_ns ? ns : first_ns;
+    }
+    return first_ns < m->last_ns ? first_ns : m->first_ns;
+}
+
+/* The whole trace; but a long start-up, kernels being compiled say, is left out and said so. */
+static void choose_first_window(struct view *view)
+{
+    const struct view_model *m = view->model;
+    const int64_t whole_ns = m->last_ns - m->first_ns, work_ns = first_submission(m);
+    view->window = (struct view_window){.begin_ns = m->first_ns, .span_ns = whole_ns};
+    if (work_ns - m->first_ns > whole_ns / 3) {
+        const int64_t margin_ns = (m->last_ns - work_ns) / 32;
+        view->window.begin_ns = work_ns - margin_ns;
+        view->window.span_ns = m->last_ns - work_ns + margin_ns;
+        view_say(view, "the first %s have no submission: 0 shows them",
+                 view_time(view->window.begin_ns - m->first_ns).text);
+    }
+    view->cursor_ns = view->window.begin_ns;
+}
+
 enum hal_status view_create(const struct view_model *model, struct view **out_view)
 {
     struct view *view = hal_alloc(1, sizeof *view);
@@ -47,9 +76,7 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     for (uint32_t i = 0; i < model->submissions_count; i++)
         view->order[i] = i;
     view->layout.axis = 1;
-    view->window = (struct view_window){.begin_ns = model->first_ns,
-                                        .span_ns = model->last_ns - model->first_ns};
-    view->cursor_ns = model->first_ns;
+    choose_first_window(view);
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
     view->mouse = true;

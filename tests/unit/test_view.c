@@ -48,6 +48,10 @@ static int start(void **state)
     if (view_create(model, &view) != HAL_OK || view_screen_resize(&screen, 32, 120) != HAL_OK)
         return -1;
     view_draw(view, &screen);
+    if (view_type(view, "0<Home>") != HAL_OK)
+        return -1;
+    view->past_count = 0;
+    view_draw(view, &screen);
     return 0;
 }
 
@@ -69,6 +73,23 @@ static void type(const char *keys)
 static enum view_lane_kind current_kind(void)
 {
     return model->lanes[view->lane].kind;
+}
+
+static void a_long_start_up_is_left_out_at_first(void **state)
+{
+    (void)state;
+    struct view *fresh;
+    assert_int_equal(view_create(model, &fresh), HAL_OK);
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < model->submissions_count; i++) {
+        if (model->submissions[i].submit_ns < first_ns)
+            first_ns = model->submissions[i].submit_ns;
+    }
+    assert_true(fresh->window.begin_ns > model->first_ns && fresh->window.begin_ns <= first_ns);
+    assert_int_equal(fresh->window.begin_ns + fresh->window.span_ns, model->last_ns);
+    assert_non_null(strstr(fresh->message, "0 shows them"));
+    assert_int_equal(fresh->cursor_ns, fresh->window.begin_ns);
+    view_destroy(fresh);
 }
 
 static void columns_and_moments_agree(void **state)
@@ -334,6 +355,7 @@ static void unknown_keys_are_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_long_start_up_is_left_out_at_first),
         TEST(columns_and_moments_agree),
         TEST(zoom_keeps_the_cursor_in_its_column),
         TEST(views_are_remembered),
