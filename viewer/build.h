@@ -22,8 +22,7 @@ enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 
 /* Cuts a submission's life into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE. Returns
  * how many. */
-size_t view_build_states(const struct view_model *model, uint32_t submission,
-                         struct view_span *out_spans);
+size_t view_build_states(const struct view_model *model, uint32_t index, struct view_span *out);
 
 /* When the submission left its queue, or the file's end when it did not. */
 int64_t view_build_submission_end(const struct view_model *model,

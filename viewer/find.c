@@ -221,6 +221,12 @@ static void go_to_submission(struct view *view, const char *text)
     }
 }
 
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
 void view_go(struct view *view)
 {
     const struct view_model *m = view->model;
@@ -241,10 +247,8 @@ void view_go(struct view *view)
                                (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
     else if (!parse_time(text, &ns))
         view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12", text);
-    else if (*text != '+' && *text != '-')
-        go_to_moment(view, ns);
-    else if (__builtin_add_overflow(ns, view->cursor_ns, &ns))
-        go_to_moment(view, *text == '+' ? INT64_MAX : INT64_MIN);
+    else if (*text == '+' || *text == '-')
+        go_to_moment(view, add_saturated(view->cursor_ns, ns));
     else
         go_to_moment(view, ns);
 }

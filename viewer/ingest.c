@@ -474,6 +474,17 @@ static enum hal_status take_done(struct ingest *in, const struct trace_submissio
 
 /* ---- Transfers and scopes ----------------------------------------------------------------- */
 
+/* Pieces of one range have one ticket. */
+static bool join(struct view_transfer *last, const struct view_transfer *piece)
+{
+    if (last->ticket != piece->ticket || last->buffer != piece->buffer ||
+        last->class != piece->class || last->offset + last->bytes != piece->offset)
+        return false;
+    last->bytes += piece->bytes;
+    last->end_ns = piece->end_ns > last->end_ns ? piece->end_ns : last->end_ns;
+    return true;
+}
+
 static enum hal_status take_content(struct ingest *in, const struct trace_content_event *event)
 {
     struct view_model *m = in->model;
@@ -490,15 +501,9 @@ static enum hal_status take_content(struct ingest *in, const struct trace_conten
     if (!take_times(in, event->head.begin_ns, event->head.end_ns, &transfer.begin_ns,
                     &transfer.end_ns))
         return HAL_OK;
-    struct view_transfer *last = m->transfers_count ? &m->transfers[m->transfers_count - 1] : NULL;
-    if (last && last->ticket == transfer.ticket && last->buffer == transfer.buffer &&
-        last->class == transfer.class && last->offset + last->bytes == transfer.offset) {
-        last->bytes += transfer.bytes;
-        if (transfer.end_ns > last->end_ns)
-            last->end_ns = transfer.end_ns;
-    } else {
-        m->transfers[m->transfers_count++] = transfer;
-    }
+    if (m->transfers_count > 0 && join(&m->transfers[m->transfers_count - 1], &transfer))
+        return HAL_OK;
+    m->transfers[m->transfers_count++] = transfer;
     return HAL_OK;
 }
 

@@ -93,8 +93,12 @@ static enum hal_status parse_color(const char *text, struct options *o)
         return HAL_OK;
     if (strcmp(text, "never") == 0)
         o->colors = 0;
-    else if (strcmp(text, "8") == 0 || strcmp(text, "16") == 0 || strcmp(text, "256") == 0)
-        o->colors = atoi(text);
+    else if (strcmp(text, "8") == 0)
+        o->colors = 8;
+    else if (strcmp(text, "16") == 0)
+        o->colors = 16;
+    else if (strcmp(text, "256") == 0)
+        o->colors = 256;
     else
         return hal_fail(HAL_INVALID, "--color=%s: expected auto, never, 8, 16 or 256", text);
     return HAL_OK;

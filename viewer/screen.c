@@ -15,8 +15,10 @@ enum hal_status view_screen_resize(struct view_screen *screen, int rows, int col
     struct view_cell *cells = hal_alloc((size_t)rows * (size_t)columns, sizeof *cells);
     if (!cells)
         return hal_fail(HAL_NO_MEMORY, "no memory for a screen of %dx%d", columns, rows);
-    free(screen->cells);
-    *screen = (struct view_screen){.rows = rows, .columns = columns, .cells = cells};
+    view_screen_finish(screen);
+    screen->rows = rows;
+    screen->columns = columns;
+    screen->cells = cells;
     view_screen_clear(screen);
     return HAL_OK;
 }

@@ -26,12 +26,14 @@ static double seconds_since(int64_t begin_ns)
 /* Resident memory of this process in MiB. */
 static double resident_mib(void)
 {
-    long pages = 0;
+    char text[128] = "";
     FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
-        pages = 0;
+    if (file && !fgets(text, sizeof text, file))
+        text[0] = '\0';
     if (file)
         fclose(file);
+    const char *second = strchr(text, ' ');
+    const long pages = second ? strtol(second, NULL, 10) : 0;
     return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 

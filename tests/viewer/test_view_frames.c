@@ -63,7 +63,7 @@ static int remove_folder(void **state)
 static struct view_model *open_trace(enum decode_sync sync, bool healthy)
 {
     const struct decode_options options = {.tokens = 5, .layers = 2, .sync = sync, .seed = 7};
-    struct view_model *model;
+    struct view_model *model = NULL;
     if (decode_trace_write(path, &options, healthy) != HAL_OK ||
         view_model_open(path, &model) != HAL_OK)
         fail_msg("%s", hal_message());

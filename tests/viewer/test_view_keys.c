@@ -148,7 +148,7 @@ static void random_event(struct trace_builder *b)
 static struct view_model *open_hostile(void)
 {
     struct trace_builder b;
-    struct view_model *model;
+    struct view_model *model = NULL;
     builder_open(&b, path, NULL);
     builder_thread(&b, 2, UINT64_MAX, hostile_label());
     builder_thread(&b, 3, 0, "");
@@ -216,7 +216,7 @@ static void play_step(struct view *view, struct view_screen *screen)
 static void play(struct view_model *model)
 {
     const char *rounds = getenv("ROUNDS");
-    const long count = rounds ? atol(rounds) : 1500;
+    const long count = rounds ? strtol(rounds, NULL, 10) : 1500;
     struct view_screen screen = {0};
     struct view *view;
     assert_int_equal(view_create(model, &view), HAL_OK);
@@ -235,7 +235,7 @@ static void an_ordinary_trace_survives_random_keys(void **state)
     (void)state;
     const struct decode_options options = {
         .tokens = 6, .layers = 2, .sync = DECODE_SYNC_OP, .seed = random_below(1000)};
-    struct view_model *model;
+    struct view_model *model = NULL;
     if (decode_trace_write(path, &options, true) != HAL_OK ||
         view_model_open(path, &model) != HAL_OK)
         fail_msg("%s", hal_message());
