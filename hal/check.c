@@ -391,6 +391,19 @@ enum hal_status hal_check_values(const struct hal_device *device, const char *wh
     return HAL_OK;
 }
 
+enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mode mode,
+                               const struct hal_semaphore_value *values, size_t count)
+{
+    HAL_TRY(hal_check_device(device));
+    if (mode != HAL_WAIT_ALL && mode != HAL_WAIT_ANY)
+        return hal_fail(HAL_INVALID, "waiting for %zu semaphore values: there is no mode %d", count,
+                        (int)mode);
+    HAL_TRY(hal_check_values(device, "wait", values, count));
+    if (mode == HAL_WAIT_ANY && count == 0)
+        return hal_fail(HAL_INVALID, "waiting for any of 0 semaphore values would never end");
+    return HAL_OK;
+}
+
 enum hal_status hal_check_submit(const struct hal_device *device,
                                  const struct hal_submit_desc *desc)
 {

@@ -176,6 +176,8 @@ enum hal_status hal_check_submit(const struct hal_device *device,
 enum hal_status hal_check_values(const struct hal_device *device, const char *what,
                                  const struct hal_semaphore_value *values,
                                  size_t count) HAL_CHECKED;
+enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mode mode,
+                               const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
 enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,
                                 uint64_t value) HAL_CHECKED;
 

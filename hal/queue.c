@@ -137,10 +137,7 @@ enum hal_status hal_semaphores_wait(struct hal_device *device, enum hal_wait_mod
                                     const struct hal_semaphore_value *values, size_t count,
                                     int64_t timeout_ns)
 {
-    HAL_TRY(hal_check_device(device));
-    HAL_TRY(hal_check_values(device, "wait", values, count));
-    if (mode == HAL_WAIT_ANY && count == 0)
-        return hal_fail(HAL_INVALID, "waiting for any of 0 semaphore values would never end");
+    HAL_TRY(hal_check_wait(device, mode, values, count));
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     for (int64_t left_ns = timeout_ns;; left_ns = deadline_ns - hal_clock_ns()) {
         if (deadline_ns == HAL_FOREVER)
