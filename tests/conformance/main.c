@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 static const struct suite_area *const areas[] = {
-    &area_buffers, &area_transfers, &area_executables, &area_dispatch, &area_sync, &area_semaphores,
+    &area_buffers,    &area_transfers, &area_executables, &area_dispatch, &area_sync,
+    &area_semaphores, &area_threads,   &area_errors,      &area_devices,  &area_stress,
 };
 
 struct options {

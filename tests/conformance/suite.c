@@ -430,7 +430,7 @@ uint32_t suite_random_below(struct suite *suite, uint32_t limit)
 
 void suite_random_bytes(struct suite *suite, void *out_data, size_t bytes)
 {
-    static const size_t period = 65521; /* a prime: no power of two of bytes is skipped unseen */
+    static const size_t period = 16381; /* a prime: no power of two of bytes is skipped unseen */
     uint8_t *data = out_data;
     uint64_t state = (uint64_t)suite_random(suite) << 31 | suite_random(suite);
     for (size_t i = 0; i < bytes && i < period; i++) {

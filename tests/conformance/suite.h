@@ -31,8 +31,8 @@ struct suite_area {
     size_t count;
 };
 
-extern const struct suite_area area_buffers, area_dispatch, area_executables, area_semaphores,
-    area_sync, area_transfers;
+extern const struct suite_area area_buffers, area_devices, area_dispatch, area_errors,
+    area_executables, area_semaphores, area_stress, area_sync, area_threads, area_transfers;
 
 #define SUITE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -154,7 +154,7 @@ void suite_run(struct suite *suite, struct hal_command_buffer *commands);
 /* The same sequence for the same case and --seed. */
 uint32_t suite_random(struct suite *suite);
 uint32_t suite_random_below(struct suite *suite, uint32_t limit);
-/* Repeats after 64 KiB or so, so that captured runs stay small. */
+/* Repeats after 16 KiB or so, so that captured runs stay small. */
 void suite_random_bytes(struct suite *suite, void *out_data, size_t bytes);
 uint64_t suite_seed(const struct suite *suite);
 
