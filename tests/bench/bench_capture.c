@@ -3,7 +3,10 @@
  * commands and as many barriers; b: 10,000 submissions of 5 and 5 that follow each other on one
  * timeline semaphore. A call is one command or one barrier. Plain and captured runs take turns on
  * one device; a run records, submits and waits. Beginning and ending a capture are not part of a
- * run, except where the row says "until the file is closed". */
+ * run, except where the row says "until the file is closed".
+ *
+ * decode: the program, which waits for each token, from its start to its end, plain and with the
+ * environment that hal-capture sets; and of that, the loop over the tokens. */
 #include "format/trace.h"
 #include "hal/base/os.h"
 #include "hal/hal.h"
@@ -11,6 +14,11 @@
 #include "tests/support/folder.h"
 
 #include <math.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
 
 enum { REPEATS = 21, A_PAIRS = 100000, B_SUBMISSIONS = 10000, B_PAIRS = 5, FILL_BYTES = 64 };
 
@@ -136,6 +144,96 @@ static void compare(struct bench *bench, struct hal_device *device, const char *
     row(bench, workload, "beginning a capture", begin, "ms", NAN);
 }
 
+/* ---- decode ------------------------------------------------------------------------------- */
+
+enum { DECODE_REPEATS = 15 };
+
+struct decode_run {
+    double program_s, loop_s;
+};
+
+/* Reads what decode says about its loop: "...: 0.123 s, ...". */
+static double read_loop_s(int descriptor)
+{
+    char text[1024];
+    size_t bytes = 0;
+    for (ssize_t got; bytes + 1 < sizeof text &&
+                      (got = read(descriptor, text + bytes, sizeof text - 1 - bytes)) > 0;)
+        bytes += (size_t)got;
+    text[bytes] = '\0';
+    const char *at = strstr(text, "token: ");
+    return at ? strtod(at + strlen("token: "), NULL) : NAN;
+}
+
+static struct decode_run run_decode(const char *decode)
+{
+    char *const arguments[] = {"decode",       "--tokens=128",  "--layers=8", "--width=1024",
+                               "--sync=token", "--check=false", NULL};
+    struct decode_run result;
+    posix_spawn_file_actions_t actions;
+    int ends[2], status;
+    pid_t process;
+    if (pipe(ends) != 0)
+        bench_die("a pipe");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    const int64_t begin_ns = hal_clock_ns();
+    if (posix_spawn(&process, decode, &actions, NULL, arguments, environ) != 0)
+        bench_die("decode cannot be started: build it");
+    close(ends[1]);
+    result.loop_s = read_loop_s(ends[0]);
+    if (waitpid(process, &status, 0) != process || status != 0)
+        bench_die("decode failed");
+    result.program_s = ns_since(begin_ns) / 1e9;
+    close(ends[0]);
+    posix_spawn_file_actions_destroy(&actions);
+    return result;
+}
+
+static struct decode_run run_decode_captured(const char *decode, const char *path)
+{
+    static const char *const names[] = {"HAL_DEVICE_PROFILING_MODE", "HAL_DEVICE_PROFILING_FILE",
+                                        "HAL_DEVICE_PROFILING_FORCE"};
+    const char *const values[] = {"queue", path, "true"};
+    struct trace_reader *reader;
+    for (int i = 0; i < 3; i++)
+        setenv(names[i], values[i], 1);
+    const struct decode_run result = run_decode(decode);
+    for (int i = 0; i < 3; i++)
+        unsetenv(names[i]);
+    bench_try(trace_reader_open(path, &reader));
+    if (trace_reader_counts(reader)->dispatches != 128 * 8 * 4)
+        bench_die("not everything was captured");
+    trace_reader_close(reader);
+    return result;
+}
+
+static void compare_decode(struct bench *bench, const char *path)
+{
+    double program[DECODE_REPEATS], loop[DECODE_REPEATS], plain[DECODE_REPEATS];
+    char decode[PATH_MAX];
+    bench_try(hal_program_path(decode, sizeof decode));
+    char *name = strrchr(decode, '/') + 1;
+    snprintf(name, sizeof decode - (size_t)(name - decode), "decode");
+    for (int i = -1; i < DECODE_REPEATS; i++) {
+        const struct decode_run run = run_decode(decode);
+        const struct decode_run captured = run_decode_captured(decode, path);
+        if (i < 0)
+            continue;
+        plain[i] = run.program_s;
+        program[i] = captured.program_s / run.program_s;
+        loop[i] = captured.loop_s / run.loop_s;
+    }
+    bench_row(bench, "decode: plain run", bench_median(plain, DECODE_REPEATS), "s", BENCH_LOWER,
+              NAN);
+    bench_row(bench, "decode: captured / plain, the loop", bench_median(loop, DECODE_REPEATS), "",
+              BENCH_LOWER, 1.05);
+    bench_row(bench, "decode: captured / plain, the program", bench_median(program, DECODE_REPEATS),
+              "", BENCH_LOWER, 1.05);
+}
+
 int main(int argc, char **argv)
 {
     const struct workload a = {.name = "a", .submissions = 1, .pairs = A_PAIRS, .target_ns = 100};
@@ -155,6 +253,7 @@ int main(int argc, char **argv)
     compare(&bench, device, path, &a);
     compare(&bench, device, path, &b);
     hal_device_release(device);
+    compare_decode(&bench, path);
     test_folder_remove(&folder);
     return bench_end(&bench);
 }
