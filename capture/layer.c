@@ -3,6 +3,7 @@
  * application gets the driver's own result, whatever becomes of the recording. */
 #include "capture/capture.h"
 
+#include "capture/threads.h"
 #include "hal/base/mem.h"
 
 enum { measure_every = 16 };
@@ -399,13 +400,38 @@ static void semaphore_fail(struct hal_driver_device *self, struct hal_semaphore 
     capture_call_leave(&call);
 }
 
-/* Which of several values ended a wait for any of them is not known, to nobody. */
+/* Which of several values ended a wait for any of them, the driver does not say. The semaphores do:
+ * each that was reached is recorded as if the application had asked for it, so that a replay waits
+ * for the same ones. */
+static void see_reached(struct capture *capture, struct capture_thread *thread,
+                        const struct hal_semaphore_value *values, size_t count)
+{
+    struct hal_driver_device *next = capture->device.next;
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    for (size_t i = 0; i < count; i++) {
+        struct capture_call query = {.thread = thread};
+        uint64_t value;
+        capture_call_begin(&query);
+        capture_call_end(&query, next->ops->semaphore_query(next, values[i].semaphore, &value));
+        if (query.status != HAL_OK || value < values[i].value)
+            continue;
+        capture_call_take_ticket(&query);
+        capture_record_semaphore_event(&query, TRACE_SEMAPHORE_QUERY, values[i].semaphore, value,
+                                       NULL);
+        see_value(capture, thread, values[i].semaphore, value);
+    }
+    capture_message_restore(message);
+}
+
 static void see_values(struct capture *capture, struct capture_thread *thread,
                        enum hal_wait_mode mode, const struct hal_semaphore_value *values,
                        size_t count)
 {
-    if (mode == HAL_WAIT_ANY && count > 1)
+    if (mode == HAL_WAIT_ANY && count > 1) {
+        see_reached(capture, thread, values, count);
         return;
+    }
     for (size_t i = 0; i < count; i++)
         see_value(capture, thread, values[i].semaphore, values[i].value);
 }

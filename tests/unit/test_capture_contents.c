@@ -498,6 +498,47 @@ static void work_that_nobody_looked_at_is_not_observed(void **state)
     captured_close(&captured);
 }
 
+/* A wait for any of several values tells of those that were reached, and of no others. */
+static void a_wait_for_any_observes_what_was_reached(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    struct hal_buffer *buffer = buffer_of(device, 0, BYTES);
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    struct hal_semaphore *never = fixture_semaphore(device, "never", 0);
+    struct hal_mapping mapping = map_persistently(buffer, HAL_MAP_READ, 0, BYTES);
+    struct hal_command_buffer *commands = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    const struct hal_semaphore_value values[] = {{never, 7}, {done, 1}};
+    const uint64_t done_id = done->object.id;
+    assert_ok(hal_command_fill(commands, buffer, 4096, 500, 6, 1));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(fixture_submit(device, commands, NULL, 0, done, 1));
+    assert_ok(hal_semaphores_wait(device, HAL_WAIT_ANY, values, 2, HAL_FOREVER));
+    assert_int_equal(((uint8_t *)mapping.data)[4096], 6);
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(commands);
+    hal_semaphore_release(done);
+    hal_semaphore_release(never);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    const struct trace_content_event *read = find_observed(&captured, 0);
+    assert_non_null(read);
+    assert_int_equal(read->offset, 4096);
+    assert_int_equal(read->size, 500);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_QUERY), 1);
+    const struct trace_semaphore_event *query = captured_find(&captured, TRACE_SEMAPHORE_QUERY, 0);
+    assert_int_equal(query->semaphore, done_id);
+    assert_int_equal(query->value, 1);
+    assert_true(query->head.ticket > nth_ticket(&captured, TRACE_SEMAPHORE_WAIT, 0));
+    assert_true(query->head.ticket < read->head.ticket);
+    captured_close(&captured);
+}
+
 /* What unfinished work may still write is no result yet. */
 static void ranges_of_unfinished_work_are_left_out(void **state)
 {
@@ -788,6 +829,8 @@ int main(void)
         cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, by_comparison),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, by_pages),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, by_comparison),
+        cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, by_pages),
+        cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, by_comparison),
         cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, by_pages),
         cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, by_comparison),
         cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own, by_pages),
