@@ -47,7 +47,7 @@ static void add_span(struct view_lines *lines, const char *key, int64_t begin_ns
 static void add_status(struct view_lines *lines, uint16_t status)
 {
     if (status != HAL_OK)
-        view_lines_add(lines, "failed", "%s", hal_status_name((enum hal_status)status));
+        view_lines_add(lines, "returned", "%s", hal_status_name((enum hal_status)status));
 }
 
 static void add_host(const struct view_model *m, uint32_t host, struct view_lines *lines)

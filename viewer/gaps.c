@@ -11,12 +11,13 @@ static size_t count(struct view *view)
 static size_t current(struct view *view)
 {
     const struct view_span *event = view_selected(view);
-    return event && view->lane == view->model->gap_lane ? event->ref : SIZE_MAX;
+    const bool is_gap = event && view->lane == view->model->gap_lane;
+    return view_order_find(&view->gaps, is_gap ? event->ref : VIEW_NO_REF);
 }
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
-    const struct view_gap *gap = &view->model->gaps[index];
+    const struct view_gap *gap = &view->model->gaps[view->gaps.rows[index]];
     const struct view_class_info *info = view_class_info(gap->cause);
     char host[200];
     view_describe_host(view->model, gap, host, sizeof host);
@@ -27,7 +28,7 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 
 static void choose(struct view *view, size_t index)
 {
-    view_select(view, view->model->gap_lane, (uint32_t)index);
+    view_select(view, view->model->gap_lane, view->gaps.rows[index]);
 }
 
 static const struct view_list list = {
@@ -38,4 +39,22 @@ static const struct view_list list = {
     .select = choose,
 };
 
-const struct view_pane view_gaps_pane = {.name = "Gaps", .list = &list};
+static int64_t sort_key(const struct view_model *m, uint32_t gap, int by)
+{
+    return by ? m->gaps[gap].end_ns - m->gaps[gap].begin_ns : 0;
+}
+
+static void sort(struct view *view, int key)
+{
+    (void)key;
+    view->gaps.by = !view->gaps.by;
+    view_say(view, "gaps by %s", view->gaps.by ? "length, longest first" : "time");
+    view_order_sort(view, &view->gaps, sort_key);
+}
+
+static const struct view_binding bindings[] = {
+    {'S', VIEW_KEY_NONE, "S", "sort by time, length", sort},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_gaps_pane = {.name = "Gaps", .list = &list, .bindings = bindings};

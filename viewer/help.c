@@ -28,13 +28,14 @@ static void add_letters(struct view_lines *lines)
                    "░ waits for a semaphore, or why is not known  ▒ could run  █ runs");
     view_lines_add(lines, "  ~ commands", "%s",
                    "order of a submission's commands; their single times are not known");
-    view_lines_add(lines, "  semaphores", "%s", "● a value  ◆ several  failed: in red");
+    view_lines_add(lines, "  semaphores", "%s", "● a value  ◆ several  ✕ failed");
     view_lines_add(lines, "  transfers", "%s", "↑ upload  ↓ read-back  · visible to the host");
     for (size_t c = 0; c < 4; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         view_lines_add(lines, c == 0 ? "  gaps" : "", "%c %s: %s", info->letter, info->name,
                        gaps[c]);
     }
+    view_lines_add(lines, "  !", "%s", "failed");
     view_lines_add(lines, "  ▁ to █", "%s",
                    "several events in a column: how much of it the most frequent kind fills");
 }

@@ -139,7 +139,7 @@ static enum hal_status add_call(struct ingest *in, const struct trace_event *eve
                              .size = size};
     HAL_TRY(add_host(in, event->thread, &call.host));
     HAL_TRY(VIEW_ROOM(m, calls, 1));
-    if (event->status != HAL_OK)
+    if (event->status != HAL_OK && event->status != HAL_TIMEOUT)
         m->summary.failed_calls++;
     if (take_times(in, event->begin_ns, event->end_ns, &call.begin_ns, &call.end_ns))
         m->calls[m->calls_count++] = call;

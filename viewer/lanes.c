@@ -46,6 +46,12 @@ bool view_call_is_sync(const struct view_call *call)
            call->offset != 0;
 }
 
+/* A wait that met its limit did what it was asked to. */
+static uint8_t failed(uint16_t status)
+{
+    return status != HAL_OK && status != HAL_TIMEOUT ? VIEW_SPAN_FAILED : 0;
+}
+
 int64_t view_build_submission_end(const struct view_model *model,
                                   const struct view_submission *submission)
 {
@@ -171,12 +177,11 @@ static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,
 {
     for (uint32_t i = 0; i < m->calls_count; i++) {
         const struct view_call *call = &m->calls[i];
-        HAL_TRY(put(&buckets[call->host],
-                    (struct view_span){.begin_ns = call->begin_ns,
-                                       .end_ns = call->end_ns,
-                                       .ref = i,
-                                       .class = (uint8_t)class_of_call(call),
-                                       .flags = call->status ? VIEW_SPAN_FAILED : 0}));
+        HAL_TRY(put(&buckets[call->host], (struct view_span){.begin_ns = call->begin_ns,
+                                                             .end_ns = call->end_ns,
+                                                             .ref = i,
+                                                             .class = (uint8_t)class_of_call(call),
+                                                             .flags = failed(call->status)}));
     }
     for (uint32_t i = 0; i < m->command_buffers_count; i++)
         HAL_TRY(put_recording(m, i, buckets));
@@ -206,7 +211,7 @@ size_t view_build_states(const struct view_model *model, uint32_t index, struct 
 {
     const struct view_submission *s = &model->submissions[index];
     const bool ran = s->begin_ns != VIEW_NO_TIME;
-    struct view_span span = {.ref = index, .overlap = 1, .flags = s->status ? VIEW_SPAN_FAILED : 0};
+    struct view_span span = {.ref = index, .overlap = 1, .flags = failed(s->status)};
     size_t count = 0;
     if (s->submit_ns != VIEW_NO_TIME) {
         int64_t begin_ns = s->submit_ns, ready_ns = s->ready_ns;
@@ -243,7 +248,7 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
         .end_ns = view_build_submission_end(m, s),
         .ref = index,
         .class = VIEW_EXECUTE,
-        .flags = (uint8_t)((s->status ? VIEW_SPAN_FAILED : 0) | (s->done ? 0 : VIEW_SPAN_OPEN))};
+        .flags = (uint8_t)(failed(s->status) | (s->done ? 0 : VIEW_SPAN_OPEN))};
     struct view_span parts[3];
     const size_t count = view_build_states(m, index, parts);
     if (span.begin_ns != VIEW_NO_TIME && span.end_ns >= span.begin_ns)
@@ -315,12 +320,11 @@ static enum hal_status add_steps_lane(struct view_model *m, struct view_lane lan
     struct bucket steps = {0};
     enum hal_status status = HAL_OK;
     for (uint32_t i = first; i < first + count && status == HAL_OK; i++)
-        status =
-            put(&steps, (struct view_span){.begin_ns = m->steps[i].time_ns,
-                                           .end_ns = m->steps[i].time_ns,
-                                           .ref = i,
-                                           .class = VIEW_STEP,
-                                           .flags = m->steps[i].status ? VIEW_SPAN_FAILED : 0});
+        status = put(&steps, (struct view_span){.begin_ns = m->steps[i].time_ns,
+                                                .end_ns = m->steps[i].time_ns,
+                                                .ref = i,
+                                                .class = VIEW_STEP,
+                                                .flags = failed(m->steps[i].status)});
     if (status == HAL_OK)
         status = add_lane(m, lane, &steps, NULL, VIEW_STEP, VIEW_STEP);
     free(steps.spans);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What panels have in common: lines of keys and values, and lists whose current row is the
  * selection. */
+#include "hal/base/mem.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
-
-#include <string.h>
 
 static int clamp(int value, int low, int high)
 {
@@ -75,6 +74,45 @@ void view_draw_lines(struct view *view, struct view_area area, const struct view
 }
 
 /* ---- Lists -------------------------------------------------------------------------------- */
+
+struct sortable {
+    int64_t key;
+    uint32_t row;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct sortable *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+void view_order_sort(struct view *view, struct view_order *order,
+                     int64_t (*key)(const struct view_model *model, uint32_t row, int by))
+{
+    struct sortable *sorted = hal_alloc(order->count, sizeof *sorted);
+    if (!sorted) {
+        view_say(view, "no memory to sort");
+        return;
+    }
+    for (uint32_t i = 0; i < order->count; i++)
+        sorted[i] = (struct sortable){.key = key(view->model, i, order->by), .row = i};
+    qsort(sorted, order->count, sizeof *sorted, compare);
+    for (size_t i = 0; i < order->count; i++)
+        order->rows[i] = sorted[i].row;
+    free(sorted);
+}
+
+size_t view_order_find(const struct view_order *order, uint32_t row)
+{
+    if (row == VIEW_NO_REF || row >= order->count)
+        return SIZE_MAX;
+    size_t i = order->rows[row] == row ? row : 0; /* not sorted */
+    while (order->rows[i] != row)
+        i++;
+    return i;
+}
 
 /* The row at the panel's top, so that the current one is in the middle when possible. */
 static size_t first_row(size_t count, size_t current, size_t rows)

@@ -9,7 +9,7 @@ enum { BLOCK_SPANS = 64 };
 
 struct view_totals {
     int64_t busy_ns;
-    uint32_t begun;
+    uint32_t begun, failed;
 };
 
 static int compare_spans(const void *left, const void *right)
@@ -177,6 +177,7 @@ static enum hal_status add_totals(struct view_series *series)
         struct view_totals *sum = &sums[class_index(series, &series->spans[i])];
         sum->busy_ns += series->spans[i].end_ns - series->spans[i].begin_ns;
         sum->begun++;
+        sum->failed += (series->spans[i].flags & VIEW_SPAN_FAILED) != 0;
     }
     if (series->count % BLOCK_SPANS == 0)
         memcpy(series->totals + (blocks - 1) * classes, sums, classes * sizeof *sums);
@@ -240,12 +241,14 @@ static void accumulate(const struct view_series *series, size_t before, int64_t 
         const struct view_totals *total = &series->totals[block * classes + c];
         measure->busy_ns[series->first_class + c] += sign * total->busy_ns;
         measure->begun[series->first_class + c] += (uint32_t)sign * total->begun;
+        measure->failed += (uint32_t)sign * total->failed;
     }
     for (size_t i = block * BLOCK_SPANS; i < before; i++) {
         const struct view_span *span = &series->spans[i];
         const int64_t end_ns = span->end_ns < time_ns ? span->end_ns : time_ns;
         measure->busy_ns[span->class] += sign * (end_ns - span->begin_ns);
         measure->begun[span->class] += (uint32_t)sign;
+        measure->failed += (uint32_t)sign * ((span->flags & VIEW_SPAN_FAILED) != 0);
     }
     /* A span that began in an earlier block and still runs was counted whole. */
     if (before > 0 && before % BLOCK_SPANS == 0 && series->spans[before - 1].end_ns > time_ns)

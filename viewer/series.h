@@ -73,6 +73,7 @@ struct view_measure {
     size_t first, last;
     int64_t busy_ns[VIEW_CLASS_COUNT];
     uint32_t begun[VIEW_CLASS_COUNT]; /* spans of the class that begin in the range */
+    uint32_t failed;                  /* spans of any class that failed and begin in the range */
 };
 
 /* Builds a series from `count` parts in any order, all of classes first to last. Parts that

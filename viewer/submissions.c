@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The third panel: all submissions, in order of number or of what took longest. */
-#include "hal/base/mem.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -30,12 +29,7 @@ static uint32_t selected_submission(struct view *view)
 
 static size_t current(struct view *view)
 {
-    const uint32_t submission = selected_submission(view);
-    for (size_t i = 0; submission != VIEW_NO_REF && i < count(view); i++) {
-        if (view->order[i] == submission)
-            return i;
-    }
-    return SIZE_MAX;
+    return view_order_find(&view->submissions, selected_submission(view));
 }
 
 static struct view_word between(int64_t from_ns, int64_t to_ns)
@@ -47,9 +41,9 @@ static struct view_word between(int64_t from_ns, int64_t to_ns)
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
     const struct view_model *m = view->model;
-    const struct view_submission *s = &m->submissions[view->order[index]];
+    const struct view_submission *s = &m->submissions[view->submissions.rows[index]];
     char number[32], label[160];
-    view_work_label(m, view->order[index], label, sizeof label);
+    view_work_label(m, view->submissions.rows[index], label, sizeof label);
     snprintf(number, sizeof number, "#s%" PRIu64, s->number);
     snprintf(out, bytes, "%-9s %5u  %-21s %s %s %10s  %s%s", number, s->queue,
              s->submit_ns != VIEW_NO_TIME ? view_moment(s->submit_ns).text : "-",
@@ -64,7 +58,8 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 static void choose(struct view *view, size_t index)
 {
     uint32_t lane;
-    const uint32_t event = view_model_queue_event(view->model, view->order[index], &lane);
+    const uint32_t event =
+        view_model_queue_event(view->model, view->submissions.rows[index], &lane);
     if (event != VIEW_NO_REF)
         view_select(view, lane, event);
 }
@@ -79,17 +74,14 @@ static const struct view_list list = {
 
 /* ---- Order -------------------------------------------------------------------------------- */
 
-struct sortable {
-    int64_t key;
-    uint32_t submission;
-};
-
-static int compare(const void *left, const void *right)
+static int64_t sort_key(const struct view_model *m, uint32_t row, int by)
 {
-    const struct sortable *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key > b->key ? -1 : 1;
-    return a->submission < b->submission ? -1 : a->submission > b->submission;
+    const struct view_submission *s = &m->submissions[row];
+    if (by == BY_NUMBER || s->begin_ns == VIEW_NO_TIME)
+        return 0;
+    if (by == BY_EXECUTION)
+        return s->end_ns - s->begin_ns;
+    return s->submit_ns != VIEW_NO_TIME ? s->begin_ns - s->submit_ns : 0;
 }
 
 static void sort(struct view *view, int key)
@@ -97,27 +89,9 @@ static void sort(struct view *view, int key)
     (void)key;
     static const char *const names[ORDERS] = {"number", "execution, longest first",
                                               "queueing, longest first"};
-    const struct view_model *m = view->model;
-    struct sortable *sorted = calloc(count(view) + 1, sizeof *sorted);
-    if (!sorted) {
-        view_say(view, "no memory to sort");
-        return;
-    }
-    view->order_by = (view->order_by + 1) % ORDERS;
-    for (uint32_t i = 0; i < count(view); i++) {
-        const struct view_submission *s = &m->submissions[i];
-        sorted[i].submission = i;
-        if (s->begin_ns != VIEW_NO_TIME && view->order_by == BY_EXECUTION)
-            sorted[i].key = s->end_ns - s->begin_ns;
-        else if (s->begin_ns != VIEW_NO_TIME && s->submit_ns != VIEW_NO_TIME &&
-                 view->order_by == BY_QUEUEING)
-            sorted[i].key = s->begin_ns - s->submit_ns;
-    }
-    qsort(sorted, count(view), sizeof *sorted, compare);
-    for (size_t i = 0; i < count(view); i++)
-        view->order[i] = sorted[i].submission;
-    free(sorted);
-    view_say(view, "submissions by %s", names[view->order_by]);
+    view->submissions.by = (view->submissions.by + 1) % ORDERS;
+    view_say(view, "submissions by %s", names[view->submissions.by]);
+    view_order_sort(view, &view->submissions, sort_key);
 }
 
 static const struct view_binding bindings[] = {

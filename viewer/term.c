@@ -192,12 +192,22 @@ enum hal_status view_term_open(const struct view_term_options *options)
     return HAL_OK;
 }
 
+/* Terminals without a second screen keep the frame: their prompt comes below it. */
+static void leave_screen(void)
+{
+    move(LINES - 1, 0);
+    attr_set(0, 0, NULL);
+    clrtoeol();
+    refresh();
+    endwin();
+}
+
 void view_term_close(void)
 {
     if (!term.curses)
         return;
     view_term_set_mouse(false);
-    endwin();
+    leave_screen();
     delscreen(term.curses);
     rescue.ready = false;
     view_screen_finish(&term.shown);
@@ -310,7 +320,7 @@ static void stop_here(void)
     sigset_t set, before;
     was_stopped = 0;
     def_prog_mode();
-    endwin();
+    leave_screen();
     signal(SIGTSTP, SIG_DFL);
     sigemptyset(&set);
     sigaddset(&set, SIGTSTP);

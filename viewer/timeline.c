@@ -42,6 +42,8 @@ static uint32_t texture(const struct view_span *span)
 
 static uint32_t letter(const struct view_span *span)
 {
+    if (span->flags & VIEW_SPAN_FAILED)
+        return '!';
     if (span->class == VIEW_UPLOAD || span->class == VIEW_READBACK)
         return texture(span);
     if (span->class == VIEW_SCOPE)
@@ -126,7 +128,10 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
                     : class == VIEW_UPLOAD                                       ? 0x2191
                     : class == VIEW_READBACK                                     ? 0x2193
                                                                                  : 0x00B7;
-    view_put(row->area, 0, column, character, (unsigned)info->style);
+    if (measure->failed)
+        view_put(row->area, 0, column, '!', VIEW_STYLE_BAD | VIEW_BOLD);
+    else
+        view_put(row->area, 0, column, character, (unsigned)info->style);
 }
 
 /* ---- A row -------------------------------------------------------------------------------- */
@@ -268,7 +273,8 @@ static void draw_steps(const struct lane_row *row, bool with_values)
         char label[32];
         if (with_values)
             view_fill(row->area, 0, column, axis - column, 0x2500, VIEW_STYLE_DIM);
-        view_put(row->area, 0, column, several ? 0x25C6 : 0x25CF, style_of(last));
+        const uint32_t mark = measure.failed ? 0x2715 : several ? 0x25C6 : 0x25CF;
+        view_put(row->area, 0, column, mark, measure.failed ? VIEW_STYLE_BAD : style_of(last));
         view_span_label(row->view->model, row->lane, last, label, sizeof label);
         if (!with_values || column < blank_from)
             continue;

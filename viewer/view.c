@@ -25,8 +25,18 @@ void view_destroy(struct view *view)
     if (view->has_search)
         regfree(&view->search);
     free(view->open);
-    free(view->order);
+    free(view->submissions.rows);
+    free(view->gaps.rows);
     free(view);
+}
+
+static bool make_order(struct view_order *order, size_t count)
+{
+    order->rows = hal_alloc(count, sizeof *order->rows);
+    order->count = count;
+    for (uint32_t i = 0; order->rows && i < count; i++)
+        order->rows[i] = i;
+    return order->rows != NULL;
 }
 
 /* When the first submission was made; the trace's begin when there was none. */
@@ -62,19 +72,16 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
 {
     struct view *view = hal_alloc(1, sizeof *view);
     *out_view = NULL;
-    if (view) {
+    if (view)
         view->open = hal_alloc(model->lanes_count, sizeof *view->open);
-        view->order = hal_alloc(model->submissions_count, sizeof *view->order);
-    }
-    if (!view || !view->open || !view->order) {
+    if (!view || !view->open || !make_order(&view->submissions, model->submissions_count) ||
+        !make_order(&view->gaps, model->gaps_count)) {
         view_destroy(view);
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     }
     view->model = model;
     for (size_t i = 0; i < model->lanes_count; i++)
         view->open[i] = model->lanes[i].starts_open;
-    for (uint32_t i = 0; i < model->submissions_count; i++)
-        view->order[i] = i;
     view->layout.axis = 1;
     choose_first_window(view);
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
@@ -161,6 +168,12 @@ static void lay_out(struct view *view, struct view_screen *screen)
 
 /* ---- Drawing ------------------------------------------------------------------------------ */
 
+/* Columns of a panel's name on the bar, its number and blanks included. */
+static int tab_columns(unsigned panel)
+{
+    return 4 + view_text_columns(view_panel_pane((enum view_panel)panel)->name);
+}
+
 static void draw_bar(struct view *view, struct view_area area)
 {
     view_fill(area, 0, 0, area.columns, 0x2500, VIEW_STYLE_DIM);
@@ -168,8 +181,9 @@ static void draw_bar(struct view *view, struct view_area area)
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
         const bool here = p == (unsigned)view->panel && !view->help;
         const unsigned style = here ? VIEW_STYLE_TITLE | VIEW_BOLD | VIEW_REVERSE : VIEW_STYLE_DIM;
-        column = view_print(area, 0, column, style, " %u %s ", p + 1,
-                            view_panel_pane((enum view_panel)p)->name);
+        view_print(area, 0, column, style, " %u %s ", p + 1,
+                   view_panel_pane((enum view_panel)p)->name);
+        column += tab_columns(p);
     }
     const char *hint = view->help ? " J K scroll  Esc close " : " Tab next  J K move  _ full ";
     const int at = area.columns - view_text_columns(hint) - 1;
@@ -353,6 +367,15 @@ static bool holds(struct view_area area, struct view_pointer *pointer)
     return true;
 }
 
+static void point_at_bar(struct view *view, int column)
+{
+    int left = 1;
+    for (unsigned p = 0; p < VIEW_PANEL_COUNT; left += tab_columns(p++)) {
+        if (column >= left && column < left + tab_columns(p))
+            view_key(view, (int)('1' + p));
+    }
+}
+
 void view_point(struct view *view, struct view_pointer pointer)
 {
     const struct view_layout *l = &view->layout;
@@ -363,7 +386,9 @@ void view_point(struct view *view, struct view_pointer pointer)
             move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
         return;
     }
-    if (holds(l->panel, &pointer)) {
+    if (holds(l->bar, &pointer)) {
+        point_at_bar(view, pointer.column);
+    } else if (holds(l->panel, &pointer)) {
         if (pane->list)
             view_list_point(view, pane->list, l->panel, pointer);
         else if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)

@@ -78,6 +78,13 @@ struct view_layout {
     bool side;  /* the panel stands beside the lanes, not below */
 };
 
+/* The rows of a list, in the order in which it shows them. */
+struct view_order {
+    uint32_t *rows;
+    size_t count;
+    int by;
+};
+
 struct view {
     const struct view_model *model;
 
@@ -94,9 +101,8 @@ struct view {
 
     enum view_panel panel;
     bool panel_full, help;
-    int scroll;      /* of the panel or help, in lines */
-    uint32_t *order; /* of the submissions' list */
-    int order_by;
+    int scroll;                          /* of the panel or help, in lines */
+    struct view_order submissions, gaps; /* of the lists */
 
     enum view_prompt prompt;
     char typed[VIEW_PROMPT_BYTES];
@@ -205,6 +211,12 @@ bool view_run_binding(struct view *view, const struct view_binding *bindings, in
 
 /* Draws key\tvalue lines from view->scroll on, keys in a column of their own. */
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines);
+
+/* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. */
+void view_order_sort(struct view *view, struct view_order *order,
+                     int64_t (*key)(const struct view_model *model, uint32_t row, int by));
+/* The position of a row, SIZE_MAX for VIEW_NO_REF. */
+size_t view_order_find(const struct view_order *order, uint32_t row);
 
 void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,

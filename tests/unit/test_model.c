@@ -390,9 +390,12 @@ static void failures_show(void **state)
     const struct view_lane *device = &m->lanes[m->device_lane];
     assert_int_equal(device->events[0].flags & VIEW_SPAN_FAILED, VIEW_SPAN_FAILED);
     assert_int_equal(m->steps[m->steps_count - 1].status, HAL_FAILED);
+    struct view_measure measure;
+    view_series_measure(&device->series, m->first_ns, m->last_ns, &measure);
+    assert_int_equal(measure.failed, 1);
     struct view_lines lines = {0};
     view_describe(m, device, &device->events[0], &lines);
-    assert_non_null(strstr(lines.text, "failed\tfailed\n"));
+    assert_non_null(strstr(lines.text, "returned\tfailed\n"));
     view_lines_finish(&lines);
     view_model_close(m);
 }

@@ -294,15 +294,19 @@ static void lists_and_timeline_agree(void **state)
     assert_int_equal(model->submissions[view_selected(view)->ref].number, 3);
     type("S1");
     type("3");
-    assert_int_equal(view->order_by, 1);
+    assert_int_equal(view->submissions.by, 1);
     int64_t before_ns = INT64_MAX;
     for (size_t i = 0; i < model->submissions_count; i++) {
-        const struct view_submission *s = &model->submissions[view->order[i]];
+        const struct view_submission *s = &model->submissions[view->submissions.rows[i]];
         assert_true(s->end_ns - s->begin_ns <= before_ns);
         before_ns = s->end_ns - s->begin_ns;
     }
     type("4J");
     assert_int_equal(current_kind(), VIEW_LANE_GAPS);
+    type("S<Home>KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK");
+    const int64_t longest_ns = view_selected(view)->end_ns - view_selected(view)->begin_ns;
+    for (size_t i = 0; i < model->gaps_count; i++)
+        assert_true(model->gaps[i].end_ns - model->gaps[i].begin_ns <= longest_ns);
 }
 
 static void the_pointer_selects_and_zooms(void **state)
@@ -325,6 +329,8 @@ static void the_pointer_selects_and_zooms(void **state)
     view_point(view, (struct view_pointer){VIEW_POINTER_OUT, row, column});
     assert_int_equal(view->window.span_ns, span_ns / 2 * 2);
     view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, -5, 100000});
+    view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, view->layout.bar.top, 26});
+    assert_int_equal(view->panel, VIEW_PANEL_SUBMISSIONS);
 }
 
 static void q_closes_before_it_quits(void **state)

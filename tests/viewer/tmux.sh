@@ -85,8 +85,41 @@ see 'left with 130'
 keys 'clear; stty -a' Enter
 see '[^-]icanon'
 
+# So does a crash.
+start_again()
+{
+    keys 'clear' Enter
+    keys "'$view' '$folder/t.pb.zst'" Enter
+    see '1 Summary'
+    pid=$(pgrep -P "$(tm list-panes -t v -F '#{pane_pid}')" -f hal-view)
+    [ -n "$pid" ] || { echo "no hal-view runs"; exit 1; }
+}
+start_again
+kill -SEGV "$pid"
+see 'ready>$'
+keys 'clear; stty -a' Enter
+see '[^-]icanon'
+see '[^-]echo '
+
 # A terminal that cannot do it.
 keys "clear; TERM=dumb '$view' '$folder/t.pb.zst' | head -3; TERM=nonsense '$view' '$folder/t.pb.zst'; echo left with \$?" Enter
 see "hal-view: the terminal 'nonsense' is unknown"
 see 'left with 2'
-exit 0
+
+# Without colours and in a simple terminal there is still everything to see.
+for terminal in vt100 xterm screen linux; do
+    keys "clear; NO_COLOR=1 TERM=$terminal '$view' --keys='))' '$folder/t.pb.zst'" Enter
+    see '^ call +wait #s4'
+    keys 'q'
+    see 'ready>$'
+done
+
+# When the terminal goes away, so does the program.
+start_again
+tm kill-session -t v
+for _ in $(seq 200); do
+    kill -0 "$pid" 2>/dev/null || exit 0
+    read -rt 0.05 <>"$folder/never"
+done
+echo "the program outlives its terminal"
+exit 1
