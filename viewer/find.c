@@ -37,16 +37,17 @@ static bool matches(struct view *view, const struct view_lane *lane, const struc
     return regexec(&view->search, label, 0, NULL, 0) == 0;
 }
 
-/* The nearest wanted event of the lane behind (or before) the selection, if it is of this lane,
- * else behind (before) the cursor. */
+/* The nearest wanted event of the lane behind (or before) the selection. Of events at the same
+ * moment, those of lower lanes come later. */
 static uint32_t neighbour(struct view *view, uint32_t index, bool forward, wanted *want)
 {
     const struct view_lane *lane = &view->model->lanes[index];
-    size_t at;
-    if (index == view->lane && view->event != VIEW_NO_REF)
+    const bool current = index == view->lane;
+    const bool include_moment = current ? forward : index < view->lane;
+    size_t at =
+        view_spans_before(lane->events, lane->event_count, view->cursor_ns + include_moment);
+    if (current && view->event != VIEW_NO_REF)
         at = forward ? view->event + 1 : view->event;
-    else
-        at = view_spans_before(lane->events, lane->event_count, view->cursor_ns + forward);
     if (forward) {
         for (; at < lane->event_count; at++) {
             if (want(view, lane, &lane->events[at]))
@@ -61,8 +62,7 @@ static uint32_t neighbour(struct view *view, uint32_t index, bool forward, wante
     return VIEW_NO_REF;
 }
 
-/* The nearest one of all lanes; false when there is none. At the cursor's own moment, lanes after
- * (before) the current one count as later (earlier). */
+/* The nearest one of all lanes; false when there is none. */
 static bool jump(struct view *view, bool forward, wanted *want)
 {
     const struct view_model *m = view->model;

@@ -132,7 +132,7 @@ int view_write(struct view_area area, int row, int column, unsigned style, const
         const int width = view_width(character);
         if (width == 0)
             continue;
-        view_put(area, row, column, width < 0 ? '?' : character, style);
+        view_put(area, row, column, character, style);
         column += width == 2 ? 2 : 1;
     }
     return column;

@@ -304,6 +304,70 @@ static void work_that_never_ends_is_not_invented(void **state)
     view_model_close(m);
 }
 
+static void what_follows_the_last_work_is_no_gap(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    for (uint64_t i = 1; i <= 3; i++) {
+        at(&b, (int64_t)i * 1000, (int64_t)i * 1000 + 100);
+        builder_submit(&b, i, 0, NULL, 0, NULL, 0, NULL, 0);
+        if (i < 3)
+            done(&b, i, 0, 0, (int64_t)i * 1000 + 200, (int64_t)i * 1000 + 300);
+    }
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->gaps_count, 1);
+    assert_int_equal(m->summary.device_end_ns, 2300);
+    const struct view_series *parts = &m->lanes[m->gap_lane].series;
+    assert_int_equal(parts->spans[parts->count - 1].end_ns, 2200);
+    view_model_close(m);
+}
+
+static void dispatches_are_counted_over_command_buffers(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const uint64_t commands[] = {FIRST, SECOND};
+    char label[64];
+    builder_open(&b, path, NULL);
+    builder_dispatch(&b, KERNELS, 0, 1, 1, 1);
+    builder_dispatch(&b, KERNELS, 0, 2, 1, 1);
+    builder_seal(&b, FIRST);
+    builder_fill(&b, BUFFER, 0, 4, 0, 4);
+    builder_dispatch(&b, KERNELS, 0, 3, 1, 1);
+    builder_seal(&b, SECOND);
+    builder_submit(&b, 0, 0, NULL, 0, NULL, 0, commands, 2);
+    struct view_model *m = close_and_open(&b);
+    static const char *const expected[] = {"dispatch 1x1x1", "dispatch 2x1x1", "dispatch 3x1x1"};
+    for (uint64_t i = 0; i < 3; i++) {
+        view_op_label(m, view_model_dispatch(m, &m->submissions[0], i), label, sizeof label);
+        assert_string_equal(label, expected[i]);
+    }
+    assert_null(view_model_dispatch(m, &m->submissions[0], 3));
+    view_model_close(m);
+}
+
+static void a_wait_that_gave_up_saw_nothing(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct trace_semaphore_value one = value(1);
+    builder_open(&b, path, NULL);
+    at(&b, 0, 10);
+    builder_submit(&b, 1, 0, NULL, 0, &one, 1, NULL, 0);
+    done(&b, 1, 0, 0, 100, 500);
+    b.status = HAL_TIMEOUT;
+    at(&b, 20, 120);
+    builder_semaphore_wait(&b, 0, &one, 1, 100);
+    b.status = HAL_OK;
+    at(&b, 400, 600);
+    builder_semaphore_wait(&b, 0, &one, 1, INT64_MAX);
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(m->calls[view_model_observer(m, 0)].begin_ns, 400);
+    assert_int_equal(m->summary.failed_calls, 0);
+    view_model_close(m);
+}
+
 static void impossible_times_are_counted_and_not_drawn(void **state)
 {
     (void)state;
@@ -410,6 +474,9 @@ int main(void)
         cmocka_unit_test(scopes_of_one_kind_are_counted_together),
         cmocka_unit_test(a_trace_without_events_opens),
         cmocka_unit_test(work_that_never_ends_is_not_invented),
+        cmocka_unit_test(what_follows_the_last_work_is_no_gap),
+        cmocka_unit_test(dispatches_are_counted_over_command_buffers),
+        cmocka_unit_test(a_wait_that_gave_up_saw_nothing),
         cmocka_unit_test(impossible_times_are_counted_and_not_drawn),
         cmocka_unit_test(records_may_name_what_was_never_created),
         cmocka_unit_test(pieces_of_a_transfer_are_one),

@@ -230,6 +230,25 @@ static void search_finds_labels_on_any_lane(void **state)
     assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
 }
 
+static void matches_come_in_order_of_time(void **state)
+{
+    (void)state;
+    int64_t last_ns = INT64_MIN;
+    size_t forward = 0, backward = 0;
+    for (type("/s[3-6]<Enter>"); !*view->message; type("n")) {
+        assert_true(view_selected(view)->begin_ns >= last_ns);
+        last_ns = view_selected(view)->begin_ns;
+        forward++;
+    }
+    for (type("N"); !*view->message; type("N")) {
+        assert_true(view_selected(view)->begin_ns <= last_ns);
+        last_ns = view_selected(view)->begin_ns;
+        backward++;
+    }
+    assert_true(forward > 8);
+    assert_int_equal(backward, forward - 1);
+}
+
 static void going_takes_times_shares_and_locators(void **state)
 {
     (void)state;
@@ -370,6 +389,7 @@ int main(void)
         TEST(brackets_visit_every_event),
         TEST(parentheses_visit_every_wait),
         TEST(search_finds_labels_on_any_lane),
+        TEST(matches_come_in_order_of_time),
         TEST(going_takes_times_shares_and_locators),
         TEST(locators_are_copied),
         TEST(lanes_open_and_close),
