@@ -117,11 +117,15 @@ static void hangs(int number)
     _exit(EXIT_HANGS);
 }
 
-/* The fault happens again when this returns, and goes its usual way. */
-static void crashes(int number)
+/* The fault happens again when this returns, and goes its usual way; a signal that was sent (by
+ * abort, too) is sent again. */
+static void crashes(int number, siginfo_t *info, void *context)
 {
+    (void)context;
     say("CRASHES ");
     sigaction(number, &before[number], NULL);
+    if (info->si_code <= 0)
+        raise(number);
 }
 
 static void dies(void)
@@ -135,9 +139,10 @@ void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak)
 static void watch(void)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    struct sigaction action = {.sa_handler = crashes, .sa_flags = SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = crashes, .sa_flags = SA_ONSTACK | SA_SIGINFO};
     for (size_t i = 0; i < SUITE_COUNT(faults); i++)
         sigaction(faults[i], &action, &before[faults[i]]);
+    action.sa_flags = SA_ONSTACK;
     action.sa_handler = hangs;
     sigaction(SIGALRM, &action, NULL);
     if (__sanitizer_set_death_callback)

@@ -537,8 +537,7 @@ static void label(struct suite *suite, uint64_t which)
 {
     static const char *const labels[] = {"",
                                          "two words",
-                                         "Gr\xC3\xB6\xC3\x9F"
-                                         "e \xE2\x82\xAC",
+                                         "\xC3\xB6\xC3\x9F \xE2\x82\xAC",
                                          "quote ' and \" and \\",
                                          "line\nbreak",
                                          "%s%n%d"};
