@@ -216,7 +216,7 @@ static void play_step(struct view *view, struct view_screen *screen)
 static void play(struct view_model *model)
 {
     const char *rounds = getenv("ROUNDS");
-    const long count = rounds ? strtol(rounds, NULL, 10) : 1500;
+    const long count = rounds ? strtol(rounds, NULL, 10) : 700;
     struct view_screen screen = {0};
     struct view *view;
     assert_int_equal(view_create(model, &view), HAL_OK);
