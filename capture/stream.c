@@ -197,7 +197,7 @@ void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
         atomic_fetch_add(&stream->lost_records, 1);
         return NULL;
     }
-    if (!capture_ring_grow(thread)) {
+    if (!capture_ring_grow(thread, bytes)) {
         if (bytes > thread->ring->bytes) {
             capture_stop(stream, HAL_NO_MEMORY, "no memory for a record of %llu bytes",
                          (unsigned long long)bytes);

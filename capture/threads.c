@@ -102,24 +102,43 @@ void capture_threads_close(struct capture_stream *stream)
 
 /* ---- Rings ---- */
 
-/* A slot with memory for a ring of that size: one that is free again, or a new one. */
-static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
-                                        struct capture_ring_slot **out_slot)
+static struct capture_ring_slot *find_free_locked(struct capture_stream *stream, uint64_t least,
+                                                  uint64_t most)
 {
     struct capture_sidecar_header *header = stream->sidecar.header;
     for (uint32_t i = 0; i < stream->slots_used; i++) {
         struct capture_ring_slot *slot = &header->slots[i];
-        if (slot->bytes == bytes &&
-            atomic_load_explicit(&slot->state, memory_order_acquire) == CAPTURE_RING_FREE) {
-            *out_slot = slot;
-            return HAL_OK;
-        }
+        if (slot->bytes >= least && slot->bytes <= most &&
+            atomic_load_explicit(&slot->state, memory_order_acquire) == CAPTURE_RING_FREE)
+            return slot;
     }
-    if (stream->slots_used == CAPTURE_RING_SLOTS ||
-        stream->rings_used + bytes > header->rings_bytes)
+    return NULL;
+}
+
+static bool area_has_locked(const struct capture_stream *stream, uint64_t bytes)
+{
+    return stream->slots_used < CAPTURE_RING_SLOTS &&
+           stream->rings_used + bytes <= stream->sidecar.header->rings_bytes;
+}
+
+/* A slot with memory for a ring of that size: one that is free again, or a new one, or one that is
+ * larger than needed. */
+static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
+                                        struct capture_ring_slot **out_slot)
+{
+    struct capture_sidecar_header *header = stream->sidecar.header;
+    *out_slot = find_free_locked(stream, bytes, bytes);
+    if (!*out_slot && !area_has_locked(stream, bytes))
+        *out_slot = find_free_locked(stream, bytes, UINT64_MAX);
+    if (*out_slot)
+        return HAL_OK;
+    if (!area_has_locked(stream, bytes))
         return hal_fail(HAL_NO_MEMORY,
-                        "%u threads record at the same time: no room for another ring",
-                        stream->slots_used);
+                        "%u rings are in use (the limit is %d), with %llu of %llu bytes: no room "
+                        "for another thread's ring of %llu bytes",
+                        stream->slots_used, CAPTURE_RING_SLOTS,
+                        (unsigned long long)stream->rings_used,
+                        (unsigned long long)header->rings_bytes, (unsigned long long)bytes);
     const uint64_t offset = header->rings_offset + stream->rings_used;
     HAL_TRY(capture_sidecar_commit(&stream->sidecar, offset, bytes));
     *out_slot = &header->slots[stream->slots_used++];
@@ -162,7 +181,15 @@ void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
     free(ring);
 }
 
-bool capture_ring_grow(struct capture_thread *thread)
+/* Comfort for some threads must not keep others out: a quarter of the area is for first rings. */
+static bool may_grow_locked(struct capture_stream *stream)
+{
+    const uint64_t area = stream->sidecar.header->rings_bytes;
+    return find_free_locked(stream, stream->ring_bytes, UINT64_MAX) ||
+           stream->rings_used + stream->ring_bytes <= area - area / 4;
+}
+
+bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
     struct capture_ring *old = thread->ring, *grown = NULL;
@@ -171,8 +198,10 @@ bool capture_ring_grow(struct capture_thread *thread)
     char message[HAL_MESSAGE_BYTES];
     capture_message_save(message);
     pthread_mutex_lock(&stream->threads_lock);
-    const enum hal_status status = create_ring_locked(
-        stream, thread->number, old->slot->sequence + 1, stream->ring_bytes, &grown);
+    enum hal_status status = HAL_NO_MEMORY;
+    if (bytes > old->bytes || may_grow_locked(stream))
+        status = create_ring_locked(stream, thread->number, old->slot->sequence + 1,
+                                    stream->ring_bytes, &grown);
     pthread_mutex_unlock(&stream->threads_lock);
     capture_message_restore(message);
     if (status != HAL_OK)
@@ -200,6 +229,14 @@ static enum hal_status register_locked(struct capture_stream *stream, struct cap
     return HAL_OK;
 }
 
+static enum hal_status register_thread(struct capture_stream *stream, struct capture_thread *thread)
+{
+    pthread_mutex_lock(&stream->threads_lock);
+    const enum hal_status status = register_locked(stream, thread);
+    pthread_mutex_unlock(&stream->threads_lock);
+    return status;
+}
+
 /* The thread's first record tells who it is. */
 static void introduce(struct capture_thread *thread)
 {
@@ -225,9 +262,10 @@ static struct capture_thread *join_stream(struct capture_stream *stream)
         hal_fail(status, "no memory for a thread's recording state");
     } else {
         thread->stream = stream;
-        pthread_mutex_lock(&stream->threads_lock);
-        status = register_locked(stream, thread);
-        pthread_mutex_unlock(&stream->threads_lock);
+        status = register_thread(stream, thread);
+        /* Rings of threads that have exited come back when the file has their records. */
+        if (status == HAL_NO_MEMORY && capture_stream_flush(stream) == HAL_OK)
+            status = register_thread(stream, thread);
     }
     if (status != HAL_OK) {
         free(thread);

@@ -131,6 +131,101 @@ static void strings_are_defined_once_and_cut_when_they_are_too_long(void **state
     free(text);
 }
 
+/* ---- Many threads ---- */
+
+/* 64 rings of 64 KiB fit the area that belongs to rings of that size. */
+enum { MOST_THREADS = 64 };
+
+struct crowd {
+    struct capture_stream *stream;
+    unsigned count, records;
+    pthread_t threads[MOST_THREADS];
+    pthread_barrier_t entered, recorded, released;
+    _Atomic unsigned refused;
+};
+
+static void *record_and_hold(void *argument)
+{
+    struct crowd *crowd = argument;
+    bool recorded = record(crowd->stream, TRACE_SEMAPHORE_SIGNAL, 1);
+    pthread_barrier_wait(&crowd->entered);
+    for (unsigned i = 1; i < crowd->records; i++)
+        recorded &= record(crowd->stream, TRACE_SEMAPHORE_SIGNAL, 1);
+    if (!recorded)
+        atomic_fetch_add(&crowd->refused, 1);
+    pthread_barrier_wait(&crowd->recorded);
+    pthread_barrier_wait(&crowd->released);
+    return NULL;
+}
+
+/* When it returns, all have recorded and none has ended. */
+static void gather(struct crowd *crowd, struct capture_stream *stream, unsigned count,
+                   unsigned records)
+{
+    *crowd = (struct crowd){.stream = stream, .count = count, .records = records};
+    pthread_barrier_init(&crowd->entered, NULL, count);
+    pthread_barrier_init(&crowd->recorded, NULL, count + 1);
+    pthread_barrier_init(&crowd->released, NULL, count + 1);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&crowd->threads[i], NULL, record_and_hold, crowd), 0);
+    pthread_barrier_wait(&crowd->recorded);
+}
+
+static void dismiss(struct crowd *crowd)
+{
+    pthread_barrier_wait(&crowd->released);
+    for (unsigned i = 0; i < crowd->count; i++)
+        pthread_join(crowd->threads[i], NULL);
+    pthread_barrier_destroy(&crowd->entered);
+    pthread_barrier_destroy(&crowd->recorded);
+    pthread_barrier_destroy(&crowd->released);
+}
+
+static void rings_of_threads_that_have_exited_serve_the_next_ones(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct crowd crowd;
+    open_stream(&stream, 64 << 10);
+    for (unsigned round = 0; round < 3; round++) {
+        gather(&crowd, &stream, MOST_THREADS, 1);
+        dismiss(&crowd);
+        assert_int_equal(crowd.refused, 0);
+    }
+    assert_ok(capture_stream_close(&stream));
+}
+
+static void too_many_threads_at_once_are_told_the_limits(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct crowd crowd;
+    hal_log_set_level(HAL_LOG_ERROR);
+    open_stream(&stream, 64 << 10);
+    assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
+    gather(&crowd, &stream, MOST_THREADS, 1);
+    dismiss(&crowd);
+    assert_int_not_equal(crowd.refused, 0);
+    assert_fails(capture_stream_close(&stream), HAL_NO_MEMORY,
+                 "64 rings are in use (the limit is 2048), with 4194304 of 4194304 bytes");
+    hal_log_set_level(HAL_LOG_WARN);
+}
+
+/* All of the first crowd outgrow their first rings, which leaves a quarter of 32 MiB to others. */
+static void threads_with_large_rings_leave_room_for_others(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct crowd busy, late;
+    open_stream(&stream, 512 << 10);
+    gather(&busy, &stream, 60, 12000);
+    gather(&late, &stream, 45, 1);
+    dismiss(&late);
+    dismiss(&busy);
+    assert_int_equal(busy.refused + late.refused, 0);
+    assert_ok(capture_stream_close(&stream));
+}
+
 /* ---- Errors ---- */
 
 static void what_follows_an_error_is_lost_and_counted(void **state)
@@ -211,6 +306,10 @@ int main(void)
         cmocka_unit_test_teardown(every_thread_keeps_its_order, remove_trace),
         cmocka_unit_test_teardown(strings_are_defined_once_and_cut_when_they_are_too_long,
                                   remove_trace),
+        cmocka_unit_test_teardown(rings_of_threads_that_have_exited_serve_the_next_ones,
+                                  remove_trace),
+        cmocka_unit_test_teardown(too_many_threads_at_once_are_told_the_limits, remove_trace),
+        cmocka_unit_test_teardown(threads_with_large_rings_leave_room_for_others, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
         cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
         cmocka_unit_test_teardown(a_forked_child_does_not_record, remove_trace),
