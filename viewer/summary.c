@@ -123,7 +123,7 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
                        view_bytes(s->observed.bytes).text, view_count(s->observed.count).text);
     view_lines_add(lines, "program", "%s, process %" PRIu64 " on %s, %s", model->header->program,
                    model->header->process_id, model->header->host, model->header->system);
-    view_lines_add(lines, "device", "%s %s, mode %s", model->header->device.uri,
+    view_lines_add(lines, "hardware", "%s %s, mode %s", model->header->device.uri,
                    model->header->device.name, model->header->mode);
 }
 

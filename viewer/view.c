@@ -185,7 +185,9 @@ static void draw_bar(struct view *view, struct view_area area)
                    view_panel_pane((enum view_panel)p)->name);
         column += tab_columns(p);
     }
-    const char *hint = view->help ? " J K scroll  Esc close " : " Tab next  J K move  _ full ";
+    const char *hint = view->help                           ? " J K scroll  Esc close "
+                       : view_panel_pane(view->panel)->list ? " Tab next  J K move  S sort  _ full "
+                                                            : " Tab next  J K move  _ full ";
     const int at = area.columns - view_text_columns(hint) - 1;
     if (at > column)
         view_write(area, 0, at, VIEW_STYLE_DIM, hint);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random keys, clicks and sizes on an ordinary trace and on a hostile one. Whatever happens: no
- * control character reaches the screen, and cursor and window stay inside the trace. SEED=n
- * repeats a run, ROUNDS=n makes it longer. */
+ * control character reaches the screen, and cursor and window stay inside the trace.
+ * HAL_TEST_SEED=n repeats a run, ROUNDS=n makes it longer. */
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/report.h"
@@ -33,7 +33,7 @@ static uint32_t random_below(uint32_t limit)
 static int setup(void **state)
 {
     (void)state;
-    const char *seed = getenv("SEED");
+    const char *seed = getenv("HAL_TEST_SEED");
     random_state = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)time(NULL);
     printf("seed %u\n", random_state);
     if (!mkdtemp(folder))
