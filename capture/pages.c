@@ -43,6 +43,11 @@ static bool ask_for_features(int descriptor)
     return ioctl(descriptor, UFFDIO_API, &api) == 0;
 }
 
+static bool still_works(const struct capture_pages *pages)
+{
+    return hal_descriptor_holds(&pages->fault) && hal_descriptor_holds(&pages->pagemap);
+}
+
 bool capture_pages_collect(const struct capture_pages *pages, uint8_t **cursor, uint8_t *end,
                            struct capture_page_run *runs, size_t limit, size_t *out_count)
 {
@@ -58,7 +63,9 @@ bool capture_pages_collect(const struct capture_pages *pages, uint8_t **cursor, 
         .all_of = page_is_written,
         .returned = page_is_written,
     };
-    const int count = ioctl(pages->pagemap_descriptor, SCAN_PAGES, &scan);
+    if (!still_works(pages))
+        return false;
+    const int count = ioctl(pages->pagemap.number, SCAN_PAGES, &scan);
     if (count < 0)
         return false;
     for (int i = 0; i < count; i++)
@@ -85,7 +92,7 @@ bool capture_pages_watch(const struct capture_pages *pages, uint8_t *begin, uint
     struct uffdio_register wanted = {
         .range = {.start = (uint64_t)(uintptr_t)begin, .len = (uint64_t)(end - begin)},
         .mode = UFFDIO_REGISTER_MODE_WP};
-    if (ioctl(pages->fault_descriptor, UFFDIO_REGISTER, &wanted) != 0)
+    if (!still_works(pages) || ioctl(pages->fault.number, UFFDIO_REGISTER, &wanted) != 0)
         return false;
     if (forget_writes(pages, begin, end))
         return true;
@@ -98,7 +105,8 @@ void capture_pages_unwatch(const struct capture_pages *pages, uint8_t *begin, ui
     struct uffdio_range range = {.start = (uint64_t)(uintptr_t)begin,
                                  .len = (uint64_t)(end - begin)};
     /* It fails when the memory is gone, and then there is nothing to undo. */
-    (void)ioctl(pages->fault_descriptor, UFFDIO_UNREGISTER, &range);
+    if (hal_descriptor_holds(&pages->fault))
+        (void)ioctl(pages->fault.number, UFFDIO_UNREGISTER, &range);
 }
 
 /* ---- Trying it out ---- */
@@ -153,12 +161,11 @@ static bool try_out(const struct capture_pages *pages)
 void capture_pages_open(struct capture_pages *out_pages)
 {
     struct capture_pages pages = {.page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
-    pages.fault_descriptor =
-        (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-    pages.pagemap_descriptor = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    hal_descriptor_take((int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY),
+                        &pages.fault);
+    hal_descriptor_take(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), &pages.pagemap);
     *out_pages = pages;
-    if (pages.fault_descriptor < 0 || pages.pagemap_descriptor < 0 ||
-        !ask_for_features(pages.fault_descriptor))
+    if (!pages.fault.is_open || !pages.pagemap.is_open || !ask_for_features(pages.fault.number))
         return;
     out_pages->works = try_out(&pages);
 }
@@ -167,10 +174,8 @@ void capture_pages_close(struct capture_pages *pages)
 {
     if (!pages->page_bytes)
         return;
-    if (pages->fault_descriptor >= 0)
-        close(pages->fault_descriptor);
-    if (pages->pagemap_descriptor >= 0)
-        close(pages->pagemap_descriptor);
+    hal_descriptor_close(&pages->fault);
+    hal_descriptor_close(&pages->pagemap);
     pages->page_bytes = 0;
     pages->works = false;
 }

@@ -7,12 +7,14 @@
 #ifndef CAPTURE_PAGES_H
 #define CAPTURE_PAGES_H
 
+#include "hal/base/descriptor.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct capture_pages {
-    int fault_descriptor, pagemap_descriptor;
+    struct hal_descriptor fault, pagemap; /* the program may close them */
     bool works;
     size_t page_bytes;
 };

@@ -16,6 +16,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+static const char object_name[] = "the capture's memory";
+
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -81,14 +83,16 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
                         (unsigned long long)desc->staging_bytes);
     int descriptor;
     HAL_TRY(create_object(bytes, &descriptor));
-    struct capture_sidecar sidecar = {.descriptor = descriptor};
+    struct capture_sidecar sidecar = {0};
+    hal_descriptor_take(descriptor, &sidecar.object);
     const enum hal_status status = capture_sidecar_commit(&sidecar, 0, header_bytes);
     void *header = MAP_FAILED;
     if (status == HAL_OK)
-        header = mmap(NULL, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        header =
+            mmap(NULL, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, sidecar.object.number, 0);
     if (header == MAP_FAILED) {
         const int error = errno;
-        close(descriptor);
+        hal_descriptor_close(&sidecar.object);
         return status != HAL_OK ? status
                                 : hal_fail(HAL_NO_MEMORY, "the capture cannot map its sidecar: %s",
                                            strerror(error));
@@ -104,14 +108,15 @@ void capture_sidecar_close(struct capture_sidecar *sidecar)
     if (!sidecar->header)
         return;
     munmap(sidecar->header, hal_align_up(sizeof *sidecar->header, page_bytes()));
-    close(sidecar->descriptor);
+    hal_descriptor_close(&sidecar->object);
     sidecar->header = NULL;
 }
 
 enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, uint64_t offset,
                                        uint64_t bytes)
 {
-    const int error = posix_fallocate(sidecar->descriptor, (off_t)offset, (off_t)bytes);
+    HAL_TRY(hal_descriptor_check(&sidecar->object, object_name));
+    const int error = posix_fallocate(sidecar->object.number, (off_t)offset, (off_t)bytes);
     if (error)
         return hal_fail(HAL_NO_MEMORY, "the capture cannot reserve %llu bytes of memory: %s",
                         (unsigned long long)bytes, strerror(error));
@@ -121,11 +126,12 @@ enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, ui
 enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar, uint64_t offset,
                                           uint64_t bytes, uint8_t **out_base)
 {
+    HAL_TRY(hal_descriptor_check(&sidecar->object, object_name));
     uint8_t *base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     bool mapped = base != MAP_FAILED;
     for (unsigned i = 0; mapped && i < 2; i++)
         mapped = mmap(base + i * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                      sidecar->descriptor, (off_t)offset) != MAP_FAILED;
+                      sidecar->object.number, (off_t)offset) != MAP_FAILED;
     if (!mapped) {
         const int error = errno;
         if (base != MAP_FAILED)

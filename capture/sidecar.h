@@ -13,7 +13,7 @@
 #ifndef CAPTURE_SIDECAR_H
 #define CAPTURE_SIDECAR_H
 
-#include "hal/base/status.h"
+#include "hal/base/descriptor.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -79,7 +79,7 @@ void capture_size_guard_enter(struct capture_size_guard *guard);
 void capture_size_guard_leave(const struct capture_size_guard *guard);
 
 struct capture_sidecar {
-    int descriptor;
+    struct hal_descriptor object; /* the program may close it */
     struct capture_sidecar_header *header;
 };
 
@@ -95,7 +95,8 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
 /* Accepts one that was never opened (zeroed). */
 void capture_sidecar_close(struct capture_sidecar *sidecar);
 
-/* Gives [offset, offset + bytes) memory. May block in the system. HAL_NO_MEMORY. */
+/* Gives [offset, offset + bytes) memory. May block in the system. HAL_NO_MEMORY; HAL_IO: the
+ * program has closed the object. */
 enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, uint64_t offset,
                                        uint64_t bytes) HAL_CHECKED;
 

@@ -68,7 +68,7 @@ static int create_file(const char *path, bool force)
 enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
                                   int level)
 {
-    *output = (struct trace_output){.descriptor = -1, .level = level ? level : DEFAULT_LEVEL};
+    *output = (struct trace_output){.level = level ? level : DEFAULT_LEVEL};
     output->path = hal_copy_string(path);
     output->buffer = malloc(BUFFER_BYTES);
     output->compressor = ZSTD_createCCtx();
@@ -76,8 +76,8 @@ enum hal_status trace_output_open(struct trace_output *output, const char *path,
         trace_output_close(output);
         return hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
     }
-    output->descriptor = create_file(path, force);
-    if (output->descriptor < 0) {
+    hal_descriptor_take(create_file(path, force), &output->file);
+    if (!output->file.is_open) {
         const int error = errno;
         trace_output_close(output);
         if (error == EEXIST)
@@ -89,8 +89,10 @@ enum hal_status trace_output_open(struct trace_output *output, const char *path,
 
 static enum hal_status write_all(struct trace_output *output, const uint8_t *data, size_t bytes)
 {
+    if (bytes)
+        HAL_TRY(trace_output_latch(output, hal_descriptor_check(&output->file, output->path)));
     while (bytes) {
-        const ssize_t written = write(output->descriptor, data, bytes);
+        const ssize_t written = write(output->file.number, data, bytes);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
@@ -128,19 +130,20 @@ enum hal_status trace_output_write(struct trace_output *output, const void *data
 
 enum hal_status trace_output_close(struct trace_output *output)
 {
-    if (output->descriptor >= 0) {
+    if (output->file.is_open) {
         if (output->status == HAL_OK)
             trace_output_latch(output, trace_output_flush(output));
-        if (close(output->descriptor) != 0 && errno != EINTR)
+        const int error = hal_descriptor_close(&output->file);
+        if (error)
             trace_output_latch(
-                output, hal_fail(HAL_IO, "cannot close '%s': %s", output->path, strerror(errno)));
+                output, hal_fail(HAL_IO, "cannot close '%s': %s", output->path, strerror(error)));
     }
     ZSTD_freeCCtx(output->compressor);
     free(output->stored.data);
     free(output->buffer);
     free(output->path);
     const enum hal_status status = latched(output);
-    *output = (struct trace_output){.descriptor = -1};
+    *output = (struct trace_output){0};
     return status;
 }
 

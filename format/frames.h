@@ -8,6 +8,7 @@
 #include "format/arena.h"
 #include "format/columns.h"
 #include "format/trace.pb-c.h"
+#include "hal/base/descriptor.h"
 #include "hal/base/status.h"
 
 enum trace_frame_kind {
@@ -40,7 +41,7 @@ uint64_t trace_checksum(const void *data, size_t bytes);
 
 /* A file that is written from front to back. The first error stays: later writes return it. */
 struct trace_output {
-    int descriptor;
+    struct hal_descriptor file; /* the program around a capture may close it */
     char *path;
     uint64_t offset; /* bytes written, those in the buffer included */
     uint8_t *buffer;

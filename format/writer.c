@@ -501,7 +501,6 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     trace_directory_init(&writer->directory);
     trace_tables_init(&writer->tables);
     trace_arena_init(&writer->scratch, SIZE_MAX);
-    writer->output.descriptor = -1;
     enum hal_status status =
         trace_packets_init(&writer->packets, header->process_id, &writer->tables);
     if (status == HAL_OK)

@@ -6,13 +6,17 @@
  *   exit N       ends with that status
  *   kill N       ends by that signal
  *   twice        opens two devices, one after the other
+ *   daemon       closes all descriptors that it does not know while its device is open, opens
+ *                files of its own under the same numbers; says "right" when they stay as they are
  *   environment  prints the profiling settings */
 #include "hal/hal.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BYTES = 64 << 10, MIB = 1 << 20 };
 
@@ -71,22 +75,85 @@ static enum hal_status run(struct objects *objects, unsigned mib)
     return upload(objects, mib);
 }
 
+static void release(struct objects *objects)
+{
+    hal_command_buffer_release(objects->commands);
+    hal_semaphore_release(objects->done);
+    hal_buffer_release(objects->target);
+    hal_buffer_release(objects->source);
+    hal_device_release(objects->device);
+}
+
 static int work(unsigned mib)
 {
     struct objects objects = {0};
     enum hal_status status = record(&objects);
     if (status == HAL_OK)
         status = run(&objects, mib);
-    hal_command_buffer_release(objects.commands);
-    hal_semaphore_release(objects.done);
-    hal_buffer_release(objects.target);
-    hal_buffer_release(objects.source);
-    hal_device_release(objects.device);
+    release(&objects);
     if (status == HAL_OK)
         puts("right");
     else
         fprintf(stderr, "transfer_app: %s\n", hal_message());
     return status == HAL_OK ? 0 : 1;
+}
+
+enum { MOST_DESCRIPTORS = 8192, MOST_FILES = 64 };
+
+static const char precious[] = "precious";
+
+static void name_file(int number, char out_name[32])
+{
+    snprintf(out_name, 32, "user.%d", number);
+}
+
+/* Every descriptor that was open gets a file of its own; their number. */
+static int replace_descriptors(int *out_files)
+{
+    int count = 0;
+    for (int number = 3; number < MOST_DESCRIPTORS && count < MOST_FILES; number++) {
+        char name[32];
+        if (close(number) != 0)
+            continue;
+        name_file(number, name);
+        const int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0666);
+        if (file < 0 || (file != number && (dup2(file, number) < 0 || close(file) != 0)) ||
+            write(number, precious, sizeof precious) != (ssize_t)sizeof precious)
+            exit(3);
+        out_files[count++] = number;
+    }
+    return count;
+}
+
+static int check_file(int number)
+{
+    char name[32], found[2 * sizeof precious];
+    const ssize_t bytes = pread(number, found, sizeof found, 0);
+    const int closed = close(number);
+    name_file(number, name);
+    unlink(name);
+    if (closed == 0 && bytes == (ssize_t)sizeof precious &&
+        memcmp(found, precious, sizeof precious) == 0)
+        return 0;
+    printf("descriptor %d: %zd bytes, close: %d\n", number, bytes, closed);
+    return 1;
+}
+
+static int work_as_daemon(void)
+{
+    struct objects objects = {0};
+    int files[MOST_FILES], wrong = 0;
+    enum hal_status status = record(&objects);
+    const int count = replace_descriptors(files);
+    if (status == HAL_OK)
+        status = run(&objects, 40);
+    release(&objects);
+    for (int i = 0; i < count; i++)
+        wrong += check_file(files[i]);
+    if (status != HAL_OK || wrong)
+        return 1;
+    printf("right, %d\n", count);
+    return 0;
 }
 
 static int print_environment(void)
@@ -109,12 +176,14 @@ int main(int argc, char **argv)
         return work((unsigned)number);
     if (strcmp(what, "twice") == 0)
         return work(0) || work(0);
+    if (strcmp(what, "daemon") == 0)
+        return work_as_daemon();
     if (strcmp(what, "exit") == 0)
         return number;
     if (strcmp(what, "kill") == 0)
         return raise(number);
     if (strcmp(what, "environment") == 0)
         return print_environment();
-    fprintf(stderr, "transfer_app: which of work, exit, kill, twice, environment?\n");
+    fprintf(stderr, "transfer_app: which of work, exit, kill, twice, daemon, environment?\n");
     return 2;
 }

@@ -181,6 +181,24 @@ static void later_devices_get_files_of_their_own(void **state)
 
 /* ---- How it ends ---- */
 
+static void descriptors_of_the_program_stay_untouched(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    struct trace_reader *reader;
+    int files;
+    run(&outcome, "-o", "daemon.pb.zst", TRANSFER_APP, "daemon", NULL);
+    if (outcome.status != 0)
+        fail_msg("%s%s", outcome.output, outcome.complaints);
+    assert_int_equal(sscanf(outcome.output, "right, %d", &files), 1);
+    assert_true(files >= 2); /* the trace and the capture's memory */
+    assert_says(outcome.complaints, "the program has closed descriptor");
+    assert_says(outcome.complaints, "the trace is incomplete");
+    assert_int_equal(trace_reader_open("daemon.pb.zst", &reader), HAL_OK);
+    trace_reader_close(reader);
+    unlink("daemon.pb.zst");
+}
+
 static void the_exit_status_is_the_programs(void **state)
 {
     (void)state;
@@ -316,6 +334,7 @@ int main(void)
         cmocka_unit_test(options_reach_the_program_as_settings),
         cmocka_unit_test(quiet_is_quiet),
         cmocka_unit_test(later_devices_get_files_of_their_own),
+        cmocka_unit_test(descriptors_of_the_program_stay_untouched),
         cmocka_unit_test(the_exit_status_is_the_programs),
         cmocka_unit_test(programs_that_cannot_run_are_named),
         cmocka_unit_test(wrong_usage_is_status_two),

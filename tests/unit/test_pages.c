@@ -116,12 +116,34 @@ static void writes_by_the_system_count(void **state)
     close_pages(&setup);
 }
 
+/* Then nothing is known of the pages, and the new owner's file is neither asked nor closed. */
+static void descriptors_that_the_program_closed_are_left_alone(void **state)
+{
+    (void)state;
+    struct setup setup;
+    struct capture_page_run runs[3];
+    size_t count;
+    int ends[2];
+    open_pages(&setup);
+    assert_int_equal(pipe(ends), 0);
+    const int stolen = setup.pages.pagemap.number;
+    assert_int_equal(dup2(ends[0], stolen), stolen);
+    uint8_t *cursor = setup.memory;
+    assert_false(
+        capture_pages_collect(&setup.pages, &cursor, setup.memory + setup.bytes, runs, 3, &count));
+    close_pages(&setup);
+    assert_int_equal(close(stolen), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_pages_are_found_once),
         cmocka_unit_test(reads_and_other_mappings_do_not_count),
         cmocka_unit_test(writes_by_the_system_count),
+        cmocka_unit_test(descriptors_that_the_program_closed_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void the_sidecar_describes_itself(void **state)
     capture_ring_publish(&setup.ring, sizeof value);
     assert_int_equal(atomic_load(&header->slots[0].head), sizeof value);
     assert_int_equal(
-        pread(setup.sidecar.descriptor, &found, sizeof found, (off_t)header->slots[0].offset),
+        pread(setup.sidecar.object.number, &found, sizeof found, (off_t)header->slots[0].offset),
         sizeof found);
     assert_int_equal(found, value);
     close_ring(&setup);
