@@ -384,14 +384,13 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
     struct capture_stream *stream = call->thread->stream;
     if (!list_fits(call, "buffer barriers", sizes->longest_list))
         return false;
-    if (commands->segment_count <= TRACE_MAX_SEGMENTS && sizes->largest <= stream->ring_bytes)
+    if (commands->segment_count > TRACE_MAX_SEGMENTS)
+        capture_stop(stream, HAL_UNSUPPORTED,
+                     "a command buffer of %u commands: a trace holds at most %u",
+                     commands->segment_count, TRACE_MAX_SEGMENTS);
+    else if (capture_can_hold(call->thread, sizes->largest))
         return true;
     atomic_fetch_add(&stream->lost_records, 1 + commands->segment_count);
-    capture_stop(stream, HAL_UNSUPPORTED,
-                 "a command buffer of %u commands, the largest of %llu bytes: a trace holds at "
-                 "most %u, a ring %llu bytes",
-                 commands->segment_count, (unsigned long long)sizes->largest, TRACE_MAX_SEGMENTS,
-                 (unsigned long long)stream->ring_bytes);
     return false;
 }
 

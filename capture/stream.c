@@ -188,22 +188,35 @@ static bool has_room(const void *what)
     return capture_ring_reserve(room->ring, room->bytes) != NULL;
 }
 
+bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
+{
+    struct capture_stream *stream = thread->stream;
+    if (bytes <= thread->ring->bytes && bytes <= TRACE_MAX_RECORD_BYTES)
+        return true;
+    if (bytes > stream->ring_bytes || bytes > TRACE_MAX_RECORD_BYTES)
+        capture_stop(stream, HAL_UNSUPPORTED,
+                     "a record of %llu bytes is larger than a ring (%llu bytes) or the limit (%u)",
+                     (unsigned long long)bytes, (unsigned long long)stream->ring_bytes,
+                     TRACE_MAX_RECORD_BYTES);
+    else if (capture_ring_grow(thread, bytes))
+        return true;
+    else
+        capture_stop(stream, HAL_NO_MEMORY, "no memory for a record of %llu bytes",
+                     (unsigned long long)bytes);
+    return false;
+}
+
 void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
-    if (bytes > stream->ring_bytes || bytes > TRACE_MAX_RECORD_BYTES) {
-        capture_stop(stream, HAL_UNSUPPORTED, "a record of %llu bytes is larger than a ring",
-                     (unsigned long long)bytes);
+    if (!capture_can_hold(thread, bytes)) {
         atomic_fetch_add(&stream->lost_records, 1);
         return NULL;
     }
+    void *record = capture_ring_reserve(thread->ring, bytes);
+    if (record)
+        return record;
     if (!capture_ring_grow(thread, bytes)) {
-        if (bytes > thread->ring->bytes) {
-            capture_stop(stream, HAL_NO_MEMORY, "no memory for a record of %llu bytes",
-                         (unsigned long long)bytes);
-            atomic_fetch_add(&stream->lost_records, 1);
-            return NULL;
-        }
         const struct room room = {.ring = thread->ring, .bytes = bytes};
         stall(stream, has_room, &room);
     }

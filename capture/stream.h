@@ -112,6 +112,10 @@ void capture_stop(struct capture_stream *stream, enum hal_status status, const c
 /* The calling thread's end of the stream. */
 struct capture_thread *capture_enter(struct capture_stream *stream);
 
+/* False, with recording stopped: no record of so many bytes can ever be reserved. Where several
+ * records belong together it is asked for the largest before the first is published. */
+bool capture_can_hold(struct capture_thread *thread, uint64_t bytes);
+
 void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes);
 void capture_wake_writer(struct capture_stream *stream);
 

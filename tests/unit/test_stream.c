@@ -274,6 +274,40 @@ static void records_that_fit_nowhere_stop_recording(void **state)
     hal_log_set_level(HAL_LOG_WARN);
 }
 
+/* What belongs together can ask first: a ring that can grow has grown then, and where all memory is
+ * given out the answer is no, before anything is published. */
+static void room_for_the_largest_record_can_be_had_in_advance(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct crowd first, others[2];
+    hal_log_set_level(HAL_LOG_ERROR);
+    for (unsigned full = 0; full < 2; full++) {
+        open_stream(&stream, 512 << 10);
+        gather(&first, &stream, 1, 1);
+        struct capture_thread *thread = capture_enter(&stream);
+        const uint64_t before = thread->ring->bytes;
+        /* 512 + 126 * 256 KiB are 32 MiB. */
+        gather(&others[0], &stream, full ? 64 : 1, 1);
+        gather(&others[1], &stream, full ? 61 : 1, 1);
+        const bool holds = capture_can_hold(thread, 300 << 10);
+        const uint64_t after = thread->ring->bytes;
+        dismiss(&others[0]);
+        dismiss(&others[1]);
+        dismiss(&first);
+        assert_int_equal(others[0].refused + others[1].refused, 0);
+        assert_int_equal(before, 256 << 10);
+        assert_int_equal(holds, !full);
+        assert_int_equal(after, full ? 256 << 10 : 512 << 10);
+        if (full)
+            assert_fails(capture_stream_close(&stream), HAL_NO_MEMORY, "record of 307200 bytes");
+        else
+            assert_ok(capture_stream_close(&stream));
+        unlink(path);
+    }
+    hal_log_set_level(HAL_LOG_WARN);
+}
+
 /* ---- Forks ---- */
 
 static void a_forked_child_does_not_record(void **state)
@@ -312,6 +346,7 @@ int main(void)
         cmocka_unit_test_teardown(threads_with_large_rings_leave_room_for_others, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
         cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
+        cmocka_unit_test_teardown(room_for_the_largest_record_can_be_had_in_advance, remove_trace),
         cmocka_unit_test_teardown(a_forked_child_does_not_record, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
