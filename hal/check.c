@@ -231,14 +231,13 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                   const struct hal_barrier_desc *desc)
 {
     static const uint32_t accesses = HAL_ACCESS_READ | HAL_ACCESS_WRITE;
-    static const size_t most_buffers = 1 << 20;
     HAL_TRY(hal_check_recording(commands));
     HAL_TRY(
         check_bits(commands, "stages", desc->source_stages | desc->target_stages, HAL_STAGE_ALL));
     HAL_TRY(check_bits(commands, "accesses", desc->source_access | desc->target_access, accesses));
-    if (desc->buffer_count > most_buffers || (desc->buffer_count && !desc->buffers))
-        return hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %zu",
-                        desc->buffer_count, desc->buffers ? "" : " at NULL", most_buffers);
+    if (desc->buffer_count > HAL_MAX_LIST || (desc->buffer_count && !desc->buffers))
+        return hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %d",
+                        desc->buffer_count, desc->buffers ? "" : " at NULL", HAL_MAX_LIST);
     for (size_t i = 0; i < desc->buffer_count; i++) {
         const struct hal_buffer_barrier *barrier = &desc->buffers[i];
         HAL_TRY(hal_check_belongs(barrier->buffer ? &barrier->buffer->object : NULL, "buffer",
@@ -381,6 +380,9 @@ enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const cha
 enum hal_status hal_check_values(const struct hal_device *device, const char *what,
                                  const struct hal_semaphore_value *values, size_t count)
 {
+    if (count > HAL_MAX_LIST)
+        return hal_fail(HAL_INVALID, "%zu semaphore values to %s: the limit is %d", count, what,
+                        HAL_MAX_LIST);
     if (count && !values)
         return hal_fail(HAL_INVALID, "%zu semaphore values to %s at NULL", count, what);
     for (size_t i = 0; i < count; i++) {
@@ -416,6 +418,9 @@ enum hal_status hal_check_submit(const struct hal_device *device,
                         desc->queues, device->info.uri, queues);
     HAL_TRY(hal_check_values(device, "wait", desc->waits, desc->wait_count));
     HAL_TRY(hal_check_values(device, "signal", desc->signals, desc->signal_count));
+    if (desc->command_count > HAL_MAX_LIST)
+        return hal_fail(HAL_INVALID, "%zu command buffers in one submission: the limit is %d",
+                        desc->command_count, HAL_MAX_LIST);
     if (desc->command_count && !desc->commands)
         return hal_fail(HAL_INVALID, "%zu command buffers at NULL", desc->command_count);
     for (size_t i = 0; i < desc->command_count; i++) {

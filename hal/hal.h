@@ -74,6 +74,7 @@ enum {
     HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes */
     HAL_MAX_UPDATE_BYTES = 65536,  /* one update command; Vulkan's vkCmdUpdateBuffer */
     HAL_MAX_QUEUES = 64,           /* an affinity is a 64-bit mask */
+    HAL_MAX_LIST = 65536,          /* each list of a call: waits, signals, command buffers, ... */
 };
 
 /* ---- Flags -------------------------------------------------------------------------------- */

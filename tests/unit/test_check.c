@@ -227,6 +227,36 @@ static enum hal_status submit(struct hal_submit_desc desc)
     return hal_queue_submit(device, &desc);
 }
 
+/* What a call may list is what a trace holds: 65536. */
+static void long_lists(void **state)
+{
+    (void)state;
+    enum { MANY = 65537 };
+    struct hal_semaphore_value *values = malloc(MANY * sizeof *values);
+    struct hal_buffer_barrier *ranges = malloc(MANY * sizeof *ranges);
+    struct hal_command_buffer **lists = calloc(MANY, sizeof(struct hal_command_buffer *));
+    for (unsigned i = 0; i < MANY; i++) {
+        values[i] = (struct hal_semaphore_value){semaphore, 0};
+        ranges[i] = (struct hal_buffer_barrier){.buffer = buffer, .bytes = 1};
+    }
+    struct hal_barrier_desc barrier = {.buffers = ranges, .buffer_count = MANY};
+    assert_fails(hal_command_barrier(commands, &barrier), HAL_INVALID, "65537 buffers: the limit");
+    barrier.buffer_count--;
+    assert_ok(hal_command_barrier(commands, &barrier));
+    assert_fails(hal_semaphores_wait(device, HAL_WAIT_ALL, values, MANY, 0), HAL_INVALID,
+                 "65537 semaphore values to wait: the limit is 65536");
+    assert_ok(hal_semaphores_wait(device, HAL_WAIT_ALL, values, MANY - 1, 0));
+    assert_fails(submit((struct hal_submit_desc){.waits = values, .wait_count = MANY}), HAL_INVALID,
+                 "65537 semaphore values to wait");
+    assert_fails(submit((struct hal_submit_desc){.signals = values, .signal_count = MANY}),
+                 HAL_INVALID, "65537 semaphore values to signal");
+    assert_fails(submit((struct hal_submit_desc){.commands = lists, .command_count = MANY}),
+                 HAL_INVALID, "65537 command buffers in one submission: the limit is 65536");
+    free(values);
+    free(ranges);
+    free((void *)lists);
+}
+
 static void submissions(void **state)
 {
     (void)state;
@@ -277,10 +307,15 @@ static void null_is_released_by_doing_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers),     cmocka_unit_test(mappings),
-        cmocka_unit_test(executables), cmocka_unit_test(transfers),
-        cmocka_unit_test(barriers),    cmocka_unit_test(bindings_and_constants),
-        cmocka_unit_test(submissions), cmocka_unit_test(null_is_released_by_doing_nothing),
+        cmocka_unit_test(buffers),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(executables),
+        cmocka_unit_test(transfers),
+        cmocka_unit_test(long_lists),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(bindings_and_constants),
+        cmocka_unit_test(submissions),
+        cmocka_unit_test(null_is_released_by_doing_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
