@@ -6,6 +6,7 @@
 #include "viewer/view.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum { ROWS = 50, COLUMNS = 200, REPEATS = 15, FRAMES = 60, FRAME_MS = 16 };
 struct subject {
     const char *name, *path;
     double open_target_s;
+    bool is_large; /* its memory can be told from noise */
 };
 
 static double seconds_since(int64_t begin_ns)
@@ -104,8 +106,10 @@ static void bench_using(struct bench *bench, const struct subject *subject)
     bench_try(view_create(model, &view));
     row(bench, subject, "events and segments", events, "", BENCH_HIGHER, NAN);
     row(bench, subject, "read and arranged", events / seconds / 1e6, "M/s", BENCH_HIGHER, NAN);
-    row(bench, subject, "memory of the model", mib, "MiB", BENCH_LOWER, NAN);
-    row(bench, subject, "memory per event", mib * (1 << 20) / events, "B", BENCH_LOWER, NAN);
+    if (subject->is_large) {
+        row(bench, subject, "memory of the model", mib, "MiB", BENCH_LOWER, NAN);
+        row(bench, subject, "memory per event", mib * (1 << 20) / events, "B", BENCH_LOWER, NAN);
+    }
     bench_frames(bench, subject, view, "frame of the whole trace", "0", "j", FRAME_MS);
     bench_frames(bench, subject, view, "frame while panning, zoomed in", "g50%<Enter>wwwwwwww", "d",
                  FRAME_MS);
@@ -120,25 +124,26 @@ int main(int argc, char **argv)
 {
     char folder[] = "/tmp/bench-view.XXXXXX", path[64];
     struct bench bench;
-    const struct decode_options small = {
-        .tokens = 32, .layers = 4, .sync = DECODE_SYNC_TOKEN, .seed = 1};
-    const struct decode_options large = {
-        .tokens = 800, .layers = 24, .sync = DECODE_SYNC_OP, .seed = 1};
     bench_begin(&bench, "bench-view", argc, argv);
     if (!mkdtemp(folder))
         bench_die("mkdtemp");
     snprintf(path, sizeof path, "%s/t.pb.zst", folder);
 
-    const struct subject demo = {"demo", path, 0.2};
-    bench_try(decode_trace_write(path, &small, true));
-    bench_opening(&bench, &demo);
-    bench_using(&bench, &demo);
-
-    const struct subject many = {"many", path, NAN};
-    bench_try(decode_trace_write(path, &large, true));
-    bench_opening(&bench, &many);
-    bench_using(&bench, &many);
-
+    static const struct {
+        struct subject subject;
+        struct decode_options options;
+    } cases[] = {
+        {{"demo", NULL, 0.2, false}, {.tokens = 32, .layers = 4, .sync = DECODE_SYNC_TOKEN}},
+        {{"calls", NULL, NAN, true}, {.tokens = 800, .layers = 24, .sync = DECODE_SYNC_OP}},
+        {{"segments", NULL, NAN, true}, {.tokens = 8000, .layers = 48, .sync = DECODE_SYNC_TOKEN}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct subject subject = cases[i].subject;
+        subject.path = path;
+        bench_try(decode_trace_write(path, &cases[i].options, true));
+        bench_opening(&bench, &subject);
+        bench_using(&bench, &subject);
+    }
     unlink(path);
     rmdir(folder);
     return bench_end(&bench);
