@@ -162,9 +162,6 @@ void capture_inflight_finish(struct capture_inflight *inflight)
 struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
                                                 const struct hal_submission *submission)
 {
-    if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % max_kept ==
-        max_kept - 1)
-        forget_oldest(inflight);
     struct capture_submission *entry = capture_pool_take(&inflight->pool);
     if (!entry)
         return NULL;
@@ -173,6 +170,9 @@ struct capture_submission *capture_inflight_add(struct capture_inflight *infligh
         capture_pool_give(&inflight->pool, entry);
         return NULL;
     }
+    if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % max_kept ==
+        max_kept - 1)
+        forget_oldest(inflight);
     retain_parts(entry, submission);
     entry->number = atomic_fetch_add_explicit(&inflight->next_number, 1, memory_order_relaxed);
     struct capture_submission *first =

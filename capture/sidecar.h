@@ -4,12 +4,13 @@
  *
  *     header, ring slots | staging (contents) | rings (records of one thread each)
  *
- * It describes itself: whoever gets hold of the object after the process was killed finds every
- * published record between a ring's durable position and its head, and the contents that those
- * records name, with nothing but this header. Hence it holds offsets and never a pointer, and
- * memory is used again only when the file has what it held. All of it is sparse; pages are
- * reserved before they are touched, because a full file system must become an error here and not
- * a signal in the application. */
+ * It describes itself: every published record lies between a ring's durable position and its head,
+ * with the contents that it names, and nothing but this header is needed to find them. That
+ * prepares recovery after the process was killed; today the object has no name, goes with its last
+ * process, and nothing reads the durable positions back. Hence it holds offsets and never a
+ * pointer, and memory is used again only when the file has what it held. All of it is sparse; pages
+ * are reserved before they are touched, because a full file system must become an error here and
+ * not a signal in the application. */
 #ifndef CAPTURE_SIDECAR_H
 #define CAPTURE_SIDECAR_H
 
