@@ -354,6 +354,16 @@ enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
     if (!workgroup_count)
         return hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
                         executable->entry_points[entry].name);
+    for (size_t i = 0; i < 3; i++) {
+        const struct hal_entry_point *kernel = &executable->entry_points[entry];
+        const uint64_t threads = (uint64_t)workgroup_count[i] * kernel->group_size[i];
+        if (threads > UINT32_MAX)
+            return hal_fail(HAL_INVALID,
+                            "dispatch of '%s': %u workgroups of %u are %" PRIu64
+                            " threads in dimension %zu, the limit is %u",
+                            kernel->name, workgroup_count[i], kernel->group_size[i], threads, i,
+                            UINT32_MAX);
+    }
     uint64_t groups;
     if (__builtin_mul_overflow((uint64_t)workgroup_count[0] * workgroup_count[1],
                                (uint64_t)workgroup_count[2], &groups) ||

@@ -340,9 +340,14 @@ static void entry_points_have_names_and_limits(void **state)
     assert_fails(hal_command_dispatch(commands, executable, 5, (uint32_t[3]){1, 1, 1}), HAL_INVALID,
                  "has 5 entry points: there is no number 5");
     assert_fails(hal_command_dispatch(commands, executable, 0, NULL), HAL_INVALID, "without");
-    assert_fails(
-        hal_command_dispatch(commands, executable, GROW, (uint32_t[3]){1U << 31, 1U << 31, 2}),
-        HAL_INVALID, "2147483648 x 2147483648 x 2 workgroups");
+    assert_fails(hal_command_dispatch(commands, executable, GROW,
+                                      (uint32_t[3]){1U << 28, 1U << 31, 1U << 31}),
+                 HAL_INVALID, "268435456 x 2147483648 x 2147483648 workgroups");
+    /* Workgroups of 8: 2^32 threads are one too many. */
+    assert_fails(hal_command_dispatch(commands, executable, GROW, (uint32_t[3]){1U << 29, 1, 1}),
+                 HAL_INVALID, "'grow': 536870912 workgroups of 8 are 4294967296 threads");
+    assert_ok(
+        hal_command_dispatch(commands, executable, GROW, (uint32_t[3]){(1U << 29) - 1, 1, 1}));
     hal_command_buffer_release(commands);
 }
 
