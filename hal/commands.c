@@ -535,10 +535,12 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
         forget_states(commands);
         return no_memory(commands);
     }
-    commands->sealed = true;
     struct hal_device *device = commands->object.device;
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
+        /* Not before: a layer that begins while this thread stands at the gate looks at all command
+         * buffers, and takes a sealed one for prepared. */
+        commands->sealed = true;
         status = device->top->ops->command_buffer_prepare(device->top, commands);
         hal_gate_leave(&device->gate);
     }

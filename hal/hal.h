@@ -400,7 +400,8 @@ HAL_API enum hal_status hal_semaphore_signal(struct hal_semaphore *semaphore,
                                              uint64_t value) HAL_CHECKED;
 
 /* Fails the semaphore for good with `status` (not HAL_OK): waiters and dependent submissions
- * get it and `message` (copied). Only the first failure counts. */
+ * get it and `message` (copied). Only the first failure counts. HAL_TIMEOUT becomes HAL_FAILED: a
+ * wait returns HAL_TIMEOUT for its own limit alone. */
 HAL_API void hal_semaphore_fail(struct hal_semaphore *semaphore, enum hal_status status,
                                 const char *message);
 

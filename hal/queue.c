@@ -121,6 +121,9 @@ void hal_semaphore_fail(struct hal_semaphore *semaphore, enum hal_status status,
     struct hal_device *device = semaphore->object.device;
     if (!hal_gate_enter(&device->gate))
         return;
+    /* Waits that end with HAL_TIMEOUT have met their own limit, nothing else. */
+    if (status == HAL_TIMEOUT)
+        status = HAL_FAILED;
     device->top->ops->semaphore_fail(device->top, semaphore, status, message ? message : "");
     hal_gate_leave(&device->gate);
 }

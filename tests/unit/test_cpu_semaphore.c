@@ -92,6 +92,16 @@ static void failures_are_for_good(void **state)
     hal_semaphore_release(a);
 }
 
+/* A wait's own limit is the only reason for HAL_TIMEOUT, or nobody could tell them apart. */
+static void a_failure_is_not_a_timeout(void **state)
+{
+    (void)state;
+    struct hal_semaphore *late = fixture_semaphore(device, "late", 0);
+    hal_semaphore_fail(late, HAL_TIMEOUT, "upstream was too late");
+    assert_fails(hal_semaphore_wait(late, 1, HAL_FOREVER), HAL_FAILED, "upstream was too late");
+    hal_semaphore_release(late);
+}
+
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 enum { SEMAPHORES = 20, THREADS = 4, STEPS = 200 };
@@ -178,6 +188,7 @@ int main(void)
         cmocka_unit_test(time_limits_pass),
         cmocka_unit_test(all_and_any),
         cmocka_unit_test(failures_are_for_good),
+        cmocka_unit_test(a_failure_is_not_a_timeout),
         cmocka_unit_test(threads_take_turns_in_a_ring),
         cmocka_unit_test(many_values_are_waited_for_together),
     };

@@ -278,6 +278,56 @@ static void what_dies_at_the_closed_gate_is_destroyed_afterwards(void **state)
     hal_device_release(device);
 }
 
+struct sealing {
+    struct hal_command_buffer *commands;
+    pthread_t thread;
+    _Atomic uint32_t started;
+    enum hal_status status;
+    bool looked_sealed;
+};
+
+static void *seal(void *argument)
+{
+    struct sealing *sealing = argument;
+    atomic_store(&sealing->started, 1);
+    sealing->status = hal_command_buffer_end(sealing->commands);
+    return NULL;
+}
+
+/* The thread comes to the closed gate soon after it has started. */
+static void seal_at_the_gate(void *user)
+{
+    struct sealing *sealing = user;
+    if (pthread_create(&sealing->thread, NULL, seal, sealing) != 0)
+        abort();
+    await(&sealing->started, 1);
+    for (int i = 0; i < 2000; i++) {
+        sealing->looked_sealed |= __atomic_load_n(&sealing->commands->sealed, __ATOMIC_SEQ_CST);
+        sched_yield();
+    }
+}
+
+static void what_stands_at_the_gate_is_not_sealed(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct sealing sealing = {0};
+    assert_ok(hal_command_buffer_create(device, &(struct hal_command_buffer_desc){.label = "late"},
+                                        &sealing.commands));
+    assert_ok(hal_command_barrier(sealing.commands, NULL));
+    fake->while_closed = seal_at_the_gate;
+    fake->user = &sealing;
+    begin(device);
+    fake->while_closed = NULL;
+    pthread_join(sealing.thread, NULL);
+    assert_int_equal(sealing.status, HAL_OK);
+    assert_false(sealing.looked_sealed);
+    assert_int_equal(fake->calls[FAKE_PREPARE], 1);
+    assert_ok(hal_device_profiling_end(device));
+    hal_command_buffer_release(sealing.commands);
+    hal_device_release(device);
+}
+
 /* ---- Under load ------------------------------------------------------------------------------ */
 
 enum { THREADS = 3, ROUNDS = 60, CHANGES = 12 };
@@ -489,6 +539,7 @@ int main(void)
         cmocka_unit_test_setup(beginning_gives_up_by_name, forget),
         cmocka_unit_test_setup(work_that_the_host_finishes_does_not_lock_up, forget),
         cmocka_unit_test_setup(what_dies_at_the_closed_gate_is_destroyed_afterwards, forget),
+        cmocka_unit_test_setup(what_stands_at_the_gate_is_not_sealed, forget),
         cmocka_unit_test_setup(layers_come_and_go_under_load, forget),
         cmocka_unit_test_setup(several_threads_begin_and_end, forget),
         cmocka_unit_test_setup(the_environment_starts_captures, forget),
