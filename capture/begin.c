@@ -187,7 +187,8 @@ static enum hal_status open_file(const struct capture *capture,
         .late_start = late,
         .device = describe_device(capture->core.device_info(capture->handle)),
     };
-    const struct trace_writer_options writer = {.path = options->file, .force = options->force};
+    const struct trace_writer_options writer = {
+        .path = options->file, .force = options->force, .provisional = true};
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);
     const enum hal_status status = trace_writer_open(&writer, &header, out_writer);
@@ -215,17 +216,17 @@ static enum hal_status record_beginning(struct capture *capture, bool late)
     return capture_stream_flush(&capture->stream);
 }
 
-/* Everything behind the stream; *out_created: there is a file now. */
+/* Everything behind the stream. The file gets its name last. */
 static enum hal_status begin_file(struct capture *capture,
-                                  const struct hal_profiling_options *options, int64_t start_ns,
-                                  bool *out_created)
+                                  const struct hal_profiling_options *options, int64_t start_ns)
 {
     struct trace_writer *writer;
     const bool late = capture_snapshot_needed(capture);
     HAL_TRY(open_file(capture, options, start_ns, late, &writer));
-    *out_created = true;
     HAL_TRY(capture_stream_start(&capture->stream, writer));
-    const enum hal_status status = record_beginning(capture, late);
+    enum hal_status status = record_beginning(capture, late);
+    if (status == HAL_OK)
+        status = trace_writer_publish(writer);
     if (status != HAL_OK)
         capture_forget_objects(capture);
     return status;
@@ -290,14 +291,13 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
 {
     struct capture *capture = NULL;
     struct capture_stream_options stream;
-    bool created = false;
     HAL_TRY(check_mode(options->mode));
     HAL_TRY(check_file(options->file));
     HAL_TRY(read_options(options->file, &stream));
     HAL_TRY(create(core, device, next, options, &capture));
     enum hal_status status = capture_stream_open(&capture->stream, &stream);
     if (status == HAL_OK)
-        status = begin_file(capture, options, stream.start_ns, &created);
+        status = begin_file(capture, options, stream.start_ns);
     if (status == HAL_OK) {
         *out_layer = &capture->layer;
         return HAL_OK;
@@ -306,8 +306,6 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
     capture_message_save(message);
     capture_stream_close(&capture->stream);
     finish_parts(capture);
-    if (created)
-        unlink(options->file);
     capture_message_restore(message);
     return status;
 }

@@ -50,55 +50,34 @@ static enum hal_status latched(const struct trace_output *output)
     return output->status == HAL_OK ? HAL_OK : hal_fail(output->status, "%s", output->message);
 }
 
-/* A new file; with `force` instead of an old one, whose readers keep it. What is no regular file
- * (a pipe, a device) is written to as it is. */
-static int create_file(const char *path, bool force)
-{
-    struct stat info;
-    const int flags = O_WRONLY | O_CLOEXEC;
-    if (force && stat(path, &info) == 0) {
-        if (!S_ISREG(info.st_mode))
-            return open(path, flags);
-        if (unlink(path) != 0)
-            return -1;
-    }
-    return open(path, flags | O_CREAT | O_EXCL, 0666);
-}
-
 enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
                                   int level)
 {
     *output = (struct trace_output){.level = level ? level : DEFAULT_LEVEL};
-    output->path = hal_copy_string(path);
     output->buffer = malloc(BUFFER_BYTES);
     output->compressor = ZSTD_createCCtx();
-    if (!output->path || !output->buffer || !output->compressor) {
+    const enum hal_status status = output->buffer && output->compressor
+                                       ? trace_destination_open(path, force, &output->to)
+                                       : hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
+    if (status != HAL_OK)
         trace_output_close(output);
-        return hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
-    }
-    hal_descriptor_take(create_file(path, force), &output->file);
-    if (!output->file.is_open) {
-        const int error = errno;
-        trace_output_close(output);
-        if (error == EEXIST)
-            return hal_fail(HAL_EXISTS, "'%s' exists", path);
-        return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(error));
-    }
-    return HAL_OK;
+    return status;
 }
 
 static enum hal_status write_all(struct trace_output *output, const uint8_t *data, size_t bytes)
 {
     if (bytes)
-        HAL_TRY(trace_output_latch(output, hal_descriptor_check(&output->file, output->path)));
+        HAL_TRY(
+            trace_output_latch(output, hal_descriptor_check(&output->to.file, output->to.path)));
     while (bytes) {
-        const ssize_t written = write(output->file.number, data, bytes);
+        const ssize_t written = write(output->to.file.number, data, bytes);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return trace_output_latch(
-                output, hal_fail(HAL_IO, "cannot write '%s' at byte %" PRIu64 ": %s", output->path,
-                                 output->offset - output->buffered, strerror(errno)));
+            return trace_output_latch(output,
+                                      hal_fail(HAL_IO, "cannot write '%s' at byte %" PRIu64 ": %s",
+                                               output->to.path, output->offset - output->buffered,
+                                               strerror(errno)));
         data += written;
         bytes -= (size_t)written;
     }
@@ -130,18 +109,12 @@ enum hal_status trace_output_write(struct trace_output *output, const void *data
 
 enum hal_status trace_output_close(struct trace_output *output)
 {
-    if (output->file.is_open) {
-        if (output->status == HAL_OK)
-            trace_output_latch(output, trace_output_flush(output));
-        const int error = hal_descriptor_close(&output->file);
-        if (error)
-            trace_output_latch(
-                output, hal_fail(HAL_IO, "cannot close '%s': %s", output->path, strerror(error)));
-    }
+    if (output->to.file.is_open && output->status == HAL_OK)
+        trace_output_latch(output, trace_output_flush(output));
+    trace_output_latch(output, trace_destination_close(&output->to));
     ZSTD_freeCCtx(output->compressor);
     free(output->stored.data);
     free(output->buffer);
-    free(output->path);
     const enum hal_status status = latched(output);
     *output = (struct trace_output){0};
     return status;

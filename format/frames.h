@@ -7,8 +7,8 @@
 
 #include "format/arena.h"
 #include "format/columns.h"
+#include "format/destination.h"
 #include "format/trace.pb-c.h"
-#include "hal/base/descriptor.h"
 #include "hal/base/status.h"
 
 enum trace_frame_kind {
@@ -41,8 +41,7 @@ uint64_t trace_checksum(const void *data, size_t bytes);
 
 /* A file that is written from front to back. The first error stays: later writes return it. */
 struct trace_output {
-    struct hal_descriptor file; /* the program around a capture may close it */
-    char *path;
+    struct trace_destination to;
     uint64_t offset; /* bytes written, those in the buffer included */
     uint8_t *buffer;
     size_t buffered;
@@ -53,13 +52,14 @@ struct trace_output {
     char message[HAL_MESSAGE_BYTES];
 };
 
-/* HAL_EXISTS, HAL_IO, HAL_NO_MEMORY; nothing is to be closed then. */
+/* Under a temporary name, until `to` is published. HAL_EXISTS, HAL_IO, HAL_NO_MEMORY; nothing is
+ * to be closed then. */
 enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
                                   int level) HAL_CHECKED;
 enum hal_status trace_output_write(struct trace_output *output, const void *data,
                                    size_t bytes) HAL_CHECKED;
 enum hal_status trace_output_flush(struct trace_output *output) HAL_CHECKED;
-/* Flushes, closes and frees. Returns the first error. */
+/* Flushes, closes and frees; a file without a name is removed. Returns the first error. */
 enum hal_status trace_output_close(struct trace_output *output);
 
 /* Makes `status` (with the calling thread's message) the output's error, unless it has one. */

@@ -69,13 +69,19 @@ struct trace_writer;
 struct trace_writer_options {
     const char *path;
     bool force;            /* replace an existing file; otherwise HAL_EXISTS */
+    bool provisional;      /* the file has no name before trace_writer_publish */
     int compression_level; /* of zstd; 0: the default */
 };
 
-/* Creates the file and writes the header (copied). HAL_EXISTS, HAL_IO. */
+/* Creates the file and writes the header (copied). HAL_EXISTS: there is a file, or (with `force`)
+ * one that another writer has open. HAL_IO: also what is not a regular file. */
 enum hal_status trace_writer_open(const struct trace_writer_options *options,
                                   const struct trace_header *header,
                                   struct trace_writer **out_writer) HAL_CHECKED;
+
+/* Gives a provisional file its name, and only then replaces an old one; without it, closing removes
+ * the file. HAL_EXISTS, HAL_IO as above. May run beside calls of the writer's thread. */
+enum hal_status trace_writer_publish(struct trace_writer *writer) HAL_CHECKED;
 
 /* Appends whole records of the thread with that number, in its order; a seal's segments may follow
  * in later calls. Content fields already hold content numbers. Table records may come on any

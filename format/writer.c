@@ -510,6 +510,8 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
                                    options->compression_level);
     if (status == HAL_OK)
         status = trace_output_latch(&writer->output, write_header(writer, header));
+    if (status == HAL_OK && !options->provisional)
+        status = trace_writer_publish(writer);
     if (status != HAL_OK) {
         /* Closing must not replace the message. */
         char message[HAL_MESSAGE_BYTES];
@@ -519,6 +521,11 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     }
     *out_writer = writer;
     return HAL_OK;
+}
+
+enum hal_status trace_writer_publish(struct trace_writer *writer)
+{
+    return trace_destination_publish(&writer->output.to);
 }
 
 enum hal_status trace_writer_flush(struct trace_writer *writer)

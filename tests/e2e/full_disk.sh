@@ -28,6 +28,14 @@ check()
 check preload.pb.zst env FULL_DISK_BYTES=1000000 LD_PRELOAD="$preload" \
     ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 
+# So full that nothing can begin: the old file stays.
+printf precious >old.pb.zst
+run 1 env FULL_DISK_BYTES=10 LD_PRELOAD="$preload" \
+    ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+    "$bin/hal-capture" -f -o old.pb.zst -- $decode
+says stderr 'No space left on device'
+[ "$(cat old.pb.zst)" = precious ] || fail "the old file was replaced by nothing"
+
 # By a file system that is really full, where one may be mounted.
 mkdir small
 if mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then

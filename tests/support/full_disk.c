@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded before a program (LD_PRELOAD): a disk that is full once FULL_DISK_BYTES bytes were written
- * to files whose name ends in ".pb.zst". The last write is a partial one, as on a real disk. */
+ * to files whose name ends in ".pb.zst", or to those that will get such a name. The last write is a
+ * partial one, as on a real disk. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -24,6 +25,8 @@ static bool is_trace(int descriptor)
     if (length < (ssize_t)sizeof extension)
         return false;
     path[length] = '\0';
+    if (strstr(path, "/.haltrace-"))
+        return true;
     return strcmp(path + (size_t)length - (sizeof extension - 1), extension) == 0;
 }
 

@@ -421,9 +421,21 @@ static void full_disks_are_reported(void **state)
     (void)state;
     static const struct trace_header header = {.program = "x"};
     struct trace_writer *writer;
-    const struct trace_writer_options options = {.path = "/dev/full", .force = true};
-    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_IO);
-    assert_non_null(strstr(hal_message(), "No space left"));
+    const struct trace_writer_options options = {.path = other, .force = true};
+    struct rlimit old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    write_file(other, "precious", 8);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const enum hal_status status = trace_writer_open(&options, &header, &writer);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(status, HAL_IO);
+    assert_non_null(strstr(hal_message(), "File too large"));
+    size_t bytes;
+    uint8_t *data = read_file(other, &bytes);
+    assert_int_equal(bytes, 8);
+    free(data);
 }
 
 /* Writes until the file may not grow: the error stays, and what is there can be read. */

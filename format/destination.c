@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and locks of output files. */
+#include "format/destination.h"
+
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_TRIES = 1000, NAME_BYTES = 64 };
+
+/* What bears the name now. */
+struct holder {
+    bool exists;
+    int descriptor; /* locked; -1: it cannot be opened, so nobody can know */
+};
+
+static enum hal_status cannot_create(const char *path)
+{
+    return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
+}
+
+static enum hal_status check_kind(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return errno == ENOENT ? hal_fail(HAL_IO, "'%s' is a link to nothing", path)
+                               : cannot_create(path);
+    if (!S_ISREG(info.st_mode))
+        return hal_fail(HAL_IO, "'%s' is not a regular file", path);
+    return HAL_OK;
+}
+
+static enum hal_status find_holder(const char *path, bool force, struct holder *out_holder)
+{
+    struct stat info;
+    *out_holder = (struct holder){.descriptor = -1};
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? HAL_OK : cannot_create(path);
+    if (!force)
+        return hal_fail(HAL_EXISTS, "'%s' exists", path);
+    HAL_TRY(check_kind(path));
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(descriptor);
+        return hal_fail(HAL_EXISTS, "'%s' is being written by another capture", path);
+    }
+    *out_holder = (struct holder){.exists = true, .descriptor = descriptor};
+    return HAL_OK;
+}
+
+static void release_holder(const struct holder *holder)
+{
+    if (holder->descriptor >= 0)
+        close(holder->descriptor);
+}
+
+/* The lock is on a file, not on its name. */
+static bool still_holds(const struct holder *holder, const char *path)
+{
+    struct stat locked, named;
+    return holder->descriptor < 0 ||
+           (fstat(holder->descriptor, &locked) == 0 && stat(path, &named) == 0 &&
+            locked.st_dev == named.st_dev && locked.st_ino == named.st_ino);
+}
+
+/* ---- Opening ---- */
+
+/* Short whatever the destination is called, so that it fits where that fits. */
+static char *temporary_name(const char *path)
+{
+    static _Atomic unsigned names;
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+    char *name = malloc(folder + NAME_BYTES);
+    if (!name)
+        return NULL;
+    memcpy(name, path, folder);
+    snprintf(name + folder, NAME_BYTES, ".haltrace-%ld-%u", (long)getpid(),
+             atomic_fetch_add(&names, 1));
+    return name;
+}
+
+static enum hal_status create(struct trace_destination *destination)
+{
+    int descriptor = -1;
+    for (unsigned i = 0; i < MOST_TRIES && descriptor < 0; i++) {
+        free(destination->temporary);
+        destination->temporary = temporary_name(destination->path);
+        if (!destination->temporary)
+            return hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", destination->path);
+        descriptor = open(destination->temporary, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+        if (descriptor < 0 && errno != EEXIST)
+            break;
+    }
+    if (descriptor < 0)
+        return cannot_create(destination->path);
+    hal_descriptor_take(descriptor, &destination->file);
+    /* Where a file system has no locks, simultaneous writers are not told from old files. */
+    (void)flock(destination->file.number, LOCK_EX | LOCK_NB);
+    return HAL_OK;
+}
+
+enum hal_status trace_destination_open(const char *path, bool force,
+                                       struct trace_destination *out_destination)
+{
+    struct holder holder;
+    struct trace_destination destination = {.force = force};
+    HAL_TRY(find_holder(path, force, &holder));
+    release_holder(&holder);
+    destination.path = hal_copy_string(path);
+    enum hal_status status = destination.path
+                                 ? create(&destination)
+                                 : hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
+    if (status == HAL_OK) {
+        *out_destination = destination;
+        return HAL_OK;
+    }
+    free(destination.temporary);
+    free(destination.path);
+    return status;
+}
+
+/* ---- Naming ---- */
+
+/* Takes a name that nobody has. HAL_NOT_FOUND: somebody has it by now. */
+static enum hal_status take_name(struct trace_destination *destination)
+{
+    if (link(destination->temporary, destination->path) == 0) {
+        unlink(destination->temporary);
+        return HAL_OK;
+    }
+    if (errno == EEXIST)
+        return HAL_NOT_FOUND;
+    /* A file system without links. */
+    if ((errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK) &&
+        rename(destination->temporary, destination->path) == 0)
+        return HAL_OK;
+    return cannot_create(destination->path);
+}
+
+static enum hal_status try_name(struct trace_destination *destination)
+{
+    struct holder holder;
+    HAL_TRY(find_holder(destination->path, destination->force, &holder));
+    if (!holder.exists)
+        return take_name(destination);
+    enum hal_status status = HAL_OK;
+    if (!still_holds(&holder, destination->path))
+        status = HAL_NOT_FOUND;
+    else if (rename(destination->temporary, destination->path) != 0)
+        status = cannot_create(destination->path);
+    release_holder(&holder);
+    return status;
+}
+
+enum hal_status trace_destination_publish(struct trace_destination *destination)
+{
+    if (!destination->temporary)
+        return HAL_OK;
+    enum hal_status status = HAL_NOT_FOUND;
+    for (unsigned i = 0; i < MOST_TRIES && status == HAL_NOT_FOUND; i++)
+        status = try_name(destination);
+    if (status == HAL_NOT_FOUND)
+        return hal_fail(HAL_EXISTS, "others create '%s' again and again", destination->path);
+    if (status == HAL_OK) {
+        free(destination->temporary);
+        destination->temporary = NULL;
+    }
+    return status;
+}
+
+enum hal_status trace_destination_close(struct trace_destination *destination)
+{
+    enum hal_status status = HAL_OK;
+    if (destination->temporary)
+        unlink(destination->temporary);
+    const int error = destination->file.is_open ? hal_descriptor_close(&destination->file) : 0;
+    if (error)
+        status = hal_fail(HAL_IO, "cannot close '%s': %s", destination->path, strerror(error));
+    free(destination->temporary);
+    free(destination->path);
+    *destination = (struct trace_destination){0};
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of an output file: it grows under a temporary name in the folder of its destination and
+ * gets its name when the caller says that it is worth one. Until then an old file stays what it is.
+ * It is locked (flock) as long as it is written, and what another one writes is not replaced. */
+#ifndef FORMAT_DESTINATION_H
+#define FORMAT_DESTINATION_H
+
+#include "hal/base/descriptor.h"
+#include "hal/base/status.h"
+
+struct trace_destination {
+    struct hal_descriptor file; /* the program around a capture may close it */
+    char *path;
+    char *temporary; /* NULL: it has its name */
+    bool force;
+};
+
+/* HAL_EXISTS: there is a file (unless `force`), or another one writes it. HAL_IO: with `force` also
+ * what is no regular file, or a link to nothing. HAL_NO_MEMORY. Nothing is to be closed then. */
+enum hal_status trace_destination_open(const char *path, bool force,
+                                       struct trace_destination *out_destination) HAL_CHECKED;
+
+/* Gives it its name; nothing to do when it has it. HAL_EXISTS, HAL_IO as above. May be called by
+ * another thread than the one that writes. */
+enum hal_status trace_destination_publish(struct trace_destination *destination) HAL_CHECKED;
+
+/* Closes the file; one that has no name yet is removed. HAL_IO. Accepts a zeroed one. */
+enum hal_status trace_destination_close(struct trace_destination *destination);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/destination.c: an old file stays until there is something better, a live one always. */
+#include "format/destination.h"
+
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LONGEST_NAME = 255 };
+
+static struct test_folder folder;
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    return test_folder_make(&folder) && chdir(folder.path) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    if (chdir("/") != 0)
+        return -1;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static void put(int descriptor, const char *text)
+{
+    assert_int_equal(write(descriptor, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void make_file(const char *name, const char *text)
+{
+    const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    assert_true(file >= 0);
+    put(file, text);
+    close(file);
+}
+
+static void assert_holds(const char *name, const char *text)
+{
+    char found[64] = "";
+    const int file = open(name, O_RDONLY);
+    assert_true(file >= 0);
+    assert_true(read(file, found, sizeof found - 1) >= 0);
+    assert_string_equal(found, text);
+    close(file);
+}
+
+static size_t count_files(void)
+{
+    size_t count = 0;
+    DIR *files = opendir(".");
+    assert_non_null(files);
+    for (struct dirent *file; (file = readdir(files));)
+        count += strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0;
+    closedir(files);
+    return count;
+}
+
+/* ---- Names ---- */
+
+static void a_new_file_has_its_name_when_it_is_published(void **state)
+{
+    (void)state;
+    struct trace_destination to;
+    assert_ok(trace_destination_open("new", false, &to));
+    assert_int_equal(access("new", F_OK), -1);
+    put(to.file.number, "one");
+    assert_ok(trace_destination_publish(&to));
+    assert_ok(trace_destination_publish(&to));
+    put(to.file.number, " two");
+    assert_ok(trace_destination_close(&to));
+    assert_holds("new", "one two");
+    assert_int_equal(count_files(), 1);
+    unlink("new");
+}
+
+static void an_old_file_stays_until_then(void **state)
+{
+    (void)state;
+    struct trace_destination to;
+    make_file("old", "old");
+    assert_ok(trace_destination_open("old", true, &to));
+    put(to.file.number, "new");
+    assert_holds("old", "old");
+    assert_ok(trace_destination_close(&to)); /* nothing came of it */
+    assert_holds("old", "old");
+    assert_int_equal(count_files(), 1);
+    assert_ok(trace_destination_open("old", true, &to));
+    put(to.file.number, "new");
+    assert_ok(trace_destination_publish(&to));
+    assert_holds("old", "new");
+    assert_ok(trace_destination_close(&to));
+    assert_int_equal(count_files(), 1);
+    unlink("old");
+}
+
+static void without_force_what_exists_stays(void **state)
+{
+    (void)state;
+    struct trace_destination to;
+    make_file("old", "old");
+    assert_fails(trace_destination_open("old", false, &to), HAL_EXISTS, "'old' exists");
+    unlink("old");
+    assert_ok(trace_destination_open("old", false, &to));
+    make_file("old", "meanwhile");
+    assert_fails(trace_destination_publish(&to), HAL_EXISTS, "'old' exists");
+    assert_ok(trace_destination_close(&to));
+    assert_holds("old", "meanwhile");
+    assert_int_equal(count_files(), 1);
+    unlink("old");
+}
+
+static void the_longest_name_is_possible(void **state)
+{
+    (void)state;
+    struct trace_destination to;
+    char name[LONGEST_NAME + 1];
+    memset(name, 'x', LONGEST_NAME);
+    name[LONGEST_NAME] = '\0';
+    assert_ok(trace_destination_open(name, false, &to));
+    assert_ok(trace_destination_publish(&to));
+    assert_ok(trace_destination_close(&to));
+    assert_int_equal(unlink(name), 0);
+}
+
+/* ---- Locks ---- */
+
+static void a_file_that_is_being_written_is_not_replaced(void **state)
+{
+    (void)state;
+    struct trace_destination first, second, third;
+    make_file("shared", "old");
+    assert_ok(trace_destination_open("shared", true, &first));
+    assert_ok(trace_destination_open("shared", true, &second));
+    put(first.file.number, "first");
+    assert_ok(trace_destination_publish(&first));
+    assert_fails(trace_destination_publish(&second), HAL_EXISTS, "being written by another");
+    assert_ok(trace_destination_close(&second));
+    assert_fails(trace_destination_open("shared", true, &third), HAL_EXISTS, "being written");
+    assert_ok(trace_destination_close(&first));
+    assert_holds("shared", "first");
+    assert_ok(trace_destination_open("shared", true, &third));
+    assert_ok(trace_destination_close(&third));
+    assert_int_equal(count_files(), 1);
+    unlink("shared");
+}
+
+/* ---- What is no file ---- */
+
+static void only_regular_files_are_replaced(void **state)
+{
+    (void)state;
+    struct trace_destination to;
+    assert_int_equal(mkfifo("fifo", 0666), 0);
+    assert_fails(trace_destination_open("fifo", true, &to), HAL_IO, "not a regular file");
+    assert_int_equal(mkdir("folder", 0777), 0);
+    assert_fails(trace_destination_open("folder", true, &to), HAL_IO, "not a regular file");
+    assert_fails(trace_destination_open("/dev/null", true, &to), HAL_IO, "not a regular file");
+    assert_int_equal(symlink("nowhere", "link"), 0);
+    assert_fails(trace_destination_open("link", true, &to), HAL_IO, "'link' is a link to nothing");
+    assert_fails(trace_destination_open("no/such/x", true, &to), HAL_IO, "No such file");
+    assert_int_equal(count_files(), 3);
+    unlink("fifo");
+    unlink("link");
+    rmdir("folder");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_file_has_its_name_when_it_is_published),
+        cmocka_unit_test(an_old_file_stays_until_then),
+        cmocka_unit_test(without_force_what_exists_stays),
+        cmocka_unit_test(the_longest_name_is_possible),
+        cmocka_unit_test(a_file_that_is_being_written_is_not_replaced),
+        cmocka_unit_test(only_regular_files_are_replaced),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
