@@ -144,7 +144,10 @@ static int check_destination(const char *path, bool force)
     if (!force)
         return complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
     struct stat found;
-    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+    if (stat(path, &found) != 0)
+        return errno == ENOENT ? complain(EXIT_USAGE, "'%s' is a link to nothing", path)
+                               : complain(EXIT_USAGE, "'%s': %s", path, strerror(errno));
+    if (!S_ISREG(found.st_mode))
         return complain(EXIT_USAGE, "'%s' is not a regular file", path);
     if (access(path, W_OK) != 0)
         return complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));

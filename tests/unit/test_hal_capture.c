@@ -275,6 +275,12 @@ static void destinations_are_checked_before_the_program_starts(void **state)
     assert_one_line(outcome.complaints);
     run(&outcome, "-o", "no/such/folder.pb.zst", "sh", "-c", "touch started", NULL);
     assert_int_equal(outcome.status, 2);
+    assert_int_equal(symlink("nowhere", "link.pb.zst"), 0);
+    run(&outcome, "--force", "-o", "link.pb.zst", "sh", "-c", "touch started", NULL);
+    assert_int_equal(outcome.status, 2);
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "link.pb.zst' is a link to nothing");
+    unlink("link.pb.zst");
     assert_int_equal(access("started", F_OK), -1);
     read_text("there.pb.zst", text);
     assert_string_equal(text, "precious");
