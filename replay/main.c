@@ -24,7 +24,8 @@ static const char *const help_text =
     "  --help, --version\n"
     "\n"
     "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
-    "cannot be read, 4 the device cannot replay it, 5 nothing or not everything was comparable.\n";
+    "cannot be read (or the report cannot be written), 4 the device cannot replay it, 5 nothing\n"
+    "or not everything was comparable.\n";
 
 struct options {
     const char *path, *device;
@@ -233,7 +234,9 @@ static enum hal_status replay(const struct options *options, struct replay_summa
     return HAL_OK;
 }
 
-static void print(const struct options *options, const struct replay_summary *summary)
+/* False when the report could not be written: whoever asked must not take silence for "the same".
+ */
+static bool print(const struct options *options, const struct replay_summary *summary)
 {
     if (summary->error[0])
         fprintf(stderr, "hal-replay: %s\n", summary->error);
@@ -241,8 +244,10 @@ static void print(const struct options *options, const struct replay_summary *su
         replay_print_json(stdout, summary);
     else if (summary->runs && !(options->quiet && summary->exit_code == REPLAY_EXIT_SAME))
         replay_print_text(stdout, summary);
-    if (fflush(stdout) != 0)
-        fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
+    return false;
 }
 
 /* A replay is not to be captured because its caller's environment asks for captures. */
@@ -270,7 +275,8 @@ int main(int argc, char **argv)
         snprintf(error, sizeof error, "%s", hal_message());
         summary.exit_code = exit_of(status);
     }
-    print(&options, &summary);
+    if (!print(&options, &summary) && summary.exit_code == REPLAY_EXIT_SAME)
+        summary.exit_code = REPLAY_EXIT_UNREADABLE;
     if (summary.report.abandoned)
         _Exit((int)summary.exit_code); /* releasing the device would wait for work that hangs */
     replay_player_destroy(player);

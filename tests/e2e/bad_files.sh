@@ -50,3 +50,12 @@ while [ "$offset" -lt "$bytes" ]; do
     [ "$status" = 3 ] || fail "bit flipped in byte $offset: exit status $status"
     offset=$((offset + step))
 done
+
+# A report that nobody gets is not a good report, from no program.
+for program in hal-replay 'hal-trace info' 'hal-trace dump' 'hal-view --print'; do
+    status=0
+    # shellcheck disable=SC2086 # the subcommand
+    "$bin"/$program good.pb.zst >/dev/full 2>stderr || status=$?
+    [ "$status" != 0 ] || fail "$program: exit status 0 though its report could not be written"
+    one_line
+done

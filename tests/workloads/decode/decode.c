@@ -270,5 +270,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "decode: %s\n", hal_message());
         return EXIT_WRONG;
     }
+    if (fflush(stdout) != 0) {
+        fprintf(stderr, "decode: cannot write the result: %s\n", strerror(errno));
+        return EXIT_WRONG;
+    }
     return right ? EXIT_SUCCESS : EXIT_WRONG;
 }
