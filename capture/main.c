@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-capture: runs a program so that the HAL in it captures what it does. */
 #include "format/trace.h"
+#include "hal/base/run.h"
 #include "hal/hal.h"
 
 #include <errno.h>
@@ -36,17 +37,9 @@ static const char usage[] =
 struct options {
     const char *output; /* NULL: the default */
     const char *mode, *stacks;
+    const char *run; /* path of the run's list */
     bool force, quiet;
     char *const *command;
-};
-
-/* What a path names: to see whether the program has written it. */
-struct identity {
-    bool exists;
-    dev_t device;
-    ino_t file;
-    struct timespec changed;
-    off_t bytes;
 };
 
 /* ---- Options ---- */
@@ -110,25 +103,6 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
 }
 
 /* ---- The destination ---- */
-
-static struct identity identify(const char *path)
-{
-    struct stat found;
-    if (stat(path, &found) != 0)
-        return (struct identity){0};
-    return (struct identity){.exists = true,
-                             .device = found.st_dev,
-                             .file = found.st_ino,
-                             .changed = found.st_mtim,
-                             .bytes = found.st_size};
-}
-
-static bool same_identity(const struct identity *a, const struct identity *b)
-{
-    return a->exists == b->exists && a->device == b->device && a->file == b->file &&
-           a->bytes == b->bytes && a->changed.tv_sec == b->changed.tv_sec &&
-           a->changed.tv_nsec == b->changed.tv_nsec;
-}
 
 /* Tries it out, and leaves no trace of that. */
 static int check_destination(const char *path, bool force)
@@ -215,7 +189,8 @@ static void restore_signals(const struct signals *before)
 
 static bool set_environment(const struct options *options, const char *path)
 {
-    return setenv("HAL_DEVICE_PROFILING_MODE", options->mode, 1) == 0 &&
+    return setenv(HAL_RUN_VARIABLE, options->run, 1) == 0 &&
+           setenv("HAL_DEVICE_PROFILING_MODE", options->mode, 1) == 0 &&
            setenv("HAL_DEVICE_PROFILING_FILE", path, 1) == 0 &&
            setenv("HAL_DEVICE_PROFILING_FORCE", options->force ? "true" : "false", 1) == 0 &&
            setenv("HAL_DEVICE_PROFILING_STACKS", options->stacks, 1) == 0;
@@ -301,6 +276,16 @@ static const char *what_is_missing(const struct trace_reader *reader)
     return trace_reader_truncated(reader);
 }
 
+/* As the user would call it from here. */
+static const char *short_path(const struct options *options, const char *path)
+{
+    char folder[PATH_MAX];
+    if (!options->output || options->output[0] == '/' || !getcwd(folder, sizeof folder))
+        return path;
+    const size_t bytes = strlen(folder);
+    return strncmp(path, folder, bytes) == 0 && path[bytes] == '/' ? path + bytes + 1 : path;
+}
+
 static void summarize(const struct options *options, const char *path)
 {
     struct trace_reader *reader;
@@ -309,43 +294,59 @@ static void summarize(const struct options *options, const char *path)
         return;
     }
     const struct trace_counts *counts = trace_reader_counts(reader);
-    const char *missing = what_is_missing(reader);
+    const char *name = short_path(options, path), *missing = what_is_missing(reader);
     if (!options->quiet) {
-        fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ",
-                options->output ? options->output : path, (unsigned long long)counts->submissions,
-                (unsigned long long)counts->dispatches);
+        fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
+                (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
         print_size(counts->file_bytes);
         fputc('\n', stderr);
     }
     if (missing[0])
-        complain(0, "the trace is incomplete: %s", missing);
+        complain(0, "%s: the trace is incomplete: %s", name, missing);
     trace_reader_close(reader);
+}
+
+/* Every file that a process of the run captured into. */
+static void summarize_run(const struct options *options)
+{
+    struct hal_run run;
+    unsigned traces = 0, failures = 0;
+    hal_run_open(options->run, &run);
+    for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
+        if (entry[0] == HAL_RUN_CLAIMED && !hal_run_has(&run, HAL_RUN_UNUSED, entry + 1)) {
+            summarize(options, entry + 1);
+            traces++;
+        } else if (entry[0] == HAL_RUN_FAILED) {
+            complain(0, "a capture could not begin: %s", entry + 1);
+            failures++;
+        }
+    }
+    if (!traces && !failures)
+        complain(0, "'%s' opened no device: there is no trace", options->command[0]);
+    hal_run_close(&run);
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
-    char path[PATH_MAX];
+    struct signals signals_before;
+    char path[PATH_MAX], run[PATH_MAX];
+    pid_t process = 0;
     int exit_status;
     if (!read_options(argc, argv, &options, &exit_status))
         return exit_status;
     if ((exit_status = make_path(&options, (long)getpid(), path, sizeof path)) != 0 ||
         (exit_status = check_destination(path, options.force)) != 0)
         return exit_status;
-    const struct identity before = identify(path);
-
-    struct signals signals_before;
-    pid_t process = 0;
+    if (hal_run_create(run, sizeof run) != HAL_OK)
+        return complain(EXIT_CANNOT_START, "%s", hal_message());
+    options.run = run;
     take_signals(&signals_before);
     exit_status = start(&options, &signals_before, &process);
-    if (exit_status != 0)
-        return exit_status;
-    exit_status = wait_for(process);
-    make_path(&options, (long)process, path, sizeof path);
-    const struct identity after = identify(path);
-    if (!after.exists || (options.output && same_identity(&before, &after)))
-        complain(0, "'%s' opened no device: there is no trace", options.command[0]);
-    else
-        summarize(&options, path);
+    if (exit_status == 0) {
+        exit_status = wait_for(process);
+        summarize_run(&options);
+    }
+    unlink(run);
     return exit_status;
 }

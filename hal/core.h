@@ -126,6 +126,16 @@ bool hal_profiling_stacks_known(const char *text);
 enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
                                 struct hal_driver_device **out_device) HAL_CHECKED;
 
+/* ---- Names of traces (names.c) ------------------------------------------------------------ */
+
+/* A file for a capture that was asked for by `options`: one that no other capture of this process
+ * or of the run has, and (unless `force`) one that does not exist. HAL_INVALID: too long. */
+enum hal_status hal_name_claim(const struct hal_profiling_options *options, char *out_file,
+                               size_t bytes) HAL_CHECKED;
+
+/* Nothing came of the claimed file; `why` is for the user, NULL: another one will be tried. */
+void hal_name_unused(const char *file, const char *why);
+
 /* ---- Layers (layers.c) -------------------------------------------------------------------- */
 
 /* Begins the capture that flags or environment ask for, if any. */

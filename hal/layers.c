@@ -171,31 +171,9 @@ static void at_exit(void)
 
 /* ---- Begin -------------------------------------------------------------------------------- */
 
-static enum hal_status default_file(char *out_path, size_t bytes)
+static enum hal_status being_captured(const struct hal_device *device)
 {
-    char program[PATH_MAX];
-    if (hal_program_path(program, sizeof program) != HAL_OK)
-        snprintf(program, sizeof program, "program");
-    const char *slash = strrchr(program, '/');
-    const int length =
-        snprintf(out_path, bytes, "%s.%ld.pb.zst", slash ? slash + 1 : program, (long)getpid());
-    if (length < 0 || (size_t)length >= bytes)
-        return hal_fail(HAL_INVALID, "the program's name is too long for a file name");
-    return HAL_OK;
-}
-
-/* "run.pb.zst" as "run-2.pb.zst": a process that opens several devices gets as many files. */
-static enum hal_status number_file(const char *file, uint32_t number, char *out_path, size_t bytes)
-{
-    static const char extension[] = ".pb.zst";
-    const size_t all = strlen(file), end = sizeof extension - 1;
-    const size_t stem = all >= end && strcmp(file + all - end, extension) == 0 ? all - end : all;
-    const int length =
-        number < 2 ? snprintf(out_path, bytes, "%s", file)
-                   : snprintf(out_path, bytes, "%.*s-%u%s", (int)stem, file, number, file + stem);
-    if (length < 0 || (size_t)length >= bytes)
-        return hal_fail(HAL_INVALID, "the file name '%s' is too long", file);
-    return HAL_OK;
+    return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
 }
 
 /* `options` has no NULL left. */
@@ -206,7 +184,7 @@ static enum hal_status begin_capture(struct hal_device *device,
     hal_layer_begin *begin;
     struct hal_layer *layer;
     if (device->layer)
-        return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
+        return being_captured(device);
     HAL_TRY(find_capture(&begin));
     HAL_TRY(close_chain(device, timeout_ns));
     const enum hal_status status = begin(&core, device, device->top, options, &layer);
@@ -222,25 +200,32 @@ static enum hal_status begin_capture(struct hal_device *device,
     return status;
 }
 
-/* One process may capture several times to the same wish: later files get a number. */
+static enum hal_status try_name(struct hal_device *device,
+                                const struct hal_profiling_options *options, int64_t timeout_ns)
+{
+    char file[PATH_MAX], why[HAL_MESSAGE_BYTES];
+    struct hal_profiling_options full = *options;
+    HAL_TRY(hal_name_claim(options, file, sizeof file));
+    full.file = file;
+    const enum hal_status status = begin_capture(device, &full, timeout_ns);
+    if (status == HAL_OK)
+        return HAL_OK;
+    snprintf(why, sizeof why, "%s", hal_message());
+    hal_name_unused(file, status == HAL_EXISTS ? NULL : why);
+    return hal_fail(status, "%s", why);
+}
+
+/* A name may be taken by another process between its choice and its use. */
 static enum hal_status begin_numbered(struct hal_device *device,
                                       const struct hal_profiling_options *options,
                                       int64_t timeout_ns)
 {
-    static _Atomic uint32_t captures;
-    char wish[PATH_MAX], file[PATH_MAX];
-    struct hal_profiling_options full = *options;
-    if (options->file)
-        HAL_TRY(number_file(options->file, 1, wish, sizeof wish));
-    else
-        HAL_TRY(default_file(wish, sizeof wish));
-    const uint32_t number = atomic_fetch_add(&captures, 1) + 1;
-    enum hal_status status = number_file(wish, number, file, sizeof file);
-    full.file = file;
-    if (status == HAL_OK)
-        status = begin_capture(device, &full, timeout_ns);
-    if (status != HAL_OK)
-        atomic_fetch_sub(&captures, 1);
+    static const unsigned most_tries = 100;
+    if (device->layer)
+        return being_captured(device);
+    enum hal_status status = HAL_EXISTS;
+    for (unsigned i = 0; i < most_tries && status == HAL_EXISTS; i++)
+        status = try_name(device, options, timeout_ns);
     return status;
 }
 

@@ -181,6 +181,80 @@ static void later_devices_get_files_of_their_own(void **state)
 
 /* ---- How it ends ---- */
 
+/* Whole, and named in the summary; then it is removed. */
+static void assert_captured(const struct outcome *outcome, const char *file)
+{
+    struct captured captured;
+    char line[TEXT_BYTES];
+    snprintf(line, sizeof line, "hal-capture: %s: 1 submissions", file);
+    assert_says(outcome->complaints, line);
+    captured_open(&captured, file);
+    assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
+    assert_string_equal(trace_reader_truncated(captured.reader), "");
+    captured_close(&captured);
+    unlink(file);
+}
+
+static void make_old(const char *file)
+{
+    FILE *old = fopen(file, "w");
+    assert_non_null(old);
+    fputs("old", old);
+    fclose(old);
+}
+
+static void processes_of_a_run_get_files_of_their_own(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"run.pb.zst", "run-2.pb.zst", "run-3.pb.zst"};
+    struct outcome outcome;
+    for (unsigned force = 0; force < 2; force++) {
+        for (size_t i = 0; force && i < 3; i++)
+            make_old(names[i]);
+        run(&outcome, "-o", names[0], force ? "-f" : "--", "sh", "-c",
+            TRANSFER_APP " work && " TRANSFER_APP " work && " TRANSFER_APP " work", NULL);
+        assert_int_equal(outcome.status, 0);
+        for (size_t i = 0; i < 3; i++)
+            assert_captured(&outcome, names[i]);
+    }
+    run(&outcome, "-f", "-o", names[0], "sh", "-c",
+        TRANSFER_APP " work & " TRANSFER_APP " work & " TRANSFER_APP " work; wait", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_string_equal(outcome.output, "right\nright\nright\n");
+    for (size_t i = 0; i < 3; i++)
+        assert_captured(&outcome, names[i]);
+}
+
+/* The file of an earlier run that only a later process would use. */
+static void later_names_are_not_taken_from_others(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    char text[TEXT_BYTES];
+    make_old("run-2.pb.zst");
+    run(&outcome, "-o", "run.pb.zst", TRANSFER_APP, "twice", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_captured(&outcome, "run.pb.zst");
+    assert_captured(&outcome, "run-3.pb.zst");
+    read_text("run-2.pb.zst", text);
+    assert_string_equal(text, "old");
+    unlink("run-2.pb.zst");
+}
+
+static void captures_that_cannot_begin_are_explained(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    setenv("HAL_DEVICE_PROFILING_STAGING_MIB", "0", 1);
+    run(&outcome, "-o", "run.pb.zst", TRANSFER_APP, "work", NULL);
+    unsetenv("HAL_DEVICE_PROFILING_STAGING_MIB");
+    assert_int_equal(outcome.status, 1);
+    assert_says(outcome.complaints,
+                "hal-capture: a capture could not begin: HAL_DEVICE_PROFILING_STAGING_MIB=0");
+    assert_null(strstr(outcome.complaints, "opened no device"));
+    assert_int_equal(access("run.pb.zst", F_OK), -1);
+}
+
 static void descriptors_of_the_program_stay_untouched(void **state)
 {
     (void)state;
@@ -340,6 +414,9 @@ int main(void)
         cmocka_unit_test(options_reach_the_program_as_settings),
         cmocka_unit_test(quiet_is_quiet),
         cmocka_unit_test(later_devices_get_files_of_their_own),
+        cmocka_unit_test(processes_of_a_run_get_files_of_their_own),
+        cmocka_unit_test(later_names_are_not_taken_from_others),
+        cmocka_unit_test(captures_that_cannot_begin_are_explained),
         cmocka_unit_test(descriptors_of_the_program_stay_untouched),
         cmocka_unit_test(the_exit_status_is_the_programs),
         cmocka_unit_test(programs_that_cannot_run_are_named),

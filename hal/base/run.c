@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list's file: entries that end with a zero byte. */
+#include "hal/base/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_BYTES = 64 << 20, ENTRY_BYTES = 4096 + 2 };
+
+enum hal_status hal_run_create(char *out_path, size_t bytes)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !folder[0])
+        folder = "/tmp";
+    const int length = snprintf(out_path, bytes, "%s/haltrace-run-XXXXXX", folder);
+    if (length < 0 || (size_t)length >= bytes)
+        return hal_fail(HAL_IO, "the path '%s' is too long", folder);
+    const int descriptor = mkostemp(out_path, O_CLOEXEC);
+    if (descriptor < 0)
+        return hal_fail(HAL_IO, "cannot create a file in '%s': %s", folder, strerror(errno));
+    close(descriptor);
+    return HAL_OK;
+}
+
+static bool read_all(struct hal_run *run)
+{
+    struct stat info;
+    if (fstat(run->descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > MOST_BYTES ||
+        !(run->text = malloc((size_t)info.st_size + 1)))
+        return false;
+    const size_t all = (size_t)info.st_size;
+    while (run->bytes < all) {
+        const ssize_t got =
+            pread(run->descriptor, run->text + run->bytes, all - run->bytes, (off_t)run->bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        run->bytes += (size_t)got;
+    }
+    run->text[all] = '\0';
+    return true;
+}
+
+void hal_run_open(const char *path, struct hal_run *out_run)
+{
+    *out_run = (struct hal_run){.descriptor = -1};
+    if (!path || !path[0])
+        return;
+    out_run->descriptor = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (out_run->descriptor < 0)
+        return;
+    while (flock(out_run->descriptor, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    if (!read_all(out_run))
+        hal_run_close(out_run);
+}
+
+void hal_run_close(struct hal_run *run)
+{
+    if (run->descriptor >= 0)
+        close(run->descriptor);
+    free(run->text);
+    *run = (struct hal_run){.descriptor = -1};
+}
+
+const char *hal_run_next(const struct hal_run *run, const char *entry)
+{
+    const char *next = entry ? entry + strlen(entry) + 1 : run->text;
+    return next && next < run->text + run->bytes ? next : NULL;
+}
+
+bool hal_run_has(const struct hal_run *run, enum hal_run_kind kind, const char *text)
+{
+    for (const char *entry = NULL; (entry = hal_run_next(run, entry));) {
+        if (entry[0] == (char)kind && strcmp(entry + 1, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+void hal_run_add(const struct hal_run *run, enum hal_run_kind kind, const char *text)
+{
+    char entry[ENTRY_BYTES];
+    if (run->descriptor < 0)
+        return;
+    snprintf(entry, sizeof entry, "%c%s", (char)kind, text);
+    /* A disk that is too full for the list is too full for traces, and those say so. */
+    const ssize_t written = write(run->descriptor, entry, strlen(entry) + 1);
+    (void)written;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/base/run.c: what several processes enter is all there. */
+#include "hal/base/run.h"
+
+#include "tests/support/hal_fixture.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROCESSES = 8, ENTRIES = 50 };
+
+static char path[PATH_MAX];
+
+static int make_list(void **state)
+{
+    (void)state;
+    return hal_run_create(path, sizeof path) == HAL_OK ? 0 : -1;
+}
+
+static int remove_list(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static void entries_are_found_in_their_order(void **state)
+{
+    (void)state;
+    struct hal_run run;
+    hal_run_open(path, &run);
+    assert_true(run.descriptor >= 0);
+    assert_null(hal_run_next(&run, NULL));
+    hal_run_add(&run, HAL_RUN_CLAIMED, "/a");
+    hal_run_add(&run, HAL_RUN_FAILED, "why\nnot");
+    hal_run_close(&run);
+    hal_run_open(path, &run);
+    const char *first = hal_run_next(&run, NULL);
+    assert_string_equal(first, "+/a");
+    assert_string_equal(hal_run_next(&run, first), "!why\nnot");
+    assert_null(hal_run_next(&run, hal_run_next(&run, first)));
+    assert_true(hal_run_has(&run, HAL_RUN_CLAIMED, "/a"));
+    assert_false(hal_run_has(&run, HAL_RUN_UNUSED, "/a"));
+    assert_false(hal_run_has(&run, HAL_RUN_CLAIMED, "/"));
+    hal_run_close(&run);
+}
+
+/* Each takes the first number that nobody has: none may be taken twice. */
+static void take_numbers(void)
+{
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        struct hal_run run;
+        char name[16];
+        unsigned number = 0;
+        hal_run_open(path, &run);
+        do
+            snprintf(name, sizeof name, "%u", number++);
+        while (hal_run_has(&run, HAL_RUN_UNUSED, name));
+        hal_run_add(&run, HAL_RUN_UNUSED, name);
+        hal_run_close(&run);
+    }
+    _exit(0);
+}
+
+static void whoever_has_it_open_is_alone(void **state)
+{
+    (void)state;
+    struct hal_run run;
+    unsigned count = 0;
+    int status;
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            take_numbers();
+    }
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        assert_true(wait(&status) > 0);
+        assert_int_equal(status, 0);
+    }
+    hal_run_open(path, &run);
+    for (const char *entry = NULL; (entry = hal_run_next(&run, entry));)
+        count += entry[0] == HAL_RUN_UNUSED;
+    assert_int_equal(count, PROCESSES * ENTRIES);
+    for (unsigned i = 0; i < PROCESSES * ENTRIES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%u", i);
+        assert_true(hal_run_has(&run, HAL_RUN_UNUSED, name));
+    }
+    hal_run_close(&run);
+}
+
+static void no_list_is_no_error(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {NULL, "", "/no/such/list", "/dev/null", "/tmp"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct hal_run run;
+        hal_run_open(paths[i], &run);
+        assert_int_equal(run.descriptor, -1);
+        assert_null(hal_run_next(&run, NULL));
+        hal_run_add(&run, HAL_RUN_CLAIMED, "x");
+        hal_run_close(&run);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(entries_are_found_in_their_order),
+        cmocka_unit_test(whoever_has_it_open_is_alone),
+        cmocka_unit_test(no_list_is_no_error),
+    };
+    return cmocka_run_group_tests(tests, make_list, remove_list);
+}
