@@ -4,6 +4,7 @@
 
 #include "format/limits.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
@@ -15,6 +16,11 @@ struct trace_content_entry {
 
 enum hal_status trace_contents_init(struct trace_contents *contents)
 {
+    /* Exit handlers run in reverse order. OpenSSL registers its own when it is first used, which
+     * must be before whoever opens a writer registers the one that closes it: otherwise the last
+     * contents would be digested by a library that has cleaned up. */
+    if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) != 1)
+        return hal_fail(HAL_NO_MEMORY, "cannot prepare the computation of digests");
     *contents = (struct trace_contents){.capacity = 1024};
     contents->entries = hal_alloc(contents->capacity, sizeof *contents->entries);
     contents->batch_sizes = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sizes);

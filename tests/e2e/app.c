@@ -7,7 +7,9 @@
  *   threads     two threads record and submit to two queues; each round of one waits on the device
  *               for the other's round before, and the first for a signal that the host gives last
  *   api FILE    works, starts a capture into FILE, works, ends it, works
- *   bad-kernel  a kernel that does not compile; the mistake is in line 7 */
+ *   bad-kernel  a kernel that does not compile; the mistake is in line 7
+ *   leave       reads, then leaves main with status 3 and everything unreleased
+ *   leave-bad   bad-kernel, then leaves main the same way */
 #include "hal/hal.h"
 
 #include <pthread.h>
@@ -234,6 +236,14 @@ static enum hal_status compile_bad_kernel(struct hal_device *device)
     return status;
 }
 
+/* The worker is left to the end of the process, as by a program that returns at an error. */
+static enum hal_status scale_and_forget(struct hal_device *device)
+{
+    static struct worker forgotten;
+    HAL_TRY(worker_init(&forgotten, device, 0));
+    return scale_and_check(&forgotten, 3, true);
+}
+
 static enum hal_status run(struct hal_device *device, const char *what, const char *file)
 {
     if (strcmp(what, "read") == 0)
@@ -242,7 +252,9 @@ static enum hal_status run(struct hal_device *device, const char *what, const ch
         return scale_alone(device, false);
     if (strcmp(what, "threads") == 0)
         return scale_on_threads(device);
-    if (strcmp(what, "bad-kernel") == 0)
+    if (strcmp(what, "leave") == 0)
+        return scale_and_forget(device);
+    if (strcmp(what, "bad-kernel") == 0 || strcmp(what, "leave-bad") == 0)
         return compile_bad_kernel(device);
     if (strcmp(what, "api") == 0 && file)
         return capture_a_part(device, file);
@@ -264,6 +276,8 @@ int main(int argc, char **argv)
         puts("e2e-app: all right");
     else
         fprintf(stderr, "e2e-app: %s\n", hal_message());
+    if (argc > 1 && strncmp(argv[1], "leave", 5) == 0)
+        return 3;
     hal_device_release(device);
     return status == HAL_OK ? 0 : 1;
 }

@@ -47,3 +47,15 @@ cd ..
 run 7 "$bin/hal-capture" -o none.pb.zst -- sh -c 'exit 7'
 [ ! -e none.pb.zst ] || fail "a file was made for a program that opened no device"
 says stderr 'opened no device'
+
+# A program that leaves main without releasing anything keeps its status, and its trace is whole.
+export ASAN_OPTIONS=detect_leaks=0
+run 3 "$bin/hal-capture" -o left.pb.zst -- "$bin/e2e-app" leave
+says stdout 'all right'
+run 3 "$bin/hal-capture" -o left-bad.pb.zst -- "$bin/e2e-app" leave-bad
+says stderr 'undeclared_name'
+for trace in left.pb.zst left-bad.pb.zst; do
+    run 0 "$bin/hal-trace" info "$trace"
+    says stdout 'health     complete'
+done
+verifies left.pb.zst
