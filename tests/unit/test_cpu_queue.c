@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/cpu/queue.c and run.c through the API: submissions wait, run, signal and fail in the order
  * that semaphores give, from several threads, whose results a serial model predicts. */
+#include "hal/driver.h"
 #include "tests/support/hal_fixture.h"
 
 #include <pthread.h>
@@ -36,6 +37,29 @@ static void empty_submissions_signal_at_once(void **state)
                  "semaphore 's' has reached 3");
     assert_ok(hal_device_wait_idle(device, 0));
     hal_semaphore_release(semaphore);
+    hal_device_release(device);
+}
+
+static void a_refused_submission_holds_nothing(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_semaphore *wait = fixture_semaphore(device, "wait", 0);
+    struct hal_semaphore *reached = fixture_semaphore(device, "reached", 4);
+    struct hal_buffer *buffer = fixture_buffer(device, "b", 4);
+    struct hal_command_buffer *commands = writing(device, buffer, 9);
+    assert_fails(fixture_submit(device, commands, wait, 1, reached, 4), HAL_INVALID,
+                 "semaphore 'reached' has reached 4");
+    assert_int_equal(commands->object.references, 1);
+    assert_int_equal(wait->object.references, 1);
+    assert_int_equal(reached->object.references, 1);
+    assert_ok(fixture_submit(device, commands, NULL, 0, reached, 5)); /* it can still be used */
+    assert_ok(hal_semaphore_wait(reached, 5, HAL_FOREVER));
+    assert_int_equal(first_word(buffer), 9);
+    hal_command_buffer_release(commands);
+    hal_buffer_release(buffer);
+    hal_semaphore_release(reached);
+    hal_semaphore_release(wait);
     hal_device_release(device);
 }
 
@@ -342,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_submissions_signal_at_once),
+        cmocka_unit_test(a_refused_submission_holds_nothing),
         cmocka_unit_test(waits_may_come_before_signals),
         cmocka_unit_test(failures_reach_everything_that_depends),
         cmocka_unit_test(a_signal_that_was_overtaken_fails_the_semaphore),
