@@ -49,6 +49,8 @@ static void device_destroy(struct hal_driver_device *self)
 static enum hal_status query(struct hal_driver_device *self, const char *key, int64_t *out_value)
 {
     enter(self, FAKE_QUERY);
+    if (fake_layer.while_inside)
+        fake_layer.while_inside(fake_layer.user);
     return done(self->next->ops->device_query(self->next, key, out_value));
 }
 

@@ -47,6 +47,7 @@ struct fake_layer {
 
     enum hal_status begin_status, end_status; /* what to return */
     void (*while_closed)(void *user);         /* called by begin and by end */
+    void (*while_inside)(void *user);         /* called by device_query */
     void *user;
     int report; /* a descriptor that end writes one byte to; 0: none */
 };

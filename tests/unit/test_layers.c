@@ -328,6 +328,77 @@ static void what_stands_at_the_gate_is_not_sealed(void **state)
     hal_device_release(device);
 }
 
+/* Polls until the system says that the thread sleeps. */
+static void await_sleep(uint32_t thread_id)
+{
+    char path[64], line[256], state = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%u/stat", thread_id);
+    while (state != 'S') {
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof line, file));
+        (void)fclose(file);
+        state = strrchr(line, ')')[2];
+        sched_yield();
+    }
+}
+
+struct staying {
+    struct hal_device *device;
+    _Atomic uint32_t inside, leave, ender;
+};
+
+static void stay_inside(void *user)
+{
+    struct staying *staying = user;
+    staying->inside = 1;
+    await(&staying->leave, 1);
+}
+
+static void *query(void *argument)
+{
+    struct staying *staying = argument;
+    int64_t number;
+    return hal_device_query(staying->device, "simd.width", &number) == HAL_OK ? NULL : argument;
+}
+
+static void *end_profiling(void *argument)
+{
+    struct staying *staying = argument;
+    staying->ender = (uint32_t)hal_thread_id();
+    return hal_device_profiling_end(staying->device) == HAL_OK ? NULL : argument;
+}
+
+/* The layer must see what dies until it is out of the chain, and nobody may block for it. */
+static void what_dies_while_calls_leave_passes_the_layer(void **state)
+{
+    (void)state;
+    pthread_t inside, ending;
+    void *failed[2];
+    struct staying staying = {.device = fixture_device("cpu?threads=1")};
+    struct hal_buffer *buffer = fixture_buffer(staying.device, "dying", 4);
+    begin(staying.device);
+    fake->while_inside = stay_inside;
+    fake->user = &staying;
+    assert_int_equal(pthread_create(&inside, NULL, query, &staying), 0);
+    await(&staying.inside, 1);
+    assert_int_equal(pthread_create(&ending, NULL, end_profiling, &staying), 0);
+    while (staying.ender == 0)
+        sched_yield();
+    await_sleep(staying.ender);
+    hal_buffer_release(buffer);
+    const uint32_t destroyed = fake->calls[FAKE_DESTROY], ended = fake->ended;
+    staying.leave = 1;
+    pthread_join(inside, &failed[0]);
+    pthread_join(ending, &failed[1]);
+    assert_int_equal(destroyed, 1);
+    assert_int_equal(ended, 0);
+    assert_null(failed[0]);
+    assert_null(failed[1]);
+    assert_int_equal(fake->violations, 0);
+    hal_device_release(staying.device);
+}
+
 /* ---- Under load ------------------------------------------------------------------------------ */
 
 enum { THREADS = 3, ROUNDS = 60, CHANGES = 12 };
@@ -540,6 +611,7 @@ int main(void)
         cmocka_unit_test_setup(work_that_the_host_finishes_does_not_lock_up, forget),
         cmocka_unit_test_setup(what_dies_at_the_closed_gate_is_destroyed_afterwards, forget),
         cmocka_unit_test_setup(what_stands_at_the_gate_is_not_sealed, forget),
+        cmocka_unit_test_setup(what_dies_while_calls_leave_passes_the_layer, forget),
         cmocka_unit_test_setup(layers_come_and_go_under_load, forget),
         cmocka_unit_test_setup(several_threads_begin_and_end, forget),
         cmocka_unit_test_setup(the_environment_starts_captures, forget),
