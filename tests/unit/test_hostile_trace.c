@@ -139,6 +139,7 @@ static void write_hostile(const struct hostile *h)
     Haltrace__End end = HALTRACE__END__INIT;
     trace_directory_init(&directory);
     assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
+    assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
     assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
     assert_int_equal(trace_field_append(&raw, 100, &h->header.base), HAL_OK);
     add_frame(&directory, &output, &raw, h, HALTRACE__NOTE__KIND__HEADER);
