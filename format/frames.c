@@ -323,20 +323,27 @@ enum hal_status trace_input_head(struct trace_input *input, uint64_t offset, uin
     return check_head(out_head, meta, offset);
 }
 
-enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,
-                                     const struct trace_frame_head *head, void *out)
+enum hal_status trace_input_check_data(struct trace_input *input, uint64_t offset,
+                                       const struct trace_frame_head *head)
 {
     const uint64_t skipped = sizeof *head + (uint64_t)head->meta_bytes;
-    const uint64_t bytes = trace_frame_bytes(head) - skipped;
-    HAL_TRY(read_stored(input, offset + skipped, bytes));
+    HAL_TRY(read_stored(input, offset + skipped, trace_frame_bytes(head) - skipped));
     if (head->data_checksum != trace_checksum(input->stored.data, input->stored.count))
         return hal_fail(HAL_CORRUPT, "damaged: wrong checksum of the frame at byte %" PRIu64,
                         offset);
+    return HAL_OK;
+}
+
+enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,
+                                     const struct trace_frame_head *head, void *out)
+{
+    HAL_TRY(trace_input_check_data(input, offset, head));
+    const size_t bytes = input->stored.count;
     if (!head->is_compressed && bytes != head->raw_bytes)
         return hal_fail(HAL_CORRUPT, "damaged: wrong size of the frame at byte %" PRIu64, offset);
     if (!head->is_compressed) {
         if (bytes)
-            memcpy(out, input->stored.data, (size_t)bytes);
+            memcpy(out, input->stored.data, bytes);
         return HAL_OK;
     }
     return hal_add_context(

@@ -104,6 +104,8 @@ static inline uint64_t trace_frame_bytes(const struct trace_frame_head *head)
 }
 
 /* Reads, checks and decompresses the data of one of our frames into `out` of head->raw_bytes. */
+enum hal_status trace_input_check_data(struct trace_input *input, uint64_t offset,
+                                       const struct trace_frame_head *head) HAL_CHECKED;
 enum hal_status trace_input_own_data(struct trace_input *input, uint64_t offset,
                                      const struct trace_frame_head *head, void *out) HAL_CHECKED;
 

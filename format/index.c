@@ -368,6 +368,51 @@ static enum hal_status walk_head(struct walk *walk, uint64_t offset,
     return HAL_OK;
 }
 
+/* ---- Zeros, which a crash of the system leaves where the file's bytes did not reach the disk ----
+ */
+
+enum { FEWEST_ZEROS = 8, ZERO_STEP_BYTES = 4096 };
+
+static bool ends_in_zero(struct trace_input *input, uint64_t end)
+{
+    uint8_t last;
+    return end > 0 && trace_input_read(input, end - 1, &last, 1) == HAL_OK && last == 0;
+}
+
+/* Where the zeros at the end of the file begin, at `from` at the earliest. */
+static enum hal_status find_zeros(struct trace_input *input, uint64_t from, uint64_t *out_begin)
+{
+    uint8_t bytes[ZERO_STEP_BYTES];
+    uint64_t end = input->bytes;
+    while (end > from) {
+        const size_t step = end - from < sizeof bytes ? (size_t)(end - from) : sizeof bytes;
+        HAL_TRY(trace_input_read(input, end - step, bytes, step));
+        for (size_t i = step; i > 0; i--, end--) {
+            if (bytes[i - 1]) {
+                *out_begin = end;
+                return HAL_OK;
+            }
+        }
+    }
+    *out_begin = from;
+    return HAL_OK;
+}
+
+/* After a frame that is not as it should be: leaves out zeros at the end of the file. *out_found:
+ * there are some, and the frame may be one that was cut off. */
+static enum hal_status leave_out_zeros(struct walk *walk, bool *out_found)
+{
+    uint64_t begin;
+    *out_found = false;
+    HAL_TRY(find_zeros(walk->input, walk->at, &begin));
+    *out_found = walk->input->bytes - begin >= FEWEST_ZEROS;
+    if (*out_found)
+        walk->input->bytes = begin;
+    return HAL_OK;
+}
+
+/* ---- Frame by frame ---- */
+
 static enum hal_status walk_data(struct walk *walk)
 {
     uint64_t bytes, note_bytes;
@@ -416,14 +461,17 @@ static enum hal_status walk_own(struct walk *walk)
         if (status == HAL_OK)
             status = check_seek_table(&indexed, walk->input, walk->at, bytes, true);
         trace_directory_finish(&indexed);
+        HAL_TRY(status);
         walk->at += bytes;
         cut_off(walk, "the seek table is missing, nothing else");
-        return status;
+        return HAL_OK;
     }
     if (head.kind != TRACE_FRAME_BLOBS)
         return hal_fail(head.kind == TRACE_FRAME_NOTE ? HAL_CORRUPT : HAL_VERSION,
                         "a frame of kind %u at byte %" PRIu64 " has no business there", head.kind,
                         walk->at);
+    if (ends_in_zero(walk->input, walk->at + bytes)) /* the data may have been cut off */
+        HAL_TRY(trace_input_check_data(walk->input, walk->at, &head));
     HAL_TRY(trace_message_unpack(&haltrace__blobs__descriptor, meta, head.meta_bytes,
                                  &walk->directory->arena, &message));
     HAL_TRY(trace_directory_add_blobs(
@@ -432,17 +480,30 @@ static enum hal_status walk_own(struct walk *walk)
     return HAL_OK;
 }
 
+static enum hal_status walk_frame(struct walk *walk)
+{
+    uint32_t magic;
+    if (walk->input->bytes - walk->at < sizeof magic) {
+        cut_off(walk, "the capture did not end, or the rest is missing");
+        return HAL_OK;
+    }
+    HAL_TRY(trace_input_read(walk->input, walk->at, &magic, sizeof magic));
+    return magic == TRACE_ZSTD_MAGIC ? walk_data(walk) : walk_own(walk);
+}
+
 static enum hal_status load_by_walking(struct trace_directory *directory, struct trace_input *input)
 {
     struct walk walk = {.directory = directory, .input = input};
     while (!walk.is_over) {
-        uint32_t magic;
-        if (input->bytes - walk.at < sizeof magic) {
-            cut_off(&walk, "the capture did not end, or the rest is missing");
-            break;
+        enum hal_status status = walk_frame(&walk);
+        if (status == HAL_CORRUPT) {
+            bool found;
+            char message[HAL_MESSAGE_BYTES];
+            memcpy(message, hal_message(), strlen(hal_message()) + 1);
+            HAL_TRY(leave_out_zeros(&walk, &found));
+            status = found ? walk_frame(&walk) : hal_fail(HAL_CORRUPT, "%s", message);
         }
-        HAL_TRY(trace_input_read(input, walk.at, &magic, sizeof magic));
-        HAL_TRY(magic == TRACE_ZSTD_MAGIC ? walk_data(&walk) : walk_own(&walk));
+        HAL_TRY(status);
     }
     return HAL_OK;
 }

@@ -202,6 +202,41 @@ static void every_cut_is_noticed_and_what_is_whole_is_read(void **state)
     assert_true(opened > whole_bytes / 2);
 }
 
+/* As file systems leave it after a crash: the length is there, the bytes are not. */
+static void zeros_at_the_end_are_a_cut(void **state)
+{
+    (void)state;
+    enum { ZEROS = 5000 };
+    uint8_t *longer = malloc(whole_bytes + ZEROS);
+    for (size_t bytes = 0; bytes <= whole_bytes; bytes++) {
+        size_t cut_count, count;
+        bool is_cut = false;
+        if (bytes < whole_bytes && whole[bytes] == 0)
+            continue; /* then the zeros begin later */
+        memcpy(longer, whole, bytes);
+        memset(longer + bytes, 0, ZEROS);
+        write_file(other, whole, bytes);
+        const enum hal_status cut = read_all(&cut_count, &is_cut);
+        write_file(other, longer, bytes + ZEROS);
+        const enum hal_status status = read_all(&count, &is_cut);
+        if (status != cut)
+            fail_msg("zeros after %zu bytes: %d, not %d: %s", bytes, (int)status, (int)cut,
+                     hal_message());
+        if (cut == HAL_OK) {
+            assert_true(is_cut);
+            assert_int_equal(count, cut_count);
+        }
+    }
+    /* Zeros do not hide damage. */
+    memcpy(longer, whole, whole_bytes);
+    longer[whole_bytes / 2] ^= 1;
+    write_file(other, longer, whole_bytes + ZEROS);
+    size_t count;
+    bool is_cut;
+    assert_int_equal(read_all(&count, &is_cut), HAL_CORRUPT);
+    free(longer);
+}
+
 static void every_changed_byte_is_noticed(void **state)
 {
     (void)state;
@@ -489,6 +524,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_file_is_whole),
         cmocka_unit_test(every_cut_is_noticed_and_what_is_whole_is_read),
+        cmocka_unit_test(zeros_at_the_end_are_a_cut),
         cmocka_unit_test(every_changed_byte_is_noticed),
         cmocka_unit_test(missing_and_added_frames_are_noticed),
         cmocka_unit_test(gaps_are_noticed_without_an_index),
