@@ -257,6 +257,18 @@ static enum hal_status end(struct hal_layer *layer)
     return status;
 }
 
+/* Work in flight keeps its entries, which name the capture: nothing is freed. */
+static enum hal_status leave(struct hal_layer *layer)
+{
+    struct capture *capture = (struct capture *)((char *)layer - offsetof(struct capture, layer));
+    if (capture_stream_forked(&capture->stream)) {
+        atomic_store(&left_to_parent, capture);
+        return HAL_OK;
+    }
+    capture_forget_objects(capture);
+    return capture_stream_leave(&capture->stream);
+}
+
 static enum hal_status create(const struct hal_core *core, struct hal_device *device,
                               struct hal_driver_device *next,
                               const struct hal_profiling_options *options,
@@ -268,7 +280,8 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     if (!capture)
         return hal_fail(HAL_NO_MEMORY, "no memory for a capture");
     capture->device = (struct hal_driver_device){.ops = &capture_ops, .next = next};
-    capture->layer = (struct hal_layer){.device = &capture->device, .flush = flush, .end = end};
+    capture->layer =
+        (struct hal_layer){.device = &capture->device, .flush = flush, .end = end, .leave = leave};
     capture->core = *core;
     capture->handle = device;
     capture_inflight_init(&capture->inflight);

@@ -83,14 +83,32 @@ enum hal_status capture_stream_start(struct capture_stream *stream, struct trace
     return status;
 }
 
+static void end_writer(struct capture_stream *stream)
+{
+    atomic_store(&stream->ending, true);
+    capture_wake_writer(stream);
+    pthread_join(stream->writer_thread, NULL);
+}
+
+enum hal_status capture_stream_leave(struct capture_stream *stream)
+{
+    atomic_store(stream->recording, 0);
+    stream->left = true;
+    end_writer(stream);
+    pthread_mutex_lock(&stream->error_lock);
+    const enum hal_status status = stream->error;
+    if (status != HAL_OK)
+        hal_fail(status, "%s", stream->message ? stream->message : "recording failed");
+    pthread_mutex_unlock(&stream->error_lock);
+    return status;
+}
+
 enum hal_status capture_stream_close(struct capture_stream *stream)
 {
     if (!stream->generation)
         return HAL_OK;
     if (stream->writer_runs) {
-        atomic_store(&stream->ending, true);
-        capture_wake_writer(stream);
-        pthread_join(stream->writer_thread, NULL);
+        end_writer(stream);
     } else if (stream->writer) {
         trace_writer_close(stream->writer, NULL);
     }

@@ -81,6 +81,7 @@ struct capture_stream {
     _Atomic uint32_t waiters;  /* threads that wait for progress */
     _Atomic uint64_t flushes_wanted, flushes_done;
     _Atomic bool ending;
+    bool left; /* with work in flight; set before `ending` */
     struct capture_stream *next_live;
 };
 
@@ -99,6 +100,10 @@ enum hal_status capture_stream_flush(struct capture_stream *stream) HAL_CHECKED;
 /* Drains, closes the file, frees everything. No thread may be inside the stream. Returns the first
  * error. Accepts a stream that was only opened, or zeroed. */
 enum hal_status capture_stream_close(struct capture_stream *stream);
+
+/* The same with work in flight, whose ends may still be reported: these are not recorded any more,
+ * the file says so, and everything else stays as long as the process. */
+enum hal_status capture_stream_leave(struct capture_stream *stream);
 
 /* True in a child of the process that opened the stream: nothing of it may be used or freed. */
 bool capture_stream_forked(const struct capture_stream *stream);

@@ -320,9 +320,10 @@ static void close_file(struct drain *drain)
     uint64_t overhead_ns = atomic_load(&stream->overhead_ns);
     for (const struct capture_thread *thread = first_thread(stream); thread; thread = thread->next)
         overhead_ns += atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
+    const bool left = stream->left && stream->error == HAL_OK;
     const struct trace_health health = {
-        .status = (uint32_t)stream->error,
-        .message = stream->message,
+        .status = (uint32_t)(left ? HAL_FAILED : stream->error),
+        .message = left ? "the process exited with work in flight" : stream->message,
         .lost_records = atomic_load(&stream->lost_records),
         .ring_stalls = atomic_load(&stream->stalls),
         .ring_stall_ns = atomic_load(&stream->stall_ns),

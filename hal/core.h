@@ -141,8 +141,8 @@ void hal_name_unused(const char *file, const char *why);
 /* Begins the capture that flags or environment ask for, if any. */
 enum hal_status hal_profiling_begin_from_settings(struct hal_device *device) HAL_CHECKED;
 
-/* Ends a running capture, if any; failures are logged. */
-void hal_profiling_finish(struct hal_device *device, int64_t timeout_ns);
+/* Ends a running capture, if any; failures are logged. Waits for the work in flight. */
+void hal_profiling_finish(struct hal_device *device);
 
 /* ---- Rules (check.c) ---------------------------------------------------------------------- */
 

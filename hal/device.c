@@ -80,7 +80,7 @@ void hal_each_device(void (*visit)(struct hal_device *device))
 
 static void destroy_device(struct hal_device *device)
 {
-    hal_profiling_finish(device, HAL_FOREVER);
+    hal_profiling_finish(device);
     unlist_device(device);
     device->driver->ops->device_destroy(device->driver);
     hal_spare_arenas_free(device);
@@ -159,7 +159,7 @@ void hal_device_release(struct hal_device *device)
         atomic_load(&device->gate.state) == HAL_GATE_FORKED)
         return;
     finish_work(device);
-    hal_profiling_finish(device, HAL_FOREVER);
+    hal_profiling_finish(device);
     hal_device_unreference(device);
 }
 

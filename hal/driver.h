@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 1 };
+enum { HAL_DRIVER_ABI = 2 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -354,6 +354,10 @@ struct hal_layer {
     /* The layer is out of the chain, no call is inside it and no submission that it saw is in
      * flight: close the file and free everything. Returns the first recording error. */
     enum hal_status (*end)(struct hal_layer *self);
+    /* Instead of `end` when the process exits with work in flight: the layer is out of the chain
+     * and no call is inside it, but `retired` of what it saw may be called until the process is
+     * gone. Closes the file, which says so, and keeps the memory that these calls need. */
+    enum hal_status (*leave)(struct hal_layer *self);
 };
 
 /* The capture module's one exported symbol, `hal_capture_begin`. The core calls it with the device

@@ -98,6 +98,18 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Gets every call out of the chain; the gate then lets nobody but destructions in. */
+static enum hal_status empty_chain(struct hal_device *device, int64_t deadline_ns)
+{
+    const struct hal_driver_ops *ops = device->driver->ops;
+    ops->waits_interrupt(device->driver, true);
+    const bool left = hal_gate_drain(&device->gate, deadline_ns);
+    ops->waits_interrupt(device->driver, false);
+    if (left)
+        return HAL_OK;
+    return hal_fail(HAL_TIMEOUT, "a call is still inside device '%s'", device->info.uri);
+}
+
 /* Gets every call out of the chain, and the work in flight done. Work may depend on what a thread
  * does next that stands at the gate (a signal from the host, a submission): so the gate opens
  * again after a while, and longer tries alternate with short openings. */
@@ -107,11 +119,7 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
     const struct hal_driver_ops *ops = device->driver->ops;
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     for (int64_t try_ns = first_try_ns;; try_ns *= try_ns < INT64_MAX / 4 ? 2 : 1) {
-        ops->waits_interrupt(device->driver, true);
-        const bool left = hal_gate_drain(&device->gate, deadline_ns);
-        ops->waits_interrupt(device->driver, false);
-        if (!left)
-            return hal_fail(HAL_TIMEOUT, "a call is still inside device '%s'", device->info.uri);
+        HAL_TRY(empty_chain(device, deadline_ns));
         enum hal_status status =
             ops->device_wait_idle(device->driver, smaller(try_ns, time_left(deadline_ns)));
         if (status == HAL_OK) {
@@ -129,38 +137,62 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
 
 /* ---- End ---------------------------------------------------------------------------------- */
 
-/* With the turn taken and a layer there. */
-static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns)
+/* With the gate closed. */
+static struct hal_layer *take_layer_out(struct hal_device *device)
 {
-    HAL_TRY(close_chain(device, timeout_ns));
     struct hal_layer *layer = device->layer;
     device->layer = NULL;
     device->top = device->driver;
     atomic_store(&device->captured, false);
+    return layer;
+}
+
+/* With the turn taken and a layer there. */
+static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns)
+{
+    HAL_TRY(close_chain(device, timeout_ns));
+    struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = layer->end(layer);
     hal_objects_reopen(device);
     return status;
 }
 
-void hal_profiling_finish(struct hal_device *device, int64_t timeout_ns)
+void hal_profiling_finish(struct hal_device *device)
 {
     take_turn(device);
-    if (device->layer) {
-        enum hal_status status = end_capture(device, timeout_ns);
-        if (status != HAL_OK)
-            hal_log(HAL_LOG_ERROR, "ending the capture of '%s': %s", device->info.uri,
-                    hal_message());
-        if (device->layer && device->layer->flush(device->layer) != HAL_OK)
-            hal_log(HAL_LOG_ERROR, "flushing the capture of '%s': %s", device->info.uri,
-                    hal_message());
-    }
+    if (device->layer && end_capture(device, HAL_FOREVER) != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "ending the capture of '%s': %s", device->info.uri, hal_message());
     end_turn(device);
+}
+
+/* An exit does not wait for work, which may depend on threads that are gone. But a submission
+ * leaves the device a moment after its signals: what has just ended must not count as in flight. */
+static enum hal_status end_capture_at_exit(struct hal_device *device)
+{
+    static const int64_t longest_call_ns = 5000000000, longest_retiring_ns = 50000000;
+    HAL_TRY(empty_chain(device, hal_deadline_ns(longest_call_ns)));
+    const bool idle =
+        device->driver->ops->device_wait_idle(device->driver, longest_retiring_ns) == HAL_OK;
+    hal_gate_close(&device->gate);
+    struct hal_layer *layer = take_layer_out(device);
+    const enum hal_status status = idle ? layer->end(layer) : layer->leave(layer);
+    hal_objects_reopen(device);
+    if (!idle)
+        hal_log(HAL_LOG_WARN,
+                "the capture of '%s' is incomplete: the process exits with work in "
+                "flight",
+                device->info.uri);
+    return status;
 }
 
 static void finish_at_exit(struct hal_device *device)
 {
-    static const int64_t patience_ns = 5000000000;
-    hal_profiling_finish(device, patience_ns);
+    take_turn(device);
+    if (device->layer && end_capture_at_exit(device) != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "ending the capture of '%s': %s", device->info.uri, hal_message());
+    if (device->layer && device->layer->flush(device->layer) != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "flushing the capture of '%s': %s", device->info.uri, hal_message());
+    end_turn(device);
 }
 
 /* A program that leaves without releasing its device still gets a whole file. */

@@ -37,7 +37,8 @@ struct fake_layer {
     _Atomic uint32_t inside;     /* calls that are in the layer now */
     _Atomic uint32_t in_flight;  /* submissions seen and not retired */
     _Atomic uint32_t violations; /* of the core's promises */
-    _Atomic uint32_t begun, ended, flushed;
+    void *kept;                  /* a layer that left with work in flight */
+    _Atomic uint32_t begun, ended, left, flushed;
     uint32_t objects_at_begin;
     bool objects_in_order;
     uint32_t mappings_at_begin;
@@ -49,7 +50,7 @@ struct fake_layer {
     void (*while_closed)(void *user);         /* called by begin and by end */
     void (*while_inside)(void *user);         /* called by device_query */
     void *user;
-    int report; /* a descriptor that end writes one byte to; 0: none */
+    int report; /* a descriptor that end and leave write one byte to, 'e' or 'l'; 0: none */
 };
 
 #endif

@@ -325,6 +325,50 @@ static void the_child_of_a_fork_leaves_the_file_to_its_parent(void **state)
     captured_close(&captured);
 }
 
+static struct hal_semaphore *gate, *opened;
+
+/* Registered before any capture began, so it is called when the file is closed. What is in flight
+ * must still find all that it needs. */
+static void let_work_go_on(void)
+{
+    if (!gate)
+        return;
+    child_expect(hal_semaphore_signal(gate, 1) == HAL_OK);
+    child_expect(hal_semaphore_wait(opened, 1, HAL_FOREVER) == HAL_OK);
+}
+
+static void exit_with_work_in_flight(void)
+{
+    struct lines lines = {0};
+    struct hal_device *device;
+    const struct hal_profiling_options options = {.file = path};
+    hal_log_set_sink(count_lines, &lines);
+    child_expect(hal_device_open("cpu", &device) == HAL_OK);
+    child_expect(hal_semaphore_create(device, "gate", 0, &gate) == HAL_OK);
+    child_expect(hal_semaphore_create(device, "opened", 0, &opened) == HAL_OK);
+    child_expect(hal_device_profiling_begin(device, &options, HAL_FOREVER) == HAL_OK);
+    child_expect(fixture_submit(device, NULL, gate, 1, opened, 1) == HAL_OK);
+    exit(0);
+}
+
+static void an_exit_with_work_in_flight_closes_the_file(void **state)
+{
+    (void)state;
+    struct captured captured;
+    const pid_t child = fork();
+    if (child == 0)
+        exit_with_work_in_flight();
+    assert_int_equal(status_of(child), 0);
+    captured_open_incomplete(&captured, path);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_non_null(health);
+    assert_int_equal(health->status, HAL_FAILED);
+    assert_string_equal(health->message, "the process exited with work in flight");
+    assert_int_equal(captured_count(&captured, TRACE_SUBMIT), 1);
+    assert_int_equal(captured_count(&captured, TRACE_SUBMISSION_DONE), 0);
+    captured_close(&captured);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,8 +377,11 @@ int main(void)
         cmocka_unit_test_teardown(a_full_file_ends_recording_and_nothing_else, remove_trace),
         cmocka_unit_test_teardown(a_full_file_is_readable_and_says_that_it_is_incomplete,
                                   remove_trace),
+        cmocka_unit_test_teardown(an_exit_with_work_in_flight_closes_the_file, remove_trace),
         cmocka_unit_test_teardown(what_a_trace_cannot_hold_ends_recording, remove_trace),
         cmocka_unit_test_teardown(the_child_of_a_fork_leaves_the_file_to_its_parent, remove_trace),
     };
+    if (atexit(let_work_go_on) != 0)
+        return 1;
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

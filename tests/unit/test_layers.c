@@ -542,21 +542,52 @@ static void leave_everything(int report)
     exit(fake->violations ? 1 : 0);
 }
 
-static void exit_ends_a_capture(void **state)
+/* The same with a submission that waits for ever, and a thread that does. */
+static void leave_with_work(int report)
 {
-    (void)state;
+    static struct waiting waiting;
+    pthread_t thread;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    waiting.semaphore = fixture_semaphore(device, "never", 0);
+    waiting.value = 1;
+    begin(device);
+    fake->report = report;
+    assert_ok(fixture_submit(device, NULL, waiting.semaphore, 1, NULL, 0));
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_value, &waiting), 0);
+    await(&fake->calls[FAKE_WAIT], 1);
+    exit(fake->violations ? 1 : 0);
+}
+
+/* The child's report of how its layer went. */
+static char report_of(void (*leave)(int report))
+{
     int ends[2], status;
     char byte = 0;
     assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        leave_everything(ends[1]);
+        leave(ends[1]);
     close(ends[1]);
-    assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(byte, 'e');
+    if (read(ends[0], &byte, 1) != 1)
+        byte = '-';
     assert_int_equal(waitpid(child, &status, 0), child);
     close(ends[0]);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return byte;
+}
+
+static void exit_ends_a_capture(void **state)
+{
+    (void)state;
+    assert_int_equal(report_of(leave_everything), 'e');
+}
+
+static void exit_with_work_in_flight_leaves_a_capture(void **state)
+{
+    (void)state;
+    assert_int_equal(report_of(leave_with_work), 'l');
 }
 
 /* In a child of a captured process: nothing reaches the layer, calls fail, releases are safe. */
@@ -603,6 +634,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(exit_ends_a_capture, forget),
+        cmocka_unit_test_setup(exit_with_work_in_flight_leaves_a_capture, forget),
         cmocka_unit_test_setup(every_call_passes_the_layer, forget),
         cmocka_unit_test_setup(a_late_layer_sees_what_is_alive, forget),
         cmocka_unit_test_setup(wrong_moments_are_refused, forget),
