@@ -201,6 +201,14 @@ static void at_exit(void)
     hal_each_device(finish_at_exit);
 }
 
+static pthread_once_t exit_watched = PTHREAD_ONCE_INIT;
+
+static void watch_exit(void)
+{
+    if (atexit(at_exit) != 0)
+        hal_log(HAL_LOG_WARN, "captures will not be ended by exit()");
+}
+
 /* ---- Begin -------------------------------------------------------------------------------- */
 
 static enum hal_status being_captured(const struct hal_device *device)
@@ -227,8 +235,8 @@ static enum hal_status begin_capture(struct hal_device *device,
     }
     hal_objects_reopen(device);
     /* Handlers run in reverse order: ours must come before those that the module brought. */
-    if (status == HAL_OK && atexit(at_exit) != 0)
-        hal_log(HAL_LOG_WARN, "the capture will not be ended by exit()");
+    if (status == HAL_OK)
+        pthread_once(&exit_watched, watch_exit);
     return status;
 }
 

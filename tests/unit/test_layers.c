@@ -558,6 +558,27 @@ static void leave_with_work(int report)
     exit(fake->violations ? 1 : 0);
 }
 
+static int report_at_exit;
+
+static void tell(void)
+{
+    if (write(report_at_exit, "h", 1) != 1)
+        abort();
+}
+
+/* One handler ends captures, at the place of the first one: after `tell`. */
+static void leave_after_several_captures(int report)
+{
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    begin(device);
+    assert_ok(hal_device_profiling_end(device));
+    report_at_exit = report;
+    assert_int_equal(atexit(tell), 0);
+    begin(device);
+    fake->report = report;
+    exit(0);
+}
+
 /* The child's report of how its layer went. */
 static char report_of(void (*leave)(int report))
 {
@@ -582,6 +603,12 @@ static void exit_ends_a_capture(void **state)
 {
     (void)state;
     assert_int_equal(report_of(leave_everything), 'e');
+}
+
+static void later_captures_add_no_handler(void **state)
+{
+    (void)state;
+    assert_int_equal(report_of(leave_after_several_captures), 'h');
 }
 
 static void exit_with_work_in_flight_leaves_a_capture(void **state)
@@ -634,6 +661,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(exit_ends_a_capture, forget),
+        cmocka_unit_test_setup(later_captures_add_no_handler, forget),
         cmocka_unit_test_setup(exit_with_work_in_flight_leaves_a_capture, forget),
         cmocka_unit_test_setup(every_call_passes_the_layer, forget),
         cmocka_unit_test_setup(a_late_layer_sees_what_is_alive, forget),
