@@ -241,11 +241,11 @@ static enum hal_status begin_capture(struct hal_device *device,
 }
 
 static enum hal_status try_name(struct hal_device *device,
-                                const struct hal_profiling_options *options, int64_t timeout_ns)
+                                const struct hal_profiling_options *options, const char *file,
+                                int64_t timeout_ns)
 {
-    char file[PATH_MAX], why[HAL_MESSAGE_BYTES];
+    char why[HAL_MESSAGE_BYTES];
     struct hal_profiling_options full = *options;
-    HAL_TRY(hal_name_claim(options, file, sizeof file));
     full.file = file;
     const enum hal_status status = begin_capture(device, &full, timeout_ns);
     if (status == HAL_OK)
@@ -263,9 +263,12 @@ static enum hal_status begin_numbered(struct hal_device *device,
     static const unsigned most_tries = 100;
     if (device->layer)
         return being_captured(device);
+    char file[PATH_MAX];
     enum hal_status status = HAL_EXISTS;
-    for (unsigned i = 0; i < most_tries && status == HAL_EXISTS; i++)
-        status = try_name(device, options, timeout_ns);
+    for (unsigned i = 0; i < most_tries && status == HAL_EXISTS; i++) {
+        HAL_TRY(hal_name_claim(options, file, sizeof file));
+        status = try_name(device, options, file, timeout_ns);
+    }
     return status;
 }
 

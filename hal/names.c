@@ -66,9 +66,14 @@ static enum hal_status claim(const struct hal_run *run, const struct hal_profili
         const uint32_t number = run->descriptor >= 0 ? i : atomic_fetch_add(&captures, 1) + 1;
         HAL_TRY(number_file(wish, number, out_file, bytes));
         HAL_TRY(absolute_path(out_file, path, sizeof path));
-        if (!hal_run_has(run, HAL_RUN_CLAIMED, path) &&
-            (options->force || lstat(out_file, &info) != 0))
+        if (hal_run_has(run, HAL_RUN_CLAIMED, path))
+            continue;
+        if (options->force || lstat(out_file, &info) != 0)
             break;
+        /* hal-capture has asked for its destination before; who names a file himself is told. */
+        if (options->file && run->descriptor < 0)
+            return hal_fail(HAL_EXISTS, "'%s' exists, and replacing it was not asked for",
+                            out_file);
     }
     hal_run_add(run, HAL_RUN_CLAIMED, path);
     return HAL_OK;
