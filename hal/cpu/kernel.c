@@ -24,23 +24,35 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
                                struct msl_library **out_library)
 {
     struct msl_constant *constants = hal_alloc(desc->constant_count, sizeof *constants);
-    if (!constants)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants", desc->constant_count);
+    struct msl_group_size *sizes = hal_alloc(desc->entry_point_count, sizeof *sizes);
+    if (!constants || !sizes) {
+        free(constants);
+        free(sizes);
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants and %zu entry points",
+                        desc->constant_count, desc->entry_point_count);
+    }
     for (size_t i = 0; i < desc->constant_count; i++)
         constants[i] = (struct msl_constant){
             .index = desc->constants[i].index,
             .type = (enum msl_constant_type)desc->constants[i].type,
             .bits = desc->constants[i].bits,
         };
+    for (size_t i = 0; i < desc->entry_point_count; i++) {
+        sizes[i].kernel = desc->entry_points[i].name;
+        memcpy(sizes[i].size, desc->entry_points[i].group_size, sizeof sizes[i].size);
+    }
     const struct msl_source source = {
         .name = desc->label,
         .text = desc->data,
         .bytes = desc->bytes,
         .constants = constants,
         .constant_count = desc->constant_count,
+        .group_sizes = sizes,
+        .group_size_count = desc->entry_point_count,
     };
     const enum hal_status status = msl_compile(&source, out_library);
     free(constants);
+    free(sizes);
     return status;
 }
 

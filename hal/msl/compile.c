@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* msl_compile: preprocess, translate, compile, load; or just load. */
+#include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/msl/diagnose.h"
 #include "hal/msl/library.h"
@@ -21,8 +22,10 @@ struct job {
     const char *file;
     struct msl_compiler compiler;
     struct msl_headers headers;
+    struct msl_road road;
     char scratch[MSL_PATH_BYTES];
     char input[MSL_PATH_BYTES + 16], built[MSL_PATH_BYTES + 16];
+    char bitcode[MSL_PATH_BYTES + 16], object[MSL_PATH_BYTES + 16];
 };
 
 static enum hal_status check_source(const struct msl_source *source, const char *file)
@@ -43,11 +46,23 @@ static enum hal_status check_source(const struct msl_source *source, const char 
                 return hal_fail(HAL_INVALID, "function constant %u has two values",
                                 source->constants[i].index);
     }
+    for (size_t i = 0; i < source->group_size_count; i++) {
+        const uint32_t *const size = source->group_sizes[i].size;
+        if (!size[0] || !size[1] || !size[2] || size[0] > MSL_MAX_GROUP_THREADS ||
+            size[1] > MSL_MAX_GROUP_THREADS ||
+            (uint64_t)size[0] * size[1] * size[2] > MSL_MAX_GROUP_THREADS)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s': groups of %u x %u x %u threads; from 1 to "
+                            "%d in total are possible",
+                            source->group_sizes[i].kernel, size[0], size[1], size[2],
+                            MSL_MAX_GROUP_THREADS);
+    }
     return HAL_OK;
 }
 
 static enum hal_status make_key(const struct msl_source *source, const char *file,
-                                const struct msl_compiler *compiler, struct msl_key *out_key)
+                                const struct msl_compiler *compiler, const struct msl_road *road,
+                                struct msl_key *out_key)
 {
     struct msl_digest digest = msl_digest_begin();
     msl_toolchain_digest(&digest);
@@ -59,6 +74,13 @@ static enum hal_status make_key(const struct msl_source *source, const char *fil
         const struct msl_constant *const constant = &source->constants[i];
         const uint32_t numbers[] = {constant->index, (uint32_t)constant->type, constant->bits};
         msl_digest_add(&digest, numbers, sizeof numbers);
+    }
+    const uint32_t mode = (uint32_t)road->mode;
+    msl_digest_add(&digest, &mode, sizeof mode);
+    msl_digest_add(&digest, &road->identity, sizeof road->identity);
+    for (size_t i = 0; road->splitter[0] && i < source->group_size_count; i++) {
+        msl_digest_add_string(&digest, source->group_sizes[i].kernel);
+        msl_digest_add(&digest, source->group_sizes[i].size, sizeof source->group_sizes[i].size);
     }
     return msl_digest_end(&digest, out_key);
 }
@@ -90,6 +112,34 @@ static enum hal_status write_constants(const struct msl_source *source, struct m
             constant->type == MSL_FLOAT32 ? ")" : "");
     }
     return HAL_OK;
+}
+
+static bool is_plain_name(const char *name)
+{
+    for (const char *at = name; *at; at++)
+        if (*at < ' ' || *at == '"' || *at == '\\')
+            return false;
+    return true;
+}
+
+/* What entries ask: are kernels split, and for groups of which size? */
+static void write_road(const struct msl_source *source, bool split, struct msl_text *program)
+{
+    msl_text_print(program,
+                   "#line 1 \"<road>\"\n"
+                   "[[maybe_unused]] static constexpr bool __msl_split = %s;\n"
+                   "[[maybe_unused]] static constexpr uint32_t __msl_size(const char *name, int d)"
+                   " {\n",
+                   split ? "true" : "false");
+    for (size_t i = 0; split && i < source->group_size_count; i++) {
+        const struct msl_group_size *const group = &source->group_sizes[i];
+        if (is_plain_name(group->kernel))
+            msl_text_print(program,
+                           "if (::msl::same_name(name, \"%s\"))"
+                           " return d == 0 ? %uu : d == 1 ? %uu : %uu;\n",
+                           group->kernel, group->size[0], group->size[1], group->size[2]);
+    }
+    msl_text_append_string(program, "return 0; }\n");
 }
 
 /* A file name inside a #line directive. */
@@ -166,18 +216,14 @@ static enum hal_status preprocess(const struct job *job, struct msl_text *out_te
     return run_compiler(job, arguments, MAX_PREPROCESSED_BYTES, out_text);
 }
 
-static enum hal_status build(const struct job *job, const struct msl_text *program)
+/* Runs the compiler with our headers over `program`, or over nothing, with `more` arguments. */
+static enum hal_status run_with_headers(const struct job *job, const struct msl_text *program,
+                                        const char *const *more, size_t more_count)
 {
     const char *arguments[MSL_MAX_ARGUMENTS];
     arguments[0] = job->compiler.path;
     size_t count = msl_compiler_flags(arguments, 1);
-    const char *const more[] = {"-include-pch", job->headers.precompiled,
-                                "-shared",      "-nostartfiles",
-                                "-Wl,-z,defs",  "-x",
-                                "c++",          "-",
-                                "-o",           job->built,
-                                "-lm"};
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+    for (size_t i = 0; i < more_count; i++)
         arguments[count++] = more[i];
     arguments[count] = NULL;
     HAL_TRY(msl_write_file(job->input, program->bytes, program->length));
@@ -187,18 +233,102 @@ static enum hal_status build(const struct job *job, const struct msl_text *progr
     return status;
 }
 
+static enum hal_status build(const struct job *job, const struct msl_text *program)
+{
+    const char *const more[] = {"-include-pch", job->headers.precompiled,
+                                "-shared",      "-nostartfiles",
+                                "-Wl,-z,defs",  "-x",
+                                "c++",          "-",
+                                "-o",           job->built,
+                                "-lm"};
+    return run_with_headers(job, program, more, sizeof more / sizeof *more);
+}
+
+static enum hal_status run_splitter(const struct job *job)
+{
+    const char *const arguments[] = {
+        job->road.splitter, job->road.mode == MSL_ROAD_FISSION ? "--must-split" : "--may-refuse",
+        job->bitcode, job->object, NULL};
+    const struct msl_process process = {
+        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+    struct msl_text output = {0}, errors = {0};
+    int code = 0;
+    enum hal_status status = msl_process_run(&process, &output, &errors, &code);
+    if (status == HAL_OK && code != 0)
+        status = hal_fail(code == 4 ? HAL_UNSUPPORTED : HAL_FAILED, "%s",
+                          errors.length ? errors.bytes : "hal-msl-cc failed");
+    msl_text_finish(&output);
+    msl_text_finish(&errors);
+    return status;
+}
+
+/* In three steps: clang reads, the splitter splits and optimises, clang links. */
+static enum hal_status build_split(const struct job *job, const struct msl_text *program)
+{
+    const char *const front[] = {"-include-pch",
+                                 job->headers.precompiled,
+                                 "-Xclang",
+                                 "-disable-llvm-passes",
+                                 "-emit-llvm",
+                                 "-c",
+                                 "-x",
+                                 "c++",
+                                 "-",
+                                 "-o",
+                                 job->bitcode};
+    HAL_TRY(run_with_headers(job, program, front, sizeof front / sizeof *front));
+    HAL_TRY(run_splitter(job));
+    const char *const link[] = {job->compiler.path, "-shared",   "-nostartfiles",
+                                "-Wl,-z,defs",      job->object, "-o",
+                                job->built,         "-lm",       NULL};
+    struct msl_text output = {0};
+    const enum hal_status status = run_compiler(job, link, 1 << 16, &output);
+    msl_text_finish(&output);
+    return status;
+}
+
+static enum hal_status build_on_road(const struct job *job, const struct msl_text *constants,
+                                     const struct msl_text *kernels, bool split)
+{
+    struct msl_text program = {0};
+    msl_text_append(&program, constants->bytes, constants->length);
+    write_road(job->source, split, &program);
+    msl_text_append(&program, kernels->bytes, kernels->length);
+    enum hal_status status = msl_text_check(&program);
+    if (status == HAL_OK)
+        status = split ? build_split(job, &program) : build(job, &program);
+    msl_text_finish(&program);
+    return status;
+}
+
+/* Whatever goes wrong in the splitter must not stop a kernel that runs on fibers. */
+static enum hal_status build_any(const struct job *job, const struct msl_text *constants,
+                                 const struct msl_text *kernels, bool waits)
+{
+    if (job->road.splitter[0] && waits) {
+        const enum hal_status status = build_on_road(job, constants, kernels, true);
+        if (status == HAL_OK || status == HAL_INVALID || job->road.mode == MSL_ROAD_FISSION)
+            return status;
+        hal_log(HAL_LOG_WARN, "'%s' runs on fibers, which is slow: %s", job->file, hal_message());
+    }
+    return build_on_road(job, constants, kernels, false);
+}
+
 static enum hal_status translate_and_build(const struct job *job)
 {
-    struct msl_text preprocessed = {0}, program = {0};
+    struct msl_text preprocessed = {0}, constants = {0}, kernels = {0};
+    bool waits = false;
     enum hal_status status = preprocess(job, &preprocessed);
     if (status == HAL_OK)
-        status = write_constants(job->source, &program);
+        status = write_constants(job->source, &constants);
     if (status == HAL_OK)
-        status = msl_translate(preprocessed.bytes, preprocessed.length, job->file, &program);
+        status =
+            msl_translate(preprocessed.bytes, preprocessed.length, job->file, &kernels, &waits);
     if (status == HAL_OK)
-        status = build(job, &program);
+        status = build_any(job, &constants, &kernels, waits);
     msl_text_finish(&preprocessed);
-    msl_text_finish(&program);
+    msl_text_finish(&constants);
+    msl_text_finish(&kernels);
     return status;
 }
 
@@ -208,6 +338,8 @@ static enum hal_status compile(struct job *job, const char *path, const struct m
     HAL_TRY(msl_scratch_create(job->scratch, sizeof job->scratch));
     snprintf(job->input, sizeof job->input, "%s/input", job->scratch);
     snprintf(job->built, sizeof job->built, "%s/built", job->scratch);
+    snprintf(job->bitcode, sizeof job->bitcode, "%s/bitcode", job->scratch);
+    snprintf(job->object, sizeof job->object, "%s/object.o", job->scratch);
     enum hal_status status = translate_and_build(job);
     if (status == HAL_OK)
         status = msl_cache_publish(job->built, path, key);
@@ -229,7 +361,9 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = msl_compiler_find(&job->compiler);
     if (status == HAL_OK)
-        status = make_key(source, file, &job->compiler, &key);
+        status = msl_road_find(&job->road);
+    if (status == HAL_OK)
+        status = make_key(source, file, &job->compiler, &job->road, &key);
     if (status == HAL_OK)
         status = msl_cache_path(&key, ".so", path, sizeof path);
     if (status == HAL_OK && !msl_cache_valid(path, &key))

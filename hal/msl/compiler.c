@@ -44,7 +44,7 @@ static void add_processor(struct msl_digest *digest)
     }
 }
 
-static enum hal_status identify(const char *path, struct msl_key *out_identity)
+enum hal_status msl_program_identify(const char *path, struct msl_key *out_identity)
 {
     struct stat facts;
     if (stat(path, &facts) != 0)
@@ -98,7 +98,7 @@ static enum hal_status examine(const char *path, struct msl_compiler *out_compil
         return hal_fail(HAL_NOT_FOUND, "there is no '%s': %s", path, strerror(errno));
     if (access(out_compiler->path, X_OK) != 0)
         return hal_fail(HAL_NOT_FOUND, "'%s' is no program", path);
-    HAL_TRY(identify(out_compiler->path, &out_compiler->identity));
+    HAL_TRY(msl_program_identify(out_compiler->path, &out_compiler->identity));
     HAL_TRY(msl_cache_path(&out_compiler->identity, ".compiler", entry, sizeof entry));
     if (msl_cache_load(entry, &out_compiler->identity, out_compiler->version,
                        sizeof out_compiler->version) == HAL_OK)

@@ -136,9 +136,10 @@ static enum hal_status write_entry(struct msl_unit *unit, const struct msl_item 
             unit,
             "namespace { struct __msl_p%zu { static constexpr ::msl::parameter list[] = {%s{}}; };"
             " __MSL_ENTRIES constexpr ::msl_abi_kernel __msl_k%zu ="
-            " ::msl::entry<&%s, __msl_p%zu>::template describe<%s>(\"%s\"); }",
+            " ::msl::entry<&%s, __msl_p%zu>::template describe<%s, __msl_split,"
+            " __msl_size(\"%s\", 0), __msl_size(\"%s\", 1), __msl_size(\"%s\", 2)>(\"%s\"); }",
             number, list.bytes ? list.bytes : "", number, function, number,
-            side_by_side ? "true" : "false", name);
+            side_by_side ? "true" : "false", name, name, name, name);
     unit->failed |= list.failed;
     msl_text_finish(&list);
     return status;

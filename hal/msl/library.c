@@ -2,6 +2,7 @@
 /* Loads compiled sources and answers what is in them. */
 #include "hal/msl/library.h"
 
+#include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/msl/text.h"
 
@@ -34,8 +35,14 @@ static void describe(const struct msl_abi_module *module, const struct msl_abi_k
         .buffer_mask = kernel->buffer_mask,
         .threadgroup_mask = kernel->group_argument_mask,
         .static_group_memory_bytes = place_variables(module, kernel->tag),
-        .has_barriers = kernel->run_thread != NULL,
+        .has_barriers = kernel->waits != 0,
     };
+    if (!kernel->waits)
+        out_function->info.road = "alone";
+    else if (kernel->run_groups || kernel->run_split)
+        out_function->info.road = "loops";
+    else
+        out_function->info.road = kernel->road ? kernel->road : "fibers";
     memcpy(out_function->info.buffer_access, kernel->buffer_access, sizeof kernel->buffer_access);
 }
 
@@ -47,6 +54,10 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
         return hal_fail(HAL_NO_MEMORY, "out of memory for %zu kernels", library->function_count);
     for (size_t i = 0; i < library->function_count; i++)
         describe(module, module->first_kernel + i, &library->functions[i]);
+    for (size_t i = 0; i < library->function_count; i++)
+        if (library->functions[i].info.has_barriers)
+            hal_log(HAL_LOG_INFO, "'%s': the threads of kernel '%s' run as %s", library->file,
+                    library->functions[i].info.name, library->functions[i].info.road);
     __atomic_store_n(module->runtime, &msl_runtime, __ATOMIC_RELEASE);
     return HAL_OK;
 }

@@ -8,6 +8,11 @@
  * $XDG_CACHE_HOME/haltrace, else ~/.cache/haltrace) under a digest of all that matters. Functions
  * belong to their library.
  *
+ * Kernels whose threads wait for each other (barriers, simd operations) are split into loops by
+ * hal-msl-cc, a program that lies beside the library or in ../bin (HAL_MSL_CC: another place).
+ * What cannot be split, or everything where that program is missing, runs on fibers. HAL_MSL_ROAD:
+ * auto, fibers, or fission, which makes it an error that a kernel cannot be split.
+ *
  * Threads: a library is immutable and may be used from any thread; msl_compile may run on several
  * threads at once, and several processes may share a cache. A thread that runs kernels owns an
  * msl_worker. */
@@ -36,12 +41,21 @@ struct msl_constant {
     uint32_t bits;
 };
 
+/* The size of group that a kernel will be run with: its loops are made for that size. Any other
+ * still works, on fibers. */
+struct msl_group_size {
+    const char *kernel; /* name or host_name; unknown ones are ignored */
+    uint32_t size[3];
+};
+
 struct msl_source {
     const char *name; /* file name in messages; NULL: "kernel.metal" */
     const char *text; /* UTF-8, `bytes` long */
     size_t bytes;
     const struct msl_constant *constants;
     size_t constant_count;
+    const struct msl_group_size *group_sizes;
+    size_t group_size_count;
 };
 
 struct msl_library;
@@ -71,7 +85,8 @@ struct msl_function_info {
     uint8_t buffer_access[MSL_MAX_BUFFERS]; /* enum msl_argument_access, by const-ness */
     uint32_t threadgroup_mask;              /* [[threadgroup(i)]] parameters */
     uint32_t static_group_memory_bytes;     /* threadgroup variables */
-    bool has_barriers;                      /* threads of a group must run side by side */
+    bool has_barriers;                      /* threads of a group wait for each other */
+    const char *road; /* how they run: "alone", "loops" (split at waits), "fibers: REASON" */
 };
 HAL_API const struct msl_function_info *msl_function_get_info(const struct msl_function *function);
 

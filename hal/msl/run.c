@@ -26,15 +26,14 @@ struct thread {
     uint32_t index; /* in its threadgroup */
     /* While it waits for a simd operation: */
     const void *site;
-    msl_abi_reduce *reduce;
+    uint32_t value_bytes;
     _Alignas(16) unsigned char value[MSL_ABI_LANE_BYTES];
 };
 
 struct simdgroup {
     uint32_t live, in_operation, at_barrier; /* one bit per lane */
     uint32_t active;                         /* lanes of the last operation */
-    _Alignas(64) unsigned char values[MSL_SIMD_WIDTH][MSL_ABI_LANE_BYTES];
-    _Alignas(64) unsigned char result[MSL_ABI_RESULT_BYTES];
+    _Alignas(64) unsigned char values[MSL_SIMD_WIDTH * MSL_ABI_LANE_BYTES];
 };
 
 struct msl_worker {
@@ -109,17 +108,15 @@ static void perform_operation(struct msl_worker *worker, struct simdgroup *simdg
         if ((uintptr_t)lanes[lowest(rest)].site < (uintptr_t)chosen->site)
             chosen = &lanes[lowest(rest)];
     uint32_t active = 0;
+    const size_t bytes = chosen->value_bytes;
+    memset(simdgroup->values, 0, MSL_SIMD_WIDTH * bytes);
     for (uint32_t rest = simdgroup->in_operation; rest; rest &= rest - 1) {
         const uint32_t lane = lowest(rest);
         if (lanes[lane].site != chosen->site)
             continue;
         active |= UINT32_C(1) << lane;
-        memcpy(simdgroup->values[lane], lanes[lane].value, MSL_ABI_LANE_BYTES);
+        memcpy(simdgroup->values + lane * bytes, lanes[lane].value, bytes);
     }
-    for (uint32_t rest = ~active; rest; rest &= rest - 1)
-        memset(simdgroup->values[lowest(rest)], 0, MSL_ABI_LANE_BYTES);
-    if (chosen->reduce)
-        chosen->reduce(simdgroup->values, active, simdgroup->result);
     simdgroup->active = active;
     simdgroup->in_operation &= ~active;
 }
@@ -180,19 +177,19 @@ static void wait_at_barrier(void)
     yield(worker);
 }
 
-static const void *exchange(const void *value, uint32_t bytes, msl_abi_reduce *reduce,
-                            const void *site, uint32_t *out_active)
+static const void *exchange(const void *value, uint32_t bytes, const void *site,
+                            uint32_t *out_active)
 {
     struct msl_worker *const worker = current;
     struct thread *const self = worker->running;
     struct simdgroup *const simdgroup = simdgroup_of(worker, self);
     memcpy(self->value, value, bytes);
     self->site = site;
-    self->reduce = reduce;
+    self->value_bytes = bytes;
     simdgroup->in_operation |= lane_bit(self);
     yield(worker);
     *out_active = simdgroup->active;
-    return reduce ? (const void *)simdgroup->result : (const void *)simdgroup->values;
+    return simdgroup->values;
 }
 
 static uint32_t own_lane(void)
@@ -279,8 +276,12 @@ void msl_function_run(const struct msl_function *function, struct msl_worker *wo
     worker->kernel = function->kernel;
     if (first >= last)
         return;
-    if (function->kernel->run_groups)
-        function->kernel->run_groups(&seen, first, last);
+    const struct msl_abi_kernel *const kernel = function->kernel;
+    if (kernel->run_groups)
+        kernel->run_groups(&seen, first, last);
+    else if (kernel->run_split &&
+             memcmp(kernel->split_size, seen.group_size, sizeof seen.group_size) == 0)
+        kernel->run_split(&seen, first, last);
     else
         run_side_by_side(worker, &seen, first, last);
 }

@@ -20,6 +20,21 @@ struct msl_compiler {
 /* HAL_NOT_FOUND: none is usable; the message says what to install. */
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler) HAL_CHECKED;
 
+/* The same for any program: its file and this processor. HAL_NOT_FOUND. */
+enum hal_status msl_program_identify(const char *path, struct msl_key *out_identity) HAL_CHECKED;
+
+/* How kernels whose threads wait for each other are to run. */
+enum msl_road_mode { MSL_ROAD_AUTO, MSL_ROAD_FISSION, MSL_ROAD_FIBERS };
+struct msl_road {
+    enum msl_road_mode mode;
+    char splitter[MSL_PATH_BYTES]; /* hal-msl-cc; "": there is none, or it is not wanted */
+    struct msl_key identity;       /* of the splitter; zeros without */
+};
+
+/* HAL_INVALID: HAL_MSL_ROAD says something else. HAL_NOT_FOUND: it insists on a splitter that is
+ * not there. */
+enum hal_status msl_road_find(struct msl_road *out_road) HAL_CHECKED;
+
 struct msl_headers {
     char directory[MSL_PATH_BYTES]; /* paths in diagnostics that begin so are not the user's */
     char overlay[MSL_PATH_BYTES];   /* file system that the preprocessor sees */

@@ -121,7 +121,7 @@ static void write_program(const struct msl_unit *unit, struct msl_text *out_prog
 }
 
 enum hal_status msl_translate(const char *source, size_t bytes, const char *file,
-                              struct msl_text *out_program)
+                              struct msl_text *out_program, bool *out_waits)
 {
     struct msl_unit unit = {.file = file};
     enum hal_status status = msl_lex(source, bytes, file, &unit.tokens);
@@ -134,6 +134,9 @@ enum hal_status msl_translate(const char *source, size_t bytes, const char *file
     }
     if (status == HAL_OK)
         status = msl_unit_add_entries(&unit);
+    *out_waits = false;
+    for (size_t i = 0; i < unit.item_count; i++)
+        *out_waits |= unit.items[i].needs_peers;
     if (status == HAL_OK) {
         msl_unit_rewrite(&unit);
         write_program(&unit, out_program);

@@ -57,8 +57,9 @@ void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last);
 const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item);
 void msl_unit_finish(struct msl_unit *unit);
 
-/* All of the above: preprocessed MSL in, C++ out. */
+/* All of the above: preprocessed MSL in, C++ out; and whether threads of any kernel may wait for
+ * each other. */
 enum hal_status msl_translate(const char *source, size_t bytes, const char *file,
-                              struct msl_text *out_program) HAL_CHECKED;
+                              struct msl_text *out_program, bool *out_waits) HAL_CHECKED;
 
 #endif

@@ -11,8 +11,7 @@ enum {
     MSL_ABI_BUFFERS = 31,
     MSL_ABI_GROUP_ARGUMENTS = 31,
     MSL_ABI_SIMD_WIDTH = 32,
-    MSL_ABI_LANE_BYTES = 16,   /* one lane's share of a simd operation */
-    MSL_ABI_RESULT_BYTES = 256 /* result of a reduction: up to one 8x8 float matrix */
+    MSL_ABI_LANE_BYTES = 16 /* at most: one lane's share of a simd operation */
 };
 
 /* One dispatch as a kernel sees it; constant while the dispatch runs. */
@@ -24,16 +23,13 @@ struct msl_abi_launch {
     uint32_t group_count[3];
 };
 
-/* Combines the values of the lanes in `active` (MSL_ABI_LANE_BYTES apart) into `result`. */
-typedef void msl_abi_reduce(const void *lanes, uint32_t active, void *result);
-
 /* What threads that run side by side call. */
 struct msl_abi_runtime {
     void (*group_barrier)(void);
-    /* Publishes `value`, waits for the lanes that execute the same operation, and returns the
-     * result of `reduce`, or all lanes' values when there is none; valid until the next call. */
-    const void *(*exchange)(const void *value, uint32_t bytes, msl_abi_reduce *reduce,
-                            const void *site, uint32_t *out_active);
+    /* Publishes `value`, waits for the lanes that execute the same operation, and returns all
+     * lanes' values, `bytes` apart; valid until the next call. */
+    const void *(*exchange)(const void *value, uint32_t bytes, const void *site,
+                            uint32_t *out_active);
     uint32_t (*lane)(void);
 };
 
@@ -43,11 +39,26 @@ typedef void msl_abi_run_groups(const struct msl_abi_launch *launch, uint64_t fi
 typedef void msl_abi_run_thread(const struct msl_abi_launch *launch, const uint32_t group[3],
                                 uint32_t thread_index);
 
+/* Runs one thread, or all of a group after hal/msl/fission: its header says what they are. */
+typedef void msl_abi_thread(const struct msl_abi_launch *launch, uint32_t group_x, uint32_t group_y,
+                            uint32_t group_z, uint32_t size_x, uint32_t size_y, uint32_t size_z,
+                            uint32_t local_x, uint32_t local_y, uint32_t local_z, uint32_t index,
+                            uint32_t lane, uint32_t simdgroup);
+
+/* A kernel whose threads wait for each other comes with run_thread and, for the splitter, with
+ * run_split and the thread function that this calls. After a successful split, run_split serves
+ * groups of split_size, or, where that is zero, it is run_groups and serves all. Otherwise it goes,
+ * and `road` says why. The splitter knows the first members by their order. */
 struct msl_abi_kernel {
     const char *name;
     const void *tag;                /* the same address in the group variables of the same kernel */
-    msl_abi_run_groups *run_groups; /* NULL: side by side */
-    msl_abi_run_thread *run_thread; /* NULL: not side by side */
+    msl_abi_run_groups *run_groups; /* NULL: only run_split and run_thread */
+    msl_abi_run_thread *run_thread; /* NULL: run_groups serves all */
+    msl_abi_run_groups *run_split;  /* NULL: nothing was split */
+    msl_abi_thread *thread;
+    const char *road;
+    uint32_t split_size[3];
+    uint32_t waits; /* 1: its threads wait for each other */
     uint32_t buffer_mask;
     uint32_t group_argument_mask;
     uint8_t buffer_access[MSL_ABI_BUFFERS];

@@ -50,8 +50,16 @@ template <auto function> struct kernel_tag {
 };
 
 struct position {
-    uint32_t grid[3], local[3], group[3], index;
+    uint32_t grid[3], local[3], group[3], index, lane, simdgroup;
 };
+
+/* Names of kernels and sizes of groups are compared while compiling. */
+constexpr bool same_name(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
 
 template <class T> MSL_INLINE T coordinates(const uint32_t (&value)[3])
 {
@@ -114,31 +122,56 @@ struct entry_for<void (*)(A...), function, Parameters> {
     static constexpr resolved<count> numbers = resolve<count>(Parameters::list);
     static_assert(numbers.valid, "a buffer or threadgroup index is out of range: at most 30");
 
+    template <class T, T... i> struct index_list {
+        static constexpr indices<i...> value = {};
+    };
+    static constexpr auto all_indices()
+    {
+        return __make_integer_seq<index_list, int, count>::value;
+    }
+
     /* What is the same for all threads, read once: the compiler cannot know that no store of the
      * kernel changes it. */
     struct arguments {
         void *address[count + 1];
         uint32_t group_size[3], group_count[3], grid_size[3];
     };
-    static MSL_INLINE arguments prepare(const msl_abi_launch *launch)
+    template <int i> static MSL_INLINE void prepare_address(arguments &a, const msl_abi_launch *l)
+    {
+        constexpr parameter p = Parameters::list[i];
+        a.address[i] = nullptr;
+        if constexpr (p.enabled && p.from == source::buffer)
+            a.address[i] = l->buffers[numbers.index[i]];
+        if constexpr (p.enabled && p.from == source::group_memory)
+            a.address[i] = l->group_memory[numbers.index[i]];
+        if constexpr (p.from == source::group_variables)
+            a.address[i] = l->group_variables;
+    }
+    template <int... i>
+    static MSL_INLINE void prepare_addresses(arguments &a, const msl_abi_launch *l, indices<i...>)
+    {
+        (prepare_address<i>(a, l), ...);
+    }
+    /* No loops here: the size is a constant before the first one is unrolled. */
+    static MSL_INLINE arguments prepare(const msl_abi_launch *launch, uint32_t size_x,
+                                        uint32_t size_y, uint32_t size_z)
     {
         arguments a;
-        for (int i = 0; i < count; i++) {
-            const parameter p = Parameters::list[i];
-            a.address[i] = nullptr;
-            if (p.enabled && p.from == source::buffer)
-                a.address[i] = launch->buffers[numbers.index[i]];
-            if (p.enabled && p.from == source::group_memory)
-                a.address[i] = launch->group_memory[numbers.index[i]];
-            if (p.from == source::group_variables)
-                a.address[i] = launch->group_variables;
-        }
-        for (int i = 0; i < 3; i++) {
-            a.group_size[i] = launch->group_size[i];
-            a.group_count[i] = launch->group_count[i];
-            a.grid_size[i] = launch->group_size[i] * launch->group_count[i];
-        }
+        prepare_addresses(a, launch, all_indices());
+        a.group_size[0] = size_x;
+        a.group_size[1] = size_y;
+        a.group_size[2] = size_z;
+        a.group_count[0] = launch->group_count[0];
+        a.group_count[1] = launch->group_count[1];
+        a.group_count[2] = launch->group_count[2];
+        a.grid_size[0] = a.group_size[0] * a.group_count[0];
+        a.grid_size[1] = a.group_size[1] * a.group_count[1];
+        a.grid_size[2] = a.group_size[2] * a.group_count[2];
         return a;
+    }
+    static MSL_INLINE arguments prepare(const msl_abi_launch *launch)
+    {
+        return prepare(launch, launch->group_size[0], launch->group_size[1], launch->group_size[2]);
     }
 
     template <class T, int i> static MSL_INLINE T argument(const arguments &a, const position &p)
@@ -168,9 +201,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
         else if constexpr (from == source::thread_index_in_threadgroup)
             return V(p.index);
         else if constexpr (from == source::thread_index_in_simdgroup)
-            return V(p.index % MSL_ABI_SIMD_WIDTH);
+            return V(p.lane);
         else if constexpr (from == source::simdgroup_index_in_threadgroup)
-            return V(p.index / MSL_ABI_SIMD_WIDTH);
+            return V(p.simdgroup);
         else if constexpr (from == source::simdgroups_per_threadgroup)
             return V((threads + MSL_ABI_SIMD_WIDTH - 1) / MSL_ABI_SIMD_WIDTH);
         else if constexpr (from == source::threads_per_simdgroup)
@@ -191,11 +224,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
     }
     static MSL_INLINE void call(const arguments &a, const position &p)
     {
-        call(a, p, __make_integer_seq<index_list, int, count>::value);
+        call(a, p, all_indices());
     }
-    template <class T, T... i> struct index_list {
-        static constexpr indices<i...> value = {};
-    };
 
     /* Only the position in the grid matters: neighbouring groups are one long row. */
     static constexpr bool grid_only()
@@ -214,9 +244,28 @@ struct entry_for<void (*)(A...), function, Parameters> {
         return true;
     }
 
+    /* Small constants, copied: no store of the kernel changes them then. */
+    template <class T, int i> static MSL_INLINE void copy_constant(arguments &a, char *copy)
+    {
+        using value = metal::remove_reference_t<T>;
+        if constexpr (metal::is_reference_v<T> && metal::is_const_v<value> &&
+                      Parameters::list[i].enabled && Parameters::list[i].from == source::buffer)
+            if constexpr (sizeof(value) <= 64) {
+                __builtin_memcpy(copy, a.address[i], sizeof(value));
+                a.address[i] = copy;
+            }
+    }
+    template <int... i>
+    static MSL_INLINE void copy_constants(arguments &a, char (*copies)[64], indices<i...>)
+    {
+        (copy_constant<A, i>(a, copies[i]), ...);
+    }
+
     static void run_groups(const msl_abi_launch *launch, uint64_t first, uint64_t last)
     {
-        const arguments a = prepare(launch);
+        arguments a = prepare(launch);
+        alignas(64) char copies[count + 1][64];
+        copy_constants(a, copies, all_indices());
         while (first < last) {
             const uint32_t group_x = uint32_t(first % a.group_count[0]);
             const uint64_t row = first / a.group_count[0];
@@ -239,7 +288,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
                         call(a, position{{x, grid_y, grid_z},
                                          {x - begin, y, z},
                                          {group_x, group_y, group_z},
-                                         before + (x - begin)});
+                                         before + (x - begin),
+                                         (before + (x - begin)) % MSL_ABI_SIMD_WIDTH,
+                                         (before + (x - begin)) / MSL_ABI_SIMD_WIDTH});
                 }
             first += groups;
         }
@@ -250,6 +301,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
         const arguments a = prepare(launch);
         position p;
         p.index = index;
+        p.lane = index % MSL_ABI_SIMD_WIDTH;
+        p.simdgroup = index / MSL_ABI_SIMD_WIDTH;
         p.local[0] = index % a.group_size[0];
         p.local[1] = index / a.group_size[0] % a.group_size[1];
         p.local[2] = index / a.group_size[0] / a.group_size[1];
@@ -260,12 +313,55 @@ struct entry_for<void (*)(A...), function, Parameters> {
         call(a, p);
     }
 
-    template <bool side_by_side> static constexpr msl_abi_kernel describe(const char *name)
+    /* One thread, in the shape that hal/msl/fission splits. */
+    static __attribute__((noinline)) void thread(const msl_abi_launch *launch, uint32_t group_x,
+                                                 uint32_t group_y, uint32_t group_z,
+                                                 uint32_t size_x, uint32_t size_y, uint32_t size_z,
+                                                 uint32_t local_x, uint32_t local_y,
+                                                 uint32_t local_z, uint32_t index, uint32_t lane,
+                                                 uint32_t simdgroup)
+    {
+        arguments a = prepare(launch, size_x, size_y, size_z);
+        alignas(64) char copies[count + 1][64];
+        copy_constants(a, copies, all_indices());
+        call(a, position{{group_x * size_x + local_x, group_y * size_y + local_y,
+                          group_z * size_z + local_z},
+                         {local_x, local_y, local_z},
+                         {group_x, group_y, group_z},
+                         index,
+                         lane,
+                         simdgroup});
+    }
+
+    /* Calls that which runs one thread as if it ran a whole group, which it will. */
+    template <uint32_t x, uint32_t y, uint32_t z>
+    static void run_split(const msl_abi_launch *launch, uint64_t first, uint64_t last)
+    {
+        for (uint64_t group = first; group < last; group++) {
+            const uint64_t row = group / launch->group_count[0];
+            thread(launch, uint32_t(group % launch->group_count[0]),
+                   uint32_t(row % launch->group_count[1]), uint32_t(row / launch->group_count[1]),
+                   x ? x : launch->group_size[0], x ? y : launch->group_size[1],
+                   x ? z : launch->group_size[2], 0, 0, 0, 0, 0, 0);
+        }
+    }
+
+    /* x, y, z: the only size of group that is split for, 0: any. */
+    template <bool side_by_side, bool split, uint32_t x, uint32_t y, uint32_t z>
+    static constexpr msl_abi_kernel describe(const char *name)
     {
         msl_abi_kernel kernel = {};
         constexpr uint8_t access[] = {access_of<A>()..., 0};
         kernel.name = name;
         kernel.tag = &kernel_tag<function>::id;
+        kernel.waits = side_by_side;
+        if constexpr (side_by_side && split) {
+            kernel.run_split = run_split<x, y, z>;
+            kernel.thread = thread;
+            kernel.split_size[0] = x;
+            kernel.split_size[1] = y;
+            kernel.split_size[2] = z;
+        }
         if constexpr (side_by_side)
             kernel.run_thread = run_thread;
         else

@@ -6,14 +6,17 @@
 #include "msl/abi.h"
 #include "msl/atomic.h"
 
-/* Defined once per compiled source. They must neither move nor merge: the address of the call
- * tells which lanes execute the same operation. */
+/* Defined once per compiled source, known to hal/msl/fission by name. They must neither move nor
+ * merge: the address of the call tells which lanes execute the same operation. */
 extern "C" {
 #define MSL_TOGETHER __attribute__((convergent, nomerge, visibility("hidden")))
 MSL_TOGETHER void __msl_group_barrier(void);
-MSL_TOGETHER const void *__msl_exchange(const void *value, uint32_t bytes, msl_abi_reduce *reduce,
-                                        uint32_t *out_active);
+MSL_TOGETHER void __msl_simdgroup_barrier(void);
+MSL_TOGETHER const void *__msl_exchange(const void *value, uint32_t bytes, uint32_t *out_active);
 MSL_TOGETHER uint32_t __msl_lane(void);
+/* A lane's two elements of an 8x8 tile that it holds whole; the tile of all lanes' elements. */
+MSL_TOGETHER void __msl_spread(const void *tile, void *pair, uint32_t element_bytes);
+MSL_TOGETHER void __msl_collect(const void *pair, void *tile, uint32_t element_bytes);
 #undef MSL_TOGETHER
 }
 
@@ -25,14 +28,14 @@ template <class T> struct exchanged {
     uint32_t active;
     MSL_INLINE explicit exchanged(const T &value)
     {
-        static_assert(sizeof(T) <= MSL_ABI_LANE_BYTES, "simd operations take at most 16 bytes");
-        values = (const char *)__msl_exchange(&value, sizeof(T), nullptr, &active);
+        static_assert(sizeof(T) <= MSL_ABI_LANE_BYTES && (sizeof(T) & (sizeof(T) - 1)) == 0,
+                      "simd operations take at most 16 bytes");
+        values = (const char *)__msl_exchange(&value, sizeof(T), &active);
     }
     MSL_INLINE T of(uint32_t lane) const
     {
         T value;
-        __builtin_memcpy(&value, values + lane % MSL_ABI_SIMD_WIDTH * MSL_ABI_LANE_BYTES,
-                         sizeof(T));
+        __builtin_memcpy(&value, values + lane % MSL_ABI_SIMD_WIDTH * sizeof(T), sizeof(T));
         return value;
     }
     MSL_INLINE bool has(uint32_t lane) const
@@ -41,43 +44,25 @@ template <class T> struct exchanged {
     }
 };
 
-template <class T, class F>
-__attribute__((noinline)) void reduce_lanes(const void *lanes, uint32_t active, void *result)
-{
-    const char *values = (const char *)lanes;
-    T sum, next;
-    __builtin_memcpy(&sum, values + __builtin_ctz(active) * MSL_ABI_LANE_BYTES, sizeof(T));
-    for (uint32_t rest = active & (active - 1); rest; rest &= rest - 1) {
-        __builtin_memcpy(&next, values + __builtin_ctz(rest) * MSL_ABI_LANE_BYTES, sizeof(T));
-        sum = F::apply(sum, next);
-    }
-    __builtin_memcpy(result, &sum, sizeof(T));
-}
-
-template <class F, class T> MSL_INLINE T reduce(const T &value)
-{
-    static_assert(sizeof(T) <= MSL_ABI_LANE_BYTES, "simd operations take at most 16 bytes");
-    uint32_t active;
-    T result;
-    __builtin_memcpy(&result, __msl_exchange(&value, sizeof(T), reduce_lanes<T, F>, &active),
-                     sizeof(T));
-    return result;
-}
-
-#define MSL_REDUCTION(name, expression)                                                            \
+/* How two values become one: numbers, or vectors of one number per lane. */
+#define MSL_REDUCTION(name, expression, vectors)                                                   \
     struct name {                                                                                  \
         template <class T> static MSL_INLINE T apply(const T &a, const T &b)                       \
         {                                                                                          \
             return T(expression);                                                                  \
         }                                                                                          \
+        template <class V> static MSL_INLINE V combine(V a, V b)                                   \
+        {                                                                                          \
+            return vectors;                                                                        \
+        }                                                                                          \
     };
-MSL_REDUCTION(with_sum, a + b)
-MSL_REDUCTION(with_product, a *b)
-MSL_REDUCTION(with_min, metal::min(a, b))
-MSL_REDUCTION(with_max, metal::max(a, b))
-MSL_REDUCTION(with_and, a &b)
-MSL_REDUCTION(with_or, a | b)
-MSL_REDUCTION(with_xor, a ^ b)
+MSL_REDUCTION(with_sum, a + b, a + b)
+MSL_REDUCTION(with_product, a *b, a *b)
+MSL_REDUCTION(with_min, metal::min(a, b), __builtin_elementwise_min(a, b))
+MSL_REDUCTION(with_max, metal::max(a, b), __builtin_elementwise_max(a, b))
+MSL_REDUCTION(with_and, a &b, a &b)
+MSL_REDUCTION(with_or, a | b, a | b)
+MSL_REDUCTION(with_xor, a ^ b, a ^ b)
 #undef MSL_REDUCTION
 
 /* Folds the lanes [first, last) that take part, in order. */
@@ -88,6 +73,65 @@ MSL_INLINE T fold(const exchanged<T> &all, uint32_t first, uint32_t last, T star
         if (all.has(lane))
             start = F::apply(start, all.of(lane));
     return start;
+}
+template <class T, int n> using row_of = T __attribute__((ext_vector_type(n)));
+template <int bytes> struct bits_of;
+template <> struct bits_of<1> {
+    typedef uint8_t type;
+};
+template <> struct bits_of<2> {
+    typedef uint16_t type;
+};
+template <> struct bits_of<4> {
+    typedef uint32_t type;
+};
+template <> struct bits_of<8> {
+    typedef uint64_t type;
+};
+
+/* What stands for a lane that does not take part: changes no result. */
+template <class F, class T> MSL_INLINE T neutral(const exchanged<T> &all)
+{
+    if constexpr (__is_same(F, with_sum) && metal::is_floating_point_v<T>)
+        return T(-0.0f);
+    else if constexpr (__is_same(F, with_sum) || __is_same(F, with_or) || __is_same(F, with_xor))
+        return T(0);
+    else if constexpr (__is_same(F, with_product))
+        return T(1);
+    else if constexpr (__is_same(F, with_and))
+        return T(~T(0));
+    else
+        return all.of(uint32_t(__builtin_ctz(all.active)));
+}
+
+/* Halves against halves, the order in which all roads add. */
+template <class F, class T> MSL_INLINE T reduce_numbers(const exchanged<T> &all)
+{
+    typedef typename bits_of<sizeof(T)>::type bits;
+    constexpr row_of<uint32_t, 32> lane = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                           11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                           22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    row_of<T, 32> v;
+    __builtin_memcpy(&v, all.values, sizeof v);
+    const row_of<bits, 32> has =
+        __builtin_convertvector(row_of<uint32_t, 32>(all.active) >> lane & 1u, row_of<bits, 32>);
+    v = has != row_of<bits, 32>(bits(0)) ? v : row_of<T, 32>(neutral<F>(all));
+    const row_of<T, 16> a = F::combine(row_of<T, 16>(v.lo), row_of<T, 16>(v.hi));
+    const row_of<T, 8> b = F::combine(row_of<T, 8>(a.lo), row_of<T, 8>(a.hi));
+    const row_of<T, 4> c = F::combine(row_of<T, 4>(b.lo), row_of<T, 4>(b.hi));
+    const row_of<T, 2> d = F::combine(row_of<T, 2>(c.lo), row_of<T, 2>(c.hi));
+    return F::apply(T(d.x), T(d.y));
+}
+
+template <class F, class T> MSL_INLINE T reduce(const T &value)
+{
+    const exchanged<T> all(value);
+    if constexpr (is_number<T> && !is_bfloat<T> && !__is_same(T, bool)) {
+        return reduce_numbers<F>(all);
+    } else {
+        const uint32_t first = uint32_t(__builtin_ctz(all.active));
+        return fold<F>(all, first + 1, MSL_ABI_SIMD_WIDTH, all.of(first));
+    }
 }
 } // namespace msl
 
@@ -103,9 +147,7 @@ MSL_INLINE void threadgroup_barrier(mem_flags, memory_order, thread_scope = thre
 }
 MSL_INLINE void simdgroup_barrier(mem_flags)
 {
-    const uint32_t nothing = 0;
-    uint32_t active;
-    __msl_exchange(&nothing, sizeof nothing, nullptr, &active);
+    __msl_simdgroup_barrier();
 }
 MSL_INLINE void simdgroup_barrier(mem_flags flags, memory_order, thread_scope = thread_scope_device)
 {

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the program that splits kernels, and whether it is wanted. */
+#include "hal/base/os.h"
+#include "hal/msl/toolchain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum hal_status read_mode(enum msl_road_mode *out_mode)
+{
+    const char *const text = getenv("HAL_MSL_ROAD");
+    if (!text || !*text || strcmp(text, "auto") == 0)
+        *out_mode = MSL_ROAD_AUTO;
+    else if (strcmp(text, "fission") == 0)
+        *out_mode = MSL_ROAD_FISSION;
+    else if (strcmp(text, "fibers") == 0)
+        *out_mode = MSL_ROAD_FIBERS;
+    else
+        return hal_fail(HAL_INVALID, "HAL_MSL_ROAD is '%s'; it is auto, fission or fibers", text);
+    return HAL_OK;
+}
+
+static bool is_program(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+/* HAL_MSL_CC alone, when it is set; else beside the library or in the bin folder next to it. */
+static bool find_splitter(char *out_path, size_t bytes)
+{
+    static const char *const places[] = {"hal-msl-cc", "../bin/hal-msl-cc",
+                                         "../libexec/haltrace/hal-msl-cc"};
+    const char *const chosen = getenv("HAL_MSL_CC");
+    if (chosen && *chosen)
+        return (size_t)snprintf(out_path, bytes, "%s", chosen) < bytes && is_program(out_path);
+    char library[MSL_PATH_BYTES];
+    static const char here;
+    if (hal_module_path(&here, library, sizeof library) != HAL_OK)
+        return false;
+    char *const end = strrchr(library, '/');
+    if (!end)
+        return false;
+    end[1] = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if ((size_t)snprintf(out_path, bytes, "%s%s", library, places[i]) < bytes &&
+            is_program(out_path))
+            return true;
+    return false;
+}
+
+enum hal_status msl_road_find(struct msl_road *out_road)
+{
+    *out_road = (struct msl_road){0};
+    HAL_TRY(read_mode(&out_road->mode));
+    if (out_road->mode == MSL_ROAD_FIBERS)
+        return HAL_OK;
+    if (!find_splitter(out_road->splitter, sizeof out_road->splitter)) {
+        out_road->splitter[0] = '\0';
+        if (out_road->mode == MSL_ROAD_AUTO)
+            return HAL_OK;
+        return hal_fail(HAL_NOT_FOUND, "HAL_MSL_ROAD is 'fission', but there is no hal-msl-cc "
+                                       "beside the library; HAL_MSL_CC may name one");
+    }
+    return msl_program_identify(out_road->splitter, &out_road->identity);
+}

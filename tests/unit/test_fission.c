@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/msl/fission on small functions in LLVM's own notation: maps, control flow, uniformity,
+ * regions, and what the whole pass answers. Results of split functions: test_msl_roads.c. */
+#include "hal/msl/fission/fission.h"
+#include "hal/msl/fission/pass.h"
+#include "hal/msl/fission/pipeline.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/IRReader.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The parameters of a thread function, by name. */
+#define THREAD                                                                                     \
+    "(ptr %l, i32 %gx, i32 %gy, i32 %gz, i32 %nx, i32 %ny, i32 %nz, i32 %x, i32 %y, i32 %z, "      \
+    "i32 %index, i32 %lane, i32 %simd)"
+
+static LLVMContextRef context;
+
+static LLVMModuleRef parse(const char *text)
+{
+    LLVMModuleRef module = NULL;
+    char *message = NULL;
+    if (LLVMParseIRInContext(context,
+                             LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "test"),
+                             &module, &message))
+        fail_msg("%s", message);
+    return module;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = LLVMContextCreate();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    LLVMContextDispose(context);
+    return 0;
+}
+
+/* ---- ir.c -------------------------------------------------------------------------------------
+ */
+
+static void maps_keep_what_was_set_last(void **state)
+{
+    (void)state;
+    static char keys[5000];
+    struct ir_map map = {0};
+    assert_int_equal(ir_map_get(&map, &keys[0]), 0);
+    for (size_t i = 0; i < sizeof keys; i++)
+        ir_map_set(&map, &keys[i], i + 1);
+    for (size_t i = 0; i < sizeof keys; i += 2)
+        ir_map_set(&map, &keys[i], 7);
+    for (size_t i = 0; i < sizeof keys; i++)
+        assert_int_equal(ir_map_get(&map, &keys[i]), i % 2 ? i + 1 : 7);
+    assert_int_equal(map.count, sizeof keys);
+    ir_map_finish(&map);
+    assert_int_equal(ir_map_get(&map, &keys[1]), 0);
+}
+
+/* ---- cfg.c ------------------------------------------------------------------------------------
+ */
+
+static const char loop_text[] = "define void @f(i1 %c) {\n"
+                                "a: br label %b\n"
+                                "b: br i1 %c, label %c1, label %d\n"
+                                "c1: br i1 %c, label %e, label %g\n"
+                                "e: br label %h\n"
+                                "g: br label %h\n"
+                                "h: br label %b\n"
+                                "d: ret void\n"
+                                "}\n";
+enum { A, B, C1, E, G, H, D };
+
+static void control_flow_is_known(void **state)
+{
+    (void)state;
+    LLVMModuleRef module = parse(loop_text);
+    struct cfg cfg = {0};
+    cfg_build(&cfg, LLVMGetNamedFunction(module, "f"));
+    assert_int_equal(cfg.count, 7);
+    cfg_find_post_dominators(&cfg);
+    assert_int_equal(cfg_immediate_post_dominator(&cfg, C1), H);
+    assert_int_equal(cfg_immediate_post_dominator(&cfg, H), B);
+    assert_int_equal(cfg_immediate_post_dominator(&cfg, B), D);
+    assert_true(cfg_immediate_post_dominator(&cfg, D) == SIZE_MAX);
+    ir_bits set[1] = {0};
+    cfg_reach(&cfg, C1, H, set);
+    assert_int_equal(set[0], 1u << C1 | 1u << E | 1u << G);
+    cfg_find_dominators(&cfg);
+    assert_int_equal(cfg_loop(&cfg, B, set), 1);
+    assert_int_equal(set[0], 1u << B | 1u << C1 | 1u << E | 1u << G | 1u << H);
+    assert_int_equal(cfg_loop(&cfg, H, set), 0);
+    cfg_finish(&cfg);
+    LLVMDisposeModule(module);
+}
+
+static void cut_edges_do_not_count(void **state)
+{
+    (void)state;
+    LLVMModuleRef module = parse("define void @f(i1 %c) {\n"
+                                 "a: br i1 %c, label %early, label %b\n"
+                                 "b: br label %end\n"
+                                 "early: br label %end\n"
+                                 "end: ret void\n"
+                                 "}\n");
+    struct cfg cfg = {0};
+    cfg_build(&cfg, LLVMGetNamedFunction(module, "f"));
+    cfg_find_post_dominators(&cfg);
+    assert_int_equal(cfg_immediate_post_dominator(&cfg, 0), 3);
+    cfg.cut[cfg.first_next[0]] = true;
+    cfg_find_post_dominators(&cfg);
+    assert_int_equal(cfg_immediate_post_dominator(&cfg, 0), 1);
+    cfg_finish(&cfg);
+    LLVMDisposeModule(module);
+}
+
+/* ---- uniform.c ----------------------------------------------------------------------------------
+ */
+
+static LLVMValueRef named(LLVMValueRef function, const char *name)
+{
+    ir_each_block(block, function) ir_each_instruction(item, block)
+    {
+        size_t length;
+        if (strcmp(LLVMGetValueName2(item, &length), name) == 0)
+            return item;
+    }
+    fail_msg("no value '%s'", name);
+    return NULL;
+}
+
+static const char taint_text[] = "declare void @__msl_group_barrier()\n"
+                                 "define void @k" THREAD " {\n"
+                                 "entry: %a = load i32, ptr %l\n"
+                                 "  %b = add i32 %a, %gx\n"
+                                 "  %v = add i32 %b, %index\n"
+                                 "  %c = icmp ult i32 %v, %nx\n"
+                                 "  br i1 %c, label %yes, label %no\n"
+                                 "yes: %w = add i32 %b, 1\n"
+                                 "  %q = load i32, ptr %l\n"
+                                 "  br label %join\n"
+                                 "no: br label %join\n"
+                                 "join: %p = phi i32 [ 1, %yes ], [ 2, %no ]\n"
+                                 "  %s = phi i32 [ %b, %yes ], [ %b, %no ]\n"
+                                 "  %u = cmpxchg ptr %l, i32 0, i32 1 seq_cst seq_cst\n"
+                                 "  call void @__msl_group_barrier()\n"
+                                 "  ret void\n"
+                                 "}\n";
+
+static void taint_follows_values_and_branches(void **state)
+{
+    (void)state;
+    LLVMModuleRef module = parse(taint_text);
+    const struct msl_fission_kernel kernel = {.function = "k", .group_size = {64, 1, 1}};
+    struct fission f = {.module = module,
+                        .function = LLVMGetNamedFunction(module, "k"),
+                        .kernel = &kernel,
+                        .stage = FISSION_THREADS};
+    f.last = LLVMGetLastBasicBlock(f.function);
+    fission_find_varying(&f);
+    static const char *const uniform[] = {"a", "b", "w", "s"};
+    static const char *const varying[] = {"v", "c", "q", "p", "u"};
+    for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
+        if (fission_is_varying(&f, named(f.function, uniform[i])))
+            fail_msg("%s is uniform", uniform[i]);
+    for (size_t i = 0; i < sizeof varying / sizeof *varying; i++)
+        if (!fission_is_varying(&f, named(f.function, varying[i])))
+            fail_msg("%s is varying", varying[i]);
+    const LLVMBasicBlockRef yes = LLVMGetInstructionParent(named(f.function, "w"));
+    assert_int_not_equal(ir_map_get(&f.divergent, yes), 0);
+    assert_int_equal(ir_map_get(&f.divergent, f.last), 0);
+    cfg_finish(&f.cfg);
+    ir_map_finish(&f.varying);
+    ir_map_finish(&f.divergent);
+    ir_map_finish(&f.leaving);
+    LLVMDisposeModule(module);
+}
+
+/* ---- The whole pass
+ * -------------------------------------------------------------------------------- */
+
+static struct msl_fission_result run_pass(const char *text, enum hal_status expected)
+{
+    LLVMModuleRef module = parse(text);
+    LLVMTargetMachineRef machine;
+    assert_int_equal(msl_pipeline_machine(&machine), HAL_OK);
+    const struct msl_fission_kernel kernel = {.function = "k", .group_size = {64, 1, 1}};
+    struct msl_fission_result result = {0};
+    assert_int_equal(msl_fission_run(module, machine, &kernel, 1, &result), expected);
+    char *message = NULL;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+        fail_msg("%s", message);
+    LLVMDisposeMessage(message);
+    LLVMDisposeTargetMachine(machine);
+    LLVMDisposeModule(module);
+    return result;
+}
+
+#define BARRIER "declare void @__msl_group_barrier() convergent\n"
+
+static void a_barrier_splits(void **state)
+{
+    (void)state;
+    const struct msl_fission_result result =
+        run_pass(BARRIER "define void @k" THREAD " {\n"
+                         "  %p = getelementptr i32, ptr %l, i32 %index\n"
+                         "  store i32 %index, ptr %p\n"
+                         "  call void @__msl_group_barrier()\n"
+                         "  %n = xor i32 %index, 1\n"
+                         "  %q = getelementptr i32, ptr %l, i32 %n\n"
+                         "  %v = load i32, ptr %q\n"
+                         "  call void @__msl_group_barrier()\n"
+                         "  store i32 %v, ptr %p\n"
+                         "  ret void\n"
+                         "}\n",
+                 HAL_OK);
+    assert_true(result.split);
+}
+
+static void refusals_have_reasons(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
+        {BARRIER "define void @k" THREAD " {\n"
+                 "  %c = icmp ult i32 %index, 5\n"
+                 "  br i1 %c, label %a, label %b\n"
+                 "a: call void @__msl_group_barrier()\n"
+                 "  store i32 1, ptr %l\n"
+                 "  call void @__msl_group_barrier()\n"
+                 "  br label %e\n"
+                 "b: call void @__msl_group_barrier()\n"
+                 "  br label %e\n"
+                 "e: ret void\n"
+                 "}\n",
+         "different branches"},
+        {BARRIER "define void @k" THREAD " {\n"
+                 "  %a = alloca i32, i32 %index\n"
+                 "  store volatile i32 1, ptr %a\n"
+                 "  call void @__msl_group_barrier()\n"
+                 "  ret void\n"
+                 "}\n",
+         "known only when it runs"},
+        {BARRIER "define void @k" THREAD " {\n"
+                 "  %f = load ptr, ptr %l\n"
+                 "  call void %f()\n"
+                 "  call void @__msl_group_barrier()\n"
+                 "  ret void\n"
+                 "}\n",
+         "through a pointer"},
+        {BARRIER "define void @k" THREAD " {\n"
+                 "  br label %a\n"
+                 "a: call void @__msl_group_barrier()\n"
+                 "  br label %a\n"
+                 "}\n",
+         "never returns"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct msl_fission_result result = run_pass(cases[i].text, HAL_OK);
+        assert_false(result.split);
+        if (!strstr(result.reason, cases[i].reason))
+            fail_msg("case %zu: '%s'", i, result.reason);
+    }
+}
+
+static void other_functions_are_errors(void **state)
+{
+    (void)state;
+    run_pass("define void @other" THREAD " { ret void }\n", HAL_NOT_FOUND);
+    run_pass("define void @k(ptr %l) { ret void }\n", HAL_INVALID);
+    run_pass("define void @k(ptr %l, i64 %gx, i32 %gy, i32 %gz, i32 %nx, i32 %ny, i32 %nz, i32 %x,"
+             " i32 %y, i32 %z, i32 %index, i32 %lane, i32 %simd) { ret void }\n",
+             HAL_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_keep_what_was_set_last),
+        cmocka_unit_test(control_flow_is_known),
+        cmocka_unit_test(cut_edges_do_not_count),
+        cmocka_unit_test(taint_follows_values_and_branches),
+        cmocka_unit_test(a_barrier_splits),
+        cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(other_functions_are_errors),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
