@@ -3,6 +3,7 @@
 #include "capture/mappings.h"
 
 #include "capture/capture.h"
+#include "hal/base/log.h"
 #include "hal/base/mem.h"
 
 enum { block_bytes = 4096, runs_at_once = 64 };
@@ -12,7 +13,10 @@ void capture_mappings_init(struct capture_mappings *mappings)
     memset(mappings, 0, sizeof *mappings);
     pthread_mutex_init(&mappings->tracked_lock, NULL);
     const char *how = getenv("HAL_DEVICE_PROFILING_DIRTY");
-    if (!how || strcmp(how, "compare") != 0)
+    const bool compare = how && strcmp(how, "compare") == 0;
+    if (how && *how && !compare)
+        hal_log(HAL_LOG_WARN, "HAL_DEVICE_PROFILING_DIRTY='%s' is not 'compare': ignored", how);
+    if (!compare)
         capture_pages_open(&mappings->pages);
 }
 

@@ -52,7 +52,7 @@ static enum hal_status create_object(uint64_t bytes, int *out_descriptor)
 {
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);
-    const enum hal_status status = hal_shared_memory_lazy("hal-capture", bytes, out_descriptor);
+    const enum hal_status status = hal_shared_memory("hal-capture", bytes, out_descriptor);
     capture_size_guard_leave(&guard);
     return status;
 }

@@ -13,13 +13,34 @@ static _Atomic int current_level = -1; /* -1: not read from the environment yet 
 static hal_log_sink *current_sink;
 static void *current_user;
 
+static void emit_list(enum hal_log_level line_level, const char *format, va_list arguments)
+{
+    char text[HAL_MESSAGE_BYTES];
+    vsnprintf(text, sizeof text, format, arguments);
+    if (current_sink)
+        current_sink(current_user, line_level, text);
+    else
+        fprintf(stderr, "haltrace: %s: %s\n", level_names[line_level], text);
+}
+
+static void HAL_PRINTF(2, 3) emit(enum hal_log_level line_level, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    emit_list(line_level, format, arguments);
+    va_end(arguments);
+}
+
 static int level_from_environment(void)
 {
     const char *wanted = getenv("HAL_LOG");
-    for (int i = 0; wanted && i < 4; i++) {
+    if (!wanted || !*wanted)
+        return HAL_LOG_WARN;
+    for (int i = 0; i < 4; i++) {
         if (strcmp(wanted, level_names[i]) == 0)
             return i;
     }
+    emit(HAL_LOG_WARN, "HAL_LOG='%s' is none of error, warn, info, debug: using warn", wanted);
     return HAL_LOG_WARN;
 }
 
@@ -48,13 +69,8 @@ void hal_log(enum hal_log_level line_level, const char *format, ...)
 {
     if ((int)line_level > level())
         return;
-    char text[HAL_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    emit_list(line_level, format, arguments);
     va_end(arguments);
-    if (current_sink)
-        current_sink(current_user, line_level, text);
-    else
-        fprintf(stderr, "haltrace: %s: %s\n", level_names[line_level], text);
 }

@@ -63,14 +63,10 @@ HAL_API enum hal_status hal_program_path(char *out_path, size_t bytes) HAL_CHECK
 HAL_API enum hal_status hal_module_path(const void *address, char *out_path,
                                         size_t bytes) HAL_CHECKED;
 
-/* An anonymous memory object of `bytes` bytes that can be mapped more than once, with its space
- * reserved: later touches cannot fail. The caller closes the descriptor. */
+/* An anonymous memory object of `bytes` bytes that can be mapped more than once. Made at once for
+ * any size: pages appear when they are touched, and a touch has no way to report a failure, so the
+ * caller keeps an account of what it hands out. The caller closes the descriptor. */
 HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
                                           int *out_descriptor) HAL_CHECKED;
-
-/* The same without the reservation, at once for any size: pages appear when they are touched. The
- * caller keeps an account of what it hands out, since a touch has no way to report a failure. */
-HAL_API enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes,
-                                               int *out_descriptor) HAL_CHECKED;
 
 #endif

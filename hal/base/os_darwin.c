@@ -87,7 +87,7 @@ uint64_t hal_memory_total_bytes(void)
 }
 
 /* Anonymous memory that can be mapped twice: a POSIX shared memory object whose name is gone. */
-enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes, int *out_descriptor)
+enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
 {
     static _Atomic uint32_t counter;
     char unique[32];
@@ -105,10 +105,4 @@ enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes, int *ou
     }
     *out_descriptor = descriptor;
     return HAL_OK;
-}
-
-/* Swap space is made on demand here, so that a reservation is all that the system knows. */
-enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
-{
-    return hal_shared_memory_lazy(name, bytes, out_descriptor);
 }

@@ -126,18 +126,6 @@ static enum hal_status close_and_fail(int descriptor, const char *name, uint64_t
 
 enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_descriptor)
 {
-    int descriptor, error = EFBIG;
-    HAL_TRY(create_object(name, &descriptor));
-    if (bytes <= (uint64_t)LONG_MAX)
-        error = posix_fallocate(descriptor, 0, (off_t)bytes);
-    if (error)
-        return close_and_fail(descriptor, name, bytes, error);
-    *out_descriptor = descriptor;
-    return HAL_OK;
-}
-
-enum hal_status hal_shared_memory_lazy(const char *name, uint64_t bytes, int *out_descriptor)
-{
     int descriptor;
     HAL_TRY(create_object(name, &descriptor));
     if (bytes > (uint64_t)LONG_MAX)

@@ -49,7 +49,7 @@ static enum hal_status create_views(size_t bytes, bool for_host, uint8_t **out_d
                                     uint8_t **out_host_view)
 {
     int descriptor;
-    HAL_TRY(hal_shared_memory_lazy("hal-buffer", bytes, &descriptor));
+    HAL_TRY(hal_shared_memory("hal-buffer", bytes, &descriptor));
     enum hal_status status = map_view(descriptor, bytes, out_device_view);
     if (status == HAL_OK && for_host) {
         status = map_view(descriptor, bytes, out_host_view);

@@ -26,7 +26,7 @@ static void open_pages(struct setup *setup)
     }
     setup->page = setup->pages.page_bytes;
     setup->bytes = PAGES * setup->page;
-    assert_ok(hal_shared_memory_lazy("test", setup->bytes, &object));
+    assert_ok(hal_shared_memory("test", setup->bytes, &object));
     setup->memory = mmap(NULL, setup->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
     setup->other = mmap(NULL, setup->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object, 0);
     assert_ptr_not_equal(setup->memory, MAP_FAILED);
