@@ -13,10 +13,10 @@
 
 void replay_decoder_finish(struct replay_decoder *decoder)
 {
-    replay_idmap_finish(&decoder->objects);
-    replay_idmap_finish(&decoder->contents);
-    replay_idmap_finish(&decoder->submissions);
-    replay_idmap_finish(&decoder->done_ids);
+    hal_idmap_finish(&decoder->objects);
+    hal_idmap_finish(&decoder->contents);
+    hal_idmap_finish(&decoder->submissions);
+    hal_idmap_finish(&decoder->done_ids);
     free(decoder->done);
     free(decoder->unsettled);
     *decoder = (struct replay_decoder){0};
@@ -31,7 +31,7 @@ enum hal_status replay_decode_done(struct replay_decoder *decoder,
                                    const struct trace_submission_done *done)
 {
     uint32_t index;
-    if (replay_idmap_get(&decoder->done_ids, done->submission, &index))
+    if (hal_idmap_find(&decoder->done_ids, done->submission, &index))
         return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " ended twice", done->submission);
     void *list = decoder->done;
     if (decoder->done_count >= UINT32_MAX - 1 ||
@@ -40,7 +40,7 @@ enum hal_status replay_decode_done(struct replay_decoder *decoder,
     decoder->done = list;
     decoder->done[decoder->done_count] =
         (struct replay_done){.end_ns = done->head.end_ns, .status = done->head.status};
-    if (!replay_idmap_put(&decoder->done_ids, done->submission, (uint32_t)decoder->done_count))
+    if (!hal_idmap_add(&decoder->done_ids, done->submission, (uint32_t)decoder->done_count, &index))
         return replay_decode_no_memory("submissions");
     decoder->done_count++;
     return HAL_OK;
@@ -50,7 +50,7 @@ const struct replay_done *replay_decode_find_done(const struct replay_decoder *d
                                                   uint64_t submission)
 {
     uint32_t index;
-    if (!replay_idmap_get(&decoder->done_ids, submission, &index))
+    if (!hal_idmap_find(&decoder->done_ids, submission, &index))
         return NULL;
     return &decoder->done[index];
 }
@@ -75,11 +75,11 @@ static enum hal_status add_object(struct replay_decoder *decoder, enum replay_ki
     uint32_t index;
     if (*id == 0)
         return hal_fail(HAL_CORRUPT, "the new object has no id");
-    if (replay_idmap_get(&decoder->objects, *id, &index))
+    if (hal_idmap_find(&decoder->objects, *id, &index))
         return hal_fail(HAL_CORRUPT, "object %" PRIu64 " is created a second time", *id);
     HAL_TRY(replay_plan_object(plan, kind, created, &index));
     plan->objects[index].id = *id;
-    if (!replay_idmap_put(&decoder->objects, *id, index))
+    if (!hal_idmap_add(&decoder->objects, *id, index, &index))
         return replay_decode_no_memory("objects");
     *id = index;
     return HAL_OK;
@@ -91,7 +91,7 @@ enum hal_status replay_decode_use(struct replay_decoder *decoder, enum replay_ki
     struct replay_plan *plan = decoder->plan;
     char name[REPLAY_NAME_BYTES];
     uint32_t index;
-    if (!replay_idmap_get(&decoder->objects, *id, &index))
+    if (!hal_idmap_find(&decoder->objects, *id, &index))
         return hal_fail(HAL_CORRUPT, "%s %" PRIu64 " does not exist", replay_kind_name(kind), *id);
     struct replay_object *object = &plan->objects[index];
     if (object->kind != kind)
@@ -132,7 +132,7 @@ static enum hal_status use_content(struct replay_decoder *decoder, uint64_t *con
     if (bytes != size)
         return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %" PRIu64 " bytes, not %" PRIu64,
                         *content, bytes, size);
-    if (!replay_idmap_get(&decoder->contents, *content, &index)) {
+    if (!hal_idmap_find(&decoder->contents, *content, &index)) {
         void *list = plan->contents;
         if (plan->content_count >= UINT32_MAX - 1 ||
             !hal_grow(&list, &plan->content_capacity, plan->content_count + 1,
@@ -140,7 +140,7 @@ static enum hal_status use_content(struct replay_decoder *decoder, uint64_t *con
             return replay_decode_no_memory("contents");
         plan->contents = list;
         index = (uint32_t)plan->content_count;
-        if (!replay_idmap_put(&decoder->contents, *content, index))
+        if (!hal_idmap_add(&decoder->contents, *content, index, &index))
             return replay_decode_no_memory("contents");
         plan->contents[plan->content_count++] =
             (struct replay_content){.number = *content, .bytes = bytes};

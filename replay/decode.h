@@ -4,7 +4,7 @@
 #ifndef REPLAY_DECODE_H
 #define REPLAY_DECODE_H
 
-#include "replay/idmap.h"
+#include "hal/base/idmap.h"
 #include "replay/plan.h"
 
 /* An event in the plan's memory, not yet checked. */
@@ -22,10 +22,10 @@ struct replay_done {
 
 struct replay_decoder {
     struct replay_plan *plan;
-    struct replay_idmap objects;     /* recorded id to index */
-    struct replay_idmap contents;    /* content number to index */
-    struct replay_idmap submissions; /* ids seen in submit events (the index means nothing) */
-    struct replay_idmap done_ids;    /* submission id to index into `done` */
+    struct hal_idmap objects;     /* recorded id to index */
+    struct hal_idmap contents;    /* content number to index */
+    struct hal_idmap submissions; /* ids seen in submit events (the index means nothing) */
+    struct hal_idmap done_ids;    /* submission id to index into `done` */
     struct replay_done *done;
     size_t done_count, done_capacity;
     uint64_t live_buffer_bytes;

@@ -75,7 +75,7 @@ static enum hal_status check_reachable(struct replay_decoder *decoder,
 static struct replay_object *find_semaphore(struct replay_decoder *decoder, uint64_t id)
 {
     uint32_t index;
-    if (!replay_idmap_get(&decoder->objects, id, &index))
+    if (!hal_idmap_find(&decoder->objects, id, &index))
         return NULL;
     struct replay_object *object = &decoder->plan->objects[index];
     return object->kind == REPLAY_SEMAPHORE && !object->destroyed ? object : NULL;
@@ -229,7 +229,7 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
     uint32_t unused;
     if (event->queue >= TRACE_MAX_QUEUES)
         return hal_fail(HAL_CORRUPT, "queue %u does not exist", event->queue);
-    if (replay_idmap_get(&decoder->submissions, event->submission, &unused))
+    if (hal_idmap_find(&decoder->submissions, event->submission, &unused))
         return hal_fail(HAL_CORRUPT, "there are two submissions of that number");
     const struct replay_done *done = replay_decode_find_done(decoder, event->submission);
     HAL_TRY(use_submit_values(decoder, event, done));
@@ -242,7 +242,7 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
                   sizeof *decoder->unsettled))
         return replay_decode_no_memory("submissions");
     decoder->unsettled = list;
-    if (!replay_idmap_put(&decoder->submissions, event->submission, 0))
+    if (!hal_idmap_add(&decoder->submissions, event->submission, 0, &unused))
         return replay_decode_no_memory("submissions");
     HAL_TRY(replay_decode_push(decoder, REPLAY_SUBMIT, 0, &event->head));
     decoder->unsettled[decoder->unsettled_count++] = plan->op_count - 1;

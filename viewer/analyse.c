@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lanes become numbers: when the device was idle and why, how much of what happened, and what
  * an iteration costs. */
+#include "hal/base/idmap.h"
 #include "viewer/build.h"
-#include "viewer/ids.h"
 
 #include <ctype.h>
 
@@ -230,14 +230,14 @@ static uint64_t family_name(const char *name, char *out, size_t bytes)
     return hash;
 }
 
-static enum hal_status find_family(struct view_model *m, struct view_ids *ids, const char *name,
+static enum hal_status find_family(struct view_model *m, struct hal_idmap *ids, const char *name,
                                    struct view_family **out_family)
 {
     struct view_family fresh = {.min_ns = INT64_MAX};
     uint32_t index;
     HAL_TRY(VIEW_ROOM(m, families, 1));
     for (uint64_t hash = family_name(name, fresh.name, sizeof fresh.name);; hash++) {
-        if (!view_ids_add(ids, hash, (uint32_t)m->families_count, &index))
+        if (!hal_idmap_add(ids, hash, (uint32_t)m->families_count, &index))
             return hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", m->families_count);
         if (index == m->families_count)
             m->families[m->families_count++] = fresh;
@@ -283,7 +283,7 @@ static int compare_families(const void *left, const void *right)
 
 static enum hal_status build_families(struct view_model *m)
 {
-    struct view_ids ids = {0};
+    struct hal_idmap ids = {0};
     struct view_family *family = NULL;
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < m->scopes_count && status == HAL_OK; i++) {
@@ -293,7 +293,7 @@ static enum hal_status build_families(struct view_model *m)
         if (status == HAL_OK)
             add_to_family(m, &m->scopes[i], family);
     }
-    view_ids_finish(&ids);
+    hal_idmap_finish(&ids);
     if (m->families_count)
         qsort(m->families, m->families_count, sizeof *m->families, compare_families);
     return status;

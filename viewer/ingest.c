@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file's records become the model's tables. Records may name objects whose creation comes
  * later in the file, on another thread's chunk: the first mention makes the table's row. */
+#include "hal/base/idmap.h"
 #include "viewer/build.h"
-#include "viewer/ids.h"
 
 /* A call outside [start - an hour, start + a year] has a damaged time, not a long life. */
 #define EARLIEST_NS (-3600 * INT64_C(1000000000))
@@ -10,7 +10,7 @@
 
 struct ingest {
     struct view_model *model;
-    struct view_ids hosts, buffers, executables, command_buffers, semaphores, submissions, ops;
+    struct hal_idmap hosts, buffers, executables, command_buffers, semaphores, submissions, ops;
     struct open_scopes *open_scopes; /* by host */
     size_t open_scopes_count, open_scopes_capacity;
 };
@@ -36,9 +36,9 @@ enum hal_status view_build_room(void *array, size_t *capacity, size_t count, siz
 
 /* ---- Rows by id --------------------------------------------------------------------------- */
 
-static enum hal_status find_row(struct view_ids *ids, uint64_t id, size_t count, uint32_t *out_row)
+static enum hal_status find_row(struct hal_idmap *ids, uint64_t id, size_t count, uint32_t *out_row)
 {
-    if (!view_ids_add(ids, id, (uint32_t)count, out_row))
+    if (!hal_idmap_add(ids, id, (uint32_t)count, out_row))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu numbers", count);
     return HAL_OK;
 }
@@ -625,11 +625,11 @@ static void order_submissions(struct view_model *m)
 
 static void finish_ingest(struct ingest *in)
 {
-    struct view_ids *maps[] = {
+    struct hal_idmap *maps[] = {
         &in->hosts,      &in->buffers,     &in->executables, &in->command_buffers,
         &in->semaphores, &in->submissions, &in->ops};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
-        view_ids_finish(maps[i]);
+        hal_idmap_finish(maps[i]);
     for (size_t i = 0; i < in->open_scopes_count; i++)
         free(in->open_scopes[i].scopes);
     free(in->open_scopes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/idmap.c: every id is found again, and no other. */
-#include "replay/idmap.h"
+/* hal/base/idmap.c: every id is found again, and no other. */
+#include "hal/base/idmap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,30 +11,35 @@
 static void an_empty_map_has_nothing(void **state)
 {
     (void)state;
-    struct replay_idmap map = {0};
+    struct hal_idmap map = {0};
     uint32_t index;
-    assert_false(replay_idmap_get(&map, 0, &index));
-    assert_false(replay_idmap_get(&map, 1, &index));
-    replay_idmap_finish(&map);
+    assert_false(hal_idmap_find(&map, 0, &index));
+    assert_false(hal_idmap_find(&map, 1, &index));
+    hal_idmap_finish(&map);
 }
 
 static void every_id_is_found(void **state)
 {
     (void)state;
-    struct replay_idmap map = {0};
+    struct hal_idmap map = {0};
     const uint64_t strides[] = {1, 3, 1u << 16, 1ull << 40};
     for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
-        for (uint32_t i = 0; i < 5000; i++)
-            assert_true(replay_idmap_put(&map, i * strides[s], i));
         for (uint32_t i = 0; i < 5000; i++) {
             uint32_t index = UINT32_MAX;
-            assert_true(replay_idmap_get(&map, i * strides[s], &index));
+            assert_true(hal_idmap_add(&map, i * strides[s], i, &index));
+            assert_int_equal(index, i);
+            assert_true(hal_idmap_add(&map, i * strides[s], i + 1, &index));
+            assert_int_equal(index, i);
+        }
+        for (uint32_t i = 0; i < 5000; i++) {
+            uint32_t index = UINT32_MAX;
+            assert_true(hal_idmap_find(&map, i * strides[s], &index));
             assert_int_equal(index, i);
         }
         uint32_t index;
-        assert_false(replay_idmap_get(&map, 5000 * strides[s], &index));
-        assert_false(replay_idmap_get(&map, UINT64_MAX, &index));
-        replay_idmap_finish(&map);
+        assert_false(hal_idmap_find(&map, 5000 * strides[s], &index));
+        assert_false(hal_idmap_find(&map, UINT64_MAX, &index));
+        hal_idmap_finish(&map);
     }
 }
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the dense index of a recorded id. Keyed by a number that changes from run to run, so that
+ * a file cannot choose ids that collide. All zero is an empty map. One thread at a time. */
+#ifndef HAL_BASE_IDMAP_H
+#define HAL_BASE_IDMAP_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hal_idmap_slot {
+    uint64_t id;
+    uint32_t index; /* plus 1; 0: free */
+};
+
+struct hal_idmap {
+    struct hal_idmap_slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+    uint64_t seed;
+};
+
+HAL_API void hal_idmap_finish(struct hal_idmap *map);
+
+/* False when there is no such id. */
+HAL_API bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *out_index);
+
+/* The index of `id`; gives it `fresh`, below UINT32_MAX, when it has none yet. False when memory
+ * is out. */
+HAL_API bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t *out_index);
+
+#endif
