@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Per buffer, a sorted list of pieces; per piece, the latest accesses that a new one may conflict
+ * with. */
+#include "format/analysis/hazards.h"
+
+#include "hal/base/mem.h"
+
+/* What an earlier access was: the index of its number in a piece. */
+enum { SLOT_WRITES = 1, SLOT_MAYBE = 2, SLOT_DISPATCH = 4, SLOT_COUNT = 8 };
+enum { stage_transfer = 1, stage_dispatch = 2 }; /* enum hal_stage: commands have no other */
+
+struct piece {
+    uint64_t begin, end;
+    uint32_t latest[SLOT_COUNT]; /* commands plus 1; 0: none */
+};
+
+struct trace_hazard_buffer {
+    uint64_t id;
+    struct piece *pieces; /* disjoint, by begin */
+    size_t count, capacity;
+    bool coarse; /* too many pieces: one piece stands for all bytes */
+};
+
+struct trace_hazard_barrier {
+    uint32_t source;
+    uint32_t source_stages, target_stages;
+    size_t first_range, range_count;
+};
+
+/* One access against one piece. */
+struct meeting {
+    const struct trace_access *access;
+    const struct trace_hazard_buffer *buffer;
+    uint64_t begin, end;
+};
+
+void trace_hazards_begin(struct trace_hazards *hazards)
+{
+    *hazards = (struct trace_hazards){0};
+}
+
+void trace_hazards_finish(struct trace_hazards *hazards)
+{
+    for (size_t i = 0; i < hazards->buffer_count; i++)
+        free(hazards->buffers[i].pieces);
+    free(hazards->buffers);
+    free(hazards->orderings);
+    free(hazards->ranges);
+    free(hazards->barriers);
+    free(hazards->races);
+    hal_idmap_finish(&hazards->buffer_ids);
+    *hazards = (struct trace_hazards){0};
+}
+
+enum hal_status trace_hazards_end(struct trace_hazards *hazards)
+{
+    if (hazards->failed)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the hazards of %zu barriers and %zu buffers",
+                        hazards->barrier_count, hazards->buffer_count);
+    return HAL_OK;
+}
+
+/* Room for `extra` more in a list of the struct. Latches the failure. */
+static bool room(struct trace_hazards *hazards, void *list, size_t *capacity, size_t wanted,
+                 size_t bytes_each)
+{
+    void *array;
+    memcpy(&array, list, sizeof array);
+    if (!hal_grow(&array, capacity, wanted, bytes_each))
+        hazards->failed = true;
+    else
+        memcpy(list, &array, sizeof array);
+    return !hazards->failed;
+}
+
+/* ---- Barriers ---- */
+
+void trace_hazards_barrier(struct trace_hazards *hazards, const struct trace_ordering *ordering)
+{
+    const size_t ranges = hazards->range_count + ordering->range_count;
+    if (!room(hazards, &hazards->barriers, &hazards->barrier_capacity, hazards->barrier_count + 1,
+              sizeof *hazards->barriers) ||
+        !room(hazards, &hazards->orderings, &hazards->ordering_capacity, hazards->barrier_count + 1,
+              sizeof *hazards->orderings) ||
+        !room(hazards, &hazards->ranges, &hazards->range_capacity, ranges, sizeof *hazards->ranges))
+        return;
+    if (ordering->range_count)
+        memcpy(hazards->ranges + hazards->range_count, ordering->ranges,
+               ordering->range_count * sizeof *ordering->ranges);
+    hazards->orderings[hazards->barrier_count] =
+        (struct trace_hazard_barrier){.source = ordering->source,
+                                      .source_stages = ordering->source_stages,
+                                      .target_stages = ordering->target_stages,
+                                      .first_range = hazards->range_count,
+                                      .range_count = ordering->range_count};
+    hazards->barriers[hazards->barrier_count++] =
+        (struct trace_barrier_verdict){.command = ordering->command};
+    hazards->range_count = ranges;
+}
+
+static bool covers(const struct trace_hazards *hazards, const struct trace_hazard_barrier *barrier,
+                   const struct trace_hazard *hazard)
+{
+    for (size_t i = 0; i < barrier->range_count; i++) {
+        const struct trace_ordered_range *range = &hazards->ranges[barrier->first_range + i];
+        if (range->buffer == hazard->buffer && range->begin <= hazard->begin &&
+            range->end >= hazard->end)
+            return true;
+    }
+    return barrier->range_count == 0;
+}
+
+static bool orders(const struct trace_hazards *hazards, size_t index,
+                   const struct trace_hazard *hazard, uint32_t before_stage, uint32_t after_stage)
+{
+    const struct trace_hazard_barrier *barrier = &hazards->orderings[index];
+    return barrier->source > hazard->before && (barrier->source_stages & before_stage) &&
+           (barrier->target_stages & after_stage) && covers(hazards, barrier, hazard);
+}
+
+static void keep(struct trace_barrier_verdict *barrier, const struct trace_hazard *hazard)
+{
+    const enum trace_verdict verdict =
+        hazard->certain ? TRACE_BARRIER_NEEDED : TRACE_BARRIER_UNKNOWN;
+    if (verdict > barrier->verdict) {
+        barrier->verdict = verdict;
+        barrier->evidence = *hazard;
+    }
+}
+
+static void add_race(struct trace_hazards *hazards, const struct trace_hazard *hazard)
+{
+    hazards->race_count++;
+    hazards->certain_race_count += hazard->certain;
+    if (hazards->kept_race_count < TRACE_HAZARD_RACES &&
+        room(hazards, &hazards->races, &hazards->race_capacity, hazards->kept_race_count + 1,
+             sizeof *hazards->races))
+        hazards->races[hazards->kept_race_count++] = *hazard;
+}
+
+/* Barriers one after the other order what none of them does alone: the next begins at a stage
+ * that the one before has reached. Which of them could be missed is not worked out. */
+static bool settle_by_chain(struct trace_hazards *hazards, const struct trace_hazard *hazard,
+                            uint32_t before_stage, uint32_t after_stage)
+{
+    struct trace_barrier_verdict *used[TRACE_HAZARD_LOOK_BACK];
+    size_t used_count = 0;
+    uint32_t reached = 0; /* commands of these stages, further up, come before `after` */
+    for (size_t i = hazards->barrier_count;
+         i-- > 0 && used_count < TRACE_HAZARD_LOOK_BACK && !(reached & before_stage);) {
+        const struct trace_hazard_barrier *barrier = &hazards->orderings[i];
+        if (barrier->source <= hazard->before)
+            break;
+        if ((barrier->target_stages & (reached | after_stage)) &&
+            covers(hazards, barrier, hazard)) {
+            reached |= barrier->source_stages;
+            used[used_count++] = &hazards->barriers[i];
+        }
+    }
+    struct trace_hazard uncertain = *hazard;
+    uncertain.certain = false;
+    for (size_t i = 0; (reached & before_stage) && i < used_count; i++)
+        keep(used[i], &uncertain);
+    return reached & before_stage;
+}
+
+/* Gives a conflict its barrier: one that is kept already, else the latest that orders it. */
+static void settle(struct trace_hazards *hazards, const struct trace_hazard *hazard,
+                   uint32_t before_stage, uint32_t after_stage)
+{
+    size_t latest = SIZE_MAX, looked_at = 0;
+    hazards->conflict_count++;
+    for (size_t i = hazards->barrier_count; i-- > 0;) {
+        if (hazards->barriers[i].command <= hazard->before)
+            break;
+        if (looked_at++ == TRACE_HAZARD_LOOK_BACK) {
+            if (latest == SIZE_MAX) {
+                hazards->undecided++;
+                return;
+            }
+            break;
+        }
+        if (!orders(hazards, i, hazard, before_stage, after_stage))
+            continue;
+        if (latest == SIZE_MAX)
+            latest = i;
+        if (hazards->barriers[i].verdict != TRACE_BARRIER_REDUNDANT) {
+            latest = i;
+            break;
+        }
+    }
+    if (latest != SIZE_MAX)
+        keep(&hazards->barriers[latest], hazard);
+    else if (!settle_by_chain(hazards, hazard, before_stage, after_stage))
+        add_race(hazards, hazard);
+}
+
+/* ---- Pieces ---- */
+
+static struct trace_hazard_buffer *find_buffer(struct trace_hazards *hazards, uint64_t id)
+{
+    uint32_t index;
+    if (hal_idmap_find(&hazards->buffer_ids, id, &index))
+        return &hazards->buffers[index];
+    if (!room(hazards, &hazards->buffers, &hazards->buffer_capacity, hazards->buffer_count + 1,
+              sizeof *hazards->buffers) ||
+        !hal_idmap_add(&hazards->buffer_ids, id, (uint32_t)hazards->buffer_count, &index)) {
+        hazards->failed = true;
+        return NULL;
+    }
+    hazards->buffers[hazards->buffer_count] = (struct trace_hazard_buffer){.id = id};
+    return &hazards->buffers[hazards->buffer_count++];
+}
+
+/* Index of the first piece that ends after `at`. */
+static size_t piece_at(const struct trace_hazard_buffer *buffer, uint64_t at)
+{
+    size_t low = 0, high = buffer->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (buffer->pieces[middle].end <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool insert(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer, size_t index,
+                   const struct piece *piece)
+{
+    const struct piece copy = *piece; /* the list may move */
+    if (!room(hazards, &buffer->pieces, &buffer->capacity, buffer->count + 1,
+              sizeof *buffer->pieces))
+        return false;
+    memmove(buffer->pieces + index + 1, buffer->pieces + index,
+            (buffer->count - index) * sizeof *buffer->pieces);
+    buffer->pieces[index] = copy;
+    buffer->count++;
+    return true;
+}
+
+/* Makes `at` a border between pieces. */
+static bool cut(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer, uint64_t at)
+{
+    const size_t index = piece_at(buffer, at);
+    if (index == buffer->count || buffer->pieces[index].begin >= at)
+        return true;
+    struct piece left = buffer->pieces[index];
+    left.end = at;
+    if (!insert(hazards, buffer, index, &left))
+        return false;
+    buffer->pieces[index + 1].begin = at;
+    return true;
+}
+
+/* One piece that has seen everything that any piece has seen. */
+static void coarsen(struct trace_hazard_buffer *buffer)
+{
+    struct piece all = {.begin = 0, .end = UINT64_MAX};
+    for (size_t i = 0; i < buffer->count; i++) {
+        for (int slot = 0; slot < SLOT_COUNT; slot++) {
+            if (buffer->pieces[i].latest[slot] > all.latest[slot])
+                all.latest[slot] = buffer->pieces[i].latest[slot];
+        }
+    }
+    buffer->pieces[0] = all;
+    buffer->count = 1;
+    buffer->coarse = true;
+}
+
+/* ---- Accesses ---- */
+
+static uint32_t slot_stage(int slot)
+{
+    return slot & SLOT_DISPATCH ? stage_dispatch : stage_transfer;
+}
+
+static void meet(struct trace_hazards *hazards, const struct meeting *m, const struct piece *piece)
+{
+    const struct trace_access *access = m->access;
+    const bool unknown = access->mode == TRACE_ACCESS_UNKNOWN;
+    const bool writes = unknown || (access->mode & TRACE_ACCESS_WRITE);
+    for (int slot = 0; slot < SLOT_COUNT; slot++) {
+        const bool before_writes = slot & SLOT_WRITES;
+        if (!piece->latest[slot] || piece->latest[slot] - 1 == access->command ||
+            (!before_writes && !writes))
+            continue;
+        const struct trace_hazard hazard = {.before = piece->latest[slot] - 1,
+                                            .after = access->command,
+                                            .buffer = access->buffer,
+                                            .begin = m->begin,
+                                            .end = m->end,
+                                            .before_writes = before_writes,
+                                            .after_writes = writes,
+                                            .certain = !unknown && !(slot & SLOT_MAYBE) &&
+                                                       !m->buffer->coarse};
+        settle(hazards, &hazard, slot_stage(slot), access->stage);
+    }
+}
+
+static void remember(struct piece *piece, const struct trace_access *access, bool coarse)
+{
+    const int stage = access->stage == stage_dispatch ? SLOT_DISPATCH : 0;
+    const uint32_t now = access->command + 1;
+    if (access->mode == TRACE_ACCESS_UNKNOWN) {
+        piece->latest[SLOT_WRITES | SLOT_MAYBE | stage] = now;
+        return;
+    }
+    /* A known write stands for all that came before it: they conflict with it, so whoever comes
+     * after it comes after them. Not when the bytes are not told apart. */
+    if ((access->mode & TRACE_ACCESS_WRITE) && !coarse) {
+        for (int slot = 0; slot < SLOT_COUNT; slot++) {
+            if (piece->latest[slot] != now)
+                piece->latest[slot] = 0;
+        }
+    }
+    piece->latest[(access->mode & TRACE_ACCESS_WRITE ? SLOT_WRITES : 0) | stage] = now;
+}
+
+/* Pieces first..last-1 that have seen the same become one. */
+static void join(struct trace_hazard_buffer *buffer, size_t first, size_t last)
+{
+    size_t kept = first;
+    for (size_t i = first + 1; i < last; i++) {
+        struct piece *left = &buffer->pieces[kept], *piece = &buffer->pieces[i];
+        if (left->end == piece->begin &&
+            memcmp(left->latest, piece->latest, sizeof left->latest) == 0)
+            left->end = piece->end;
+        else
+            buffer->pieces[++kept] = *piece;
+    }
+    if (kept + 1 < last) {
+        memmove(buffer->pieces + kept + 1, buffer->pieces + last,
+                (buffer->count - last) * sizeof *buffer->pieces);
+        buffer->count -= last - kept - 1;
+    }
+}
+
+/* Visits the pieces of [begin, end), which begin and end at borders, and makes those that are
+ * missing. */
+static void visit(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer,
+                  const struct trace_access *access)
+{
+    uint64_t at = access->begin;
+    const size_t first = piece_at(buffer, at);
+    size_t index = first;
+    for (; at < access->end; index++) {
+        if (index == buffer->count || buffer->pieces[index].begin > at) {
+            struct piece fresh = {.begin = at, .end = access->end};
+            if (index < buffer->count && buffer->pieces[index].begin < fresh.end)
+                fresh.end = buffer->pieces[index].begin;
+            if (!insert(hazards, buffer, index, &fresh))
+                return;
+        }
+        struct piece *piece = &buffer->pieces[index];
+        const struct meeting meeting = {access, buffer, piece->begin, piece->end};
+        meet(hazards, &meeting, piece);
+        remember(piece, access, false);
+        at = piece->end;
+    }
+    hazards->visits += index - first;
+    join(buffer, first, index);
+}
+
+void trace_hazards_access(struct trace_hazards *hazards, const struct trace_access *access)
+{
+    if (access->begin >= access->end || hazards->failed)
+        return;
+    struct trace_hazard_buffer *buffer = find_buffer(hazards, access->buffer);
+    if (!buffer)
+        return;
+    if (!buffer->coarse && buffer->count &&
+        (buffer->count + 3 > TRACE_HAZARD_PIECES || hazards->visits > TRACE_HAZARD_VISITS))
+        coarsen(buffer);
+    if (buffer->coarse) {
+        hazards->undecided++;
+        const struct meeting meeting = {access, buffer, access->begin, access->end};
+        meet(hazards, &meeting, &buffer->pieces[0]);
+        remember(&buffer->pieces[0], access, true);
+    } else if (cut(hazards, buffer, access->begin) && cut(hazards, buffer, access->end)) {
+        visit(hazards, buffer, access);
+    }
+}

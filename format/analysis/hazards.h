@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which commands touch the same bytes, which barrier puts them in order, and which barriers order
+ * nothing. Knows neither files nor devices: the caller walks commands in the order of recording
+ * and tells what each one accesses and where barriers stand (segments.h does it for a command
+ * buffer of a trace).
+ *
+ *     trace_hazards_begin(&hazards);
+ *     trace_hazards_access(&hazards, &(struct trace_access){.command = 3, ...});
+ *     trace_hazards_barrier(&hazards, &(struct trace_ordering){.command = 4, ...});
+ *     status = trace_hazards_end(&hazards);
+ *     ... hazards.barriers[i].verdict, hazards.races[i] ...
+ *     trace_hazards_finish(&hazards);
+ *
+ * Two accesses conflict when they share bytes and one of them writes. Only the nearest conflicts
+ * are looked at: where A, B and C write the same bytes, ordering A before B and B before C is
+ * enough. A conflict is *certain* when both accesses are known; of kernels it is often unknown
+ * whether they write what is bound to them.
+ *
+ * Verdicts. Barriers are taken away as long as every conflict keeps one that orders it, the
+ * latest possible one (the fewest barriers that suffice, when all of them are full ones). NEEDED:
+ * kept by a certain conflict. UNKNOWN: kept by uncertain ones alone. REDUNDANT: not kept; what it
+ * orders is ordered by others as well, or does not conflict. Barriers of other stages order as a
+ * chain, when each begins at a stage that the one before has reached; all of a chain are UNKNOWN
+ * at least. A conflict that nothing orders is a race.
+ *
+ * Cost: linear in accesses, times the pieces that the accessed range has been cut into. What goes
+ * beyond the limits below is counted in `undecided` and makes verdicts UNKNOWN, never wrong. */
+#ifndef FORMAT_ANALYSIS_HAZARDS_H
+#define FORMAT_ANALYSIS_HAZARDS_H
+
+#include "hal/base/idmap.h"
+#include "hal/base/status.h"
+
+enum {
+    TRACE_HAZARD_PIECES = 1024,    /* pieces per buffer; more: its bytes are not told apart */
+    TRACE_HAZARD_VISITS = 1 << 24, /* pieces visited in all; more: as above */
+    TRACE_HAZARD_LOOK_BACK = 64,   /* barriers between two accesses that are looked at */
+    TRACE_HAZARD_RACES = 4096,     /* races that are kept; more are counted */
+};
+
+#define TRACE_NO_COMMAND UINT32_MAX
+
+enum trace_access_mode {
+    TRACE_ACCESS_READ = 1,
+    TRACE_ACCESS_WRITE = 2,
+    TRACE_ACCESS_READ_WRITE = 3,
+    TRACE_ACCESS_UNKNOWN = 4, /* reads, writes, both or neither */
+};
+
+/* Bytes [begin, end) of a buffer, touched by a command. `stage` is one bit of enum hal_stage. */
+struct trace_access {
+    uint32_t command; /* the caller's number; rises */
+    uint32_t stage;
+    enum trace_access_mode mode;
+    uint64_t buffer, begin, end;
+};
+
+struct trace_ordered_range {
+    uint64_t buffer, begin, end;
+};
+
+/* Commands of the source stages up to `source` come before those of the target stages after
+ * `command`. A barrier has source == command; a wait for an event has the signal as its source. */
+struct trace_ordering {
+    uint32_t command, source;
+    uint32_t source_stages, target_stages;
+    const struct trace_ordered_range *ranges; /* copied; none: all memory */
+    size_t range_count;
+};
+
+/* The later of two accesses that conflict, and the earlier one. */
+struct trace_hazard {
+    uint32_t before, after;           /* commands */
+    uint64_t buffer, begin, end;      /* the bytes that both touch */
+    bool before_writes, after_writes; /* at least one */
+    bool certain;
+};
+
+enum trace_verdict { TRACE_BARRIER_REDUNDANT, TRACE_BARRIER_UNKNOWN, TRACE_BARRIER_NEEDED };
+
+struct trace_barrier_verdict {
+    uint32_t command;
+    enum trace_verdict verdict;
+    struct trace_hazard evidence; /* what it is kept for; of REDUNDANT: all zero */
+};
+
+struct trace_hazard_barrier;
+struct trace_hazard_buffer;
+
+struct trace_hazards {
+    struct trace_barrier_verdict *barriers; /* one per ordering, as they were told */
+    size_t barrier_count;
+    struct trace_hazard *races;
+    size_t kept_race_count; /* of them in `races` */
+    uint64_t race_count, certain_race_count;
+    uint64_t conflict_count;
+    uint64_t undecided; /* accesses whose bytes or barriers were beyond the limits */
+
+    /* Private. */
+    struct trace_hazard_barrier *orderings;
+    struct trace_ordered_range *ranges;
+    struct trace_hazard_buffer *buffers;
+    struct hal_idmap buffer_ids;
+    size_t barrier_capacity, ordering_capacity, race_capacity;
+    size_t range_count, range_capacity, buffer_count, buffer_capacity;
+    uint64_t visits;
+    bool failed;
+};
+
+void trace_hazards_begin(struct trace_hazards *hazards);
+void trace_hazards_access(struct trace_hazards *hazards, const struct trace_access *access);
+void trace_hazards_barrier(struct trace_hazards *hazards, const struct trace_ordering *ordering);
+
+/* HAL_NO_MEMORY: the results are incomplete. */
+enum hal_status trace_hazards_end(struct trace_hazards *hazards) HAL_CHECKED;
+void trace_hazards_finish(struct trace_hazards *hazards);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands of a recorded command buffer access and order, told to the hazard analysis.
+ * Commands are numbered by their place in the command buffer, from 0, every kind included. */
+#ifndef FORMAT_ANALYSIS_SEGMENTS_H
+#define FORMAT_ANALYSIS_SEGMENTS_H
+
+#include "format/analysis/hazards.h"
+#include "format/record.h"
+
+/* What a kernel does with what is bound to it. `user` is the caller's. */
+typedef enum trace_access_mode trace_binding_mode(void *user, uint64_t executable, uint32_t entry,
+                                                  uint32_t set, uint32_t binding);
+
+/* Between trace_hazards_begin and trace_hazards_end. `seal` is followed by its segments, as in
+ * format/record.h, checked by the reader. `mode` NULL: TRACE_ACCESS_UNKNOWN for all kernels. */
+void trace_hazards_segments(struct trace_hazards *hazards,
+                            const struct trace_command_buffer_seal *seal, trace_binding_mode *mode,
+                            void *user);
+
+#endif
