@@ -20,6 +20,7 @@ SAME_NUMBER(TRACE_MAX_QUEUES, HAL_MAX_QUEUES);
 SAME_NUMBER(TRACE_MAX_LIST, HAL_MAX_LIST);
 SAME_NUMBER(TRACE_MAX_SETS, HAL_MAX_SETS);
 SAME_NUMBER(TRACE_MAX_BINDINGS, HAL_MAX_BINDINGS);
+SAME_NUMBER(TRACE_MAX_VARIANTS, HAL_MAX_VARIANTS);
 SAME_NUMBER(TRACE_MAX_UPDATE_BYTES, HAL_MAX_UPDATE_BYTES);
 SAME_NUMBER(TRACE_MAX_CONSTANT_BYTES, HAL_MAX_CONSTANT_BYTES);
 _Static_assert(sizeof(struct trace_constant) == sizeof(struct hal_constant), "constants");
@@ -127,6 +128,46 @@ void capture_record_semaphore(const struct capture_call *call, const char *label
 
 /* ---- Executables ---- */
 
+/* All variants in staging memory. */
+struct staged_variants {
+    size_t taken; /* by the device; the first, when it took none */
+    uint64_t positions[HAL_MAX_VARIANTS];
+};
+
+static size_t staged_bytes(size_t bytes)
+{
+    return hal_align_up(bytes, CAPTURE_STAGING_ALIGNMENT);
+}
+
+/* They are claimed at once: a thread that waited for room with contents unpublished might wait for
+ * ever. The writer releases them one by one. */
+static bool stage_variants(struct capture_thread *thread, const struct hal_executable_desc *desc,
+                           struct staged_variants *out_staged)
+{
+    uint64_t position = 0;
+    size_t bytes = 0;
+    if (desc->variant_count == 1)
+        return capture_stage(thread, desc->variants[0].data, desc->variants[0].bytes,
+                             &out_staged->positions[0]);
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        out_staged->positions[i] = bytes;
+        bytes += staged_bytes(desc->variants[i].bytes);
+    }
+    uint8_t *all = hal_alloc(1, bytes);
+    if (!all) {
+        capture_stop(thread->stream, HAL_NO_MEMORY, "no memory for %zu bytes of executables",
+                     bytes);
+        return false;
+    }
+    for (size_t i = 0; i < desc->variant_count; i++)
+        memcpy(all + out_staged->positions[i], desc->variants[i].data, desc->variants[i].bytes);
+    const bool done = capture_stage(thread, all, bytes, &position);
+    for (size_t i = 0; i < desc->variant_count; i++)
+        out_staged->positions[i] += position;
+    free(all);
+    return done;
+}
+
 static void fill_entry_points(struct trace_executable_create *record,
                               const struct hal_executable_desc *desc, const uint32_t *names)
 {
@@ -139,8 +180,20 @@ static void fill_entry_points(struct trace_executable_create *record,
             .constants_slot = entry->constants_slot,
         };
     }
-    struct trace_constant *constants =
-        (struct trace_constant *)(void *)(record->entry_points + desc->entry_point_count);
+}
+
+static void fill_lists(struct trace_executable_create *record,
+                       const struct hal_executable_desc *desc, const struct staged_variants *staged)
+{
+    struct trace_variant *variant =
+        (struct trace_variant *)(void *)(record->entry_points + desc->entry_point_count);
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        if (i != staged->taken)
+            *variant++ = (struct trace_variant){.content = staged->positions[i],
+                                                .size = desc->variants[i].bytes,
+                                                .format = (uint32_t)desc->variants[i].format};
+    }
+    struct trace_constant *constants = (struct trace_constant *)(void *)variant;
     for (size_t i = 0; i < desc->constant_count; i++)
         constants[i] = (struct trace_constant){.index = desc->constants[i].index,
                                                .type = desc->constants[i].type,
@@ -155,26 +208,32 @@ static bool executable_fits(const struct capture_call *call, const struct hal_ex
     struct capture_stream *stream = call->thread->stream;
     const uint64_t staging = stream->staging.bytes;
     const uint64_t most = staging < TRACE_MAX_CONTENT_BYTES ? staging : TRACE_MAX_CONTENT_BYTES;
-    if (desc->bytes <= most)
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < desc->variant_count; i++)
+        bytes += desc->variants[i].bytes <= most ? staged_bytes(desc->variants[i].bytes) : most + 1;
+    if (bytes <= most)
         return true;
     atomic_fetch_add(&stream->lost_records, 1);
     capture_stop(stream, HAL_UNSUPPORTED,
-                 "an executable of %zu bytes: the capture holds at most %llu", desc->bytes,
-                 (unsigned long long)most);
+                 "an executable of %zu variants and %llu bytes or more: the capture holds at most "
+                 "%llu",
+                 desc->variant_count, (unsigned long long)bytes, (unsigned long long)most);
     return false;
 }
 
 static void record_executable(const struct capture_call *call,
-                              const struct hal_executable_desc *desc, uint64_t executable,
-                              uint32_t flags, const uint32_t *names)
+                              const struct hal_executable_desc *desc,
+                              const struct hal_executable *executable, uint32_t flags,
+                              const uint32_t *names)
 {
+    struct staged_variants staged = {.taken = executable ? executable->variant : 0};
     const size_t used = sizeof(struct trace_executable_create) +
                         desc->entry_point_count * sizeof(struct trace_entry_point) +
+                        (desc->variant_count - 1) * sizeof(struct trace_variant) +
                         desc->constant_count * sizeof(struct trace_constant);
     const size_t bytes = hal_align_up(used, 8);
     const uint32_t label = capture_string(call->thread, desc->label);
-    uint64_t position = 0;
-    if (desc->bytes && !capture_stage(call->thread, desc->data, desc->bytes, &position))
+    if (!stage_variants(call->thread, desc, &staged))
         return;
     struct trace_executable_create *record = capture_reserve(call->thread, bytes);
     if (!record)
@@ -182,16 +241,18 @@ static void record_executable(const struct capture_call *call,
     memset((uint8_t *)record + used, 0, bytes - used);
     *record = (struct trace_executable_create){
         .head = head(call, TRACE_EXECUTABLE_CREATE, bytes),
-        .executable = executable,
-        .content = position,
-        .size = desc->bytes,
-        .format = (uint32_t)desc->format,
+        .executable = executable ? executable->object.id : 0,
+        .content = staged.positions[staged.taken],
+        .size = desc->variants[staged.taken].bytes,
+        .format = (uint32_t)desc->variants[staged.taken].format,
         .label = label,
         .flags = flags,
         .entry_point_count = (uint32_t)desc->entry_point_count,
         .constant_count = (uint32_t)desc->constant_count,
+        .variant_count = (uint32_t)desc->variant_count - 1,
     };
     fill_entry_points(record, desc, names);
+    fill_lists(record, desc, &staged);
     capture_publish(call->thread, bytes);
 }
 
@@ -209,7 +270,7 @@ void capture_record_executable(const struct capture_call *call,
     }
     for (size_t i = 0; i < desc->entry_point_count; i++)
         names[i] = capture_string(call->thread, desc->entry_points[i].name);
-    record_executable(call, desc, executable ? executable->object.id : 0, flags, names);
+    record_executable(call, desc, executable, flags, names);
     free(names);
 }
 

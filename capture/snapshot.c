@@ -189,9 +189,8 @@ static enum hal_status record_buffer(struct capture *capture, struct hal_buffer 
 static void record_executable(struct capture *capture, const struct hal_executable *executable)
 {
     const struct hal_executable_desc desc = {.label = executable->object.label,
-                                             .format = executable->format,
-                                             .data = executable->data,
-                                             .bytes = executable->bytes,
+                                             .variants = executable->variants,
+                                             .variant_count = executable->variant_count,
                                              .entry_points = executable->entry_points,
                                              .entry_point_count = executable->entry_point_count,
                                              .constants = executable->constants,

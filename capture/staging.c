@@ -4,11 +4,11 @@
 
 #include "hal/base/mem.h"
 
-enum { first_commit_bytes = 4 << 20, claim_alignment = 64 };
+enum { first_commit_bytes = 4 << 20 };
 
 static uint64_t claim_bytes(uint64_t bytes)
 {
-    return hal_align_up(bytes, claim_alignment);
+    return hal_align_up(bytes, CAPTURE_STAGING_ALIGNMENT);
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)

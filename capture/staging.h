@@ -18,6 +18,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Claims begin and end at multiples of it: one may be released in parts that do so, too. */
+enum { CAPTURE_STAGING_ALIGNMENT = 64 };
+
 struct capture_staging_range {
     uint64_t position, bytes;
 };

@@ -42,7 +42,7 @@ static void store_run(struct drain *drain, const struct capture_thread *thread,
         fail_file(drain, status);
 }
 
-/* Where a record keeps the position of its contents; NULL: it has none. */
+/* Where a record keeps the position of its contents. */
 static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
 {
     if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) {
@@ -50,12 +50,9 @@ static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
         *out_bytes = content->size;
         return &content->content;
     }
-    if (event->kind == TRACE_EXECUTABLE_CREATE) {
-        struct trace_executable_create *create = (struct trace_executable_create *)(void *)event;
-        *out_bytes = create->size;
-        return &create->content;
-    }
-    return NULL;
+    struct trace_executable_create *create = (struct trace_executable_create *)(void *)event;
+    *out_bytes = create->size;
+    return &create->content;
 }
 
 static enum hal_status store_content(struct drain *drain, uint64_t *position, uint64_t bytes)
@@ -73,6 +70,18 @@ static enum hal_status store_content(struct drain *drain, uint64_t *position, ui
     return status != HAL_OK ? status : released;
 }
 
+static enum hal_status store_variants(struct drain *drain, struct trace_executable_create *create)
+{
+    struct trace_variant *variants =
+        (struct trace_variant *)(void *)(create->entry_points + create->entry_point_count);
+    enum hal_status status = HAL_OK;
+    for (uint32_t i = 0; i < create->variant_count; i++) {
+        const enum hal_status one = store_content(drain, &variants[i].content, variants[i].size);
+        status = status == HAL_OK ? one : status;
+    }
+    return status;
+}
+
 /* The ring keeps the position: until the file has the record, a recovery needs it. */
 static void store_with_content(struct drain *drain, const struct capture_thread *thread,
                                const struct trace_event *event)
@@ -85,7 +94,11 @@ static void store_with_content(struct drain *drain, const struct capture_thread 
     }
     memcpy(drain->scratch, event, event->bytes);
     uint64_t *position = content_field(drain->scratch, &bytes);
-    const enum hal_status status = store_content(drain, position, bytes);
+    enum hal_status status = store_content(drain, position, bytes);
+    if (event->kind == TRACE_EXECUTABLE_CREATE) {
+        const enum hal_status others = store_variants(drain, drain->scratch);
+        status = status == HAL_OK ? others : status;
+    }
     if (status != HAL_OK)
         fail_file(drain, status);
     store_run(drain, thread, drain->scratch, (const uint8_t *)drain->scratch + event->bytes);

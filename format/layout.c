@@ -94,6 +94,14 @@ static const struct trace_column executable_create[] = {
               entry_point_count, NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, constant_count, struct trace_executable_create,
               constant_count, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, variant_count, struct trace_executable_create,
+              variant_count, NONE),
+};
+
+static const struct trace_column variants[] = {
+    COLUMN_OF(Haltrace__ExecutableCreate, variant_content, struct trace_variant, content, CONTENT),
+    COLUMN_OF(Haltrace__ExecutableCreate, variant_size, struct trace_variant, size, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, variant_format, struct trace_variant, format, NONE),
 };
 
 static const struct trace_column entry_points[] = {
@@ -119,6 +127,8 @@ static const struct trace_column constants[] = {
 static const struct trace_part executable_parts[] = {
     LIST("entry_points", struct trace_executable_create, entry_point_count,
          struct trace_entry_point, TRACE_MAX_ENTRY_POINTS, entry_points),
+    LIST("variants", struct trace_executable_create, variant_count, struct trace_variant,
+         TRACE_MAX_VARIANTS, variants),
     LIST("constants", struct trace_executable_create, constant_count, struct trace_constant,
          TRACE_MAX_LIST, constants),
 };

@@ -129,18 +129,40 @@ struct trace_constant {
     uint32_t index, type, bits;
 };
 
+/* The same kernels in another format. */
+struct trace_variant {
+    uint64_t content; /* as in trace_content_event */
+    uint64_t size;
+    uint32_t format;
+    uint32_t reserved;
+};
+
 struct trace_executable_create {
     struct trace_event head;
     uint64_t executable;
-    uint64_t content; /* the source or binary; as in trace_content_event */
+    uint64_t content; /* the source or binary that the device took; as in trace_content_event */
     uint64_t size;
     uint32_t format;
     uint32_t label;
     uint32_t flags;
     uint32_t entry_point_count, constant_count;
-    uint32_t reserved;
-    struct trace_entry_point entry_points[]; /* then the constants */
+    uint32_t variant_count;                  /* those that it did not take */
+    struct trace_entry_point entry_points[]; /* then the variants, then the constants */
 };
+
+static inline const struct trace_variant *trace_executable_variants(
+    const struct trace_executable_create *executable)
+{
+    return (const struct trace_variant *)(const void *)(executable->entry_points +
+                                                        executable->entry_point_count);
+}
+
+static inline const struct trace_constant *trace_executable_constants(
+    const struct trace_executable_create *executable)
+{
+    return (const struct trace_constant *)(const void *)(trace_executable_variants(executable) +
+                                                         executable->variant_count);
+}
 
 struct trace_command_buffer_seal {
     struct trace_event head;

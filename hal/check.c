@@ -17,6 +17,11 @@ enum hal_status hal_check_object(const struct hal_object *object, const char *wh
     return object ? HAL_OK : hal_fail(HAL_INVALID, "the %s is NULL", what);
 }
 
+enum hal_status hal_check_place(const void *place, const char *what)
+{
+    return place ? HAL_OK : hal_fail(HAL_INVALID, "the place for %s is NULL", what);
+}
+
 enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
                                   const struct hal_device *device)
 {
@@ -180,6 +185,39 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
                     label, constant->index, constant->bits, (int)constant->type);
 }
 
+static enum hal_status check_variant(const char *label, enum hal_executable_format format,
+                                     const void *data, size_t bytes)
+{
+    if (format < HAL_FORMAT_MSL || format > HAL_FORMAT_SPIRV)
+        return hal_fail(HAL_INVALID, "executable '%s': there is no format %d", label, (int)format);
+    if (!data || bytes == 0)
+        return hal_fail(HAL_INVALID, "executable '%s' has no data", label);
+    return HAL_OK;
+}
+
+static enum hal_status check_variants(const char *label, const struct hal_executable_desc *desc)
+{
+    if (desc->variant_count == 0)
+        return check_variant(label, desc->format, desc->data, desc->bytes);
+    if (desc->data || desc->bytes || desc->format)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s' has %zu variants, and data of its own beside them", label,
+                        desc->variant_count);
+    if (desc->variant_count > HAL_MAX_VARIANTS)
+        return hal_fail(HAL_INVALID, "executable '%s' has %zu variants, the limit is %d", label,
+                        desc->variant_count, HAL_MAX_VARIANTS);
+    if (!desc->variants)
+        return hal_fail(HAL_INVALID, "executable '%s': %zu variants at NULL", label,
+                        desc->variant_count);
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        const struct hal_executable_variant *variant = &desc->variants[i];
+        HAL_TRY(
+            hal_add_context(check_variant(label, variant->format, variant->data, variant->bytes),
+                            "variant %zu", i));
+    }
+    return HAL_OK;
+}
+
 enum hal_status hal_check_executable_desc(const struct hal_device *device,
                                           const struct hal_executable_desc *desc)
 {
@@ -187,11 +225,7 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
     if (!desc)
         return hal_fail(HAL_INVALID, "an executable needs a description");
     const char *label = desc->label ? desc->label : "";
-    if (desc->format < HAL_FORMAT_MSL || desc->format > HAL_FORMAT_SPIRV)
-        return hal_fail(HAL_INVALID, "executable '%s': there is no format %d", label,
-                        (int)desc->format);
-    if (!desc->data || desc->bytes == 0)
-        return hal_fail(HAL_INVALID, "executable '%s' has no data", label);
+    HAL_TRY(check_variants(label, desc));
     if (!desc->entry_points || desc->entry_point_count == 0 || desc->entry_point_count > UINT32_MAX)
         return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points", label,
                         desc->entry_points ? desc->entry_point_count : 0);
@@ -203,6 +237,16 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
     for (size_t i = 0; i < desc->constant_count; i++)
         HAL_TRY(check_constant(label, &desc->constants[i]));
     return HAL_OK;
+}
+
+enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_t entry)
+{
+    if (entry < executable->entry_point_count)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s has %zu entry points: there is no number %u",
+                    hal_object_name(&executable->object, name), executable->entry_point_count,
+                    entry);
 }
 
 /* ---- Commands ----------------------------------------------------------------------------- */
@@ -346,11 +390,7 @@ enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
     HAL_TRY(hal_check_recording(commands));
     HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
                               commands->object.device));
-    char name[HAL_OBJECT_NAME_BYTES];
-    if (entry >= executable->entry_point_count)
-        return hal_fail(HAL_INVALID, "%s has %zu entry points: there is no number %u",
-                        hal_object_name(&executable->object, name), executable->entry_point_count,
-                        entry);
+    HAL_TRY(hal_check_entry(executable, entry));
     if (!workgroup_count)
         return hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
                         executable->entry_points[entry].name);

@@ -150,12 +150,16 @@ void hal_profiling_finish(struct hal_device *device);
  * object, the value and the limit. */
 enum hal_status hal_check_device(const struct hal_device *device) HAL_CHECKED;
 enum hal_status hal_check_object(const struct hal_object *object, const char *what) HAL_CHECKED;
+/* `place` is where the caller wants `what`. */
+enum hal_status hal_check_place(const void *place, const char *what) HAL_CHECKED;
 enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
                                   const struct hal_device *device) HAL_CHECKED;
 enum hal_status hal_check_buffer_desc(const struct hal_device *device,
                                       const struct hal_buffer_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_executable_desc(const struct hal_device *device,
                                           const struct hal_executable_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_entry(const struct hal_executable *executable,
+                                uint32_t entry) HAL_CHECKED;
 enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
                                 uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,

@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 2 };
+enum { HAL_DRIVER_ABI = 3 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -58,10 +58,10 @@ struct hal_buffer {
 
 struct hal_executable {
     struct hal_object object;
+    size_t variant; /* driver: the one that it took */
     /* The core fills these with its own copies; they live as long as the object. */
-    enum hal_executable_format format;
-    void *data;
-    size_t bytes;
+    struct hal_executable_variant *variants;
+    size_t variant_count;
     struct hal_entry_point *entry_points;
     size_t entry_point_count;
     struct hal_constant *constants;
@@ -269,9 +269,19 @@ struct hal_driver_ops {
                                           const struct hal_mapping *mapping, uint64_t offset,
                                           uint64_t bytes);
 
+    /* The core has put a single variant into the list: format, data and bytes are unset. */
     enum hal_status (*executable_create)(struct hal_driver_device *self,
                                          const struct hal_executable_desc *desc,
                                          struct hal_executable **out);
+
+    /* Optional; drivers only, called past the layers. They fill what the core cannot know: the
+     * constants; an entry's bindings and group memory. Lists live as long as the executable. */
+    enum hal_status (*executable_reflect)(struct hal_driver_device *self,
+                                          struct hal_executable *executable,
+                                          struct hal_executable_info *out_info);
+    enum hal_status (*entry_reflect)(struct hal_driver_device *self,
+                                     struct hal_executable *executable, uint32_t entry,
+                                     struct hal_entry_info *out_info);
 
     /* The core allocates command buffers itself and records into them. `created` tells the driver
      * (optional); `prepare` is called once, by hal_command_buffer_end, with the sealed list: a

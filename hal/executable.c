@@ -3,18 +3,37 @@
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
-static void *copy_bytes(const void *data, size_t count, size_t bytes_each)
+/* ---- Copies ------------------------------------------------------------------------------- */
+
+/* What an executable keeps of its description. */
+struct copies {
+    char *label;
+    struct hal_executable_variant *variants;
+    size_t variant_count;
+    struct hal_entry_point *entry_points;
+    struct hal_constant *constants;
+};
+
+/* The data lie behind the array, so that one free() releases all. */
+static struct hal_executable_variant *copy_variants(const struct hal_executable_variant *variants,
+                                                    size_t count)
 {
-    size_t bytes;
-    if (!hal_mul_size(count, bytes_each, &bytes))
-        return NULL;
-    void *copy = hal_alloc(1, bytes);
-    if (copy && bytes)
-        memcpy(copy, data, bytes);
+    size_t bytes = count * sizeof *variants;
+    for (size_t i = 0; i < count; i++) {
+        if (__builtin_add_overflow(bytes, variants[i].bytes, &bytes))
+            return NULL;
+    }
+    struct hal_executable_variant *copy = hal_alloc(1, bytes);
+    uint8_t *data = (uint8_t *)(copy + count);
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = variants[i];
+        copy[i].data = memcpy(data, variants[i].data, variants[i].bytes);
+        data += variants[i].bytes;
+    }
     return copy;
 }
 
-/* The names lie behind the array, so that one free() releases all. */
+/* The names lie behind the array. */
 static struct hal_entry_point *copy_entry_points(const struct hal_entry_point *entries,
                                                  size_t count)
 {
@@ -32,37 +51,81 @@ static struct hal_entry_point *copy_entry_points(const struct hal_entry_point *e
     return copy;
 }
 
+static struct hal_constant *copy_constants(const struct hal_constant *constants, size_t count)
+{
+    struct hal_constant *copy = hal_alloc(count, sizeof *copy);
+    if (copy && count)
+        memcpy(copy, constants, count * sizeof *copy);
+    return copy;
+}
+
+static void free_copies(struct copies *copies)
+{
+    free(copies->label);
+    free(copies->variants);
+    free(copies->entry_points);
+    free(copies->constants);
+}
+
+/* A single variant becomes a list of one. */
+static struct hal_executable_desc listed(const struct hal_executable_desc *desc,
+                                         struct hal_executable_variant *room)
+{
+    struct hal_executable_desc full = *desc;
+    if (desc->variant_count)
+        return full;
+    *room = (struct hal_executable_variant){desc->format, desc->data, desc->bytes};
+    full.variants = room;
+    full.variant_count = 1;
+    full.format = (enum hal_executable_format)0;
+    full.data = NULL;
+    full.bytes = 0;
+    return full;
+}
+
+static enum hal_status make_copies(const struct hal_executable_desc *desc,
+                                   struct copies *out_copies)
+{
+    struct copies *copies = out_copies;
+    *copies = (struct copies){.variant_count = desc->variant_count};
+    HAL_TRY(hal_copy_label(desc->label, &copies->label));
+    copies->variants = copy_variants(desc->variants, desc->variant_count);
+    copies->entry_points = copy_entry_points(desc->entry_points, desc->entry_point_count);
+    copies->constants = copy_constants(desc->constants, desc->constant_count);
+    if (copies->variants && copies->entry_points && copies->constants)
+        return HAL_OK;
+    const enum hal_status status =
+        hal_fail(HAL_NO_MEMORY, "no memory for executable '%s' with %zu entry points",
+                 desc->label ? desc->label : "", desc->entry_point_count);
+    free_copies(copies);
+    return status;
+}
+
+/* ---- Life --------------------------------------------------------------------------------- */
+
 enum hal_status hal_executable_create(struct hal_device *device,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out_executable)
 {
-    char *label;
+    struct copies copies;
     struct hal_executable *executable;
+    struct hal_executable_variant single;
     HAL_TRY(hal_check_executable_desc(device, desc));
-    HAL_TRY(hal_copy_label(desc->label, &label));
-    void *data = copy_bytes(desc->data, desc->bytes, 1);
-    void *constants = copy_bytes(desc->constants, desc->constant_count, sizeof *desc->constants);
-    void *entries = copy_entry_points(desc->entry_points, desc->entry_point_count);
-    enum hal_status status;
-    if (!data || !constants || !entries) {
-        status = hal_fail(HAL_NO_MEMORY, "no memory for executable '%s' of %zu bytes",
-                          label ? label : "", desc->bytes);
-        goto fail_copies;
-    }
-    status = hal_device_enter(device);
+    const struct hal_executable_desc full = listed(desc, &single);
+    HAL_TRY(make_copies(&full, &copies));
+    enum hal_status status = hal_device_enter(device);
     if (status != HAL_OK)
         goto fail_copies;
-    status = device->top->ops->executable_create(device->top, desc, &executable);
+    status = device->top->ops->executable_create(device->top, &full, &executable);
     if (status != HAL_OK)
         goto fail_gate;
-    executable->format = desc->format;
-    executable->data = data;
-    executable->bytes = desc->bytes;
-    executable->entry_points = entries;
+    executable->variants = copies.variants;
+    executable->variant_count = copies.variant_count;
+    executable->entry_points = copies.entry_points;
     executable->entry_point_count = desc->entry_point_count;
-    executable->constants = constants;
+    executable->constants = copies.constants;
     executable->constant_count = desc->constant_count;
-    hal_object_publish(&executable->object, device, label);
+    hal_object_publish(&executable->object, device, copies.label);
     hal_gate_leave(&device->gate);
     *out_executable = executable;
     return HAL_OK;
@@ -70,10 +133,7 @@ enum hal_status hal_executable_create(struct hal_device *device,
 fail_gate:
     hal_gate_leave(&device->gate);
 fail_copies:
-    free(entries);
-    free(constants);
-    free(data);
-    free(label);
+    free_copies(&copies);
     return status;
 }
 
@@ -87,10 +147,13 @@ void hal_executable_release(struct hal_executable *executable)
     hal_object_release(executable ? &executable->object : NULL);
 }
 
+/* ---- Reflection --------------------------------------------------------------------------- */
+
 enum hal_status hal_executable_find(const struct hal_executable *executable, const char *name,
                                     uint32_t *out_entry)
 {
     HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
+    HAL_TRY(hal_check_place(out_entry, "the number of an entry point"));
     for (size_t i = 0; name && i < executable->entry_point_count; i++) {
         if (strcmp(executable->entry_points[i].name, name) == 0) {
             *out_entry = (uint32_t)i;
@@ -101,4 +164,49 @@ enum hal_status hal_executable_find(const struct hal_executable *executable, con
     return hal_fail(HAL_NOT_FOUND, "%s has no entry point '%s' among its %zu",
                     hal_object_name(&executable->object, object), name ? name : "",
                     executable->entry_point_count);
+}
+
+enum hal_status hal_executable_get_info(struct hal_executable *executable,
+                                        struct hal_executable_info *out_info)
+{
+    HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
+    HAL_TRY(hal_check_place(out_info, "what is known of an executable"));
+    struct hal_device *device = executable->object.device;
+    struct hal_driver_device *driver = device->driver;
+    *out_info = (struct hal_executable_info){
+        .label = executable->object.label,
+        .entry_point_count = executable->entry_point_count,
+        .variant_count = executable->variant_count,
+        .variant = executable->variant,
+        .format = executable->variants[executable->variant].format,
+    };
+    if (!driver->ops->executable_reflect)
+        return HAL_OK;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = driver->ops->executable_reflect(driver, executable, out_info);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
+enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint32_t entry,
+                                         struct hal_entry_info *out_info)
+{
+    HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
+    HAL_TRY(hal_check_entry(executable, entry));
+    HAL_TRY(hal_check_place(out_info, "what is known of an entry point"));
+    struct hal_device *device = executable->object.device;
+    struct hal_driver_device *driver = device->driver;
+    const struct hal_entry_point *point = &executable->entry_points[entry];
+    *out_info = (struct hal_entry_info){
+        .name = point->name,
+        .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
+        .constant_bytes = point->constant_bytes,
+        .constants_slot = point->constants_slot,
+    };
+    if (!driver->ops->entry_reflect)
+        return HAL_OK;
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = driver->ops->entry_reflect(driver, executable, entry, out_info);
+    hal_gate_leave(&device->gate);
+    return status;
 }

@@ -74,6 +74,8 @@ enum {
     HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes */
     HAL_MAX_UPDATE_BYTES = 65536,  /* one update command; Vulkan's vkCmdUpdateBuffer */
     HAL_MAX_QUEUES = 64,           /* an affinity is a 64-bit mask */
+    HAL_MAX_VARIANTS = 16,         /* of an executable */
+    HAL_MAX_FORMATS = 8,           /* that a device can run */
     HAL_MAX_LIST = 65536,          /* each list of a call: waits, signals, command buffers, ... */
 };
 
@@ -100,6 +102,13 @@ HAL_API const char *hal_flags_help(void);
 
 /* ---- Devices ------------------------------------------------------------------------------ */
 
+/* Written into traces. */
+enum hal_executable_format {
+    HAL_FORMAT_MSL = 1,      /* Metal Shading Language source, UTF-8 */
+    HAL_FORMAT_METALLIB = 2, /* Metal only */
+    HAL_FORMAT_SPIRV = 3,
+};
+
 struct hal_device_info {
     char uri[128];   /* as opened, made explicit: "cpu?threads=2&queues=2" */
     char driver[16]; /* "cpu" */
@@ -111,6 +120,8 @@ struct hal_device_info {
     uint64_t max_group_memory_bytes; /* threadgroup memory */
     uint64_t max_buffer_bytes;
     uint32_t worker_count; /* CPU: worker threads; others: 0 */
+    uint32_t format_count;
+    enum hal_executable_format formats[HAL_MAX_FORMATS]; /* that it runs, the best first */
 };
 
 /* Opens a device by URI: "cpu", "cpu?threads=4&queues=2". NULL: --device, else HAL_DEVICE, else
@@ -207,13 +218,6 @@ HAL_API enum hal_status hal_buffer_read(struct hal_buffer *buffer, uint64_t offs
 
 /* ---- Executables -------------------------------------------------------------------------- */
 
-/* Written into traces. */
-enum hal_executable_format {
-    HAL_FORMAT_MSL = 1,      /* Metal Shading Language source, UTF-8 */
-    HAL_FORMAT_METALLIB = 2, /* Metal only */
-    HAL_FORMAT_SPIRV = 3,
-};
-
 struct hal_entry_point {
     const char *name;        /* the kernel's name, or its host_name */
     uint32_t group_size[3];  /* threads per workgroup; each at least 1 */
@@ -235,8 +239,16 @@ struct hal_constant {
     uint32_t bits; /* the value's bit pattern; booleans 0 or 1 */
 };
 
+/* The same kernels in one format. */
+struct hal_executable_variant {
+    enum hal_executable_format format;
+    const void *data; /* copied */
+    size_t bytes;
+};
+
 struct hal_executable_desc {
     const char *label; /* also the file name in compiler messages */
+    /* One variant, or several side by side in `variants`: not both. */
     enum hal_executable_format format;
     const void *data; /* copied */
     size_t bytes;
@@ -244,16 +256,61 @@ struct hal_executable_desc {
     size_t entry_point_count; /* at least 1; commands name an entry point by its index */
     const struct hal_constant *constants;
     size_t constant_count;
+    const struct hal_executable_variant *variants;
+    size_t variant_count; /* at most HAL_MAX_VARIANTS */
 };
 
 /* Compiles; may take long and may block. Binding i of descriptor set 0 is the kernel's
- * [[buffer(i)]]. HAL_INVALID: the source does not compile (the message is the compiler's, with
- * the user's own lines) or an entry point does not exist. HAL_UNSUPPORTED: not on this device. */
+ * [[buffer(i)]]. Of several variants the device takes the first that it can run, in the order of
+ * hal_device_info.formats and then of the list; one that is HAL_UNSUPPORTED is passed over.
+ * HAL_INVALID: the source does not compile (the message is the compiler's, with the user's own
+ * lines) or an entry point does not exist. HAL_UNSUPPORTED: not on this device. */
 HAL_API enum hal_status hal_executable_create(struct hal_device *device,
                                               const struct hal_executable_desc *desc,
                                               struct hal_executable **out_executable) HAL_CHECKED;
 HAL_API void hal_executable_retain(struct hal_executable *executable);
 HAL_API void hal_executable_release(struct hal_executable *executable);
+
+/* A specialization constant that the source declares. */
+struct hal_constant_info {
+    const char *name;
+    uint32_t index;
+    enum hal_constant_type type; /* 0: a type that cannot be given a value here */
+    bool is_given;               /* the description has a value for it */
+};
+
+/* What the device made of the description. Pointers live as long as the executable. */
+struct hal_executable_info {
+    const char *label; /* NULL: none */
+    size_t entry_point_count;
+    size_t variant_count;
+    size_t variant; /* the one that the device took: its index in the description */
+    enum hal_executable_format format;         /* of that */
+    const struct hal_constant_info *constants; /* by rising index */
+    size_t constant_count;
+};
+HAL_API enum hal_status hal_executable_get_info(struct hal_executable *executable,
+                                                struct hal_executable_info *out_info) HAL_CHECKED;
+
+/* A buffer that a kernel takes. */
+struct hal_entry_binding {
+    uint32_t set, index;
+    uint32_t access; /* enum hal_access; 0: the device cannot tell */
+};
+
+/* What an entry point is. Pointers live as long as the executable. */
+struct hal_entry_info {
+    const char *name;
+    uint32_t group_size[3];
+    uint32_t constant_bytes, constants_slot;  /* as described; the slot is no binding */
+    uint64_t group_memory_bytes;              /* threadgroup variables */
+    const struct hal_entry_binding *bindings; /* by rising set and index */
+    size_t binding_count;
+};
+
+/* HAL_INVALID: there is no such entry point. */
+HAL_API enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint32_t entry,
+                                                 struct hal_entry_info *out_info) HAL_CHECKED;
 
 /* Index of the entry point with that name. HAL_NOT_FOUND. */
 HAL_API enum hal_status hal_executable_find(const struct hal_executable *executable,

@@ -86,7 +86,7 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
 
     top->ops->object_destroy(top, object);
 
-    free(copies.data);
+    free(copies.variants);
     free(copies.entry_points);
     free(copies.constants);
     if (commands)

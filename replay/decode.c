@@ -235,11 +235,33 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
 
 /* ---- Other objects ------------------------------------------------------------------------- */
 
+static enum hal_status check_format(uint32_t format)
+{
+    if (format >= HAL_FORMAT_MSL && format <= HAL_FORMAT_SPIRV)
+        return HAL_OK;
+    return hal_fail(HAL_CORRUPT, "executable format %u does not exist", format);
+}
+
+/* Those that the device did not take: another one may. */
+static enum hal_status use_variants(struct replay_decoder *decoder,
+                                    struct trace_executable_create *event)
+{
+    struct trace_variant *variants =
+        (struct trace_variant *)(void *)(event->entry_points + event->entry_point_count);
+    if (event->variant_count >= HAL_MAX_VARIANTS)
+        return hal_fail(HAL_CORRUPT, "the executable has %u more variants, the limit is %d",
+                        event->variant_count, HAL_MAX_VARIANTS - 1);
+    for (uint32_t i = 0; i < event->variant_count; i++) {
+        HAL_TRY(check_format(variants[i].format));
+        HAL_TRY(use_content(decoder, &variants[i].content, variants[i].size));
+    }
+    return HAL_OK;
+}
+
 static enum hal_status decode_executable_create(struct replay_decoder *decoder,
                                                 struct trace_executable_create *event)
 {
-    if (event->format < HAL_FORMAT_MSL || event->format > HAL_FORMAT_SPIRV)
-        return hal_fail(HAL_CORRUPT, "executable format %u does not exist", event->format);
+    HAL_TRY(check_format(event->format));
     if (event->entry_point_count == 0 || event->entry_point_count > TRACE_MAX_ENTRY_POINTS)
         return hal_fail(HAL_CORRUPT, "the executable has %u entry points",
                         event->entry_point_count);
@@ -255,13 +277,14 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
             return hal_fail(HAL_CORRUPT, "entry point %u ('%s') takes %u bytes of constants", i,
                             name, points[i].constant_bytes);
     }
-    const struct trace_constant *constants = (const void *)(points + event->entry_point_count);
+    const struct trace_constant *constants = trace_executable_constants(event);
     for (uint32_t i = 0; i < event->constant_count; i++) {
         if (constants[i].type < HAL_CONSTANT_BOOL || constants[i].type > HAL_CONSTANT_FLOAT32)
             return hal_fail(HAL_CORRUPT, "specialization constant %u has type %u",
                             constants[i].index, constants[i].type);
     }
     HAL_TRY(use_content(decoder, &event->content, event->size));
+    HAL_TRY(use_variants(decoder, event));
     HAL_TRY(add_object(decoder, REPLAY_EXECUTABLE, &event->executable, &event->head));
     return replay_decode_push(decoder, REPLAY_CREATE_EXECUTABLE, event->executable, &event->head);
 }

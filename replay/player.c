@@ -155,54 +155,6 @@ static enum hal_status play_wait(struct replay_player *player,
 
 /* ---- Other operations ---------------------------------------------------------------------- */
 
-static enum hal_status create_executable(struct replay_player *player, uint32_t object)
-{
-    struct replay_plan *plan = player->plan;
-    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
-    const struct trace_constant *recorded =
-        (const void *)(created->entry_points + created->entry_point_count);
-    struct hal_entry_point *points = hal_alloc(created->entry_point_count, sizeof *points);
-    struct hal_constant *constants = hal_alloc(created->constant_count, sizeof *constants);
-    const uint8_t *data;
-    enum hal_status status = points && constants
-                                 ? replay_plan_content(plan, created->content, &player->content,
-                                                       &player->content_bytes, &data)
-                                 : hal_fail(HAL_NO_MEMORY, "no memory for its entry points");
-    if (status != HAL_OK)
-        goto done;
-    for (uint32_t i = 0; i < created->entry_point_count; i++) {
-        const struct trace_entry_point *point = &created->entry_points[i];
-        points[i] = (struct hal_entry_point){
-            .name = trace_reader_string(plan->reader, point->name),
-            .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
-            .constant_bytes = point->constant_bytes,
-            .constants_slot = point->constants_slot,
-        };
-    }
-    for (uint32_t i = 0; i < created->constant_count; i++)
-        constants[i] = (struct hal_constant){.index = recorded[i].index,
-                                             .type = (enum hal_constant_type)recorded[i].type,
-                                             .bits = recorded[i].bits};
-    const struct hal_executable_desc desc = {
-        .label = replay_object_label(plan, object),
-        .format = (enum hal_executable_format)created->format,
-        .data = data,
-        .bytes = (size_t)created->size,
-        .entry_points = points,
-        .entry_point_count = created->entry_point_count,
-        .constants = constants,
-        .constant_count = created->constant_count,
-    };
-    status = hal_executable_create(player->device, &desc, &player->live[object].executable);
-done:
-    free(points);
-    free(constants);
-    char name[REPLAY_NAME_BYTES];
-    if (!replay_object_label(plan, object)) /* the HAL names those that have one */
-        hal_add_context(status, "%s", replay_object_name(plan, object, name));
-    return status;
-}
-
 static enum hal_status play_write(struct replay_player *player,
                                   const struct trace_content_event *event)
 {
@@ -451,7 +403,7 @@ static enum hal_status prepare(struct replay_player *player)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     for (uint32_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_EXECUTABLE)
-            HAL_TRY(create_executable(player, i));
+            HAL_TRY(replay_executable_create(player, i));
     }
     return HAL_OK;
 }

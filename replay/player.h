@@ -50,6 +50,10 @@ enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mo
 enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
                                        struct hal_command_buffer **out_commands) HAL_CHECKED;
 
+/* ---- executables.c ------------------------------------------------------------------------- */
+
+enum hal_status replay_executable_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
+
 /* ---- memory.c ------------------------------------------------------------------------------ */
 
 /* Creates the buffer with the player's fill where somebody may look before anybody writes. */

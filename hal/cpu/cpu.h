@@ -57,12 +57,16 @@ struct cpu_entry {
     const struct msl_function_info *info;
     uint32_t group_size[3];
     uint32_t constant_bytes, constants_slot;
+    struct hal_entry_binding *bindings;
+    uint32_t binding_count;
     _Atomic uint32_t group_cost; /* what a workgroup took, in 1/16 ns; 0: not known yet */
 };
 
 struct cpu_executable {
     struct hal_executable base;
     struct msl_library *library;
+    struct hal_constant_info *constants; /* for reflection, as are each entry's bindings */
+    size_t constant_count;
     size_t entry_count;
     struct cpu_entry entries[];
 };
@@ -71,6 +75,14 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out);
 void cpu_executable_destroy(struct cpu_executable *executable);
+enum hal_status cpu_executable_reflect(struct hal_driver_device *self,
+                                       struct hal_executable *executable,
+                                       struct hal_executable_info *out_info);
+enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_executable *executable,
+                                  uint32_t entry, struct hal_entry_info *out_info);
+
+/* What the driver runs, the best first; returns how many. */
+uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
 
 /* ---- Programs (program.c) ----------------------------------------------------------------- */
 

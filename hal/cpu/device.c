@@ -105,6 +105,8 @@ static const struct hal_driver_ops ops = {
     .mapping_flush = keep_coherent,
     .mapping_invalidate = keep_coherent,
     .executable_create = cpu_executable_create,
+    .executable_reflect = cpu_executable_reflect,
+    .entry_reflect = cpu_entry_reflect,
     .command_buffer_prepare = command_buffer_prepare,
     .semaphore_create = cpu_semaphore_create,
     .semaphore_query = cpu_semaphore_query,
@@ -161,6 +163,7 @@ static void describe(const struct cpu_device *device, struct hal_device_info *ou
     out_info->max_group_memory_bytes = MSL_MAX_GROUP_MEMORY_BYTES;
     out_info->max_buffer_bytes = device->heap.limit_bytes;
     out_info->worker_count = device->worker_count;
+    out_info->format_count = cpu_executable_formats(out_info->formats);
 }
 
 static enum hal_status open_device(const char *path, const struct hal_uri_parameter *parameters,

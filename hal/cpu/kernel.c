@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executables: MSL source compiled by hal/msl, and what each entry point needs. */
+/* Executables: which variant to take, MSL source compiled by hal/msl, what each entry point needs,
+ * and what it says about itself. */
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
+
+#include <stdio.h>
 
 _Static_assert((int)HAL_CONSTANT_BOOL == (int)MSL_BOOL &&
                    (int)HAL_CONSTANT_INT32 == (int)MSL_INT32 &&
@@ -21,6 +24,7 @@ static const char *format_name(enum hal_executable_format format)
 }
 
 static enum hal_status compile(const struct hal_executable_desc *desc,
+                               const struct hal_executable_variant *variant,
                                struct msl_library **out_library)
 {
     struct msl_constant *constants = hal_alloc(desc->constant_count, sizeof *constants);
@@ -43,8 +47,8 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
     }
     const struct msl_source source = {
         .name = desc->label,
-        .text = desc->data,
-        .bytes = desc->bytes,
+        .text = variant->data,
+        .bytes = variant->bytes,
         .constants = constants,
         .constant_count = desc->constant_count,
         .group_sizes = sizes,
@@ -82,37 +86,164 @@ static enum hal_status find_entry(const struct msl_library *library,
     return HAL_OK;
 }
 
+/* ---- Variants ----------------------------------------------------------------------------- */
+
+static const enum hal_executable_format formats[] = {HAL_FORMAT_MSL};
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS])
+{
+    memcpy(out_formats, formats, sizeof formats);
+    return FORMAT_COUNT;
+}
+
+static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
+{
+    char offered[256] = "";
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        const size_t used = strlen(offered);
+        snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
+                 format_name(desc->variants[i].format));
+    }
+    return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL, not %s", offered);
+}
+
+/* Takes the best variant that it can run. */
+static enum hal_status compile_variants(const struct hal_executable_desc *desc,
+                                        struct cpu_executable *executable)
+{
+    enum hal_status status = HAL_UNSUPPORTED;
+    bool tried = false;
+    for (size_t f = 0; f < FORMAT_COUNT; f++) {
+        for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
+            if (desc->variants[i].format != formats[f])
+                continue;
+            tried = true;
+            status = compile(desc, &desc->variants[i], &executable->library);
+            executable->base.variant = i;
+        }
+    }
+    return tried ? status : fail_no_variant(desc);
+}
+
+/* ---- Reflection --------------------------------------------------------------------------- */
+
+static enum hal_status list_bindings(struct cpu_entry *entry)
+{
+    const struct msl_function_info *info = entry->info;
+    entry->bindings =
+        hal_alloc((size_t)__builtin_popcount(info->buffer_mask), sizeof *entry->bindings);
+    if (!entry->bindings)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", info->name);
+    for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
+        if (!(info->buffer_mask >> i & 1) || (entry->constant_bytes && i == entry->constants_slot))
+            continue;
+        const uint8_t access = info->buffer_access[i];
+        entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
+            .index = i,
+            .access = (access & MSL_READ ? HAL_ACCESS_READ : 0U) |
+                      (access & MSL_WRITE ? HAL_ACCESS_WRITE : 0U),
+        };
+    }
+    return HAL_OK;
+}
+
+static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
+{
+    for (size_t i = 0; i < desc->constant_count; i++) {
+        if (desc->constants[i].index == index)
+            return true;
+    }
+    return false;
+}
+
+static int by_index(const void *left, const void *right)
+{
+    const struct hal_constant_info *a = left, *b = right;
+    return a->index != b->index ? (a->index > b->index) - (a->index < b->index)
+                                : strcmp(a->name, b->name);
+}
+
+static enum hal_status list_constants(const struct hal_executable_desc *desc,
+                                      struct cpu_executable *executable)
+{
+    const size_t count = msl_library_constant_count(executable->library);
+    executable->constants = hal_alloc(count, sizeof *executable->constants);
+    if (!executable->constants)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu specialization constants", count);
+    for (size_t i = 0; i < count; i++) {
+        const struct msl_constant_info constant = msl_library_constant(executable->library, i);
+        executable->constants[i] =
+            (struct hal_constant_info){.name = constant.name,
+                                       .index = constant.index,
+                                       .type = (enum hal_constant_type)constant.type,
+                                       .is_given = is_given(desc, constant.index)};
+    }
+    qsort(executable->constants, count, sizeof *executable->constants, by_index);
+    executable->constant_count = count;
+    return HAL_OK;
+}
+
+enum hal_status cpu_executable_reflect(struct hal_driver_device *self,
+                                       struct hal_executable *executable,
+                                       struct hal_executable_info *out_info)
+{
+    (void)self;
+    const struct cpu_executable *own = to_cpu_executable(executable);
+    out_info->constants = own->constants;
+    out_info->constant_count = own->constant_count;
+    return HAL_OK;
+}
+
+enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_executable *executable,
+                                  uint32_t entry, struct hal_entry_info *out_info)
+{
+    (void)self;
+    const struct cpu_entry *own = &to_cpu_executable(executable)->entries[entry];
+    out_info->group_memory_bytes = own->info->static_group_memory_bytes;
+    out_info->bindings = own->bindings;
+    out_info->binding_count = own->binding_count;
+    return HAL_OK;
+}
+
+/* ---- Life --------------------------------------------------------------------------------- */
+
 enum hal_status cpu_executable_create(struct hal_driver_device *self,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out)
 {
     (void)self;
     const char *label = desc->label ? desc->label : "";
-    if (desc->format != HAL_FORMAT_MSL)
-        return hal_fail(HAL_UNSUPPORTED, "executable '%s': the CPU driver runs MSL, not %s", label,
-                        format_name(desc->format));
     const size_t count = desc->entry_point_count;
     struct cpu_executable *executable =
         hal_alloc(1, sizeof *executable + count * sizeof executable->entries[0]);
     if (!executable)
         return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory for %zu entry points", label,
                         count);
-    enum hal_status status = compile(desc, &executable->library);
-    for (size_t i = 0; status == HAL_OK && i < count; i++)
+    executable->entry_count = count;
+    enum hal_status status = compile_variants(desc, executable);
+    if (status == HAL_OK)
+        status = list_constants(desc, executable);
+    for (size_t i = 0; status == HAL_OK && i < count; i++) {
         status = find_entry(executable->library, &desc->entry_points[i], &executable->entries[i]);
+        if (status == HAL_OK)
+            status = list_bindings(&executable->entries[i]);
+    }
     if (status != HAL_OK) {
         cpu_executable_destroy(executable);
         return hal_add_context(status, "executable '%s'", label);
     }
     hal_object_init(&executable->base.object, HAL_OBJECT_EXECUTABLE);
-    executable->entry_count = count;
     *out = &executable->base;
     return HAL_OK;
 }
 
 void cpu_executable_destroy(struct cpu_executable *executable)
 {
+    for (size_t i = 0; i < executable->entry_count; i++)
+        free(executable->entries[i].bindings);
     if (executable->library)
         msl_library_destroy(executable->library);
+    free(executable->constants);
     free(executable);
 }

@@ -58,6 +58,8 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
         if (library->functions[i].info.has_barriers)
             hal_log(HAL_LOG_INFO, "'%s': the threads of kernel '%s' run as %s", library->file,
                     library->functions[i].info.name, library->functions[i].info.road);
+    library->constants = module->first_constant;
+    library->constant_count = (size_t)(module->last_constant - module->first_constant);
     __atomic_store_n(module->runtime, &msl_runtime, __ATOMIC_RELEASE);
     return HAL_OK;
 }
@@ -139,6 +141,18 @@ size_t msl_library_function_count(const struct msl_library *library)
 const struct msl_function *msl_library_function(const struct msl_library *library, size_t index)
 {
     return index < library->function_count ? &library->functions[index] : NULL;
+}
+
+size_t msl_library_constant_count(const struct msl_library *library)
+{
+    return library->constant_count;
+}
+
+struct msl_constant_info msl_library_constant(const struct msl_library *library, size_t index)
+{
+    const struct msl_abi_constant *const constant = &library->constants[index];
+    return (struct msl_constant_info){constant->name, constant->index,
+                                      (enum msl_constant_type)constant->type};
 }
 
 const struct msl_function_info *msl_function_get_info(const struct msl_function *function)

@@ -16,6 +16,8 @@ struct msl_library {
     void *module;
     struct msl_function *functions;
     size_t function_count;
+    const struct msl_abi_constant *constants; /* in the module */
+    size_t constant_count;
 };
 
 /* Loads a compiled source. HAL_CORRUPT: the file is none. */

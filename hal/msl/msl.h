@@ -90,6 +90,16 @@ struct msl_function_info {
 };
 HAL_API const struct msl_function_info *msl_function_get_info(const struct msl_function *function);
 
+/* A function constant that the source declares; `type` 0: one that cannot be given a value. */
+struct msl_constant_info {
+    const char *name;
+    uint32_t index;
+    enum msl_constant_type type;
+};
+HAL_API size_t msl_library_constant_count(const struct msl_library *library);
+HAL_API struct msl_constant_info msl_library_constant(const struct msl_library *library,
+                                                      size_t index);
+
 struct msl_launch {
     void *const *buffers;                 /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
     const uint32_t *group_argument_bytes; /* by [[threadgroup(i)]] index; NULL: none */

@@ -21,8 +21,12 @@ static void rewrite_function_constant(struct msl_unit *unit, size_t open, size_t
     unit->tokens.list[open].replacement = msl_unit_print(
         unit,
         "= ::msl::function_constant<%s>::template get<decltype(%.*s)>();"
-        " static constexpr bool __msl_defined_%.*s = ::msl::function_constant<%s>::defined",
-        index, (int)name->length, name->text, (int)name->length, name->text, index);
+        " static constexpr bool __msl_defined_%.*s = ::msl::function_constant<%s>::defined;"
+        " __MSL_CONSTANTS static constexpr ::msl_abi_constant __msl_constant_%.*s ="
+        " {\"%.*s\", uint32_t(%s), ::msl::constant_type<decltype(%.*s)>}",
+        index, (int)name->length, name->text, (int)name->length, name->text, index,
+        (int)name->length, name->text, (int)name->length, name->text, index, (int)name->length,
+        name->text);
 }
 
 static void rewrite_attribute(struct rewriter *rewriter, size_t open)

@@ -32,7 +32,8 @@ struct suite_area {
 };
 
 extern const struct suite_area area_buffers, area_devices, area_dispatch, area_errors,
-    area_executables, area_semaphores, area_stress, area_sync, area_threads, area_transfers;
+    area_executables, area_reflection, area_semaphores, area_stress, area_sync, area_threads,
+    area_transfers, area_variants;
 
 #define SUITE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -88,6 +88,10 @@ static enum hal_status translate(struct copy *copy, struct trace_event *event)
 {
     if (event->kind == TRACE_EXECUTABLE_CREATE) {
         struct trace_executable_create *create = (struct trace_executable_create *)(void *)event;
+        struct trace_variant *variants =
+            (struct trace_variant *)(void *)(create->entry_points + create->entry_point_count);
+        for (uint32_t i = 0; i < create->variant_count; i++)
+            HAL_TRY(copy_content(copy, variants[i].content, false, &variants[i].content));
         return copy_content(copy, create->content, false, &create->content);
     }
     if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) {

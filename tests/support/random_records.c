@@ -240,10 +240,11 @@ static void executable(struct random_records *r)
 {
     const uint32_t entries = (uint32_t)random_below(r, 5);
     const uint32_t constants = (uint32_t)random_below(r, 4);
-    struct trace_executable_create *create =
-        event(r, TRACE_EXECUTABLE_CREATE,
-              sizeof *create + entries * sizeof(struct trace_entry_point) +
-                  constants * sizeof(struct trace_constant));
+    const uint32_t variants = (uint32_t)random_below(r, 3);
+    struct trace_executable_create *create = event(
+        r, TRACE_EXECUTABLE_CREATE,
+        sizeof *create + entries * sizeof(struct trace_entry_point) +
+            variants * sizeof(struct trace_variant) + constants * sizeof(struct trace_constant));
     create->executable = random_sized(r);
     create->content = random_below(r, r->content_count + 1);
     create->size = random_sized(r);
@@ -252,10 +253,16 @@ static void executable(struct random_records *r)
     create->flags = small(r);
     create->entry_point_count = entries;
     create->constant_count = constants;
+    create->variant_count = variants;
     for (uint32_t i = 0; i < entries; i++)
         create->entry_points[i] = (struct trace_entry_point){
             string(r), {small(r), small(r), small(r)}, small(r), small(r)};
-    struct trace_constant *list = (void *)&create->entry_points[entries];
+    struct trace_variant *others = (void *)&create->entry_points[entries];
+    for (uint32_t i = 0; i < variants; i++)
+        others[i] = (struct trace_variant){.content = random_below(r, r->content_count + 1),
+                                           .size = random_sized(r),
+                                           .format = small(r)};
+    struct trace_constant *list = (void *)&others[variants];
     for (uint32_t i = 0; i < constants; i++)
         list[i] = (struct trace_constant){small(r), small(r), small(r)};
 }

@@ -71,11 +71,19 @@ struct msl_abi_group_variables {
     uint64_t offset; /* set by whoever loads the module */
 };
 
+/* A function constant that the source declares. */
+struct msl_abi_constant {
+    const char *name;
+    uint32_t index;
+    uint32_t type; /* enum msl_constant_type; 0: another one */
+};
+
 /* The one symbol that a compiled source exports: `msl_abi_module`. */
 struct msl_abi_module {
     const struct msl_abi_kernel *first_kernel, *last_kernel;
     struct msl_abi_group_variables *first_variables, *last_variables;
     const struct msl_abi_runtime **runtime; /* set by whoever loads the module */
+    const struct msl_abi_constant *first_constant, *last_constant;
 };
 
 #endif

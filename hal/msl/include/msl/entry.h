@@ -44,6 +44,14 @@ template <int index> struct function_constant {
     }
 };
 
+/* The number that reflection gives to the type of a function constant; 0: none. */
+template <class T> constexpr uint32_t constant_type = 0;
+template <class T> constexpr uint32_t constant_type<const T> = constant_type<T>;
+template <> constexpr uint32_t constant_type<bool> = 1;
+template <> constexpr uint32_t constant_type<int32_t> = 2;
+template <> constexpr uint32_t constant_type<uint32_t> = 3;
+template <> constexpr uint32_t constant_type<float> = 4;
+
 /* Its address identifies a kernel, also from inside the kernel. */
 template <auto function> struct kernel_tag {
     static constexpr char id = 0;

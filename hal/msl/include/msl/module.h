@@ -61,6 +61,7 @@ using namespace metal;
 #define __MSL_KERNEL    static inline __attribute__((always_inline))
 #define __MSL_ENTRIES   __attribute__((used, section("msl_kernels")))
 #define __MSL_VARIABLES __attribute__((used, section("msl_variables")))
+#define __MSL_CONSTANTS __attribute__((used, section("msl_constants")))
 #undef MSL_INLINE
 
 #endif

@@ -46,11 +46,12 @@ __attribute__((noinline)) void __msl_collect(const void *pair, void *tile, uint3
 #define MSL_BOUND __attribute__((weak, visibility("hidden")))
 extern MSL_BOUND const msl_abi_kernel __start_msl_kernels[], __stop_msl_kernels[];
 extern MSL_BOUND msl_abi_group_variables __start_msl_variables[], __stop_msl_variables[];
+extern MSL_BOUND const msl_abi_constant __start_msl_constants[], __stop_msl_constants[];
 
 extern __attribute__((visibility("default"))) const msl_abi_module msl_abi_module;
-const struct msl_abi_module msl_abi_module = {__start_msl_kernels, __stop_msl_kernels,
-                                              __start_msl_variables, __stop_msl_variables,
-                                              &__msl_runtime};
+const struct msl_abi_module msl_abi_module = {
+    __start_msl_kernels, __stop_msl_kernels,    __start_msl_variables, __stop_msl_variables,
+    &__msl_runtime,      __start_msl_constants, __stop_msl_constants};
 }
 
 #endif

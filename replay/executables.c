@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executables of a plan on the player's device: descriptions as they were recorded, with all
+ * variants, so that another device may take another one. */
+#include "replay/player.h"
+
+#include "hal/base/mem.h"
+
+/* One description with everything that it points to. */
+struct description {
+    struct hal_executable_desc desc;
+    struct hal_entry_point *entry_points;
+    struct hal_constant *constants;
+    struct hal_executable_variant variants[HAL_MAX_VARIANTS];
+    uint8_t *room[HAL_MAX_VARIANTS]; /* for contents that stay in the file */
+};
+
+static void finish(struct description *description)
+{
+    for (size_t i = 0; i < HAL_MAX_VARIANTS; i++)
+        free(description->room[i]);
+    free(description->entry_points);
+    free(description->constants);
+}
+
+static void describe_lists(const struct replay_plan *plan,
+                           const struct trace_executable_create *created,
+                           struct description *description)
+{
+    for (uint32_t i = 0; i < created->entry_point_count; i++) {
+        const struct trace_entry_point *point = &created->entry_points[i];
+        description->entry_points[i] = (struct hal_entry_point){
+            .name = trace_reader_string(plan->reader, point->name),
+            .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
+            .constant_bytes = point->constant_bytes,
+            .constants_slot = point->constants_slot,
+        };
+    }
+    const struct trace_constant *constants = trace_executable_constants(created);
+    for (uint32_t i = 0; i < created->constant_count; i++)
+        description->constants[i] =
+            (struct hal_constant){.index = constants[i].index,
+                                  .type = (enum hal_constant_type)constants[i].type,
+                                  .bits = constants[i].bits};
+}
+
+static enum hal_status describe_variant(const struct replay_plan *plan,
+                                        const struct trace_variant *recorded,
+                                        struct description *description)
+{
+    const size_t i = description->desc.variant_count++;
+    size_t room_bytes = 0;
+    const uint8_t *data;
+    HAL_TRY(
+        replay_plan_content(plan, recorded->content, &description->room[i], &room_bytes, &data));
+    description->variants[i] = (struct hal_executable_variant){
+        (enum hal_executable_format)recorded->format, data, (size_t)recorded->size};
+    return HAL_OK;
+}
+
+/* The variant that was taken comes first: a device that runs several of one format takes it. */
+static enum hal_status describe(const struct replay_plan *plan, uint32_t object,
+                                struct description *out_description)
+{
+    struct description *description = out_description;
+    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
+    const struct trace_variant taken = {created->content, created->size, created->format, 0};
+    *description = (struct description){
+        .entry_points = hal_alloc(created->entry_point_count, sizeof(struct hal_entry_point)),
+        .constants = hal_alloc(created->constant_count, sizeof(struct hal_constant)),
+    };
+    if (!description->entry_points || !description->constants)
+        return hal_fail(HAL_NO_MEMORY, "no memory for its entry points");
+    describe_lists(plan, created, description);
+    HAL_TRY(describe_variant(plan, &taken, description));
+    for (uint32_t i = 0; i < created->variant_count; i++)
+        HAL_TRY(describe_variant(plan, &trace_executable_variants(created)[i], description));
+    description->desc.label = replay_object_label(plan, object);
+    description->desc.variants = description->variants;
+    description->desc.entry_points = description->entry_points;
+    description->desc.entry_point_count = created->entry_point_count;
+    description->desc.constants = description->constants;
+    description->desc.constant_count = created->constant_count;
+    return HAL_OK;
+}
+
+enum hal_status replay_executable_create(struct replay_player *player, uint32_t object)
+{
+    struct description description;
+    enum hal_status status = describe(player->plan, object, &description);
+    if (status == HAL_OK)
+        status = hal_executable_create(player->device, &description.desc,
+                                       &player->live[object].executable);
+    finish(&description);
+    char name[REPLAY_NAME_BYTES];
+    if (!replay_object_label(player->plan, object)) /* the HAL names those that have one */
+        hal_add_context(status, "%s", replay_object_name(player->plan, object, name));
+    return status;
+}

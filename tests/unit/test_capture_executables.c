@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executables with several variants in a trace: all of them are there, byte for byte, and which of
+ * them the device took, whether the capture saw the creation or began later. */
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+enum { JUNK_BYTES = 1001 };
+
+static const char kernel[] = "kernel void k(device uint *x [[buffer(0)]]) { x[0] = 1; }\n";
+static const char other[] =
+    "kernel void k(device uint *x [[buffer(0)]]) { x[0] = 2; x[0] += 1; }\n";
+static struct test_folder folder;
+static char path[PATH_MAX];
+static uint8_t junk[JUNK_BYTES];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    for (size_t i = 0; i < JUNK_BYTES; i++)
+        junk[i] = (uint8_t)(i * 7);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static struct hal_executable *create(struct hal_device *device)
+{
+    struct hal_executable *executable;
+    const struct hal_entry_point entry = {"k", {1, 1, 1}, 0, 0};
+    const struct hal_constant constants[3] = {
+        {1, HAL_CONSTANT_BOOL, 1}, {2, HAL_CONSTANT_INT32, 5}, {7, HAL_CONSTANT_UINT32, 9}};
+    const struct hal_executable_variant variants[4] = {
+        {HAL_FORMAT_METALLIB, junk, JUNK_BYTES},
+        {HAL_FORMAT_MSL, kernel, sizeof kernel - 1},
+        {HAL_FORMAT_METALLIB, junk + 1, 1},
+        {HAL_FORMAT_MSL, other, sizeof other - 1},
+    };
+    const struct hal_executable_desc desc = {.label = "four",
+                                             .variants = variants,
+                                             .variant_count = 4,
+                                             .entry_points = &entry,
+                                             .entry_point_count = 1,
+                                             .constants = constants,
+                                             .constant_count = 3};
+    assert_ok(hal_executable_create(device, &desc, &executable));
+    return executable;
+}
+
+static void check_content(const struct captured *captured, uint64_t content, uint64_t size,
+                          const void *wanted, size_t bytes)
+{
+    uint8_t found[JUNK_BYTES];
+    assert_int_equal(size, bytes);
+    assert_ok(trace_reader_content(captured->reader, content, found, bytes));
+    assert_memory_equal(found, wanted, bytes);
+}
+
+static void check_trace(uint32_t flags)
+{
+    struct captured captured;
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_EXECUTABLE_CREATE), 1);
+    const struct trace_executable_create *created =
+        captured_find(&captured, TRACE_EXECUTABLE_CREATE, 0);
+    assert_int_equal(created->flags, flags);
+    assert_int_equal(created->format, HAL_FORMAT_MSL);
+    check_content(&captured, created->content, created->size, kernel, sizeof kernel - 1);
+    assert_int_equal(created->variant_count, 3);
+    const struct trace_variant *variants = trace_executable_variants(created);
+    assert_int_equal(variants[0].format, HAL_FORMAT_METALLIB);
+    assert_int_equal(variants[1].format, HAL_FORMAT_METALLIB);
+    assert_int_equal(variants[2].format, HAL_FORMAT_MSL);
+    check_content(&captured, variants[0].content, variants[0].size, junk, JUNK_BYTES);
+    check_content(&captured, variants[1].content, variants[1].size, junk + 1, 1);
+    check_content(&captured, variants[2].content, variants[2].size, other, sizeof other - 1);
+    const struct trace_constant *constants = trace_executable_constants(created);
+    assert_int_equal(created->constant_count, 3);
+    assert_int_equal(constants[2].index, 7);
+    assert_int_equal(constants[2].bits, 9);
+    captured_close(&captured);
+}
+
+static void all_variants_are_recorded(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    captured_begin(device, path);
+    struct hal_executable *executable = create(device);
+    assert_ok(hal_device_profiling_end(device));
+    hal_executable_release(executable);
+    hal_device_release(device);
+    check_trace(0);
+}
+
+static void a_snapshot_has_all_variants(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_executable *executable = create(device);
+    captured_begin(device, path);
+    assert_ok(hal_device_profiling_end(device));
+    hal_executable_release(executable);
+    hal_device_release(device);
+    check_trace(TRACE_FLAG_SNAPSHOT);
+}
+
+/* Far more than the staging memory holds at once: each part is given back. */
+static void memory_of_variants_is_used_again(void **state)
+{
+    (void)state;
+    setenv("HAL_DEVICE_PROFILING_STAGING_MIB", "1", 1);
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    captured_begin(device, path);
+    for (int i = 0; i < 1500; i++)
+        hal_executable_release(create(device));
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    unsetenv("HAL_DEVICE_PROFILING_STAGING_MIB");
+    struct captured captured;
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_EXECUTABLE_CREATE), 1500);
+    captured_close(&captured);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(all_variants_are_recorded, remove_trace),
+        cmocka_unit_test_teardown(a_snapshot_has_all_variants, remove_trace),
+        cmocka_unit_test_teardown(memory_of_variants_is_used_again, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
