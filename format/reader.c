@@ -267,7 +267,7 @@ static enum hal_status check_seal(const struct trace_reader *reader,
         if (at == reader->segments.count)
             return HAL_NOT_FOUND;
         const struct trace_segment *segment = (const void *)(reader->segments.data + at);
-        dispatches += trace_is_dispatch(segment->kind);
+        dispatches += segment->kind == TRACE_DISPATCH;
         at += segment->bytes;
     }
     *out_end = at;

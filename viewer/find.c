@@ -280,6 +280,12 @@ static void copy_locator(struct view *view, int key)
     view_say(view, "copied %s", view->copied);
 }
 
+static void to_finding(struct view *view, int key)
+{
+    (void)key;
+    view_next_finding(view);
+}
+
 const struct view_binding view_find_bindings[] = {
     {'[', VIEW_KEY_NONE, "[ ]", "previous, next event of the lane", to_event},
     {']', VIEW_KEY_NONE, "", NULL, to_event},
@@ -287,6 +293,7 @@ const struct view_binding view_find_bindings[] = {
     {'}', VIEW_KEY_NONE, "", NULL, to_gap},
     {'(', VIEW_KEY_NONE, "( )", "previous, next host synchronisation", to_sync},
     {')', VIEW_KEY_NONE, "", NULL, to_sync},
+    {'!', VIEW_KEY_NONE, "!", "next finding", to_finding},
     {'/', VIEW_KEY_NONE, "/", "search labels (regular expression)", start_search},
     {'n', VIEW_KEY_NONE, "n N", "next, previous match", again},
     {'N', VIEW_KEY_NONE, "", NULL, again},

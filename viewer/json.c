@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports as JSON. Unknown times are null. */
 #include "format/json.h"
+#include "viewer/findings.h"
 #include "viewer/report.h"
 
 #include <math.h>
@@ -216,24 +217,53 @@ static void add_lanes(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, ']');
 }
 
+static enum hal_status add_findings(struct trace_text *t, const struct view_model *m)
+{
+    struct view_findings findings;
+    HAL_TRY(view_findings_find(m, &findings));
+    trace_json_key(t, "findings");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < findings.list_count; i++) {
+        const struct view_finding *f = &findings.list[i];
+        trace_json_open(t, '{');
+        add_text(t, "kind", view_finding_names[f->kind]);
+        add_ns(t, "cost_ns", f->cost_ns);
+        trace_json_key(t, "share");
+        trace_json_double(t, view_finding_share(m, f));
+        add_u64(t, "count", f->count);
+        add_u64(t, "bytes", f->bytes);
+        add_ns(t, "at_ns", f->at_ns);
+        add_text(t, "locator", f->locator);
+        add_text(t, "title", f->title);
+        add_text(t, "evidence", f->evidence);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+    view_findings_finish(&findings);
+    return HAL_OK;
+}
+
 enum hal_status view_report_json(const struct view_model *model, enum view_report report,
                                  FILE *file)
 {
     struct trace_text text = {0};
+    enum hal_status status = HAL_OK;
     trace_json_open(&text, '{');
     switch (report) {
     case VIEW_REPORT_SUMMARY: add_summary(&text, model); break;
     case VIEW_REPORT_TIMELINE: add_lanes(&text, model); break;
     case VIEW_REPORT_SUBMISSIONS: add_submissions(&text, model); break;
     case VIEW_REPORT_GAPS: add_gaps(&text, model); break;
+    case VIEW_REPORT_FINDINGS: status = add_findings(&text, model); break;
     case VIEW_REPORT_COUNT: break;
     }
     trace_json_close(&text, '}');
     const bool failed = text.is_failed;
-    if (!failed) {
+    if (!failed && status == HAL_OK) {
         fwrite(text.data, 1, text.bytes, file);
         fputc('\n', file);
     }
     trace_text_finish(&text);
+    HAL_TRY(status);
     return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the report") : HAL_OK;
 }

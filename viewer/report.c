@@ -3,16 +3,16 @@
 #include "viewer/report.h"
 
 #include "hal/base/mem.h"
+#include "viewer/findings.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
 #include <errno.h>
 
 const char *const view_report_names[VIEW_REPORT_COUNT] = {
-    [VIEW_REPORT_SUMMARY] = "summary",
-    [VIEW_REPORT_TIMELINE] = "timeline",
-    [VIEW_REPORT_SUBMISSIONS] = "submissions",
-    [VIEW_REPORT_GAPS] = "gaps",
+    [VIEW_REPORT_SUMMARY] = "summary",         [VIEW_REPORT_TIMELINE] = "timeline",
+    [VIEW_REPORT_SUBMISSIONS] = "submissions", [VIEW_REPORT_GAPS] = "gaps",
+    [VIEW_REPORT_FINDINGS] = "findings",
 };
 
 struct report {
@@ -107,6 +107,23 @@ static enum hal_status write_list(const struct report *r, const struct view_list
     return HAL_OK;
 }
 
+/* One paragraph each. */
+static enum hal_status write_findings(const struct report *r)
+{
+    struct view_findings findings;
+    struct view_lines lines = {0};
+    HAL_TRY(view_findings_find(r->model, &findings));
+    for (size_t i = 0; i < findings.list_count; i++)
+        view_finding_lines(r->model, &findings.list[i], &lines);
+    if (!findings.list_count)
+        view_lines_add(&lines, "findings", "none");
+    write_lines(r, &lines);
+    const bool failed = lines.failed;
+    view_lines_finish(&lines);
+    view_findings_finish(&findings);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the findings") : HAL_OK;
+}
+
 enum hal_status view_report_write(const struct view_model *model, enum view_report report,
                                   const struct view_report_options *options, FILE *file)
 {
@@ -120,6 +137,7 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
         case VIEW_REPORT_TIMELINE: status = write_timeline(&r); break;
         case VIEW_REPORT_SUBMISSIONS: status = write_list(&r, view_submissions_pane.list); break;
         case VIEW_REPORT_GAPS: status = write_list(&r, view_gaps_pane.list); break;
+        case VIEW_REPORT_FINDINGS: status = write_findings(&r); break;
         case VIEW_REPORT_COUNT: break;
         }
     }

@@ -14,6 +14,7 @@ enum view_report {
     VIEW_REPORT_TIMELINE,
     VIEW_REPORT_SUBMISSIONS,
     VIEW_REPORT_GAPS,
+    VIEW_REPORT_FINDINGS,
     VIEW_REPORT_COUNT
 };
 extern const char *const view_report_names[VIEW_REPORT_COUNT];

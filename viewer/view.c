@@ -14,6 +14,7 @@ const struct view_pane *view_panel_pane(enum view_panel panel)
         [VIEW_PANEL_DETAILS] = &view_details_pane,
         [VIEW_PANEL_SUBMISSIONS] = &view_submissions_pane,
         [VIEW_PANEL_GAPS] = &view_gaps_pane,
+        [VIEW_PANEL_FINDINGS] = &view_findings_pane,
     };
     return panes[panel];
 }
@@ -27,6 +28,7 @@ void view_destroy(struct view *view)
     free(view->open);
     free(view->submissions.rows);
     free(view->gaps.rows);
+    view_findings_finish(&view->findings);
     free(view);
 }
 
@@ -86,6 +88,7 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     choose_first_window(view);
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
+    view->finding = SIZE_MAX;
     view->mouse = true;
     *out_view = view;
     return HAL_OK;
@@ -185,9 +188,10 @@ static void draw_bar(struct view *view, struct view_area area)
                    view_panel_pane((enum view_panel)p)->name);
         column += tab_columns(p);
     }
-    const char *hint = view->help                           ? " J K scroll  Esc close "
-                       : view_panel_pane(view->panel)->list ? " Tab next  J K move  S sort  _ full "
-                                                            : " Tab next  J K move  _ full ";
+    const char *hint = view->help ? " J K scroll  Esc close "
+                       : view_panel_pane(view->panel)->bindings
+                           ? " Tab next  J K move  S sort  _ full "
+                           : " Tab next  J K move  _ full ";
     const int at = area.columns - view_text_columns(hint) - 1;
     if (at > column)
         view_write(area, 0, at, VIEW_STYLE_DIM, hint);
@@ -197,10 +201,10 @@ static void draw_pane(struct view *view, const struct view_pane *pane, struct vi
 {
     if (area.rows < 1 || area.columns < 1)
         return;
-    if (pane->list)
-        view_list_draw(view, pane->list, area);
-    else
+    if (pane->draw)
         pane->draw(view, area);
+    else
+        view_list_draw(view, pane->list, area);
 }
 
 /* A panel of one row: what is selected, in a line. */
@@ -391,7 +395,7 @@ void view_point(struct view *view, struct view_pointer pointer)
     if (holds(l->bar, &pointer)) {
         point_at_bar(view, pointer.column);
     } else if (holds(l->panel, &pointer)) {
-        if (pane->list)
+        if (pane->list && !pane->draw)
             view_list_point(view, pane->list, l->panel, pointer);
         else if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
             move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
@@ -457,8 +461,9 @@ static void quit(struct view *view, int key)
 }
 
 const struct view_binding view_common_bindings[] = {
-    {'1', '2', "1 to 4", "summary, details, submissions, gaps", panel_by_number},
+    {'1', '2', "1 to 5", "summary, details, submissions, gaps, findings", panel_by_number},
     {'3', '4', "", NULL, panel_by_number},
+    {'5', VIEW_KEY_NONE, "", NULL, panel_by_number},
     {VIEW_KEY_TAB, VIEW_KEY_BACK_TAB, "Tab", "next panel", next_panel},
     {'_', VIEW_KEY_NONE, "_", "panel on the whole screen, and back", full_panel},
     {'J', 'K', "J K", "move in the panel", NULL},

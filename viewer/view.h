@@ -13,6 +13,7 @@
 #define VIEWER_VIEW_H
 
 #include "viewer/describe.h"
+#include "viewer/findings.h"
 #include "viewer/model.h"
 #include "viewer/screen.h"
 
@@ -63,6 +64,7 @@ enum view_panel {
     VIEW_PANEL_DETAILS,
     VIEW_PANEL_SUBMISSIONS,
     VIEW_PANEL_GAPS,
+    VIEW_PANEL_FINDINGS,
     VIEW_PANEL_COUNT
 };
 
@@ -103,6 +105,9 @@ struct view {
     bool panel_full, help;
     int scroll;                          /* of the panel or help, in lines */
     struct view_order submissions, gaps; /* of the lists */
+    struct view_findings findings;       /* looked for when they are first asked for */
+    bool has_findings;
+    size_t finding; /* the current one; SIZE_MAX: none */
 
     enum view_prompt prompt;
     char typed[VIEW_PROMPT_BYTES];
@@ -191,7 +196,7 @@ struct view_list {
 struct view_pane {
     const char *name;
     void (*draw)(struct view *view, struct view_area area);
-    const struct view_list *list; /* drawn instead */
+    const struct view_list *list; /* drawn when there is no `draw` */
     void (*point)(struct view *view, struct view_area area, struct view_pointer pointer);
     const struct view_binding *bindings; /* ends with one whose `shown` is NULL */
 };
@@ -199,7 +204,7 @@ struct view_pane {
 extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
     view_timeline_pane, view_status_pane, view_help_pane;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
-    view_gaps_pane;
+    view_gaps_pane, view_findings_pane;
 
 const struct view_pane *view_panel_pane(enum view_panel panel);
 
@@ -226,6 +231,9 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
 /* find.c: starts a prompt; what was typed is used on Enter. */
 void view_find(struct view *view);
 void view_go(struct view *view);
+
+/* findings.c: the next finding, in its panel and on the lanes. */
+void view_next_finding(struct view *view);
 
 /* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
 void view_draw_flow(struct view *view, struct view_area area);

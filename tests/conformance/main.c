@@ -14,11 +14,9 @@
 #include <unistd.h>
 
 static const struct suite_area *const areas[] = {
-    /* clang-format off: one a line */
-    &area_buffers,  &area_transfers, &area_executables, &area_variants,   &area_reflection,
-    &area_dispatch, &area_indirect,  &area_sync,        &area_semaphores, &area_threads,
-    &area_errors,   &area_devices,   &area_stress,
-    /* clang-format on */
+    &area_buffers, &area_transfers,  &area_executables, &area_dispatch,
+    &area_sync,    &area_semaphores, &area_threads,     &area_errors,
+    &area_devices, &area_stress,     &area_variants,    &area_reflection,
 };
 
 struct options {

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/findings.c, timing.c, audit.c: traces in which exactly one thing is wrong, and by how much
+ * was worked out by hand. Times are relative to the capture's start. */
+#include "tests/support/trace_builder.h"
+#include "viewer/findings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { START_NS = 1000, DONE = 1, COMMANDS = 10, BUFFER = 20, OTHER = 21 };
+
+static char folder[] = "/tmp/test_findings.XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+/* ---- A trace and what was found in it ---- */
+
+struct found {
+    struct view_model *model;
+    struct view_findings findings;
+};
+
+static void find(struct trace_builder *b, struct found *out)
+{
+    assert_int_equal(builder_close(b, NULL), HAL_OK);
+    assert_int_equal(view_model_open(path, &out->model), HAL_OK);
+    assert_int_equal(view_findings_find(out->model, &out->findings), HAL_OK);
+}
+
+static void finish(struct found *found)
+{
+    view_findings_finish(&found->findings);
+    view_model_close(found->model);
+}
+
+static const struct view_finding *of_kind(const struct found *found, enum view_finding_kind kind)
+{
+    for (size_t i = 0; i < found->findings.list_count; i++) {
+        if (found->findings.list[i].kind == kind)
+            return &found->findings.list[i];
+    }
+    return NULL;
+}
+
+static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
+{
+    b->begin_ns = START_NS + begin_ns;
+    b->step_ns = end_ns - begin_ns;
+}
+
+static void open_trace(struct trace_builder *b)
+{
+    builder_open(b, path, NULL);
+    at(b, 0, 10);
+    builder_semaphore_create(b, DONE, "done", 0);
+    builder_buffer_create(b, BUFFER, "out", 64);
+    builder_buffer_create(b, OTHER, "other", 32);
+    builder_command_buffer_create(b, COMMANDS, NULL, 1);
+}
+
+/* Submission n: submitted at begin_ns (10 ns), ready then, runs 30 to 50 ns later, waited for until
+ * 90 ns later. */
+static void round_trip(struct trace_builder *b, uint64_t n, int64_t begin_ns)
+{
+    const struct trace_semaphore_value signal = {DONE, n + 1};
+    at(b, begin_ns, begin_ns + 10);
+    builder_submit(b, n, 0, NULL, 0, &signal, 1, (uint64_t[]){COMMANDS}, 1);
+    builder_submission_done(b, n, 0, START_NS + begin_ns + 10, START_NS + begin_ns + 30,
+                            START_NS + begin_ns + 50);
+    at(b, begin_ns + 20, begin_ns + 90);
+    builder_semaphore_wait(b, 0, &signal, 1, INT64_MAX);
+}
+
+/* ---- Waits ---- */
+
+static void waits_that_nothing_needs_are_counted_and_timed(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_seal(&b, COMMANDS);
+    for (uint64_t n = 0; n < 4; n++)
+        round_trip(&b, n, 1000 + 100 * (int64_t)n);
+    /* What #s1 made is read before #s2 is submitted: that wait is needed. So is the last one. */
+    at(&b, 1192, 1195);
+    builder_host_read(&b, BUFFER, 0,
+                      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde", 64);
+    find(&b, &found);
+    const struct view_finding *syncs = of_kind(&found, VIEW_FINDING_SYNCS);
+    assert_non_null(syncs);
+    assert_int_equal(syncs->count, 2);
+    assert_int_equal(syncs->cost_ns, 2 * (90 - 20)); /* from submit to return, less the execution */
+    assert_int_equal(syncs->at_ns, 1020 + 200);      /* both cost the same: the later one */
+    assert_ptr_equal(syncs, &found.findings.list[0]);
+    finish(&found);
+}
+
+static void a_program_that_reads_every_result_has_no_needless_waits(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    char bytes[64] = {0};
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_seal(&b, COMMANDS);
+    for (uint64_t n = 0; n < 3; n++) {
+        round_trip(&b, n, 1000 + 100 * (int64_t)n);
+        at(&b, 1092 + 100 * (int64_t)n, 1095 + 100 * (int64_t)n);
+        builder_host_read(&b, BUFFER, 0, bytes, 64);
+    }
+    find(&b, &found);
+    assert_null(of_kind(&found, VIEW_FINDING_SYNCS));
+    /* The device idles 80 ns between two executions: 70 without work, 10... until it starts. */
+    const struct view_finding *idle = of_kind(&found, VIEW_FINDING_IDLE);
+    assert_non_null(idle);
+    assert_int_equal(idle->cost_ns, 2 * 50);
+    finish(&found);
+}
+
+/* ---- Commands ---- */
+
+/* One submission of what was recorded. */
+static void submit_once(struct trace_builder *b)
+{
+    builder_seal(b, COMMANDS);
+    round_trip(b, 0, 1000);
+}
+
+static void a_barrier_between_strangers_orders_nothing(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_barrier(&b, NULL, 0); /* command 1: needed */
+    builder_copy(&b, BUFFER, 0, OTHER, 0, 16);
+    builder_barrier(&b, NULL, 0); /* command 3: the copies share no bytes that one writes */
+    builder_copy(&b, BUFFER, 0, OTHER, 16, 16);
+    submit_once(&b);
+    find(&b, &found);
+    const struct view_finding *barriers = of_kind(&found, VIEW_FINDING_BARRIERS);
+    assert_non_null(barriers);
+    assert_int_equal(barriers->count, 1);
+    assert_string_equal(barriers->locator, "#s0");
+    assert_non_null(strstr(barriers->title, "1 of 2 barriers"));
+    assert_non_null(strstr(barriers->evidence, "command 3"));
+    assert_null(of_kind(&found, VIEW_FINDING_RACES));
+    finish(&found);
+}
+
+static void a_missing_barrier_is_a_race_and_comes_first(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_copy(&b, BUFFER, 32, OTHER, 0, 32);
+    submit_once(&b);
+    find(&b, &found);
+    assert_int_equal(found.findings.list[0].kind, VIEW_FINDING_RACES);
+    assert_int_equal(found.findings.list[0].count, 1);
+    assert_non_null(strstr(found.findings.list[0].evidence, "'out' at 32"));
+    finish(&found);
+}
+
+static void state_that_is_there_already_is_counted(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    const uint32_t constants[3] = {1, 2, 3}, others[2] = {2, 4};
+    const struct trace_binding binding = {BUFFER, 0, 64}, half = {BUFFER, 0, 32};
+    open_trace(&b);
+    builder_push_constants(&b, 0, constants, 12);
+    builder_push_constants(&b, 4, constants + 1, 8); /* again */
+    builder_push_constants(&b, 4, others, 8);        /* the second half differs */
+    builder_push_constants(&b, 12, others, 4);       /* not pushed yet, though it is new */
+    builder_push_descriptor_set(&b, 0, &binding, 1);
+    builder_push_descriptor_set(&b, 1, &binding, 1); /* another set */
+    builder_push_descriptor_set(&b, 0, &binding, 1); /* again */
+    builder_push_descriptor_set(&b, 0, &half, 1);
+    submit_once(&b);
+    find(&b, &found);
+    const struct view_finding *pushes = of_kind(&found, VIEW_FINDING_STATE);
+    assert_non_null(pushes);
+    assert_int_equal(pushes->count, 2);
+    assert_non_null(strstr(pushes->title, "2 of 8"));
+    assert_non_null(strstr(pushes->evidence, "command 1 "));
+    finish(&found);
+}
+
+/* ---- Contents and memory ---- */
+
+static void the_same_upload_twice_is_found(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    at(&b, 100, 103);
+    builder_host_write(&b, BUFFER, 0, "abcd", 4);
+    at(&b, 110, 114);
+    builder_host_write(&b, BUFFER, 4, "abcd", 4); /* elsewhere */
+    at(&b, 120, 125);
+    builder_host_write(&b, BUFFER, 0, "abcd", 4); /* again: 5 ns */
+    at(&b, 130, 136);
+    builder_host_write(&b, BUFFER, 0, "abce", 4);
+    find(&b, &found);
+    const struct view_finding *uploads = of_kind(&found, VIEW_FINDING_UPLOADS);
+    assert_non_null(uploads);
+    assert_int_equal(uploads->count, 1);
+    assert_int_equal(uploads->bytes, 4);
+    assert_int_equal(uploads->cost_ns, 5);
+    assert_int_equal(uploads->at_ns, 120);
+    finish(&found);
+}
+
+static void memory_peaks_where_most_is_alive(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b); /* 64 + 32 */
+    at(&b, 200, 210);
+    builder_destroy(&b, TRACE_BUFFER_DESTROY, BUFFER);
+    at(&b, 300, 310);
+    builder_buffer_create(&b, 30, "late", 100); /* 132 */
+    at(&b, 400, 410);
+    builder_destroy(&b, TRACE_BUFFER_DESTROY, OTHER);
+    find(&b, &found);
+    const struct view_finding *memory = of_kind(&found, VIEW_FINDING_MEMORY);
+    assert_non_null(memory);
+    assert_int_equal(memory->bytes, 132);
+    assert_int_equal(memory->count, 2);
+    assert_int_equal(memory->at_ns, 310);
+    assert_non_null(strstr(memory->evidence, "'late' with 100 B"));
+    finish(&found);
+}
+
+static void an_empty_trace_has_no_findings(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    builder_open(&b, path, NULL);
+    find(&b, &found);
+    assert_int_equal(found.findings.list_count, 0);
+    finish(&found);
+}
+
+static void a_submission_that_never_ended_comes_first(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_seal(&b, COMMANDS);
+    round_trip(&b, 0, 1000);
+    at(&b, 1200, 1210);
+    builder_submit(&b, 1, 0, &(struct trace_semaphore_value){DONE, 99}, 1, NULL, 0,
+                   (uint64_t[]){COMMANDS}, 1);
+    find(&b, &found);
+    assert_int_equal(found.findings.list[0].kind, VIEW_FINDING_FAILURES);
+    assert_string_equal(found.findings.list[0].locator, "#s1");
+    finish(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waits_that_nothing_needs_are_counted_and_timed),
+        cmocka_unit_test(a_program_that_reads_every_result_has_no_needless_waits),
+        cmocka_unit_test(a_barrier_between_strangers_orders_nothing),
+        cmocka_unit_test(a_missing_barrier_is_a_race_and_comes_first),
+        cmocka_unit_test(state_that_is_there_already_is_counted),
+        cmocka_unit_test(the_same_upload_twice_is_found),
+        cmocka_unit_test(memory_peaks_where_most_is_alive),
+        cmocka_unit_test(an_empty_trace_has_no_findings),
+        cmocka_unit_test(a_submission_that_never_ended_comes_first),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings about what was recorded: barriers that order nothing, state that was there already,
+ * contents that were written again, memory. Needs another pass over the file, since the model does
+ * not keep what commands are bound to. */
+#include "viewer/findings.h"
+
+#include "format/analysis/segments.h"
+#include "hal/base/idmap.h"
+#include "viewer/build.h"
+#include "viewer/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { AUDIT_SETS = 4 }; /* HAL_MAX_SETS */
+
+/* Things of one sort in the command buffers, counted as often as they were submitted. */
+struct counted {
+    uint64_t count, of;
+    uint32_t example; /* row of the command buffer in the model, VIEW_NO_REF: none */
+    uint32_t segment;
+};
+
+/* The contents that a range of a buffer got last. */
+struct written {
+    uint64_t buffer, offset, size, content;
+};
+
+/* A buffer came or went. */
+struct turn {
+    int64_t ns;
+    uint64_t buffer, bytes;
+    bool destroyed;
+};
+
+struct audit {
+    const struct view_model *model;
+    uint32_t *submit_counts; /* by command buffer */
+    struct hal_idmap command_buffers, written_ids;
+    struct counted redundant, unknown, races, state;
+    struct trace_hazard race; /* the example */
+    uint64_t undecided;
+    VIEW_TABLE(written, written);
+    uint64_t repeated, repeated_bytes, upload_bytes;
+    int64_t repeated_ns;
+    uint64_t repeated_buffer;
+    int64_t repeated_at_ns;
+    VIEW_TABLE(turn, turns);
+    enum hal_status status;
+};
+
+/* ---- Command buffers ---------------------------------------------------------------------- */
+
+static void count_in(struct counted *counted, uint64_t times, uint32_t row, uint32_t segment)
+{
+    counted->count += times;
+    if (counted->example == VIEW_NO_REF) {
+        counted->example = row;
+        counted->segment = segment;
+    }
+}
+
+static enum hal_status audit_hazards(struct audit *a, uint32_t row,
+                                     const struct trace_command_buffer_seal *seal)
+{
+    const uint64_t times = a->submit_counts[row];
+    struct trace_hazards hazards;
+    trace_hazards_begin(&hazards);
+    trace_hazards_segments(&hazards, seal, NULL, NULL);
+    const enum hal_status status = trace_hazards_end(&hazards);
+    for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
+        const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
+        a->redundant.of += times;
+        if (barrier->verdict == TRACE_BARRIER_REDUNDANT)
+            count_in(&a->redundant, times, row, barrier->command);
+        else if (barrier->verdict == TRACE_BARRIER_UNKNOWN)
+            count_in(&a->unknown, times, row, barrier->command);
+    }
+    a->undecided += hazards.undecided;
+    if (status == HAL_OK && hazards.certain_race_count) {
+        size_t first = 0;
+        while (first + 1 < hazards.kept_race_count && !hazards.races[first].certain)
+            first++;
+        if (a->races.example == VIEW_NO_REF)
+            a->race = hazards.races[first];
+        count_in(&a->races, hazards.certain_race_count * times, row, hazards.races[first].after);
+    }
+    trace_hazards_finish(&hazards);
+    return status;
+}
+
+/* State that pushes left, as far as it is told by pushes of this command buffer. */
+struct state {
+    const struct trace_push_descriptor_set *sets[AUDIT_SETS];
+    uint8_t constants[TRACE_MAX_CONSTANT_BYTES];
+    uint8_t known[TRACE_MAX_CONSTANT_BYTES];
+};
+
+static bool constants_again(struct state *state, const struct trace_push_constants *push)
+{
+    if (!hal_range_fits(push->offset, push->size, TRACE_MAX_CONSTANT_BYTES) || !push->size)
+        return false;
+    bool again = memcmp(state->constants + push->offset, push->data, push->size) == 0;
+    for (uint32_t i = 0; i < push->size && again; i++)
+        again = state->known[push->offset + i];
+    memcpy(state->constants + push->offset, push->data, push->size);
+    memset(state->known + push->offset, 1, push->size);
+    return again;
+}
+
+static bool bindings_again(struct state *state, const struct trace_push_descriptor_set *push)
+{
+    if (push->set >= AUDIT_SETS)
+        return false;
+    const struct trace_push_descriptor_set *before = state->sets[push->set];
+    state->sets[push->set] = push;
+    return before && before->head.bytes == push->head.bytes &&
+           memcmp(before, push, push->head.bytes) == 0;
+}
+
+static void audit_state(struct audit *a, uint32_t row, const struct trace_command_buffer_seal *seal,
+                        const struct trace_segment *segment)
+{
+    const uint64_t times = a->submit_counts[row];
+    struct state state = {{NULL}, {0}, {0}};
+    for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment)) {
+        const void *typed = segment;
+        bool again = false;
+        if (segment->kind == TRACE_PUSH_CONSTANTS)
+            again = constants_again(&state, typed);
+        else if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET)
+            again = bindings_again(&state, typed);
+        else
+            continue;
+        a->state.of += times;
+        if (again)
+            count_in(&a->state, times, row, i);
+    }
+}
+
+static enum hal_status take_seal(struct audit *a, const struct trace_command_buffer_seal *seal,
+                                 const struct trace_segment *segments)
+{
+    uint32_t row;
+    if (!hal_idmap_find(&a->command_buffers, seal->command_buffer, &row) || !a->submit_counts[row])
+        return HAL_OK;
+    audit_state(a, row, seal, segments);
+    return audit_hazards(a, row, seal);
+}
+
+/* ---- Contents ----------------------------------------------------------------------------- */
+
+static enum hal_status find_range(struct audit *a, const struct trace_content_event *event,
+                                  struct written **out)
+{
+    uint64_t hash = event->buffer;
+    hash = (hash ^ (hash >> 31)) * 0x9e3779b97f4a7c15ull + event->offset;
+    hash = (hash ^ (hash >> 31)) * 0x9e3779b97f4a7c15ull + event->size;
+    HAL_TRY(VIEW_ROOM(a, written, 1));
+    for (;; hash++) {
+        uint32_t index;
+        if (!hal_idmap_add(&a->written_ids, hash, (uint32_t)a->written_count, &index))
+            return hal_fail(HAL_NO_MEMORY, "no memory for %zu uploads", a->written_count);
+        if (index == a->written_count)
+            a->written[a->written_count++] = (struct written){
+                .buffer = event->buffer, .offset = event->offset, .size = event->size};
+        *out = &a->written[index];
+        if ((*out)->buffer == event->buffer && (*out)->offset == event->offset &&
+            (*out)->size == event->size)
+            return HAL_OK;
+    }
+}
+
+static enum hal_status take_write(struct audit *a, const struct trace_content_event *event)
+{
+    struct written *written;
+    if ((event->flags & TRACE_FLAG_SNAPSHOT) || !event->content)
+        return HAL_OK;
+    HAL_TRY(find_range(a, event, &written));
+    a->upload_bytes += event->size;
+    if (written->content == event->content) {
+        if (!a->repeated++) {
+            a->repeated_buffer = event->buffer;
+            a->repeated_at_ns = event->head.begin_ns - a->model->header->start_ns;
+        }
+        a->repeated_bytes += event->size;
+        a->repeated_ns += event->head.end_ns - event->head.begin_ns;
+    }
+    written->content = event->content;
+    return HAL_OK;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+static enum hal_status take_turn(struct audit *a, int64_t ns, uint64_t buffer, uint64_t bytes,
+                                 bool destroyed)
+{
+    HAL_TRY(VIEW_ROOM(a, turns, 1));
+    a->turns[a->turns_count++] = (struct turn){.ns = ns - a->model->header->start_ns,
+                                               .buffer = buffer,
+                                               .bytes = bytes,
+                                               .destroyed = destroyed};
+    return HAL_OK;
+}
+
+static int compare_turns(const void *left, const void *right)
+{
+    const struct turn *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? -1 : 1;
+    return (int)b->destroyed - (int)a->destroyed;
+}
+
+/* A destruction does not tell the size: the model's buffers do. */
+static enum hal_status fill_sizes(struct audit *a)
+{
+    struct hal_idmap ids = {0};
+    enum hal_status status = HAL_OK;
+    uint32_t row;
+    for (uint32_t i = 0; i < a->model->buffers_count && status == HAL_OK; i++) {
+        if (!hal_idmap_add(&ids, a->model->buffers[i].id, i, &row))
+            status = hal_fail(HAL_NO_MEMORY, "no memory for %zu buffers", a->model->buffers_count);
+    }
+    for (size_t i = 0; i < a->turns_count && status == HAL_OK; i++) {
+        if (a->turns[i].destroyed && hal_idmap_find(&ids, a->turns[i].buffer, &row))
+            a->turns[i].bytes = a->model->buffers[row].bytes;
+    }
+    hal_idmap_finish(&ids);
+    return status;
+}
+
+static const char *buffer_label(const struct view_model *m, uint64_t id, char *out, size_t bytes)
+{
+    for (size_t i = 0; i < m->buffers_count; i++) {
+        if (m->buffers[i].id == id && m->buffers[i].label) {
+            snprintf(out, bytes, "'%s'", view_model_string(m, m->buffers[i].label));
+            return out;
+        }
+    }
+    snprintf(out, bytes, "buffer %" PRIu64, id);
+    return out;
+}
+
+/* ---- Records ------------------------------------------------------------------------------ */
+
+static enum hal_status take(void *user, const struct trace_event *event,
+                            const struct trace_segment *segments)
+{
+    struct audit *a = user;
+    const void *record = event;
+    if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
+        return take_seal(a, record, segments);
+    if (event->kind == TRACE_HOST_WRITE)
+        return take_write(a, record);
+    if (event->kind == TRACE_BUFFER_CREATE && event->status == HAL_OK) {
+        const struct trace_buffer_create *create = record;
+        return take_turn(a, event->end_ns, create->buffer, create->size, false);
+    }
+    if (event->kind == TRACE_BUFFER_DESTROY)
+        return take_turn(a, event->begin_ns, ((const struct trace_object_event *)record)->object, 0,
+                         true);
+    return HAL_OK;
+}
+
+static enum hal_status prepare(struct audit *a)
+{
+    const struct view_model *m = a->model;
+    uint32_t row;
+    a->submit_counts = hal_alloc(m->command_buffers_count, sizeof *a->submit_counts);
+    if (!a->submit_counts)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu command buffers",
+                        m->command_buffers_count);
+    for (size_t i = 0; i < m->submitted_count; i++)
+        a->submit_counts[m->submitted[i]]++;
+    for (uint32_t i = 0; i < m->command_buffers_count; i++) {
+        if (!hal_idmap_add(&a->command_buffers, m->command_buffers[i].id, i, &row))
+            return hal_fail(HAL_NO_MEMORY, "no memory for %zu command buffers",
+                            m->command_buffers_count);
+    }
+    return HAL_OK;
+}
+
+/* ---- Findings ----------------------------------------------------------------------------- */
+
+static struct view_finding *add(struct audit *a, struct view_findings *findings,
+                                enum view_finding_kind kind)
+{
+    struct view_finding *finding = view_findings_add(findings, kind);
+    if (!finding)
+        a->status = hal_fail(HAL_NO_MEMORY, "no memory for the findings");
+    return finding;
+}
+
+/* Points at the first submission of the example's command buffer. */
+static void point(const struct audit *a, const struct counted *counted,
+                  struct view_finding *finding)
+{
+    const struct view_model *m = a->model;
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        const struct view_submission *s = &m->submissions[i];
+        for (uint32_t k = 0; k < s->commands_count; k++) {
+            if (m->submitted[s->first_commands + k] == counted->example) {
+                view_finding_at_submission(m, i, finding);
+                return;
+            }
+        }
+    }
+}
+
+static void report_races(struct audit *a, struct view_findings *findings)
+{
+    struct view_finding *finding = a->races.count ? add(a, findings, VIEW_FINDING_RACES) : NULL;
+    char name[96];
+    if (!finding)
+        return;
+    finding->count = a->races.count;
+    point(a, &a->races, finding);
+    snprintf(finding->title, sizeof finding->title,
+             "%s conflicting accesses that no barrier orders", view_count(a->races.count).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "Commands %u and %u of the command buffer touch %s of %s at %" PRIu64
+             ", and at least one writes.",
+             a->race.before, a->race.after, view_bytes(a->race.end - a->race.begin).text,
+             buffer_label(a->model, a->race.buffer, name, sizeof name), a->race.begin);
+}
+
+static void report_barriers(struct audit *a, struct view_findings *findings)
+{
+    struct view_finding *finding =
+        a->redundant.count ? add(a, findings, VIEW_FINDING_BARRIERS) : NULL;
+    if (!finding)
+        return;
+    finding->count = a->redundant.count;
+    point(a, &a->redundant, finding);
+    snprintf(finding->title, sizeof finding->title, "%s of %s barriers order nothing",
+             view_count(a->redundant.count).text, view_count(a->redundant.of).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "The commands around them share no bytes that one of them writes, or another barrier "
+             "orders them; the first is command %u of its command buffer. %s more depend on "
+             "whether kernels write what is bound to them.",
+             a->redundant.segment, view_count(a->unknown.count).text);
+}
+
+static void report_state(struct audit *a, struct view_findings *findings)
+{
+    struct view_finding *finding = a->state.count ? add(a, findings, VIEW_FINDING_STATE) : NULL;
+    if (!finding)
+        return;
+    finding->count = a->state.count;
+    point(a, &a->state, finding);
+    snprintf(finding->title, sizeof finding->title, "%s of %s pushes change nothing",
+             view_count(a->state.count).text, view_count(a->state.of).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "The same constants or bindings were pushed before; the first is command %u of its "
+             "command buffer.",
+             a->state.segment);
+}
+
+static void report_uploads(struct audit *a, struct view_findings *findings)
+{
+    struct view_finding *finding = a->repeated ? add(a, findings, VIEW_FINDING_UPLOADS) : NULL;
+    char name[96];
+    if (!finding)
+        return;
+    finding->count = a->repeated;
+    finding->bytes = a->repeated_bytes;
+    finding->cost_ns = a->repeated_ns;
+    finding->at_ns = a->repeated_at_ns;
+    snprintf(finding->title, sizeof finding->title, "%s uploads write what the host wrote before",
+             view_count(a->repeated).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s of %s uploaded: the same bytes to the same place, first in %s. Needed only where "
+             "the device changed them in between.",
+             view_bytes(a->repeated_bytes).text, view_bytes(a->upload_bytes).text,
+             buffer_label(a->model, a->repeated_buffer, name, sizeof name));
+}
+
+static void report_memory(struct audit *a, struct view_findings *findings)
+{
+    uint64_t now = 0, peak = 0, alive = 0, peak_alive = 0;
+    size_t peak_turn = 0;
+    if (a->turns_count)
+        qsort(a->turns, a->turns_count, sizeof *a->turns, compare_turns);
+    for (size_t i = 0; i < a->turns_count; i++) {
+        const struct turn *turn = &a->turns[i];
+        if (!turn->destroyed) {
+            now += turn->bytes;
+            alive++;
+        } else if (alive) {
+            now -= turn->bytes < now ? turn->bytes : now;
+            alive--;
+        }
+        if (now > peak) {
+            peak = now;
+            peak_alive = alive;
+            peak_turn = i;
+        }
+    }
+    struct view_finding *finding = peak ? add(a, findings, VIEW_FINDING_MEMORY) : NULL;
+    char name[96];
+    if (!finding)
+        return;
+    const struct turn *largest = NULL;
+    for (size_t i = 0; i <= peak_turn; i++) {
+        if (!a->turns[i].destroyed && (!largest || a->turns[i].bytes > largest->bytes))
+            largest = &a->turns[i];
+    }
+    finding->count = peak_alive;
+    finding->bytes = peak;
+    finding->at_ns = a->turns[peak_turn].ns;
+    snprintf(finding->title, sizeof finding->title, "buffers hold at most %s",
+             view_bytes(peak).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s buffers are alive at %s; the largest that was made until then is %s with %s.",
+             view_count(peak_alive).text, view_moment(finding->at_ns).text,
+             buffer_label(a->model, largest->buffer, name, sizeof name),
+             view_bytes(largest->bytes).text);
+}
+
+enum hal_status view_findings_audit(const struct view_model *model, struct view_findings *findings)
+{
+    struct audit a = {.model = model,
+                      .redundant.example = VIEW_NO_REF,
+                      .unknown.example = VIEW_NO_REF,
+                      .races.example = VIEW_NO_REF,
+                      .state.example = VIEW_NO_REF};
+    a.status = prepare(&a);
+    if (a.status == HAL_OK)
+        a.status = trace_reader_each(model->reader, take, &a);
+    if (a.status == HAL_OK)
+        a.status = fill_sizes(&a);
+    if (a.status == HAL_OK) {
+        report_races(&a, findings);
+        report_barriers(&a, findings);
+        report_state(&a, findings);
+        report_uploads(&a, findings);
+        report_memory(&a, findings);
+    }
+    hal_idmap_finish(&a.command_buffers);
+    hal_idmap_finish(&a.written_ids);
+    free(a.submit_counts);
+    free(a.written);
+    free(a.turns);
+    return a.status;
+}

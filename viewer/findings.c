@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of findings, its order, and its panel. */
+#include "viewer/findings.h"
+
+#include "viewer/build.h"
+#include "viewer/text.h"
+#include "viewer/view.h"
+
+#include <inttypes.h>
+
+const char *const view_finding_names[VIEW_FINDING_KIND_COUNT] = {
+    [VIEW_FINDING_FAILURES] = "failures",
+    [VIEW_FINDING_RACES] = "races",
+    [VIEW_FINDING_SYNCS] = "host-syncs",
+    [VIEW_FINDING_SUBMISSIONS] = "submissions",
+    [VIEW_FINDING_IDLE] = "idle",
+    [VIEW_FINDING_TINY] = "tiny-submissions",
+    [VIEW_FINDING_BARRIERS] = "barriers",
+    [VIEW_FINDING_STATE] = "redundant-state",
+    [VIEW_FINDING_UPLOADS] = "repeated-uploads",
+    [VIEW_FINDING_MEMORY] = "memory",
+};
+
+/* ---- Collecting --------------------------------------------------------------------------- */
+
+struct view_finding *view_findings_add(struct view_findings *findings, enum view_finding_kind kind)
+{
+    if (VIEW_ROOM(findings, list, 1) != HAL_OK)
+        return NULL;
+    struct view_finding *finding = &findings->list[findings->list_count++];
+    *finding = (struct view_finding){.kind = kind,
+                                     .cost_ns = VIEW_NO_TIME,
+                                     .at_ns = VIEW_NO_TIME,
+                                     .lane = VIEW_NO_LANE,
+                                     .event = VIEW_NO_REF};
+    return finding;
+}
+
+void view_finding_at_submission(const struct view_model *model, uint32_t submission,
+                                struct view_finding *finding)
+{
+    const struct view_submission *s = &model->submissions[submission];
+    const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
+    snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64, s->number);
+    finding->at_ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : s->submit_ns;
+    if (s->begin_ns == VIEW_NO_TIME || model->device_lane == VIEW_NO_LANE) {
+        finding->event = view_model_queue_event(model, submission, &finding->lane);
+    } else {
+        finding->lane = model->device_lane;
+        finding->event = view_lane_event_of(model, &model->lanes[finding->lane], &span);
+    }
+    if (finding->event == VIEW_NO_REF)
+        finding->lane = VIEW_NO_LANE;
+}
+
+void view_finding_at_call(const struct view_model *model, uint32_t call,
+                          struct view_finding *finding)
+{
+    finding->at_ns = model->calls[call].begin_ns;
+    finding->event = view_model_host_event(model, call, &finding->lane);
+    if (finding->event == VIEW_NO_REF)
+        finding->lane = VIEW_NO_LANE;
+}
+
+double view_finding_share(const struct view_model *model, const struct view_finding *finding)
+{
+    const struct view_summary *s = &model->summary;
+    const int64_t span_ns = s->device_end_ns > s->device_begin_ns
+                                ? s->device_end_ns - s->device_begin_ns
+                                : model->last_ns - model->first_ns;
+    return finding->cost_ns == VIEW_NO_TIME ? 0 : (double)finding->cost_ns / (double)span_ns;
+}
+
+/* What is wrong, then what can be changed, then idle time, which is where such changes show, and
+ * last what has no cost in time. */
+static int rank(const struct view_finding *finding)
+{
+    switch (finding->kind) {
+    case VIEW_FINDING_FAILURES:
+    case VIEW_FINDING_RACES: return 0;
+    case VIEW_FINDING_SYNCS:
+    case VIEW_FINDING_SUBMISSIONS:
+    case VIEW_FINDING_UPLOADS: return 1;
+    case VIEW_FINDING_TINY:
+    case VIEW_FINDING_IDLE: return 2;
+    case VIEW_FINDING_BARRIERS:
+    case VIEW_FINDING_STATE:
+    case VIEW_FINDING_MEMORY:
+    case VIEW_FINDING_KIND_COUNT: break;
+    }
+    return 3;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct view_finding *a = left, *b = right;
+    if (rank(a) != rank(b))
+        return rank(a) - rank(b);
+    if (a->cost_ns != b->cost_ns)
+        return a->cost_ns > b->cost_ns ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+enum hal_status view_findings_find(const struct view_model *model,
+                                   struct view_findings *out_findings)
+{
+    *out_findings = (struct view_findings){0};
+    enum hal_status status = view_findings_timing(model, out_findings);
+    if (status == HAL_OK)
+        status = view_findings_audit(model, out_findings);
+    if (status != HAL_OK)
+        view_findings_finish(out_findings);
+    else if (out_findings->list_count)
+        qsort(out_findings->list, out_findings->list_count, sizeof *out_findings->list, compare);
+    return status;
+}
+
+void view_findings_finish(struct view_findings *findings)
+{
+    free(findings->list);
+    *findings = (struct view_findings){0};
+}
+
+void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
+                        struct view_lines *lines)
+{
+    char cost[64] = "";
+    if (finding->cost_ns != VIEW_NO_TIME)
+        snprintf(cost, sizeof cost, "%s %5.1f %%",
+                 view_right(view_time(finding->cost_ns).text, 8).text,
+                 100 * view_finding_share(model, finding));
+    view_lines_add(lines, cost, "%s%s%s", finding->title, *finding->locator ? ", see " : "",
+                   finding->locator);
+    view_lines_add(lines, "", "%s", finding->evidence);
+}
+
+/* ---- The panel ---------------------------------------------------------------------------- */
+
+/* Looks for them the first time that they are asked for. */
+static const struct view_findings *findings_of(struct view *view)
+{
+    if (!view->has_findings) {
+        view->has_findings = true;
+        if (view_findings_find(view->model, &view->findings) != HAL_OK)
+            view_say(view, "findings: %s", hal_message());
+    }
+    return &view->findings;
+}
+
+static size_t count(struct view *view)
+{
+    return findings_of(view)->list_count;
+}
+
+static size_t current(struct view *view)
+{
+    return view->finding < findings_of(view)->list_count ? view->finding : SIZE_MAX;
+}
+
+static void choose(struct view *view, size_t index)
+{
+    const struct view_finding *finding = &findings_of(view)->list[index];
+    view->finding = index;
+    if (finding->lane != VIEW_NO_LANE)
+        view_select(view, finding->lane, finding->event);
+    else if (finding->at_ns != VIEW_NO_TIME)
+        view_reveal(view, finding->at_ns, VIEW_KEY_NONE);
+}
+
+/* Rows that the evidence takes below the title. */
+static void draw(struct view *view, struct view_area area)
+{
+    const struct view_findings *findings = findings_of(view);
+    struct view_lines lines = {0};
+    for (size_t i = 0; i < findings->list_count; i++) {
+        const size_t before = lines.count;
+        view_finding_lines(view->model, &findings->list[i], &lines);
+        if (i == view->finding)
+            view->scroll = (int)before;
+    }
+    if (!findings->list_count)
+        view_lines_add(&lines, "", "none: nothing here is slow, wrong or redundant");
+    view_draw_lines(view, area, &lines);
+    view_lines_finish(&lines);
+}
+
+static const struct view_list list = {.count = count, .current = current, .select = choose};
+
+void view_next_finding(struct view *view)
+{
+    const size_t all = count(view);
+    view->panel = VIEW_PANEL_FINDINGS;
+    if (!all) {
+        view_say(view, "nothing was found");
+        return;
+    }
+    choose(view, current(view) == SIZE_MAX ? 0 : (view->finding + 1) % all);
+}
+
+const struct view_pane view_findings_pane = {.name = "Findings", .draw = draw, .list = &list};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What costs time or makes no sense in a trace, with the evidence. Found on demand, since half of
+ * it needs another pass over the file: timing.c looks at when things happened, audit.c at what the
+ * recorded commands and contents are. */
+#ifndef VIEWER_FINDINGS_H
+#define VIEWER_FINDINGS_H
+
+#include "viewer/model.h"
+
+enum view_finding_kind {
+    VIEW_FINDING_FAILURES,    /* submissions that failed or never finished */
+    VIEW_FINDING_RACES,       /* conflicting commands that nothing orders */
+    VIEW_FINDING_SYNCS,       /* the host waits, and then needs nothing of what it waited for */
+    VIEW_FINDING_SUBMISSIONS, /* submissions that could have been one */
+    VIEW_FINDING_IDLE,        /* the device was idle, by cause */
+    VIEW_FINDING_TINY,        /* submissions that end sooner than they start */
+    VIEW_FINDING_BARRIERS,    /* barriers that order nothing */
+    VIEW_FINDING_STATE,       /* the same constants or bindings pushed again */
+    VIEW_FINDING_UPLOADS,     /* the same bytes written again to the same place */
+    VIEW_FINDING_MEMORY,      /* most bytes alive at once */
+    VIEW_FINDING_KIND_COUNT
+};
+
+/* Machine-readable names: "host-syncs". */
+extern const char *const view_finding_names[VIEW_FINDING_KIND_COUNT];
+
+struct view_finding {
+    enum view_finding_kind kind;
+    int64_t cost_ns; /* estimate of what it costs; VIEW_NO_TIME: there is none */
+    uint64_t count;  /* of the things that it is about */
+    uint64_t bytes;
+    int64_t at_ns;        /* a moment to look at, VIEW_NO_TIME: no particular one */
+    uint32_t lane, event; /* the example that stands there; VIEW_NO_LANE: none */
+    char title[224];
+    char evidence[480];
+    char locator[32]; /* of the example: "#s12", or "" */
+};
+
+struct view_findings {
+    struct view_finding
+        *list; /* what is wrong, what can be changed, idle time, the rest; by cost */
+    size_t list_count, list_capacity;
+};
+
+/* Reads the file again. HAL_NO_MEMORY, or what reading it meets. */
+enum hal_status view_findings_find(const struct view_model *model,
+                                   struct view_findings *out_findings) HAL_CHECKED;
+void view_findings_finish(struct view_findings *findings);
+
+/* Share of the trace's time from first to last work, for sorting and for limits; 0 without cost. */
+double view_finding_share(const struct view_model *model, const struct view_finding *finding);
+
+struct view_lines;
+/* The finding as lines: its cost and title, then the evidence. */
+void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
+                        struct view_lines *lines);
+
+/* The parts, for findings.c alone. Each adds what it finds. */
+enum hal_status view_findings_timing(const struct view_model *model,
+                                     struct view_findings *findings) HAL_CHECKED;
+enum hal_status view_findings_audit(const struct view_model *model,
+                                    struct view_findings *findings) HAL_CHECKED;
+
+/* A new, empty finding at the end of the list; NULL when memory is out. */
+struct view_finding *view_findings_add(struct view_findings *findings, enum view_finding_kind kind);
+
+/* Points the finding at a submission's execution, or at a call of a host thread. */
+void view_finding_at_submission(const struct view_model *model, uint32_t submission,
+                                struct view_finding *finding);
+void view_finding_at_call(const struct view_model *model, uint32_t call,
+                          struct view_finding *finding);
+
+#endif

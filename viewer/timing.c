@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings about when things happened: waits that nothing depends on, idle time, submissions that
+ * are too small. */
+#include "viewer/findings.h"
+
+#include "viewer/describe.h"
+#include "viewer/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Most of a submission's life: what an engineer would call its overhead. */
+enum { TINY_NS = 20000 };
+
+static enum hal_status no_memory(void)
+{
+    return hal_fail(HAL_NO_MEMORY, "no memory for the findings");
+}
+
+/* ---- Host synchronisations ---------------------------------------------------------------- */
+
+struct waste {
+    uint64_t waits, needed, submissions;
+    int64_t cost_ns, worst_ns;
+    uint32_t worst; /* call */
+};
+
+/* Whether the host touched a buffer's contents in the range of time: what it waited for. */
+static bool host_used_contents(const struct view_model *m, uint32_t host, int64_t begin_ns,
+                               int64_t end_ns)
+{
+    if (m->transfer_lane == VIEW_NO_LANE)
+        return false;
+    const struct view_lane *lane = &m->lanes[m->transfer_lane];
+    for (size_t i = view_spans_before(lane->events, lane->event_count, begin_ns);
+         i < lane->event_count && lane->events[i].begin_ns < end_ns; i++) {
+        const struct view_transfer *transfer = &m->transfers[lane->events[i].ref];
+        if (transfer->host == host && transfer->class != VIEW_OBSERVED)
+            return true;
+    }
+    return false;
+}
+
+/* The last submission whose signal the call waited for, or VIEW_NO_REF. */
+static uint32_t waited_for(const struct view_model *m, const struct view_call *call)
+{
+    uint32_t last = VIEW_NO_REF;
+    for (uint32_t k = call->first_value; k < call->first_value + call->value_count; k++) {
+        const uint32_t step = view_model_reached(m, m->values[k].semaphore, m->values[k].value);
+        const uint32_t submission = step == VIEW_NO_REF ? VIEW_NO_REF : m->steps[step].submission;
+        if (submission != VIEW_NO_REF && (last == VIEW_NO_REF || submission > last))
+            last = submission;
+    }
+    return last;
+}
+
+/* What a round trip cost beyond the work itself: from the submit call to the wait's return, less
+ * the execution in between. Without the wait, this work would follow the one before directly. */
+static int64_t round_trip(const struct view_model *m, const struct view_call *wait,
+                          uint32_t submission)
+{
+    const struct view_submission *s = &m->submissions[submission];
+    if (s->call == VIEW_NO_REF || s->begin_ns == VIEW_NO_TIME ||
+        m->calls[s->call].host != wait->host || s->submit_ns > wait->begin_ns)
+        return wait->end_ns - wait->begin_ns; /* it waits for others: only the wait is its own */
+    const int64_t end_ns = s->end_ns < wait->end_ns ? s->end_ns : wait->end_ns;
+    const int64_t executed_ns = end_ns > s->begin_ns ? end_ns - s->begin_ns : 0;
+    return wait->end_ns - s->submit_ns - executed_ns;
+}
+
+static void judge_wait(const struct view_model *m, uint32_t call, int64_t next_submit_ns,
+                       struct waste *waste)
+{
+    const struct view_call *wait = &m->calls[call];
+    const uint32_t submission = waited_for(m, wait);
+    waste->waits++;
+    if (submission == VIEW_NO_REF || next_submit_ns == VIEW_NO_TIME ||
+        host_used_contents(m, wait->host, wait->end_ns, next_submit_ns)) {
+        waste->needed++;
+        return;
+    }
+    const int64_t cost_ns = round_trip(m, wait, submission);
+    waste->submissions++;
+    waste->cost_ns += cost_ns;
+    if (cost_ns > waste->worst_ns || waste->worst == VIEW_NO_REF) {
+        waste->worst_ns = cost_ns;
+        waste->worst = call;
+    }
+}
+
+/* Backwards, so that the next submission of the thread is known. */
+static void judge_host(const struct view_model *m, const struct view_lane *lane,
+                       struct waste *waste)
+{
+    int64_t next_submit_ns = VIEW_NO_TIME;
+    for (size_t i = lane->event_count; i-- > 0;) {
+        const struct view_span *event = &lane->events[i];
+        if (event->class == VIEW_SUBMIT)
+            next_submit_ns = event->begin_ns;
+        else if (event->class == VIEW_WAIT && view_call_is_sync(&m->calls[event->ref]) &&
+                 m->calls[event->ref].status == HAL_OK)
+            judge_wait(m, event->ref, next_submit_ns, waste);
+    }
+}
+
+/* "17 per 'token #'" when the program named its iterations. */
+static void per_iteration(const struct view_model *m, uint64_t things, char *out, size_t bytes)
+{
+    *out = '\0';
+    if (m->families_count && m->families[0].count > 1)
+        snprintf(out, bytes, ", %s per '%s'", view_ratio(things, m->families[0].count).text,
+                 m->families[0].name);
+}
+
+static enum hal_status find_syncs(const struct view_model *m, struct view_findings *findings)
+{
+    struct waste waste = {.worst = VIEW_NO_REF};
+    char each[128];
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        if (m->lanes[i].kind == VIEW_LANE_HOST)
+            judge_host(m, &m->lanes[i], &waste);
+    }
+    if (!waste.submissions)
+        return HAL_OK;
+    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_SYNCS);
+    if (!finding)
+        return no_memory();
+    per_iteration(m, waste.submissions, each, sizeof each);
+    finding->count = waste.submissions;
+    finding->cost_ns = waste.cost_ns;
+    view_finding_at_call(m, waste.worst, finding);
+    snprintf(finding->title, sizeof finding->title, "%s host waits that nothing needs%s",
+             view_count(waste.submissions).text, each);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "Of %s waits, %s are followed by a read or a write of contents; after the others the "
+             "thread only submits more work, which a semaphore or one command buffer could order. "
+             "Submitting, starting and waking took %s each.",
+             view_count(waste.waits).text, view_count(waste.needed).text,
+             view_time(waste.cost_ns / (int64_t)waste.submissions).text);
+    return HAL_OK;
+}
+
+/* ---- Submissions -------------------------------------------------------------------------- */
+
+/* Pairs of neighbours that one thread submitted to one queue without anything in between: the
+ * second one could have been part of the first. */
+static enum hal_status find_mergeable(const struct view_model *m, struct view_findings *findings)
+{
+    uint64_t count = 0;
+    int64_t cost_ns = 0;
+    uint32_t example = VIEW_NO_REF;
+    char each[128];
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        const struct view_lane *lane = &m->lanes[i];
+        const struct view_submission *last = NULL;
+        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->event_count; k++) {
+            const struct view_span *event = &lane->events[k];
+            const uint32_t index =
+                event->class == VIEW_SUBMIT ? m->calls[event->ref].object : VIEW_NO_REF;
+            if (event->class == VIEW_WAIT || event->class == VIEW_QUERY)
+                last = NULL;
+            if (index == VIEW_NO_REF)
+                continue;
+            const struct view_submission *s = &m->submissions[index];
+            if (last && last->queue == s->queue && s->commands_count &&
+                !host_used_contents(m, (uint32_t)lane->object, last->submit_ns, s->submit_ns)) {
+                count++;
+                cost_ns += s->submit_end_ns - s->submit_ns;
+                example = example == VIEW_NO_REF ? index : example;
+            }
+            last = s;
+        }
+    }
+    if (count < 2)
+        return HAL_OK;
+    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_SUBMISSIONS);
+    if (!finding)
+        return no_memory();
+    per_iteration(m, count, each, sizeof each);
+    finding->count = count;
+    finding->cost_ns = cost_ns;
+    view_finding_at_submission(m, example, finding);
+    snprintf(finding->title, sizeof finding->title,
+             "%s submissions could be part of the one before%s", view_count(count).text, each);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "The thread submitted to the same queue just before and did nothing else in between; "
+             "the submit calls alone took %s.",
+             view_time(cost_ns).text);
+    return HAL_OK;
+}
+
+static enum hal_status find_tiny(const struct view_model *m, struct view_findings *findings)
+{
+    uint64_t count = 0;
+    int64_t executed_ns = 0, waited_ns = 0;
+    uint32_t example = VIEW_NO_REF;
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        const struct view_submission *s = &m->submissions[i];
+        if (s->begin_ns == VIEW_NO_TIME || s->submit_ns == VIEW_NO_TIME || !s->dispatch_count)
+            continue;
+        const int64_t from_ns = s->ready_ns != VIEW_NO_TIME ? s->ready_ns : s->submit_ns;
+        const int64_t launch_ns = s->begin_ns > from_ns ? s->begin_ns - from_ns : 0;
+        if (s->end_ns - s->begin_ns >= TINY_NS || s->end_ns - s->begin_ns >= launch_ns)
+            continue;
+        count++;
+        executed_ns += s->end_ns - s->begin_ns;
+        waited_ns += launch_ns;
+        example = example == VIEW_NO_REF ? i : example;
+    }
+    if (!count || count * 10 < m->submissions_count)
+        return HAL_OK;
+    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_TINY);
+    if (!finding)
+        return no_memory();
+    finding->count = count;
+    finding->cost_ns = waited_ns;
+    view_finding_at_submission(m, example, finding);
+    snprintf(finding->title, sizeof finding->title,
+             "%s submissions run shorter than they take to start", view_count(count).text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "They ran for %s on average and had been ready for %s before that.",
+             view_time(executed_ns / (int64_t)count).text,
+             view_time(waited_ns / (int64_t)count).text);
+    return HAL_OK;
+}
+
+/* ---- Idle time ---------------------------------------------------------------------------- */
+
+static uint32_t longest_gap(const struct view_model *m, enum view_class cause)
+{
+    uint32_t longest = VIEW_NO_REF;
+    int64_t longest_ns = -1;
+    for (uint32_t i = 0; i < m->gaps_count; i++) {
+        const int64_t ns = m->gaps[i].by_cause_ns[cause - VIEW_GAP_HOST];
+        if (ns > longest_ns) {
+            longest_ns = ns;
+            longest = i;
+        }
+    }
+    return longest;
+}
+
+static enum hal_status find_idle(const struct view_model *m, enum view_class cause,
+                                 struct view_findings *findings)
+{
+    static const char *const reasons[] = {
+        "nothing was submitted: the host was late",
+        "work was queued; why it did not run is not known",
+        "queued work waited for a semaphore",
+        "work could have run and was not started yet",
+    };
+    const size_t c = (size_t)(cause - VIEW_GAP_HOST);
+    const struct view_tally *gaps = &m->summary.gaps[c];
+    const uint32_t longest = longest_gap(m, cause);
+    if (!gaps->ns || longest == VIEW_NO_REF)
+        return HAL_OK;
+    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_IDLE);
+    if (!finding)
+        return no_memory();
+    const struct view_gap *gap = &m->gaps[longest];
+    char host[200];
+    view_describe_host(m, gap, host, sizeof host);
+    finding->count = gaps->count;
+    finding->cost_ns = gaps->ns;
+    finding->at_ns = gap->begin_ns;
+    finding->lane = m->gap_lane;
+    finding->event = longest;
+    snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64,
+             m->submissions[gap->after].number);
+    snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "%s gaps, the longest %s before #s%" PRIu64 "; meanwhile the host: %s.",
+             view_count(gaps->count).text, view_time(gap->end_ns - gap->begin_ns).text,
+             m->submissions[gap->after].number, host);
+    return HAL_OK;
+}
+
+/* ---- Failures ----------------------------------------------------------------------------- */
+
+static enum hal_status find_failures(const struct view_model *m, struct view_findings *findings)
+{
+    uint64_t failed = 0, open = 0;
+    uint32_t example = VIEW_NO_REF;
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        const struct view_submission *s = &m->submissions[i];
+        failed += s->status != HAL_OK;
+        open += !s->done;
+        if (example == VIEW_NO_REF && (s->status != HAL_OK || !s->done))
+            example = i;
+    }
+    if (example == VIEW_NO_REF)
+        return HAL_OK;
+    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_FAILURES);
+    if (!finding)
+        return no_memory();
+    const struct view_submission *s = &m->submissions[example];
+    finding->count = failed + open;
+    view_finding_at_submission(m, example, finding);
+    snprintf(finding->title, sizeof finding->title, "%s submissions failed, %s did not finish",
+             view_count(failed).text, view_count(open).text);
+    snprintf(finding->evidence, sizeof finding->evidence, "The first one: %s%s%s.",
+             s->done ? hal_status_name((enum hal_status)s->status)
+                     : "still waiting or running at the end",
+             s->message ? ", " : "", view_model_string(m, s->message));
+    return HAL_OK;
+}
+
+enum hal_status view_findings_timing(const struct view_model *model, struct view_findings *findings)
+{
+    HAL_TRY(find_failures(model, findings));
+    HAL_TRY(find_syncs(model, findings));
+    HAL_TRY(find_mergeable(model, findings));
+    HAL_TRY(find_tiny(model, findings));
+    for (int cause = VIEW_GAP_HOST; cause <= VIEW_GAP_LAUNCH; cause++)
+        HAL_TRY(find_idle(model, (enum view_class)cause, findings));
+    return HAL_OK;
+}
