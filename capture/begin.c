@@ -17,7 +17,7 @@ HAL_API hal_layer_begin hal_capture_begin;
 enum {
     default_staging_mib = 256,
     default_ring_kib = 8 << 10,
-    smallest_ring_kib = 64,
+    smallest_ring_kib = CAPTURE_LEAST_RING_BYTES >> 10,
     largest_ring_kib = 1 << 20,
     largest_staging_mib = 1 << 18,
     command_line_bytes = 1 << 16,
@@ -41,9 +41,9 @@ static enum hal_status check_file(const char *file)
     const size_t length = strlen(file), end = sizeof extension - 1;
     if (length == 0)
         return hal_fail(HAL_INVALID, "a capture needs a file name");
-    if (length >= CAPTURE_PATH_BYTES)
+    if (length >= TRACE_PATH_BYTES)
         return hal_fail(HAL_INVALID, "the file name of the capture has %zu bytes, the limit is %d",
-                        length, CAPTURE_PATH_BYTES - 1);
+                        length, TRACE_PATH_BYTES - 1);
     if (length >= end && strcmp(file + length - end, extension) == 0)
         return hal_fail(HAL_UNSUPPORTED,
                         "'%s': traces of MTLCaptureManager are written by the Metal driver only",
@@ -87,17 +87,19 @@ static enum hal_status read_options(const char *file, struct capture_stream_opti
                       largest_staging_mib, &staging_mib));
     HAL_TRY(read_size("HAL_DEVICE_PROFILING_RING_KIB", default_ring_kib, smallest_ring_kib,
                       largest_ring_kib, &ring_kib));
-    *out_options = (struct capture_stream_options){.destination = file,
-                                                   .start_ns = hal_clock_ns(),
-                                                   .staging_bytes = staging_mib << 20,
-                                                   .ring_bytes = ring_kib << 10};
+    *out_options =
+        (struct capture_stream_options){.destination = file,
+                                        .sidecar_folder = getenv("HAL_DEVICE_PROFILING_SIDECAR"),
+                                        .start_ns = hal_clock_ns(),
+                                        .staging_bytes = staging_mib << 20,
+                                        .ring_bytes = ring_kib << 10};
     return HAL_OK;
 }
 
 /* ---- What the trace says about the process ---- */
 
 struct process {
-    char program[CAPTURE_PATH_BYTES];
+    char program[TRACE_PATH_BYTES];
     char host[256], system[512];
     char *command_line;
     const char **arguments;
@@ -185,6 +187,7 @@ static enum hal_status open_file(const struct capture *capture,
         .start_ns = start_ns,
         .start_wall_ns = hal_wall_clock_ns() - (hal_clock_ns() - start_ns),
         .late_start = late,
+        .sidecar = capture->stream.sidecar.path,
         .device = describe_device(capture->core.device_info(capture->handle)),
     };
     const struct trace_writer_options writer = {
@@ -227,6 +230,7 @@ static enum hal_status begin_file(struct capture *capture,
     enum hal_status status = record_beginning(capture, late);
     if (status == HAL_OK)
         status = trace_writer_publish(writer);
+    capture->stream.has_file = status == HAL_OK;
     if (status != HAL_OK)
         capture_forget_objects(capture);
     return status;

@@ -5,14 +5,13 @@
 #include <string.h>
 
 enum hal_status capture_ring_init(struct capture_ring *ring, const struct capture_sidecar *sidecar,
-                                  struct capture_ring_slot *slot)
+                                  struct trace_ring_slot *slot)
 {
     memset(ring, 0, sizeof *ring);
     HAL_TRY(capture_sidecar_map_twice(sidecar, slot->offset, slot->bytes, &ring->base));
     capture_sidecar_prefault(ring->base, 2 * slot->bytes);
     ring->bytes = slot->bytes;
     ring->slot = slot;
-    atomic_store_explicit(&slot->state, CAPTURE_RING_LIVE, memory_order_release);
     return HAL_OK;
 }
 
@@ -20,7 +19,6 @@ void capture_ring_finish(struct capture_ring *ring)
 {
     if (!ring->base)
         return;
-    atomic_store_explicit(&ring->slot->state, CAPTURE_RING_FREE, memory_order_release);
     capture_sidecar_unmap_twice(ring->base, ring->bytes);
     ring->base = NULL;
 }

@@ -19,7 +19,7 @@ struct capture_ring {
     uint64_t known_tail; /* the tail when it was last looked at */
     uint8_t *base;
     uint64_t bytes;
-    struct capture_ring_slot *slot;
+    struct trace_ring_slot *slot;
     /* A thread that outgrows its ring goes on in the next one; set once, after the last record. */
     _Atomic(struct capture_ring *) next;
     /* The consumer's. */
@@ -29,7 +29,7 @@ struct capture_ring {
 
 /* `slot` is zeroed but for `offset` and `bytes`, whose memory is committed. */
 enum hal_status capture_ring_init(struct capture_ring *ring, const struct capture_sidecar *sidecar,
-                                  struct capture_ring_slot *slot) HAL_CHECKED;
+                                  struct trace_ring_slot *slot) HAL_CHECKED;
 void capture_ring_finish(struct capture_ring *ring);
 
 /* Room for `bytes` (a multiple of 8, at most the ring's size), or NULL when the ring is full. */

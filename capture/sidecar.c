@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sidecar's memory object and its mappings. */
+/* The sidecar's file and its mappings. */
 #include "capture/sidecar.h"
 
 #include "hal/base/mem.h"
-#include "hal/base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+enum { most_names = 10000 };
 
 static const char object_name[] = "the capture's memory";
 
@@ -48,68 +51,149 @@ void capture_size_guard_leave(const struct capture_size_guard *guard)
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }
 
-static enum hal_status create_object(uint64_t bytes, int *out_descriptor)
+/* ---- The file ---- */
+
+/* Where it lies: "FOLDER/haltrace-sidecar-UID-PID-N", hidden beside a destination. */
+static char *make_path(const struct capture_sidecar_desc *desc, unsigned number)
+{
+    const char *slash = strrchr(desc->destination, '/');
+    const int folder = slash ? (int)(slash + 1 - desc->destination) : 0;
+    char path[TRACE_PATH_BYTES], name[128];
+    snprintf(name, sizeof name, TRACE_SIDECAR_PREFIX "%lu-%ld-%u", (unsigned long)geteuid(),
+             (long)getpid(), number);
+    const int length =
+        desc->folder ? snprintf(path, sizeof path, "%s/%s", desc->folder, name)
+                     : snprintf(path, sizeof path, "%.*s.%s", folder, desc->destination, name);
+    return length > 0 && (size_t)length < sizeof path ? hal_copy_string(path) : NULL;
+}
+
+static enum hal_status create_file(const struct capture_sidecar_desc *desc, char **out_path,
+                                   int *out_descriptor)
+{
+    static _Atomic unsigned last_number;
+    for (unsigned tries = 0; tries < most_names; tries++) {
+        char *path = make_path(desc, atomic_fetch_add(&last_number, 1));
+        if (!path)
+            return hal_fail(HAL_NO_MEMORY, "no memory for the name of a sidecar");
+        const int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (descriptor >= 0) {
+            char *full = realpath(path, NULL); /* the program may change its working folder */
+            *out_path = full ? full : path;
+            *out_descriptor = descriptor;
+            if (full)
+                free(path);
+            return HAL_OK;
+        }
+        const int error = errno;
+        if (error != EEXIST)
+            hal_fail(HAL_IO, "cannot create the sidecar '%s': %s", path, strerror(error));
+        free(path);
+        if (error != EEXIST)
+            return HAL_IO;
+    }
+    return hal_fail(HAL_IO, "the folder of the sidecar has %d of this process already", most_names);
+}
+
+static enum hal_status check_room(int descriptor, const char *path, uint64_t least)
+{
+    struct statvfs room;
+    if (fstatvfs(descriptor, &room) != 0)
+        return HAL_OK; /* then committing will tell */
+    const uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    if (bytes >= least)
+        return HAL_OK;
+    return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' has room for %llu bytes, %llu are needed",
+                    path, (unsigned long long)bytes, (unsigned long long)least);
+}
+
+static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t bytes)
 {
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);
-    const enum hal_status status = hal_shared_memory("hal-capture", bytes, out_descriptor);
+    const int error = ftruncate(sidecar->object.number, (off_t)bytes) == 0 ? 0 : errno;
     capture_size_guard_leave(&guard);
-    return status;
+    if (error)
+        return hal_fail(HAL_NO_MEMORY, "the sidecar '%s' cannot have %llu bytes: %s", sidecar->path,
+                        (unsigned long long)bytes, strerror(error));
+    return HAL_OK;
 }
 
-static void describe(struct capture_sidecar_header *header, const struct capture_sidecar_desc *desc,
+static void describe(struct trace_sidecar_header *header, const struct capture_sidecar_desc *desc,
                      uint64_t header_bytes)
 {
-    memcpy(header->magic, CAPTURE_SIDECAR_MAGIC, sizeof header->magic);
-    header->version = CAPTURE_SIDECAR_VERSION;
-    header->slot_count = CAPTURE_RING_SLOTS;
+    header->version = TRACE_SIDECAR_VERSION;
+    header->slot_count = TRACE_RING_SLOTS;
     header->process_id = (uint64_t)getpid();
     header->start_ns = desc->start_ns;
-    snprintf(header->destination, sizeof header->destination, "%s", desc->destination);
+    char folder[TRACE_PATH_BYTES];
+    const bool relative = desc->destination[0] != '/' && getcwd(folder, sizeof folder);
+    const int length = snprintf(header->destination, sizeof header->destination, "%s%s%s",
+                                relative ? folder : "", relative ? "/" : "", desc->destination);
+    if (length < 0 || (size_t)length >= sizeof header->destination)
+        header->destination[0] = '\0';
     header->staging_offset = header_bytes;
     header->staging_bytes = desc->staging_bytes;
     header->rings_offset = header_bytes + desc->staging_bytes;
     header->rings_bytes = desc->rings_bytes;
+    /* Last: what has it is whole. */
+    memcpy(header->magic, TRACE_SIDECAR_MAGIC, sizeof header->magic);
+}
+
+static enum hal_status map_header(struct capture_sidecar *sidecar, uint64_t bytes)
+{
+    HAL_TRY(capture_sidecar_commit(sidecar, 0, bytes));
+    void *header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, sidecar->object.number, 0);
+    if (header == MAP_FAILED)
+        return hal_fail(HAL_NO_MEMORY, "the capture cannot map its sidecar: %s", strerror(errno));
+    sidecar->header = header;
+    return HAL_OK;
 }
 
 enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
                                      struct capture_sidecar *out_sidecar)
 {
-    const size_t header_bytes = hal_align_up(sizeof(struct capture_sidecar_header), page_bytes());
+    const size_t header_bytes = hal_align_up(sizeof(struct trace_sidecar_header), page_bytes());
     uint64_t bytes;
     if (!hal_add_u64(desc->staging_bytes, desc->rings_bytes, &bytes) ||
         !hal_add_u64(bytes, header_bytes, &bytes) || bytes > INT64_MAX)
         return hal_fail(HAL_INVALID, "the capture's staging memory of %llu bytes is too large",
                         (unsigned long long)desc->staging_bytes);
     int descriptor;
-    HAL_TRY(create_object(bytes, &descriptor));
     struct capture_sidecar sidecar = {0};
+    HAL_TRY(create_file(desc, &sidecar.path, &descriptor));
     hal_descriptor_take(descriptor, &sidecar.object);
-    const enum hal_status status = capture_sidecar_commit(&sidecar, 0, header_bytes);
-    void *header = MAP_FAILED;
+    /* Whoever recovers asks for the lock: it goes with the process. */
+    (void)flock(sidecar.object.number, LOCK_EX | LOCK_NB);
+    enum hal_status status = check_room(sidecar.object.number, sidecar.path, desc->least_room);
     if (status == HAL_OK)
-        header =
-            mmap(NULL, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, sidecar.object.number, 0);
-    if (header == MAP_FAILED) {
-        const int error = errno;
-        hal_descriptor_close(&sidecar.object);
-        return status != HAL_OK ? status
-                                : hal_fail(HAL_NO_MEMORY, "the capture cannot map its sidecar: %s",
-                                           strerror(error));
+        status = size_file(&sidecar, bytes);
+    if (status == HAL_OK)
+        status = map_header(&sidecar, header_bytes);
+    if (status != HAL_OK) {
+        capture_sidecar_remove(&sidecar);
+        capture_sidecar_close(&sidecar);
+        return status;
     }
-    describe(header, desc, header_bytes);
-    sidecar.header = header;
+    describe(sidecar.header, desc, header_bytes);
     *out_sidecar = sidecar;
     return HAL_OK;
 }
 
+void capture_sidecar_remove(struct capture_sidecar *sidecar)
+{
+    if (sidecar->path)
+        unlink(sidecar->path);
+    free(sidecar->path);
+    sidecar->path = NULL;
+}
+
 void capture_sidecar_close(struct capture_sidecar *sidecar)
 {
-    if (!sidecar->header)
-        return;
-    munmap(sidecar->header, hal_align_up(sizeof *sidecar->header, page_bytes()));
+    if (sidecar->header)
+        munmap(sidecar->header, hal_align_up(sizeof *sidecar->header, page_bytes()));
     hal_descriptor_close(&sidecar->object);
-    sidecar->header = NULL;
+    free(sidecar->path);
+    *sidecar = (struct capture_sidecar){0};
 }
 
 enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, uint64_t offset,

@@ -18,7 +18,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 
 static enum hal_status commit_up_to(struct capture_staging *staging, uint64_t wanted)
 {
-    struct capture_sidecar_header *header = staging->sidecar->header;
+    struct trace_sidecar_header *header = staging->sidecar->header;
     const uint64_t have = atomic_load_explicit(&header->staging_committed, memory_order_relaxed);
     if (wanted <= have)
         return HAL_OK;
@@ -34,7 +34,7 @@ static enum hal_status commit_up_to(struct capture_staging *staging, uint64_t wa
 enum hal_status capture_staging_init(struct capture_staging *staging,
                                      const struct capture_sidecar *sidecar)
 {
-    const struct capture_sidecar_header *header = sidecar->header;
+    const struct trace_sidecar_header *header = sidecar->header;
     memset(staging, 0, sizeof *staging);
     HAL_TRY(capture_sidecar_map_twice(sidecar, header->staging_offset, header->staging_bytes,
                                       &staging->base));
@@ -153,7 +153,7 @@ static uint64_t restart(struct capture_staging *staging, uint64_t tail)
 
 void capture_staging_recycle(struct capture_staging *staging)
 {
-    struct capture_sidecar_header *header = staging->sidecar->header;
+    struct trace_sidecar_header *header = staging->sidecar->header;
     uint64_t tail = atomic_load_explicit(&header->staging_tail, memory_order_relaxed);
     while (staging->released_count && staging->released[0].position == tail) {
         tail += staging->released[0].bytes;
@@ -166,7 +166,7 @@ void capture_staging_recycle(struct capture_staging *staging)
 
 uint64_t capture_staging_used(const struct capture_staging *staging)
 {
-    const struct capture_sidecar_header *header = staging->sidecar->header;
+    const struct trace_sidecar_header *header = staging->sidecar->header;
     const uint64_t tail = atomic_load_explicit(&header->staging_tail, memory_order_relaxed);
     return atomic_load_explicit(&header->staging_head, memory_order_relaxed) - tail;
 }

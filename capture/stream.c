@@ -11,13 +11,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { full_rings = 64, string_buckets = 1 << 16 };
+enum { full_rings = 64, string_buckets = 1 << 16, enough_staging_bytes = 8 << 20 };
 
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
 {
@@ -50,23 +51,82 @@ static enum hal_status open_recording_word(struct capture_stream *stream)
     return HAL_OK;
 }
 
+/* ---- Memory ---- */
+
+static enum hal_status open_sidecar(struct capture_stream *stream,
+                                    const struct capture_stream_options *options,
+                                    const char *folder)
+{
+    const struct capture_sidecar_desc desc = {
+        .folder = folder,
+        .destination = options->destination,
+        .start_ns = options->start_ns,
+        .staging_bytes = options->staging_bytes,
+        .rings_bytes = full_rings * options->ring_bytes,
+        .least_room = 2 * options->ring_bytes + options->staging_bytes,
+    };
+    HAL_TRY(capture_sidecar_open(&desc, &stream->sidecar));
+    const enum hal_status status = capture_staging_init(&stream->staging, &stream->sidecar);
+    if (status != HAL_OK) {
+        capture_sidecar_remove(&stream->sidecar);
+        capture_sidecar_close(&stream->sidecar);
+    }
+    return status;
+}
+
+/* Contents lie in memory that is mapped twice: most of a limited address space is the program's. */
+static uint64_t staging_limit(void)
+{
+    struct rlimit space;
+    if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return space.rlim_cur / 16;
+}
+
+/* As much as there is room for. */
+static enum hal_status open_largest(struct capture_stream *stream,
+                                    const struct capture_stream_options *options,
+                                    const char *folder, uint64_t least_staging)
+{
+    struct capture_stream_options sized = *options;
+    const uint64_t limit = staging_limit();
+    while (sized.staging_bytes > limit && sized.staging_bytes > CAPTURE_LEAST_STAGING_BYTES)
+        sized.staging_bytes /= 2;
+    for (;;) {
+        const enum hal_status status = open_sidecar(stream, &sized, folder);
+        stream->ring_bytes = sized.ring_bytes;
+        const bool staging_ends = sized.staging_bytes <= least_staging;
+        const bool rings_end = sized.ring_bytes <= CAPTURE_LEAST_RING_BYTES;
+        if (status != HAL_NO_MEMORY || (staging_ends && rings_end))
+            return status;
+        sized.staging_bytes /= staging_ends ? 1 : 2;
+        sized.ring_bytes /= rings_end ? 1 : 2;
+    }
+}
+
+/* In memory, unless there is hardly any room; else beside the trace. */
+static enum hal_status open_memory(struct capture_stream *stream,
+                                   const struct capture_stream_options *options)
+{
+    const char *folder = options->sidecar_folder;
+    if (folder && folder[0])
+        return open_largest(stream, options, folder, CAPTURE_LEAST_STAGING_BYTES);
+    if (open_largest(stream, options, TRACE_SIDECAR_FOLDER, enough_staging_bytes) == HAL_OK ||
+        open_largest(stream, options, NULL, CAPTURE_LEAST_STAGING_BYTES) == HAL_OK)
+        return HAL_OK;
+    return open_largest(stream, options, TRACE_SIDECAR_FOLDER, CAPTURE_LEAST_STAGING_BYTES);
+}
+
 enum hal_status capture_stream_open(struct capture_stream *stream,
                                     const struct capture_stream_options *options)
 {
     memset(stream, 0, sizeof *stream);
     stream->process = getpid();
-    stream->ring_bytes = options->ring_bytes;
     pthread_mutex_init(&stream->error_lock, NULL);
     capture_threads_open(stream);
-    const struct capture_sidecar_desc desc = {.destination = options->destination,
-                                              .start_ns = options->start_ns,
-                                              .staging_bytes = options->staging_bytes,
-                                              .rings_bytes = full_rings * options->ring_bytes};
     enum hal_status status = open_recording_word(stream);
     if (status == HAL_OK)
-        status = capture_sidecar_open(&desc, &stream->sidecar);
-    if (status == HAL_OK)
-        status = capture_staging_init(&stream->staging, &stream->sidecar);
+        status = open_memory(stream, options);
     if (status == HAL_OK)
         status = capture_table_init(&stream->strings, string_buckets, TRACE_MAX_STRINGS - 1);
     if (status != HAL_OK)
@@ -90,11 +150,23 @@ static void end_writer(struct capture_stream *stream)
     pthread_join(stream->writer_thread, NULL);
 }
 
+/* What the file has is all there is, or all that it could take. */
+static void leave_sidecar(struct capture_stream *stream)
+{
+    if (!stream->file_failed || !stream->has_file)
+        capture_sidecar_remove(&stream->sidecar);
+    else if (stream->sidecar.path)
+        hal_log(HAL_LOG_WARN,
+                "what the file could not take is kept in '%s' for 'hal-trace recover -o OUTPUT'",
+                stream->sidecar.path);
+}
+
 enum hal_status capture_stream_leave(struct capture_stream *stream)
 {
     atomic_store(stream->recording, 0);
     stream->left = true;
     end_writer(stream);
+    leave_sidecar(stream);
     pthread_mutex_lock(&stream->error_lock);
     const enum hal_status status = stream->error;
     if (status != HAL_OK)
@@ -115,6 +187,7 @@ enum hal_status capture_stream_close(struct capture_stream *stream)
     capture_threads_close(stream);
     capture_table_finish(&stream->strings);
     capture_staging_finish(&stream->staging);
+    leave_sidecar(stream);
     capture_sidecar_close(&stream->sidecar);
     if (stream->recording)
         munmap((void *)stream->recording, page_bytes());
@@ -138,6 +211,12 @@ static bool set_error(struct capture_stream *stream, enum hal_status status, cha
 {
     pthread_mutex_lock(&stream->error_lock);
     const bool first = stream->error == HAL_OK;
+    struct trace_sidecar_header *header = stream->sidecar.header;
+    if (first && header) {
+        snprintf(header->stopped_message, sizeof header->stopped_message, "%s",
+                 message ? message : "recording failed");
+        atomic_store(&header->stopped, (uint32_t)status);
+    }
     if (first) {
         stream->error = status;
         stream->message = message;
@@ -196,6 +275,7 @@ static void stall(struct capture_stream *stream, bool (*ready)(const void *what)
 }
 
 struct room {
+    const struct capture_stream *stream;
     struct capture_ring *ring;
     uint64_t bytes;
 };
@@ -203,7 +283,8 @@ struct room {
 static bool has_room(const void *what)
 {
     const struct room *room = what;
-    return capture_ring_reserve(room->ring, room->bytes) != NULL;
+    return !atomic_load_explicit(room->stream->recording, memory_order_relaxed) ||
+           capture_ring_reserve(room->ring, room->bytes) != NULL;
 }
 
 bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
@@ -235,10 +316,13 @@ void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
     if (record)
         return record;
     if (!capture_ring_grow(thread, bytes)) {
-        const struct room room = {.ring = thread->ring, .bytes = bytes};
+        const struct room room = {.stream = stream, .ring = thread->ring, .bytes = bytes};
         stall(stream, has_room, &room);
     }
-    return capture_ring_reserve(thread->ring, bytes);
+    record = capture_ring_reserve(thread->ring, bytes);
+    if (!record)
+        atomic_fetch_add(&stream->lost_records, 1);
+    return record;
 }
 
 struct claim {

@@ -20,12 +20,17 @@
 #include "format/trace.h"
 #include "hal/base/os.h"
 
+/* Sizes are wishes: where limits or the sidecar's folder do not allow them they are halved, down to
+ * CAPTURE_LEAST_STAGING_BYTES and CAPTURE_LEAST_RING_BYTES. */
 struct capture_stream_options {
     const char *destination;
+    const char *sidecar_folder; /* NULL or "": in memory, else beside the destination */
     int64_t start_ns;
-    uint64_t staging_bytes; /* a power of two, at least 1 MiB */
-    uint64_t ring_bytes;    /* of a full-sized ring; a power of two, at least 64 KiB */
+    uint64_t staging_bytes; /* a power of two */
+    uint64_t ring_bytes;    /* of a full-sized ring; a power of two */
 };
+
+enum { CAPTURE_LEAST_STAGING_BYTES = 1 << 20, CAPTURE_LEAST_RING_BYTES = 64 << 10 };
 
 /* What one thread needs to record into one stream. */
 struct capture_thread {
@@ -74,6 +79,8 @@ struct capture_stream {
     _Atomic uint64_t overhead_ns; /* of threads that are gone */
 
     struct trace_writer *writer;
+    bool has_file;    /* with a name: without one there is nothing to recover */
+    bool file_failed; /* the writer's: the sidecar keeps what the file has not */
     pthread_t writer_thread;
     bool writer_runs;
     _Atomic uint32_t state;    /* enum capture_writer_state; the writer waits on it */

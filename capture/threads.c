@@ -102,14 +102,14 @@ void capture_threads_close(struct capture_stream *stream)
 
 /* ---- Rings ---- */
 
-static struct capture_ring_slot *find_free_locked(struct capture_stream *stream, uint64_t least,
-                                                  uint64_t most)
+static struct trace_ring_slot *find_free_locked(struct capture_stream *stream, uint64_t least,
+                                                uint64_t most)
 {
-    struct capture_sidecar_header *header = stream->sidecar.header;
+    struct trace_sidecar_header *header = stream->sidecar.header;
     for (uint32_t i = 0; i < stream->slots_used; i++) {
-        struct capture_ring_slot *slot = &header->slots[i];
+        struct trace_ring_slot *slot = &header->slots[i];
         if (slot->bytes >= least && slot->bytes <= most &&
-            atomic_load_explicit(&slot->state, memory_order_acquire) == CAPTURE_RING_FREE)
+            atomic_load_explicit(&slot->state, memory_order_acquire) == TRACE_RING_FREE)
             return slot;
     }
     return NULL;
@@ -117,16 +117,16 @@ static struct capture_ring_slot *find_free_locked(struct capture_stream *stream,
 
 static bool area_has_locked(const struct capture_stream *stream, uint64_t bytes)
 {
-    return stream->slots_used < CAPTURE_RING_SLOTS &&
+    return stream->slots_used < TRACE_RING_SLOTS &&
            stream->rings_used + bytes <= stream->sidecar.header->rings_bytes;
 }
 
 /* A slot with memory for a ring of that size: one that is free again, or a new one, or one that is
  * larger than needed. */
 static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
-                                        struct capture_ring_slot **out_slot)
+                                        struct trace_ring_slot **out_slot)
 {
-    struct capture_sidecar_header *header = stream->sidecar.header;
+    struct trace_sidecar_header *header = stream->sidecar.header;
     *out_slot = find_free_locked(stream, bytes, bytes);
     if (!*out_slot && !area_has_locked(stream, bytes))
         *out_slot = find_free_locked(stream, bytes, UINT64_MAX);
@@ -136,7 +136,7 @@ static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t 
         return hal_fail(HAL_NO_MEMORY,
                         "%u rings are in use (the limit is %d), with %llu of %llu bytes: no room "
                         "for another thread's ring of %llu bytes",
-                        stream->slots_used, CAPTURE_RING_SLOTS,
+                        stream->slots_used, TRACE_RING_SLOTS,
                         (unsigned long long)stream->rings_used,
                         (unsigned long long)header->rings_bytes, (unsigned long long)bytes);
     const uint64_t offset = header->rings_offset + stream->rings_used;
@@ -152,7 +152,7 @@ static enum hal_status create_ring_locked(struct capture_stream *stream, uint32_
                                           uint64_t sequence, uint64_t bytes,
                                           struct capture_ring **out_ring)
 {
-    struct capture_ring_slot *slot = NULL;
+    struct trace_ring_slot *slot = NULL;
     struct capture_ring *ring;
     if (posix_memalign((void **)&ring, 64, sizeof *ring))
         return hal_fail(HAL_NO_MEMORY, "no memory for a ring");
@@ -169,14 +169,18 @@ static enum hal_status create_ring_locked(struct capture_stream *stream, uint32_
         free(ring);
         return status;
     }
+    atomic_store_explicit(&slot->state, TRACE_RING_LIVE, memory_order_release);
     *out_ring = ring;
     return HAL_OK;
 }
 
+/* What the file could not take is left to a recovery. */
 void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
 {
     pthread_mutex_lock(&stream->threads_lock);
     capture_ring_finish(ring);
+    if (!stream->file_failed)
+        atomic_store_explicit(&ring->slot->state, TRACE_RING_FREE, memory_order_release);
     pthread_mutex_unlock(&stream->threads_lock);
     free(ring);
 }

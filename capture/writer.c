@@ -16,16 +16,15 @@ struct drain {
     struct capture_stream *stream;
     void *scratch; /* a record whose content number is filled in */
     size_t scratch_capacity;
-    bool file_failed;
     bool dirty; /* something was taken since the last flush */
     int64_t flushed_ns, active_ns;
 };
 
 static void fail_file(struct drain *drain, enum hal_status status)
 {
-    if (drain->file_failed)
+    if (drain->stream->file_failed)
         return;
-    drain->file_failed = true;
+    drain->stream->file_failed = true;
     capture_stop(drain->stream, status, "%s", hal_message());
 }
 
@@ -34,7 +33,7 @@ static void fail_file(struct drain *drain, enum hal_status status)
 static void store_run(struct drain *drain, const struct capture_thread *thread,
                       const uint8_t *begin, const uint8_t *end)
 {
-    if (begin == end || drain->file_failed)
+    if (begin == end || drain->stream->file_failed)
         return;
     const enum hal_status status =
         trace_writer_records(drain->stream->writer, thread->number, begin, (size_t)(end - begin));
@@ -62,7 +61,7 @@ static enum hal_status store_content(struct drain *drain, uint64_t *position, ui
         return HAL_OK;
     uint64_t number = 0;
     enum hal_status status = HAL_OK;
-    if (!drain->file_failed)
+    if (!drain->stream->file_failed)
         status = trace_writer_content(drain->stream->writer, capture_staging_at(staging, *position),
                                       bytes, &number);
     const enum hal_status released = capture_staging_release(staging, *position, bytes);
@@ -137,7 +136,7 @@ static void store_records(struct drain *drain, struct capture_thread *thread, co
         events++;
     }
     store_run(drain, thread, begin, end);
-    if (drain->file_failed)
+    if (drain->stream->file_failed)
         atomic_fetch_add(&drain->stream->lost_records, events);
 }
 
@@ -209,10 +208,10 @@ static uint64_t drain_all(struct drain *drain)
 
 static void note_durable(struct capture_thread *thread, uint32_t index)
 {
-    thread->reading->slot->durable[index] = (struct capture_ring_durable){
+    thread->reading->slot->durable[index] = (struct trace_ring_durable){
         .position = thread->reading->read, .segment_bytes = thread->segment_bytes};
     for (struct capture_ring *ring = thread->finished; ring; ring = ring->older)
-        ring->slot->durable[index] = (struct capture_ring_durable){.position = ring->read};
+        ring->slot->durable[index] = (struct trace_ring_durable){.position = ring->read};
 }
 
 static void give_back(struct capture_stream *stream, struct capture_thread *thread)
@@ -226,15 +225,11 @@ static void give_back(struct capture_stream *stream, struct capture_thread *thre
     }
 }
 
-static void flush(struct drain *drain)
+/* The file has everything that was taken: the sidecar says so, and its memory is free again. */
+static void switch_durable(struct drain *drain)
 {
     struct capture_stream *stream = drain->stream;
-    struct capture_sidecar_header *header = stream->sidecar.header;
-    if (!drain->file_failed) {
-        const enum hal_status status = trace_writer_flush(stream->writer);
-        if (status != HAL_OK)
-            fail_file(drain, status);
-    }
+    struct trace_sidecar_header *header = stream->sidecar.header;
     const uint32_t index = 1 - atomic_load_explicit(&header->durable_index, memory_order_relaxed);
     struct capture_thread *first = first_thread(stream);
     for (struct capture_thread *thread = first; thread; thread = thread->next)
@@ -245,6 +240,19 @@ static void flush(struct drain *drain)
         give_back(stream, thread);
     capture_staging_recycle(&stream->staging);
     capture_threads_collect(stream);
+}
+
+/* Once the file has failed nothing is given back: it stays to be recovered. */
+static void flush(struct drain *drain)
+{
+    struct capture_stream *stream = drain->stream;
+    if (!stream->file_failed) {
+        const enum hal_status status = trace_writer_flush(stream->writer);
+        if (status != HAL_OK)
+            fail_file(drain, status);
+    }
+    if (!stream->file_failed)
+        switch_durable(drain);
     drain->dirty = false;
     drain->flushed_ns = hal_clock_ns();
     atomic_fetch_add(&stream->progress, 1);

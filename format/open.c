@@ -5,6 +5,8 @@
 #include "format/reader.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
 
 static enum hal_status no_memory(void)
 {
@@ -73,6 +75,7 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
         .start_ns = message->start_ns,
         .start_wall_ns = message->start_wall_ns,
         .late_start = message->late_start,
+        .sidecar = keep_text(reader, &message->sidecar),
     };
     take_device(reader, message->device);
     return HAL_OK;
@@ -89,6 +92,11 @@ static enum hal_status take_end(struct trace_reader *reader, const Haltrace__End
         .ring_stall_ns = message->ring_stall_ns,
         .digest_only = message->digest_only,
         .overhead_ns = message->overhead_ns,
+        .recovered = message->recovered,
+        .clock = keep_text(reader, &message->clock),
+        .clock_error_ns = message->clock_error_ns,
+        .over_budget_bytes = message->over_budget_bytes,
+        .unsupported_calls = message->unsupported_calls,
     };
     reader->has_health = true;
     for (size_t i = 0; i < message->n_unfinished_thread; i++) {
@@ -127,7 +135,8 @@ bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *
     case TRACE_REFERENCE_CONTENT: return *number <= reader->directory.content_count;
     }
     if (!exists && trace_reader_is_cut(reader)) {
-        *number = 0;
+        if (!reader->keeps_cut)
+            *number = 0;
         return true;
     }
     return exists;
@@ -360,6 +369,15 @@ static enum hal_status load_frames(struct trace_reader *reader)
     return HAL_OK;
 }
 
+/* Who reads that a file was cut off also wants to know what helps. */
+static void tell_of_sidecar(struct trace_reader *reader)
+{
+    char *text = reader->directory.truncated;
+    const size_t bytes = sizeof reader->directory.truncated, used = strlen(text);
+    if (used && reader->header.sidecar[0] && access(reader->header.sidecar, R_OK) == 0)
+        snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest");
+}
+
 enum hal_status trace_reader_load(struct trace_reader *reader)
 {
     HAL_TRY(trace_directory_load(&reader->directory, &reader->input));
@@ -368,5 +386,6 @@ enum hal_status trace_reader_load(struct trace_reader *reader)
     HAL_TRY(check_tables(reader));
     if (!reader->has_health && !trace_reader_is_cut(reader))
         return hal_fail(HAL_CORRUPT, "damaged: there is an index, but no end");
+    tell_of_sidecar(reader);
     return count_all(reader);
 }

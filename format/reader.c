@@ -17,25 +17,44 @@ static enum hal_status with_path(const struct trace_reader *reader, enum hal_sta
     return status == HAL_OK ? HAL_OK : hal_add_context(status, "'%s'", reader->input.path);
 }
 
-enum hal_status trace_reader_open(const char *path, struct trace_reader **out_reader)
+static enum hal_status open_input(struct trace_reader *reader, const char *path, uint64_t bytes)
+{
+    HAL_TRY(trace_input_open(&reader->input, path));
+    if (reader->input.bytes > bytes)
+        reader->input.bytes = bytes;
+    return with_path(reader, trace_reader_load(reader));
+}
+
+static enum hal_status open_part(const char *path, uint64_t bytes, bool keeps_cut,
+                                 struct trace_reader **out_reader)
 {
     *out_reader = NULL;
     struct trace_reader *reader = hal_alloc(1, sizeof *reader);
     if (!reader)
         return no_memory();
+    reader->keeps_cut = keeps_cut;
     trace_directory_init(&reader->directory);
     trace_tables_init(&reader->tables);
     trace_arena_init(&reader->kept, SIZE_MAX);
     trace_arena_init(&reader->scratch, TRACE_MAX_DECODE_BYTES);
-    enum hal_status status = trace_input_open(&reader->input, path);
-    if (status == HAL_OK)
-        status = with_path(reader, trace_reader_load(reader));
+    const enum hal_status status = open_input(reader, path, bytes);
     if (status != HAL_OK) {
         trace_reader_close(reader);
         return status;
     }
     *out_reader = reader;
     return HAL_OK;
+}
+
+enum hal_status trace_reader_open(const char *path, struct trace_reader **out_reader)
+{
+    return open_part(path, UINT64_MAX, false, out_reader);
+}
+
+enum hal_status trace_reader_open_part(const char *path, uint64_t bytes,
+                                       struct trace_reader **out_reader)
+{
+    return open_part(path, bytes, true, out_reader);
 }
 
 void trace_reader_close(struct trace_reader *reader)
@@ -298,12 +317,16 @@ static enum hal_status join(struct trace_reader *reader, const struct trace_chun
             const bool is_last = at + event->bytes == reader->events.count;
             if (status == HAL_NOT_FOUND && is_last &&
                 (entry->is_open || trace_reader_is_cut(reader))) {
-                segment_at = reader->segments.count;
-                break;
-            }
-            if (status == HAL_NOT_FOUND)
+                end = reader->segments.count;
+                if (!reader->keeps_cut) {
+                    segment_at = end;
+                    break;
+                }
+            } else if (status == HAL_NOT_FOUND) {
                 return hal_fail(HAL_CORRUPT, "segments of a command buffer are missing");
-            HAL_TRY(status);
+            } else {
+                HAL_TRY(status);
+            }
         }
         memcpy(records->data + records->count, event, event->bytes);
         records->count += event->bytes;

@@ -38,6 +38,8 @@ struct trace_reader {
     struct trace_header header;
     struct trace_health health;
     bool has_health;
+    bool keeps_cut; /* gives out what a file that was cut off has of a last seal, and numbers whose
+                     * definition it has not */
     struct trace_counts counts;
     struct trace_chunk_entry *chunks;
     size_t chunk_count, chunk_capacity;
@@ -50,6 +52,10 @@ struct trace_reader {
     struct trace_bytes blobs_raw;
     struct trace_bytes events, segments; /* of the chunk being decoded */
 };
+
+/* Opens the first `bytes` bytes of a file, with `keeps_cut`. As trace_reader_open. */
+enum hal_status trace_reader_open_part(const char *path, uint64_t bytes,
+                                       struct trace_reader **out_reader) HAL_CHECKED;
 
 /* Reads directory, header, tables and end of reader->input, and lists the chunks. */
 enum hal_status trace_reader_load(struct trace_reader *reader) HAL_CHECKED;

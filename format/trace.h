@@ -48,6 +48,8 @@ struct trace_header {
     int64_t start_ns;      /* hal_clock_ns when the capture began */
     int64_t start_wall_ns; /* the same moment in UTC, since 1970 */
     bool late_start;       /* begins with a snapshot */
+    const char *sidecar;   /* while the capture goes on, and after a crash: what is not in the file
+                            * yet; "" or NULL: none */
     struct trace_device device;
 };
 
@@ -58,8 +60,13 @@ struct trace_health {
     uint64_t lost_records; /* not recorded after the error */
     uint64_t ring_stalls;  /* a thread had to wait for the writer */
     uint64_t ring_stall_ns;
-    uint64_t digest_only; /* reads whose contents were over the budget */
-    uint64_t overhead_ns; /* time that the application's threads spent in recording */
+    uint64_t digest_only;       /* reads whose contents were over the budget */
+    uint64_t overhead_ns;       /* time that the application's threads spent in recording */
+    bool recovered;             /* the process ended first: joined with the sidecar afterwards */
+    const char *clock;          /* of host times: "tsc", "system"; NULL or "": not told */
+    uint64_t clock_error_ns;    /* largest difference seen between it and the system's clock */
+    uint64_t over_budget_bytes; /* of contents that the byte budget turned into digests */
+    uint64_t unsupported_calls; /* recorded, but no replay can do them */
 };
 
 /* ---- Writer ------------------------------------------------------------------------------- */

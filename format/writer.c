@@ -445,6 +445,7 @@ static enum hal_status make_header(struct trace_writer *writer, const struct tra
     message->start_ns = header->start_ns;
     message->start_wall_ns = header->start_wall_ns;
     message->late_start = header->late_start;
+    message->sidecar = as_bytes(header->sidecar);
     return HAL_OK;
 }
 
@@ -554,6 +555,11 @@ static enum hal_status write_end(struct trace_writer *writer, const struct trace
         end.ring_stall_ns = health->ring_stall_ns;
         end.digest_only = health->digest_only;
         end.overhead_ns = health->overhead_ns;
+        end.recovered = health->recovered;
+        end.clock = as_bytes(health->clock);
+        end.clock_error_ns = health->clock_error_ns;
+        end.over_budget_bytes = health->over_budget_bytes;
+        end.unsupported_calls = health->unsupported_calls;
     }
     trace_arena_reset(&writer->scratch);
     end.unfinished_thread =

@@ -145,9 +145,23 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
     }
     if (health->digest_only)
         trace_text_printf(text, "; %" PRIu64 " reads only as digests", health->digest_only);
-    trace_text_printf(text, "; recording took ");
-    duration(text, (int64_t)health->overhead_ns);
+    if (health->recovered)
+        trace_text_printf(text, "; recovered: the process ended before the capture did");
+    if (health->over_budget_bytes) {
+        trace_text_printf(text, "; over the budget, hence digests only: ");
+        size(text, health->over_budget_bytes);
+    }
+    if (health->unsupported_calls)
+        trace_text_printf(text, "; %" PRIu64 " calls that no replay can do",
+                          health->unsupported_calls);
+    if (health->overhead_ns) {
+        trace_text_printf(text, "; recording took ");
+        duration(text, (int64_t)health->overhead_ns);
+    }
     trace_text_printf(text, "\n");
+    if (health->clock && health->clock[0])
+        trace_text_printf(text, "clock      %s, seen at most %" PRIu64 " ns from the system's\n",
+                          health->clock, health->clock_error_ns);
 }
 
 static void print_text(struct trace_text *text, const char *path, const struct trace_reader *reader)
@@ -287,6 +301,12 @@ static void json_health(struct trace_text *text, const struct trace_health *heal
     member_u64(text, "ring_stall_ns", health->ring_stall_ns);
     member_u64(text, "digest_only", health->digest_only);
     member_u64(text, "overhead_ns", health->overhead_ns);
+    trace_json_key(text, "recovered");
+    trace_json_bool(text, health->recovered);
+    member_text(text, "clock", health->clock ? health->clock : "");
+    member_u64(text, "clock_error_ns", health->clock_error_ns);
+    member_u64(text, "over_budget_bytes", health->over_budget_bytes);
+    member_u64(text, "unsupported_calls", health->unsupported_calls);
     trace_json_close(text, '}');
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct tool_command *const commands[] = {&tool_info, &tool_dump};
+static const struct tool_command *const commands[] = {&tool_info, &tool_dump, &tool_recover};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], OUTPUT_BYTES = 256 << 10 };
 
 void tool_error(const char *format, ...)

@@ -19,6 +19,7 @@ struct tool_command {
 
 extern const struct tool_command tool_info;
 extern const struct tool_command tool_dump;
+extern const struct tool_command tool_recover;
 
 /* "hal-trace: " and the text on standard error. */
 void tool_error(const char *format, ...) HAL_PRINTF(1, 2);

@@ -8,6 +8,9 @@ preload=$3
 # Weights that do not compress well: 16 layers of 512 x 512 bytes.
 decode="$bin/decode --tokens=4 --layers=16 --width=512"
 
+mkdir sidecars
+export HAL_DEVICE_PROFILING_SIDECAR="$work/sidecars"
+
 # check FILE COMMAND...: captures decode into FILE with hal-capture, started through the command.
 check()
 {
@@ -20,6 +23,14 @@ check()
     says stderr 'No space left on device'
     run 0 "$bin/hal-trace" info "$file"
     says stdout 'incomplete'
+    # Where there is room, the rest comes out of the sidecar; the file stays as it is.
+    says stdout "'hal-trace recover' has the rest"
+    run 0 "$bin/hal-trace" recover -o whole.pb.zst "$file"
+    run 0 "$bin/hal-trace" info whole.pb.zst
+    says stdout 'No space left on device'
+    sidecar=$("$bin/hal-trace" recover --list sidecars | sed 's/:.*//')
+    run 0 "$bin/hal-trace" recover --discard "$sidecar"
+    rm whole.pb.zst
     bytes=$(wc -c <"$file")
     [ "$bytes" -le 1048576 ] || fail "$bytes bytes are in a file that has room for 1048576"
 }
@@ -35,12 +46,26 @@ run 1 env FULL_DISK_BYTES=10 LD_PRELOAD="$preload" \
     "$bin/hal-capture" -f -o old.pb.zst -- $decode
 says stderr 'No space left on device'
 [ "$(cat old.pb.zst)" = precious ] || fail "the old file was replaced by nothing"
+[ -z "$(find sidecars -type f)" ] || fail "a capture that did not begin left a sidecar"
 
 # By a file system that is really full, where one may be mounted.
 mkdir small
 if mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
     trap 'umount "$work/small" 2>/dev/null; clean_up' EXIT
     check small/full.pb.zst
+
+    # The sidecar's: what there is room for is taken, and too little is told before anything runs.
+    umount small
+    mount -t tmpfs -o size=12m tmpfs small
+    export HAL_DEVICE_PROFILING_SIDECAR="$work/small"
+    # shellcheck disable=SC2086 # a command with its arguments
+    run 0 "$bin/hal-capture" -o fits.pb.zst -- $decode
+    says stdout ': right'
+    run 0 "$bin/hal-replay" fits.pb.zst
+    dd if=/dev/zero of=small/fill bs=1M count=11 2>/dev/null
+    # shellcheck disable=SC2086 # a command with its arguments
+    run 1 "$bin/hal-capture" -o no.pb.zst -- $decode
+    says stderr 'has room for'
 else
     echo "no file system may be mounted here: only the preloaded one was tested"
 fi

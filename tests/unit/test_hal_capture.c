@@ -18,7 +18,10 @@ static struct test_folder folder;
 static int enter_folder(void **state)
 {
     (void)state;
-    return test_folder_make(&folder) && chdir(folder.path) == 0 ? 0 : -1;
+    if (!test_folder_make(&folder) || chdir(folder.path) != 0)
+        return -1;
+    setenv("HAL_DEVICE_PROFILING_SIDECAR", folder.path, 1); /* failed files leave theirs */
+    return 0;
 }
 
 static int leave_folder(void **state)

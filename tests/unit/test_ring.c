@@ -20,7 +20,7 @@ static void open_ring(struct setup *setup)
     const struct capture_sidecar_desc desc = {
         .destination = "/tmp/x.pb.zst", .staging_bytes = 1 << 20, .rings_bytes = 1 << 20};
     assert_ok(capture_sidecar_open(&desc, &setup->sidecar));
-    struct capture_ring_slot *slot = &setup->sidecar.header->slots[0];
+    struct trace_ring_slot *slot = &setup->sidecar.header->slots[0];
     slot->offset = setup->sidecar.header->rings_offset;
     slot->bytes = RING_BYTES;
     assert_ok(capture_sidecar_commit(&setup->sidecar, slot->offset, slot->bytes));
@@ -30,6 +30,7 @@ static void open_ring(struct setup *setup)
 static void close_ring(struct setup *setup)
 {
     capture_ring_finish(&setup->ring);
+    capture_sidecar_remove(&setup->sidecar);
     capture_sidecar_close(&setup->sidecar);
 }
 
@@ -38,12 +39,11 @@ static void the_sidecar_describes_itself(void **state)
     (void)state;
     struct setup setup;
     open_ring(&setup);
-    const struct capture_sidecar_header *header = setup.sidecar.header;
+    const struct trace_sidecar_header *header = setup.sidecar.header;
     assert_memory_equal(header->magic, "HTsidecr", 8);
     assert_int_equal(header->process_id, getpid());
     assert_string_equal(header->destination, "/tmp/x.pb.zst");
     assert_int_equal(header->rings_offset, header->staging_offset + (1 << 20));
-    assert_int_equal(atomic_load(&header->slots[0].state), CAPTURE_RING_LIVE);
 
     /* What was published is found by position in the object alone. */
     const uint64_t value = 0x1122334455667788;

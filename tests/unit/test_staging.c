@@ -25,6 +25,7 @@ static void open_staging(struct setup *setup)
 static void close_staging(struct setup *setup)
 {
     capture_staging_finish(&setup->staging);
+    capture_sidecar_remove(&setup->sidecar);
     capture_sidecar_close(&setup->sidecar);
 }
 

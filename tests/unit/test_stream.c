@@ -41,6 +41,7 @@ static void open_stream(struct capture_stream *stream, uint64_t ring_bytes)
 {
     struct trace_writer *writer;
     const struct capture_stream_options options = {.destination = path,
+                                                   .sidecar_folder = folder.path,
                                                    .start_ns = hal_clock_ns(),
                                                    .staging_bytes = 1 << 20,
                                                    .ring_bytes = ring_bytes};

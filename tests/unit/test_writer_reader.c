@@ -222,7 +222,18 @@ static void tables_come_back(void **state)
 static void header_and_health_come_back(void **state)
 {
     (void)state;
-    const struct trace_health health = {HAL_IO, "disk full", 1, 2, 3, 4, UINT64_MAX};
+    const struct trace_health health = {.status = HAL_IO,
+                                        .message = "disk full",
+                                        .lost_records = 1,
+                                        .ring_stalls = 2,
+                                        .ring_stall_ns = 3,
+                                        .digest_only = 4,
+                                        .overhead_ns = UINT64_MAX,
+                                        .recovered = true,
+                                        .clock = "tsc",
+                                        .clock_error_ns = 5,
+                                        .over_budget_bytes = 6,
+                                        .unsupported_calls = 7};
     assert_int_equal(trace_writer_close(open_writer(), &health), HAL_OK);
     struct trace_reader *reader = open_reader();
     const struct trace_header *found = trace_reader_header(reader);
@@ -257,6 +268,11 @@ static void header_and_health_come_back(void **state)
     assert_int_equal(end->ring_stall_ns, 3);
     assert_int_equal(end->digest_only, 4);
     assert_int_equal(end->overhead_ns, UINT64_MAX);
+    assert_true(end->recovered);
+    assert_string_equal(end->clock, "tsc");
+    assert_int_equal(end->clock_error_ns, 5);
+    assert_int_equal(end->over_budget_bytes, 6);
+    assert_int_equal(end->unsupported_calls, 7);
     trace_reader_close(reader);
 }
 

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading sidecars, and finding them. */
+#include "format/leftover.h"
+
+#include "format/limits.h"
+#include "format/recover.h"
+#include "hal/base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum hal_status read_at(int descriptor, uint64_t offset, void *out, uint64_t bytes)
+{
+    uint8_t *to = out;
+    while (bytes) {
+        const ssize_t got = pread(descriptor, to, (size_t)bytes, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return hal_fail(HAL_IO, "cannot read the sidecar at byte %" PRIu64 ": %s", offset,
+                            strerror(errno));
+        if (got == 0)
+            return hal_fail(HAL_CORRUPT, "the sidecar ends at byte %" PRIu64, offset);
+        to += got;
+        offset += (uint64_t)got;
+        bytes -= (uint64_t)got;
+    }
+    return HAL_OK;
+}
+
+/* Out of memory that is used round and round. */
+static enum hal_status read_round(int descriptor, uint64_t offset, uint64_t capacity,
+                                  uint64_t position, uint8_t *out, uint64_t bytes)
+{
+    const uint64_t at = position % capacity, until_end = capacity - at;
+    const uint64_t first = bytes < until_end ? bytes : until_end;
+    HAL_TRY(read_at(descriptor, offset + at, out, first));
+    return read_at(descriptor, offset, out + first, bytes - first);
+}
+
+/* ---- Opening ---- */
+
+static bool is_running(uint64_t process)
+{
+    return process > 0 && process <= INT32_MAX && (kill((pid_t)process, 0) == 0 || errno == EPERM);
+}
+
+/* A child of the captured process may hold the lock for longer. */
+static bool is_in_use(int descriptor, uint64_t process)
+{
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK && is_running(process);
+}
+
+static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
+{
+    struct stat info;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0 && errno == ENOENT)
+        return hal_fail(HAL_NOT_FOUND, "there is no sidecar '%s' (any more)", path);
+    if (descriptor < 0)
+        return hal_fail(HAL_IO, "cannot open the sidecar '%s': %s", path, strerror(errno));
+    if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+        close(descriptor);
+        return hal_fail(HAL_CORRUPT, "'%s' is no sidecar: not a regular file", path);
+    }
+    *out_descriptor = descriptor;
+    *out_bytes = (uint64_t)info.st_size;
+    return HAL_OK;
+}
+
+static enum hal_status check_header(const struct trace_sidecar_header *header, uint64_t bytes)
+{
+    if (memcmp(header->magic, TRACE_SIDECAR_MAGIC, sizeof header->magic) != 0)
+        return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
+    if (header->version != TRACE_SIDECAR_VERSION || header->slot_count != TRACE_RING_SLOTS)
+        return hal_fail(HAL_VERSION,
+                        "a sidecar of version %u, this program reads %d: use the hal-trace of the "
+                        "version that captured",
+                        header->version, TRACE_SIDECAR_VERSION);
+    if (!header->staging_bytes ||
+        !hal_range_fits(header->staging_offset, header->staging_bytes, bytes) ||
+        !hal_range_fits(header->rings_offset, header->rings_bytes, bytes) ||
+        header->durable_index > 1 || !memchr(header->destination, '\0', sizeof header->destination))
+        return hal_fail(HAL_CORRUPT, "its header makes no sense");
+    return HAL_OK;
+}
+
+static enum hal_status take_slot(struct trace_leftover *leftover,
+                                 const struct trace_sidecar_header *header, uint32_t index)
+{
+    const struct trace_ring_slot *slot = &header->slots[index];
+    const struct trace_ring_durable *durable = &slot->durable[header->durable_index];
+    const uint64_t rings_end = header->rings_offset + header->rings_bytes;
+    if (slot->state != TRACE_RING_LIVE)
+        return HAL_OK;
+    if (!slot->bytes || slot->offset < header->rings_offset ||
+        !hal_range_fits(slot->offset, slot->bytes, rings_end) || slot->thread == 0 ||
+        slot->thread > TRACE_MAX_THREADS || durable->position > slot->head ||
+        slot->head - durable->position > slot->bytes)
+        return hal_fail(HAL_CORRUPT, "its ring %u makes no sense", index);
+    leftover->rings[leftover->ring_count++] = (struct trace_leftover_ring){
+        .thread = slot->thread,
+        .sequence = slot->sequence,
+        .segment_bytes = durable->segment_bytes,
+        .offset = slot->offset,
+        .capacity = slot->bytes,
+        .position = durable->position,
+        .bytes = slot->head - durable->position,
+    };
+    return HAL_OK;
+}
+
+static int compare_rings(const void *a, const void *b)
+{
+    const struct trace_leftover_ring *x = a, *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static enum hal_status take_header(struct trace_leftover *leftover,
+                                   struct trace_sidecar_header *header, uint64_t bytes, bool force)
+{
+    if (bytes < sizeof *header)
+        return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
+    HAL_TRY(read_at(leftover->descriptor, 0, header, sizeof *header));
+    HAL_TRY(check_header(header, bytes));
+    if (!force && is_in_use(leftover->descriptor, header->process_id))
+        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", header->process_id);
+    leftover->process_id = header->process_id;
+    leftover->start_ns = header->start_ns;
+    leftover->file_bytes = header->durable_file_bytes[header->durable_index];
+    leftover->stopped = header->stopped;
+    memcpy(leftover->stopped_message, header->stopped_message, sizeof leftover->stopped_message);
+    leftover->staging_offset = header->staging_offset;
+    leftover->staging_bytes = header->staging_bytes;
+    memcpy(leftover->destination, header->destination, sizeof leftover->destination);
+    for (uint32_t i = 0; i < TRACE_RING_SLOTS; i++)
+        HAL_TRY(take_slot(leftover, header, i));
+    qsort(leftover->rings, leftover->ring_count, sizeof *leftover->rings, compare_rings);
+    return HAL_OK;
+}
+
+enum hal_status trace_leftover_open(const char *path, bool force,
+                                    struct trace_leftover *out_leftover)
+{
+    uint64_t bytes;
+    int descriptor;
+    *out_leftover = (struct trace_leftover){0};
+    if (strlen(path) >= sizeof out_leftover->path)
+        return hal_fail(HAL_INVALID, "the sidecar's path is too long");
+    HAL_TRY(open_file(path, &descriptor, &bytes));
+    out_leftover->descriptor = descriptor;
+    strcpy(out_leftover->path, path);
+    out_leftover->rings = hal_alloc(TRACE_RING_SLOTS, sizeof *out_leftover->rings);
+    struct trace_sidecar_header *header = NULL;
+    if (posix_memalign((void **)&header, _Alignof(struct trace_sidecar_header), sizeof *header))
+        header = NULL;
+    enum hal_status status =
+        header && out_leftover->rings
+            ? take_header(out_leftover, header, bytes, force)
+            : hal_fail(HAL_NO_MEMORY, "no memory to read the sidecar '%s'", path);
+    free(header);
+    if (status == HAL_OK)
+        return HAL_OK;
+    hal_add_context(status, "the sidecar '%s'", path);
+    trace_leftover_close(out_leftover);
+    return status;
+}
+
+void trace_leftover_close(struct trace_leftover *leftover)
+{
+    if (leftover->path[0])
+        close(leftover->descriptor);
+    free(leftover->rings);
+    *leftover = (struct trace_leftover){0};
+}
+
+/* ---- Reading ---- */
+
+enum hal_status trace_leftover_records(const struct trace_leftover *leftover,
+                                       const struct trace_leftover_ring *ring,
+                                       uint8_t **out_records)
+{
+    uint8_t *records = malloc(ring->bytes ? (size_t)ring->bytes : 1);
+    if (!records)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of records", ring->bytes);
+    const enum hal_status status = read_round(leftover->descriptor, ring->offset, ring->capacity,
+                                              ring->position, records, ring->bytes);
+    if (status != HAL_OK) {
+        free(records);
+        return status;
+    }
+    *out_records = records;
+    return HAL_OK;
+}
+
+enum hal_status trace_leftover_content(const struct trace_leftover *leftover, uint64_t position,
+                                       uint64_t bytes, void *out)
+{
+    if (bytes > leftover->staging_bytes)
+        return hal_fail(HAL_CORRUPT, "a content of %" PRIu64 " bytes is not in the sidecar", bytes);
+    return read_round(leftover->descriptor, leftover->staging_offset, leftover->staging_bytes,
+                      position, out, bytes);
+}
+
+/* ---- Finding ---- */
+
+static bool read_info(const char *path, struct trace_sidecar_info *info)
+{
+    struct trace_leftover leftover;
+    struct stat found;
+    if (trace_leftover_open(path, true, &leftover) != HAL_OK)
+        return false;
+    const bool ours = fstat(leftover.descriptor, &found) == 0 && found.st_uid == geteuid();
+    if (ours) {
+        snprintf(info->path, sizeof info->path, "%s", path);
+        memcpy(info->destination, leftover.destination, sizeof info->destination);
+        info->process_id = leftover.process_id;
+        info->bytes = (uint64_t)found.st_blocks * 512;
+        info->in_use = is_in_use(leftover.descriptor, leftover.process_id);
+    }
+    trace_leftover_close(&leftover);
+    return ours;
+}
+
+enum hal_status trace_sidecars_each(const char *folder,
+                                    void (*visit)(void *user,
+                                                  const struct trace_sidecar_info *info),
+                                    void *user)
+{
+    DIR *entries = opendir(folder);
+    if (!entries)
+        return hal_fail(HAL_IO, "cannot read the folder '%s': %s", folder, strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char path[TRACE_PATH_BYTES];
+        struct trace_sidecar_info info;
+        const char *name = entry->d_name + (entry->d_name[0] == '.');
+        if (strncmp(name, TRACE_SIDECAR_PREFIX, sizeof TRACE_SIDECAR_PREFIX - 1) != 0)
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path &&
+            read_info(path, &info))
+            visit(user, &info);
+    }
+    closedir(entries);
+    return HAL_OK;
+}

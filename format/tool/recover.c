@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace recover: completes the trace of a process that was killed. */
+#include "format/recover.h"
+#include "format/leftover.h"
+#include "format/tool/tool.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: hal-trace recover [options] FILE\n"
+    "Completes a trace whose process was killed, aborted or left without ending the capture, with\n"
+    "what it had recorded and not yet written: its sidecar, which the trace names. FILE is the\n"
+    "trace, or the sidecar itself. The trace is replaced and the sidecar removed.\n\n"
+    "  -o, --output=FILE   write the whole trace there; trace and sidecar stay as they are\n"
+    "  -s, --sidecar=FILE  the sidecar, when it was moved\n"
+    "  -f, --force         replace an existing output; do not ask whether the process still runs\n"
+    "  -l, --list          list this user's sidecars (in FILE, a folder; "
+    "default " TRACE_SIDECAR_FOLDER ")\n"
+    "      --discard       remove the sidecar FILE, with what only it has\n"
+    "      --help          this text\n";
+
+/* ---- Lists ---- */
+
+static void print_sidecar(void *user, const struct trace_sidecar_info *info)
+{
+    size_t *count = user;
+    printf("%s: %" PRIu64 " KiB of %s, process %" PRIu64 "%s\n", info->path, info->bytes >> 10,
+           info->destination, info->process_id, info->in_use ? ", which runs" : "");
+    ++*count;
+}
+
+static int list(const char *folder)
+{
+    size_t count = 0;
+    const enum hal_status status = trace_sidecars_each(folder, print_sidecar, &count);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    if (!count)
+        printf("no sidecars in %s\n", folder);
+    return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
+static int discard(const char *path, bool force)
+{
+    struct trace_leftover leftover;
+    const enum hal_status status = trace_leftover_open(path, force, &leftover);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    trace_leftover_close(&leftover);
+    if (unlink(path) == 0)
+        return TOOL_OK;
+    tool_error("cannot remove '%s'", path);
+    return TOOL_FAILED;
+}
+
+/* ---- Recovering ---- */
+
+static bool names_sidecar(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    name += name[0] == '.';
+    return strncmp(name, TRACE_SIDECAR_PREFIX, strlen(TRACE_SIDECAR_PREFIX)) == 0;
+}
+
+static int recover(struct trace_recover_options *options)
+{
+    char destination[TRACE_PATH_BYTES];
+    struct trace_recovered recovered;
+    if (!options->sidecar && names_sidecar(options->path)) {
+        struct trace_leftover leftover;
+        const enum hal_status status =
+            trace_leftover_open(options->path, options->force, &leftover);
+        if (status != HAL_OK)
+            return tool_fail(status);
+        memcpy(destination, leftover.destination, sizeof destination);
+        trace_leftover_close(&leftover);
+        options->sidecar = options->path;
+        options->path = destination;
+    }
+    const enum hal_status status = trace_recover(options, &recovered);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    printf("%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
+           " contents (%" PRIu64 " bytes) out of the sidecar\n",
+           options->output ? options->output : options->path, recovered.file_events,
+           recovered.sidecar_events, recovered.contents, recovered.content_bytes);
+    if (recovered.calls_missing)
+        printf("the process ended inside calls, which are not recorded\n");
+    return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"output", required_argument, NULL, 'o'}, {"sidecar", required_argument, NULL, 's'},
+        {"force", no_argument, NULL, 'f'},        {"list", no_argument, NULL, 'l'},
+        {"discard", no_argument, NULL, 'd'},      {0}};
+    struct trace_recover_options options = {0};
+    int action = 0;
+    for (int option; (option = getopt_long(argc, argv, "o:s:fl", known, NULL)) != -1;) {
+        switch (option) {
+        case 'o': options.output = optarg; break;
+        case 's': options.sidecar = optarg; break;
+        case 'f': options.force = true; break;
+        case 'l':
+        case 'd': action = option; break;
+        default:
+            tool_error("recover: unknown option '%s', or one without its value (see hal-trace "
+                       "recover --help)",
+                       argv[optind - 1]);
+            return TOOL_USAGE;
+        }
+    }
+    if (action == 'l' && argc == optind)
+        return list(TRACE_SIDECAR_FOLDER);
+    options.path = tool_one_file(argc, argv, optind);
+    if (!options.path)
+        return TOOL_USAGE;
+    if (action == 'l')
+        return list(options.path);
+    return action == 'd' ? discard(options.path, options.force) : recover(&options);
+}
+
+const struct tool_command tool_recover = {
+    .name = "recover",
+    .summary = "complete the trace of a process that was killed",
+    .help = help,
+    .run = run,
+};

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/recover.c and leftover.c, with a capture that is really killed: nothing of what a program
+ * had done is lost, however it ends. */
+#include "format/recover.h"
+
+#include "format/sidecar.h"
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { MOST_THREADS = 4, TELLS = 2 };
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    setenv("HAL_DEVICE_PROFILING_SIDECAR", TRACE_SIDECAR_FOLDER, 1);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+/* ---- The program ---- */
+
+struct busy {
+    pid_t process;
+    int told; /* the pipe's end */
+    uint32_t rounds[MOST_THREADS];
+};
+
+static void start(struct busy *busy, const char *threads, const char *end, const char *after,
+                  void (*prepare)(void))
+{
+    int ends[2];
+    memset(busy, 0, sizeof *busy);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    busy->process = fork();
+    assert_true(busy->process >= 0);
+    if (busy->process == 0) {
+        const int quiet = open("/dev/null", O_WRONLY);
+        if (dup2(ends[1], 3) < 0 || (ends[1] == 3 && fcntl(3, F_SETFD, 0) != 0) ||
+            dup2(quiet, STDERR_FILENO) < 0)
+            _exit(99);
+        setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
+        setenv("HAL_DEVICE_PROFILING_FORCE", "true", 1);
+        if (prepare)
+            prepare();
+        execl(BUSY_APP, "busy_app", threads, end, after, (char *)NULL);
+        _exit(98);
+    }
+    close(ends[1]);
+    busy->told = ends[0];
+}
+
+/* One more thing that the program tells; false when it has ended. */
+static bool hear(struct busy *busy)
+{
+    uint32_t words[TELLS];
+    ssize_t got;
+    do
+        got = read(busy->told, words, sizeof words);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof words)
+        return false;
+    assert_true(words[0] < MOST_THREADS);
+    assert_int_equal(words[1], busy->rounds[words[0]] + 1);
+    busy->rounds[words[0]] = words[1];
+    return true;
+}
+
+static int finish(struct busy *busy)
+{
+    int status;
+    while (hear(busy))
+        continue;
+    close(busy->told);
+    assert_int_equal(waitpid(busy->process, &status, 0), busy->process);
+    return status;
+}
+
+/* ---- The trace ---- */
+
+struct found {
+    uint32_t rounds[MOST_THREADS]; /* that follow each other without a gap */
+};
+
+static void find_writes(const struct captured *captured, struct found *out_found)
+{
+    *out_found = (struct found){0};
+    for (size_t i = 0; i < captured->count; i++) {
+        const struct trace_content_event *write = (const void *)captured->events[i].event;
+        if (write->head.kind != TRACE_HOST_WRITE || write->flags)
+            continue;
+        uint8_t *bytes = captured_bytes(captured, write);
+        uint32_t words[TELLS];
+        memcpy(words, bytes, sizeof words);
+        assert_true(words[0] < MOST_THREADS);
+        assert_int_equal(words[1], out_found->rounds[words[0]] + 1);
+        assert_int_equal(((const uint32_t *)(const void *)bytes)[2 + words[1] % 1022], words[1]);
+        out_found->rounds[words[0]] = words[1];
+        free(bytes);
+    }
+}
+
+static size_t count_seals(const struct captured *captured)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < captured->count; i++) {
+        if (captured->events[i].event->kind != TRACE_COMMAND_BUFFER_SEAL)
+            continue;
+        const struct trace_command_buffer_seal *seal = (const void *)captured->events[i].event;
+        assert_true(seal->segment_count == 7 || seal->segment_count == 40001);
+        count++;
+    }
+    return count;
+}
+
+/* Everything that the program told of is there. */
+static void check_nothing_is_lost(const struct busy *busy)
+{
+    struct captured captured;
+    struct found found;
+    size_t rounds = 0;
+    captured_open_incomplete(&captured, path);
+    assert_string_equal(trace_reader_truncated(captured.reader), "");
+    find_writes(&captured, &found);
+    for (size_t i = 0; i < MOST_THREADS; i++) {
+        if (found.rounds[i] < busy->rounds[i])
+            fail_msg("thread %zu told of %u rounds, %u are there", i, busy->rounds[i],
+                     found.rounds[i]);
+        rounds += busy->rounds[i];
+    }
+    assert_true(rounds > 0);
+    assert_true(captured_count(&captured, TRACE_SUBMIT) >= rounds);
+    assert_true(captured_count(&captured, TRACE_SUBMISSION_DONE) >= rounds);
+    assert_true(captured_count(&captured, TRACE_SEMAPHORE_WAIT) >= rounds);
+    assert_true(captured_count(&captured, TRACE_HOST_READ) >= rounds);
+    assert_true(captured_count(&captured, TRACE_SCOPE_END) >= rounds);
+    assert_true(count_seals(&captured) >= rounds);
+    captured_close(&captured);
+}
+
+static void check_health(bool recovered)
+{
+    struct trace_reader *reader;
+    assert_ok(trace_reader_open(path, &reader));
+    assert_non_null(trace_reader_health(reader));
+    assert_int_equal(trace_reader_health(reader)->recovered, recovered);
+    trace_reader_close(reader);
+}
+
+static void sidecar_of_trace(char out_path[PATH_MAX])
+{
+    struct trace_reader *reader;
+    assert_ok(trace_reader_open(path, &reader));
+    snprintf(out_path, PATH_MAX, "%s", trace_reader_header(reader)->sidecar);
+    trace_reader_close(reader);
+}
+
+static enum hal_status recover(struct trace_recovered *recovered)
+{
+    return trace_recover(&(struct trace_recover_options){.path = path}, recovered);
+}
+
+static void recover_and_check(const struct busy *busy)
+{
+    struct trace_recovered recovered;
+    char sidecar[PATH_MAX];
+    sidecar_of_trace(sidecar);
+    assert_int_equal(access(sidecar, F_OK), 0);
+    assert_ok(recover(&recovered));
+    print_message("told %u, %u, %u, %u; %llu events in the file, %llu in the sidecar\n",
+                  busy->rounds[0], busy->rounds[1], busy->rounds[2], busy->rounds[3],
+                  (unsigned long long)recovered.file_events,
+                  (unsigned long long)recovered.sidecar_events);
+    check_health(true);
+    check_nothing_is_lost(busy);
+    assert_int_not_equal(access(sidecar, F_OK), 0);
+    assert_fails(recover(&recovered), HAL_NOT_FOUND, "nothing to recover");
+}
+
+/* Exit statuses of hal-replay: 0 the same; 5: not everything was comparable, because the process
+ * ended inside a call. Nothing that it compares may differ. */
+static void replay(void)
+{
+    int status;
+    const pid_t process = fork();
+    if (process == 0) {
+        const int quiet = open("/dev/null", O_WRONLY);
+        unsetenv("HAL_DEVICE_PROFILING_SIDECAR");
+        if (dup2(quiet, STDOUT_FILENO) < 0)
+            _exit(99);
+        execl(HAL_REPLAY, "hal-replay", path, (char *)NULL);
+        _exit(98);
+    }
+    assert_int_equal(waitpid(process, &status, 0), process);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 5)
+        fail_msg("hal-replay: %d", WEXITSTATUS(status));
+}
+
+/* ---- Kills ---- */
+
+enum { KILLS = 10, MOST_ROUNDS = 600 };
+
+static void kill_at_random(uint64_t *random, const char *threads)
+{
+    struct busy busy;
+    const uint32_t rounds = 1 + fixture_random(random) % MOST_ROUNDS;
+    start(&busy, threads, "forever", "0", NULL);
+    while (busy.rounds[0] < rounds)
+        assert_true(hear(&busy));
+    assert_int_equal(kill(busy.process, SIGKILL), 0);
+    const int status = finish(&busy);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    recover_and_check(&busy);
+    replay();
+}
+
+static void nothing_published_is_lost_to_kill_9(void **state)
+{
+    (void)state;
+    uint64_t random = fixture_seed();
+    for (int i = 0; i < KILLS; i++)
+        kill_at_random(&random, i % 2 ? "3" : "1");
+}
+
+/* ---- Other ends ---- */
+
+static void an_end_without_a_farewell_is_recovered(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"abort", "segv", "_exit", "exec"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct busy busy;
+        print_message("%s\n", ends[i]);
+        start(&busy, i % 2 ? "1" : "2", ends[i], "70", NULL);
+        finish(&busy);
+        assert_true(busy.rounds[0] == 70);
+        recover_and_check(&busy);
+        replay();
+    }
+}
+
+static void a_forked_child_leaves_the_parents_trace_alone(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct trace_recovered recovered;
+    start(&busy, "1", "fork", "20", NULL);
+    assert_int_equal(finish(&busy), 0);
+    assert_int_equal(busy.rounds[0], 30);
+    check_health(false);
+    check_nothing_is_lost(&busy);
+    assert_fails(recover(&recovered), HAL_NOT_FOUND, "nothing to recover");
+}
+
+static void a_good_end_leaves_no_sidecar(void **state)
+{
+    (void)state;
+    struct busy busy;
+    char sidecar[PATH_MAX];
+    start(&busy, "1", "exit", "20", NULL);
+    assert_int_equal(finish(&busy), 0);
+    check_health(false);
+    check_nothing_is_lost(&busy);
+    sidecar_of_trace(sidecar);
+    assert_true(strncmp(sidecar, TRACE_SIDECAR_FOLDER, strlen(TRACE_SIDECAR_FOLDER)) == 0);
+    assert_int_not_equal(access(sidecar, F_OK), 0);
+}
+
+/* ---- Limits ---- */
+
+static void limit_files(void)
+{
+    const struct rlimit limit = {4 << 20, 4 << 20};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        _exit(97);
+}
+
+static void limit_files_more(void)
+{
+    const struct rlimit limit = {40 << 20, 40 << 20};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        _exit(97);
+}
+
+static void limit_space(void)
+{
+    const struct rlimit limit = {1ull << 30, 1ull << 30};
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        _exit(97);
+}
+
+/* 805 MB by default: with less it makes do. */
+static void limits_shrink_the_sidecar(void **state)
+{
+    (void)state;
+    void (*const limits[])(void) = {limit_files_more, limit_space};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct busy busy;
+        start(&busy, "1", "exit", "50", limits[i]);
+        assert_int_equal(finish(&busy), 0);
+        check_health(false);
+        check_nothing_is_lost(&busy);
+    }
+}
+
+/* Too small for any sidecar: a device that is to be captured does not open, and that is all. */
+static void the_smallest_limit_is_no_signal(void **state)
+{
+    (void)state;
+    struct busy busy;
+    start(&busy, "1", "exit", "20", limit_files);
+    const int status = finish(&busy);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3); /* its own complaint */
+}
+
+/* ---- Refusals ---- */
+
+static void a_capture_that_goes_on_is_left_alone(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct trace_recovered recovered;
+    start(&busy, "1", "forever", "0", NULL);
+    while (busy.rounds[0] < 5)
+        assert_true(hear(&busy));
+    assert_fails(recover(&recovered), HAL_EXISTS, "still captures");
+    assert_int_equal(kill(busy.process, SIGKILL), 0);
+    finish(&busy);
+    recover_and_check(&busy);
+}
+
+static void flip_bytes(const char *file, uint64_t *random, unsigned count)
+{
+    const int descriptor = open(file, O_RDWR);
+    struct stat info;
+    assert_true(descriptor >= 0 && fstat(descriptor, &info) == 0);
+    for (unsigned i = 0; i < count; i++) {
+        /* Where rings are described, where records lie, anywhere. */
+        const uint64_t ends[] = {sizeof(struct trace_sidecar_header), (uint64_t)info.st_size, 8192};
+        const off_t at = (off_t)((uint64_t)fixture_random(random) << 8 ^ fixture_random(random)) %
+                         (off_t)ends[i % 3];
+        const uint8_t byte = (uint8_t)fixture_random(random);
+        assert_int_equal(pwrite(descriptor, &byte, 1, at), 1);
+    }
+    close(descriptor);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char command[3 * PATH_MAX];
+    snprintf(command, sizeof command, "cp --sparse=always '%s' '%s'", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* Whatever it says: no crash, no hang, and an error leaves the trace as it was. */
+static void a_damaged_sidecar_harms_nothing(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct trace_recovered recovered;
+    char sidecar[PATH_MAX], damaged[PATH_MAX], output[PATH_MAX];
+    uint64_t random = fixture_seed();
+    unsigned refused = 0;
+    start(&busy, "2", "_exit", "40", NULL);
+    finish(&busy);
+    sidecar_of_trace(sidecar);
+    test_folder_file(&folder, "damaged", damaged);
+    test_folder_file(&folder, "output.pb.zst", output);
+    for (unsigned i = 0; i < 100; i++) {
+        copy_file(sidecar, damaged);
+        flip_bytes(damaged, &random, 1 + i * 4);
+        const struct trace_recover_options options = {
+            .path = path, .sidecar = damaged, .output = output};
+        if (trace_recover(&options, &recovered) == HAL_OK) {
+            struct trace_reader *reader;
+            assert_ok(trace_reader_open(output, &reader));
+            trace_reader_close(reader);
+            assert_int_equal(unlink(output), 0);
+        } else {
+            assert_int_not_equal(access(output, F_OK), 0);
+            refused++;
+        }
+    }
+    print_message("%u of 100 damaged sidecars were refused\n", refused);
+    assert_true(refused > 0);
+    recover_and_check(&busy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(nothing_published_is_lost_to_kill_9, remove_trace),
+        cmocka_unit_test_teardown(an_end_without_a_farewell_is_recovered, remove_trace),
+        cmocka_unit_test_teardown(a_forked_child_leaves_the_parents_trace_alone, remove_trace),
+        cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, remove_trace),
+        cmocka_unit_test_teardown(limits_shrink_the_sidecar, remove_trace),
+        cmocka_unit_test_teardown(the_smallest_limit_is_no_signal, remove_trace),
+        cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, remove_trace),
+        cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
