@@ -126,6 +126,13 @@ bool hal_profiling_stacks_known(const char *text);
 enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
                                 struct hal_driver_device **out_device) HAL_CHECKED;
 
+/* ---- Modules (modules.c) ------------------------------------------------------------------ */
+
+/* Loads the module that the environment variable names, else `file` beside libhal, and finds the
+ * symbol. It stays loaded. HAL_NOT_FOUND: the message says what is missing; `what` names it. */
+enum hal_status hal_module_load(const char *what, const char *variable, const char *file,
+                                const char *symbol, void **out_symbol) HAL_CHECKED;
+
 /* ---- Names of traces (names.c) ------------------------------------------------------------ */
 
 /* A file for a capture that was asked for by `options`: one that no other capture of this process

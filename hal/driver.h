@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 3 };
+enum { HAL_DRIVER_ABI = 4 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -240,6 +240,8 @@ struct hal_submission {
 /* ---- The table ---------------------------------------------------------------------------- */
 
 struct hal_driver_device;
+struct hal_core;
+struct hal_layer;
 
 /* Every entry is mandatory unless marked optional (NULL is then legal in a driver; a layer that
  * does not care forwards). */
@@ -319,6 +321,13 @@ struct hal_driver_ops {
      * the application's threads out of the chain before a layer comes or goes, and repeats their
      * waits afterwards. A layer sees such a wait end with HAL_TIMEOUT before its time. */
     void (*waits_interrupt)(struct hal_driver_device *self, bool on);
+
+    /* Optional; drivers only. Begins a capture in a format that the system's own tools read, which
+     * the file's name asks for (".gputrace"); as hal_layer_begin below. */
+    enum hal_status (*native_capture)(const struct hal_core *core, struct hal_device *device,
+                                      struct hal_driver_device *next,
+                                      const struct hal_profiling_options *options,
+                                      struct hal_layer **out_layer);
 };
 
 struct hal_driver_device {
@@ -340,6 +349,10 @@ struct hal_driver {
                             size_t parameter_count, struct hal_device_info *out_info,
                             struct hal_driver_device **out_device);
 };
+
+/* A loadable driver's one exported symbol: its driver, or NULL when it was built for another
+ * HAL_DRIVER_ABI than `abi`. The module links libhal. */
+typedef const struct hal_driver *hal_driver_module(uint32_t abi);
 
 /* The core's services for a layer, which must not link the core a second time. */
 struct hal_core {

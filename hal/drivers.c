@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drivers of this build, and opening one by URI: "scheme", "scheme://path",
- * "scheme?name=value&name=value". */
+/* The drivers: those of this library, those that are loaded when asked for, and opening one by URI:
+ * "scheme", "scheme://path", "scheme?name=value&name=value". */
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
@@ -10,7 +10,17 @@
 extern const struct hal_driver hal_cpu_driver;
 
 static const struct hal_driver *const drivers[] = {&hal_cpu_driver};
-enum { DRIVER_COUNT = sizeof drivers / sizeof drivers[0], MAX_PARAMETERS = 16 };
+
+/* A driver that needs what not every system has is a module. */
+static const struct {
+    const char *scheme, *variable, *file, *symbol;
+} modules[] = {{"metal", "HAL_METAL_MODULE", "libhal_metal.so", "hal_metal_module"}};
+
+enum {
+    DRIVER_COUNT = sizeof drivers / sizeof drivers[0],
+    MODULE_COUNT = sizeof modules / sizeof modules[0],
+    MAX_PARAMETERS = 16,
+};
 
 /* A URI taken apart in place. */
 struct uri {
@@ -60,23 +70,42 @@ static enum hal_status take_apart(struct uri *uri, const char *whole)
     return HAL_OK;
 }
 
-static const struct hal_driver *find_driver(const char *scheme)
-{
-    for (size_t i = 0; i < DRIVER_COUNT; i++) {
-        if (strcmp(drivers[i]->name, scheme) == 0)
-            return drivers[i];
-    }
-    return NULL;
-}
-
-static enum hal_status fail_unknown(const char *whole, const char *scheme)
+static enum hal_status fail_unknown(const char *scheme)
 {
     char known[128] = "";
-    for (size_t i = 0; i < DRIVER_COUNT; i++)
+    for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
-                 drivers[i]->name);
-    return hal_fail(HAL_NOT_FOUND, "device '%s': there is no driver '%s' (there are: %s)", whole,
-                    scheme, known);
+                 i < DRIVER_COUNT ? drivers[i]->name : modules[i - DRIVER_COUNT].scheme);
+    return hal_fail(HAL_NOT_FOUND, "there is no driver '%s' (there are: %s)", scheme, known);
+}
+
+static enum hal_status load_driver(size_t index, const struct hal_driver **out_driver)
+{
+    hal_driver_module *find;
+    void *symbol;
+    HAL_TRY(hal_module_load(modules[index].scheme, modules[index].variable, modules[index].file,
+                            modules[index].symbol, &symbol));
+    memcpy(&find, &symbol, sizeof find);
+    *out_driver = find(HAL_DRIVER_ABI);
+    if (*out_driver)
+        return HAL_OK;
+    return hal_fail(HAL_VERSION, "the %s module was built for another version of the library",
+                    modules[index].scheme);
+}
+
+static enum hal_status find_driver(const char *scheme, const struct hal_driver **out_driver)
+{
+    for (size_t i = 0; i < DRIVER_COUNT; i++) {
+        if (strcmp(drivers[i]->name, scheme) == 0) {
+            *out_driver = drivers[i];
+            return HAL_OK;
+        }
+    }
+    for (size_t i = 0; i < MODULE_COUNT; i++) {
+        if (strcmp(modules[i].scheme, scheme) == 0)
+            return load_driver(i, out_driver);
+    }
+    return fail_unknown(scheme);
 }
 
 static void assert_complete(const struct hal_driver_ops *ops)
@@ -96,17 +125,16 @@ enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_i
     struct uri uri = {.text = hal_copy_string(whole)};
     if (!uri.text)
         return hal_fail(HAL_NO_MEMORY, "no memory for the device name '%s'", whole);
+    const struct hal_driver *driver = NULL;
     enum hal_status status = take_apart(&uri, whole);
-    const struct hal_driver *driver = status == HAL_OK ? find_driver(uri.scheme) : NULL;
-    if (driver) {
+    if (status == HAL_OK)
+        status = hal_add_context(find_driver(uri.scheme, &driver), "device '%s'", whole);
+    if (status == HAL_OK)
         status = hal_add_context(
             driver->open(uri.path, uri.parameters, uri.parameter_count, out_info, out_device),
             "device '%s'", whole);
-        if (status == HAL_OK)
-            assert_complete((*out_device)->ops);
-    } else if (status == HAL_OK) {
-        status = fail_unknown(whole, uri.scheme);
-    }
+    if (status == HAL_OK)
+        assert_complete((*out_device)->ops);
     free(uri.text);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,18 +14,6 @@
 /* There when a program links libhal and the capture statically. */
 extern __attribute__((weak)) hal_layer_begin hal_capture_begin;
 
-static enum hal_status default_module(char *out_path, size_t bytes)
-{
-    static const char name[] = "libhal_capture.so";
-    HAL_TRY(hal_module_path((const void *)(uintptr_t)&hal_driver_open, out_path, bytes));
-    char *slash = strrchr(out_path, '/');
-    char *file = slash ? slash + 1 : out_path;
-    if ((size_t)(file - out_path) + sizeof name > bytes)
-        return hal_fail(HAL_INVALID, "the path '%s' is too long", out_path);
-    memcpy(file, name, sizeof name);
-    return HAL_OK;
-}
-
 /* The module stays loaded: its threads and thread-local data may outlive a capture. */
 static enum hal_status find_capture(hal_layer_begin **out_begin)
 {
@@ -34,21 +21,20 @@ static enum hal_status find_capture(hal_layer_begin **out_begin)
         *out_begin = hal_capture_begin;
         return HAL_OK;
     }
-    char beside[PATH_MAX];
-    const char *path = getenv("HAL_CAPTURE_MODULE");
-    if (!path || !path[0]) {
-        HAL_TRY(default_module(beside, sizeof beside));
-        path = beside;
-    }
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!module)
-        return hal_fail(HAL_NOT_FOUND, "cannot load the capture module: %s", dlerror());
-    void *symbol = dlsym(module, HAL_CAPTURE_SYMBOL);
-    if (!symbol)
-        return hal_fail(HAL_NOT_FOUND, "'%s' is no capture module: it has no %s", path,
-                        HAL_CAPTURE_SYMBOL);
+    void *symbol;
+    HAL_TRY(hal_module_load("capture", "HAL_CAPTURE_MODULE", "libhal_capture.so",
+                            HAL_CAPTURE_SYMBOL, &symbol));
     memcpy(out_begin, &symbol, sizeof symbol);
     return HAL_OK;
+}
+
+/* A document of the system's tools, where the driver can write it. */
+static hal_layer_begin *native_capture(const struct hal_device *device, const char *file)
+{
+    static const char extension[] = ".gputrace";
+    const size_t length = strlen(file), tail = sizeof extension - 1;
+    const bool wanted = length > tail && strcmp(file + length - tail, extension) == 0;
+    return wanted ? device->driver->ops->native_capture : NULL;
 }
 
 static const struct hal_device_info *device_info(const struct hal_device *device)
@@ -225,7 +211,9 @@ static enum hal_status begin_capture(struct hal_device *device,
     struct hal_layer *layer;
     if (device->layer)
         return being_captured(device);
-    HAL_TRY(find_capture(&begin));
+    begin = native_capture(device, options->file);
+    if (!begin)
+        HAL_TRY(find_capture(&begin));
     HAL_TRY(close_chain(device, timeout_ns));
     const enum hal_status status = begin(&core, device, device->top, options, &layer);
     if (status == HAL_OK) {

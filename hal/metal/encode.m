@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations into encoders. Metal takes transfers and dispatches in encoders of different kinds, of
+ * which one is open at a time. Our buffers are not tracked by Metal: the order between commands is
+ * ours to keep. Inside a compute encoder, whose dispatches may overlap, a barrier is a memory
+ * barrier; a blit encoder knows none, so it ends there. Encoders of a submission form a chain by a
+ * fence: each updates it in the end, and each but the first waits for it. */
+#include "hal/base/mem.h"
+#import "hal/metal/metal.h"
+
+struct bound {
+    id<MTLBuffer> buffer;
+    NSUInteger offset;
+};
+
+struct encoder {
+    struct metal_device *device;
+    const struct metal_program *program;
+    id<MTLCommandBuffer> target;
+    id<MTLFence> fence;
+    id<MTLBlitCommandEncoder> blit;       /* borrowed from the command buffer; one of them */
+    id<MTLComputeCommandEncoder> compute; /* is open at most */
+    bool follows;                         /* an encoder went before */
+    bool barrier;                         /* stands before the next command */
+    id<MTLComputePipelineState> pipeline; /* what the compute encoder has now */
+    struct bound bound[METAL_MAX_SLOTS];
+    size_t *groups; /* operations that began the open debug groups */
+    size_t group_count;
+};
+
+/* ---- Encoders ----------------------------------------------------------------------------- */
+
+static id<MTLCommandEncoder> open_encoder(const struct encoder *encoder)
+{
+    return encoder->blit ? (id<MTLCommandEncoder>)encoder->blit
+                         : (id<MTLCommandEncoder>)encoder->compute;
+}
+
+static void end_encoder(struct encoder *encoder)
+{
+    id<MTLCommandEncoder> open = open_encoder(encoder);
+    if (!open)
+        return;
+    for (size_t i = 0; i < encoder->group_count; i++)
+        [open popDebugGroup];
+    if (encoder->blit)
+        [encoder->blit updateFence:encoder->fence];
+    else
+        [encoder->compute updateFence:encoder->fence];
+    [open endEncoding];
+    encoder->blit = nil;
+    encoder->compute = nil;
+}
+
+/* A debug group may span encoders: each of them has it. */
+static void begin_encoder(struct encoder *encoder)
+{
+    id<MTLCommandEncoder> open = open_encoder(encoder);
+    open.label = encoder->program->label;
+    for (size_t i = 0; i < encoder->group_count; i++)
+        [open pushDebugGroup:encoder->program->ops[encoder->groups[i]].label];
+    encoder->follows = true;
+    encoder->barrier = false;
+}
+
+static bool need_blit(struct encoder *encoder)
+{
+    if (encoder->blit && !encoder->barrier)
+        return true;
+    end_encoder(encoder);
+    encoder->blit = [encoder->target blitCommandEncoder];
+    if (!encoder->blit)
+        return false;
+    if (encoder->follows)
+        [encoder->blit waitForFence:encoder->fence];
+    begin_encoder(encoder);
+    return true;
+}
+
+static bool need_compute(struct encoder *encoder)
+{
+    if (encoder->compute) {
+        if (encoder->barrier)
+            [encoder->compute memoryBarrierWithScope:MTLBarrierScopeBuffers];
+        encoder->barrier = false;
+        return true;
+    }
+    end_encoder(encoder);
+    encoder->compute =
+        [encoder->target computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
+    if (!encoder->compute)
+        return false;
+    encoder->pipeline = nil;
+    memset(encoder->bound, 0, sizeof encoder->bound);
+    if (encoder->follows)
+        [encoder->compute waitForFence:encoder->fence];
+    begin_encoder(encoder);
+    return true;
+}
+
+/* ---- Commands ----------------------------------------------------------------------------- */
+
+static void set_argument(struct encoder *encoder, const struct metal_argument *argument)
+{
+    struct bound *bound = &encoder->bound[argument->slot];
+    if (bound->buffer != argument->buffer)
+        [encoder->compute setBuffer:argument->buffer
+                             offset:argument->offset
+                            atIndex:argument->slot];
+    else if (bound->offset != argument->offset)
+        [encoder->compute setBufferOffset:argument->offset atIndex:argument->slot];
+    *bound = (struct bound){argument->buffer, argument->offset};
+}
+
+static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
+{
+    const struct metal_program *program = encoder->program;
+    if (!need_compute(encoder))
+        return false;
+    if (encoder->pipeline != op->dispatch.pipeline)
+        [encoder->compute setComputePipelineState:op->dispatch.pipeline];
+    encoder->pipeline = op->dispatch.pipeline;
+    for (size_t i = 0; i < op->dispatch.argument_count; i++)
+        set_argument(encoder, &program->arguments[op->dispatch.first_argument + i]);
+    if (op->dispatch.constant_bytes) {
+        [encoder->compute setBytes:program->constants + op->dispatch.constants_offset
+                            length:op->dispatch.constant_bytes
+                           atIndex:op->dispatch.constants_slot];
+        encoder->bound[op->dispatch.constants_slot].buffer = nil;
+    }
+    [encoder->compute dispatchThreadgroups:op->dispatch.group_count
+                     threadsPerThreadgroup:op->dispatch.group_size];
+    if (encoder->device->isolated)
+        end_encoder(encoder);
+    return true;
+}
+
+static bool encode_op(struct encoder *encoder, size_t index)
+{
+    const struct metal_op *op = &encoder->program->ops[index];
+    switch (op->kind) {
+    case METAL_OP_BARRIER: encoder->barrier = true; return true;
+    case METAL_OP_DISPATCH: return encode_dispatch(encoder, op);
+    case METAL_OP_FILL:
+        if (!need_blit(encoder))
+            return false;
+        [encoder->blit fillBuffer:op->fill.target range:op->fill.range value:op->fill.value];
+        return true;
+    case METAL_OP_COPY:
+        if (!need_blit(encoder))
+            return false;
+        [encoder->blit copyFromBuffer:op->copy.source
+                         sourceOffset:op->copy.source_offset
+                             toBuffer:op->copy.target
+                    destinationOffset:op->copy.target_offset
+                                 size:op->copy.bytes];
+        return true;
+    case METAL_OP_DEBUG_BEGIN:
+        encoder->groups[encoder->group_count++] = index;
+        [open_encoder(encoder) pushDebugGroup:op->label];
+        return true;
+    case METAL_OP_DEBUG_END:
+        encoder->group_count--;
+        [open_encoder(encoder) popDebugGroup];
+        return true;
+    }
+    return false;
+}
+
+bool metal_encode(struct metal_device *device, const struct metal_program *program,
+                  id<MTLCommandBuffer> target, id<MTLFence> fence, bool follows)
+{
+    struct encoder encoder = {
+        .device = device,
+        .program = program,
+        .target = target,
+        .fence = fence,
+        .follows = follows,
+        .groups = hal_alloc(program->group_depth, sizeof *encoder.groups),
+    };
+    bool good = encoder.groups != NULL;
+    for (size_t i = 0; good && i < program->op_count; i++)
+        good = encode_op(&encoder, i);
+    end_encoder(&encoder);
+    free(encoder.groups);
+    return good;
+}

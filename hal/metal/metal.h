@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the Metal driver share.
+ *
+ *   device.m     the table, opening, queries
+ *   memory.m     buffers: storage modes, heaps, managed memory
+ *   library.m    executables: libraries, functions, pipelines
+ *   builtin.m    our own kernels, for what blit commands cannot do
+ *   program.m    a sealed command buffer as operations with everything resolved
+ *   encode.m     operations into encoders of a Metal command buffer
+ *   semaphore.m  timeline values and who waits for them
+ *   queue.m      submissions, from the call to their signals
+ *   gputrace.m   captures by Metal itself
+ *
+ * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
+ * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
+ * from C that creates Metal objects runs in an autorelease pool of its own.
+ *
+ * Lock order: device lock and heap lock are leaves, never held together, and never while calling
+ * the application or the core. */
+#ifndef HAL_METAL_METAL_H
+#define HAL_METAL_METAL_H
+
+#import <Foundation/Foundation.h>
+#import <Metal/Metal.h>
+
+#include "hal/driver.h"
+
+struct metal_device;
+struct metal_submission;
+
+/* What Metal allows in one encoder. */
+enum { METAL_MAX_SLOTS = 31 };
+
+/* ---- Text --------------------------------------------------------------------------------- */
+
+/* Autoreleased, never nil; what is no UTF-8 becomes an empty string. NULL: empty. */
+NSString *metal_string(const char *text);
+
+/* The error's own words; borrowed from the error, never NULL. */
+const char *metal_error_text(NSError *error);
+
+/* ---- Memory (memory.m) -------------------------------------------------------------------- */
+
+/* Small buffers come out of heaps. */
+struct metal_heap {
+    struct metal_heap *next;
+    id<MTLHeap> heap;
+    uint32_t buffer_count;
+};
+
+enum metal_heap_kind { METAL_HEAP_PRIVATE, METAL_HEAP_SHARED, METAL_HEAP_KINDS };
+
+struct metal_memory {
+    pthread_mutex_t lock; /* heaps */
+    struct metal_heap *heaps[METAL_HEAP_KINDS];
+};
+
+struct metal_buffer {
+    struct hal_buffer base;
+    id<MTLBuffer> buffer;
+    struct metal_heap *heap; /* NULL: memory of its own */
+    enum metal_heap_kind heap_kind;
+    MTLStorageMode storage;
+    _Atomic bool host_stale; /* managed: the device may have written since the last copy */
+    _Atomic uint32_t open_mappings;
+};
+
+void metal_memory_init(struct metal_device *device);
+void metal_memory_finish(struct metal_device *device);
+enum hal_status metal_buffer_create(struct hal_driver_device *self,
+                                    const struct hal_buffer_desc *desc, struct hal_buffer **out);
+void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buffer);
+enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
+                                 struct hal_mapping *out);
+enum hal_status metal_buffer_unmap(struct hal_driver_device *self,
+                                   const struct hal_mapping *mapping);
+enum hal_status metal_mapping_flush(struct hal_driver_device *self,
+                                    const struct hal_mapping *mapping, uint64_t offset,
+                                    uint64_t bytes);
+enum hal_status metal_mapping_invalidate(struct hal_driver_device *self,
+                                         const struct hal_mapping *mapping, uint64_t offset,
+                                         uint64_t bytes);
+
+/* Memory that the host fills once before the device reads it; the caller owns it. NULL: none. */
+id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes,
+                                   const char *label) NS_RETURNS_RETAINED;
+
+/* ---- Executables (library.m) -------------------------------------------------------------- */
+
+struct metal_entry {
+    id<MTLComputePipelineState> pipeline;
+    MTLSize group_size;
+    uint32_t buffer_mask;             /* [[buffer(i)]] that the kernel uses */
+    uint32_t read_mask, written_mask; /* those that it may read, and write */
+    uint32_t constant_bytes, constants_slot;
+    struct hal_entry_binding *bindings; /* for reflection */
+    size_t binding_count;
+};
+
+struct metal_executable {
+    struct hal_executable base;
+    id<MTLLibrary> library;
+    struct hal_constant_info *constants; /* for reflection; their names are owned */
+    size_t constant_count, constant_capacity;
+    size_t entry_count;
+    struct metal_entry entries[];
+};
+
+enum hal_status metal_executable_create(struct hal_driver_device *self,
+                                        const struct hal_executable_desc *desc,
+                                        struct hal_executable **out);
+void metal_executable_destroy(struct metal_executable *executable);
+enum hal_status metal_executable_reflect(struct hal_driver_device *self,
+                                         struct hal_executable *executable,
+                                         struct hal_executable_info *out_info);
+enum hal_status metal_entry_reflect(struct hal_driver_device *self,
+                                    struct hal_executable *executable, uint32_t entry,
+                                    struct hal_entry_info *out_info);
+
+/* What the driver runs, the best first; returns how many. */
+uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
+
+/* ---- Our own kernels (builtin.m) ---------------------------------------------------------- */
+
+/* Fills and copies work on 16 bytes per thread, counted from a multiple of 16 in the target. */
+enum { METAL_CHUNK_BYTES = 16 };
+
+struct metal_fill_arguments {
+    uint64_t first, end; /* bytes of the bound range that are filled */
+    uint32_t pattern;    /* begins at `first` */
+    uint32_t reserved;
+};
+
+struct metal_copy_arguments {
+    uint64_t first, end; /* bytes of the bound target that are written */
+    uint64_t source;     /* where in the bound source the byte for `first` lies */
+};
+
+struct metal_builtin {
+    id<MTLComputePipelineState> fill, copy;
+    uint32_t group_threads;
+};
+
+enum hal_status metal_builtin_create(struct metal_device *device) HAL_CHECKED;
+void metal_builtin_destroy(struct metal_device *device);
+
+/* ---- Programs (program.m) ----------------------------------------------------------------- */
+
+enum metal_op_kind {
+    METAL_OP_BARRIER,
+    METAL_OP_FILL, /* by blit */
+    METAL_OP_COPY, /* by blit */
+    METAL_OP_DISPATCH,
+    METAL_OP_DEBUG_BEGIN,
+    METAL_OP_DEBUG_END,
+};
+
+/* What a slot of a kernel gets; the buffer is borrowed. */
+struct metal_argument {
+    id<MTLBuffer> buffer;
+    NSUInteger offset;
+    uint32_t slot;
+};
+
+struct metal_op {
+    enum metal_op_kind kind;
+    union {
+        struct {
+            id<MTLBuffer> target;
+            NSRange range;
+            uint8_t value;
+        } fill;
+        struct {
+            id<MTLBuffer> source, target;
+            NSUInteger source_offset, target_offset, bytes;
+        } copy;
+        struct {
+            id<MTLComputePipelineState> pipeline;
+            MTLSize group_size, group_count;
+            size_t first_argument, argument_count;
+            size_t constants_offset; /* in the program's constants */
+            uint32_t constant_bytes, constants_slot;
+        } dispatch;
+        NSString *label; /* debug begin; owned */
+    };
+};
+
+/* Everything that a sealed command buffer needs to be encoded any number of times; the command
+ * buffer keeps the buffers and executables that are borrowed here. */
+struct metal_program {
+    struct metal_op *ops;
+    size_t op_count, op_capacity;
+    struct metal_argument *arguments;
+    size_t argument_count, argument_capacity;
+    uint8_t *constants;
+    size_t constant_count, constant_capacity;
+    struct metal_buffer **managed; /* borrowed: what the device may write of managed memory */
+    size_t managed_count, managed_capacity;
+    id<MTLBuffer> staging; /* data of updates */
+    NSString *label;
+    size_t group_depth; /* debug groups that are open at the same time, at most */
+    bool empty;         /* nothing but barriers and labels */
+};
+
+enum hal_status metal_program_create(struct metal_device *device,
+                                     const struct hal_command_buffer *commands,
+                                     struct metal_program **out_program) HAL_CHECKED;
+void metal_program_destroy(struct metal_program *program);
+
+/* Encodes the program. `fence` orders its encoders, also after those of earlier command buffers
+ * of the submission when `follows`. False: Metal has no encoder, or there is no memory. */
+bool metal_encode(struct metal_device *device, const struct metal_program *program,
+                  id<MTLCommandBuffer> target, id<MTLFence> fence, bool follows);
+
+/* ---- Semaphores (semaphore.m) ------------------------------------------------------------- */
+
+/* The host's view is what everybody asks; it follows the device's when a submission has retired.
+ * The event carries the same values for the device, which waits for those that committed work
+ * will signal. */
+struct metal_semaphore {
+    struct hal_semaphore base;
+    id<MTLSharedEvent> event;
+    _Atomic uint64_t value;   /* UINT64_MAX: failed */
+    uint64_t promised;        /* device lock: the highest that committed work will signal */
+    uint32_t pending;         /* device lock: signals of committed work that has not retired */
+    enum hal_status failure;  /* device lock */
+    char *message;            /* device lock; of the failure */
+    struct metal_wait *waits; /* device lock */
+};
+
+/* A submission that waits for a value; device lock. */
+struct metal_wait {
+    struct metal_semaphore *semaphore;
+    uint64_t value;
+    struct metal_submission *submission;
+    struct metal_wait *next, *previous; /* the semaphore's, while `linked` */
+    bool linked;                        /* the host has not seen the value yet */
+    bool promised;                      /* committed work will signal it */
+};
+
+enum hal_status metal_semaphore_create(struct hal_driver_device *self, const char *label,
+                                       uint64_t initial_value, struct hal_semaphore **out);
+void metal_semaphore_destroy(struct metal_semaphore *semaphore);
+enum hal_status metal_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
+                                      uint64_t *out_value);
+enum hal_status metal_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
+                                       uint64_t value);
+void metal_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
+                          enum hal_status status, const char *message);
+enum hal_status metal_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
+                                      const struct hal_semaphore_value *values, size_t count,
+                                      int64_t timeout_ns);
+
+/* Under the device lock. What they make ready is handed to the submitting thread; what they end
+ * is added to the device's list of retiring submissions: unlock by metal_queue_unlock. */
+void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t value);
+void metal_semaphore_fail_locked(struct metal_semaphore *semaphore, enum hal_status status,
+                                 const char *message);
+void metal_semaphore_promise_locked(struct metal_semaphore *semaphore, uint64_t value);
+void metal_wait_link_locked(struct metal_wait *wait);
+void metal_wait_unlink_locked(struct metal_wait *wait);
+
+/* ---- Submissions (queue.m) ---------------------------------------------------------------- */
+
+enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;
+void metal_queue_stop(struct metal_device *device);
+enum hal_status metal_queue_submit(struct hal_driver_device *self,
+                                   const struct hal_submission *source);
+enum hal_status metal_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
+void metal_waits_interrupt(struct hal_driver_device *self, bool on);
+
+/* Gives up the device lock after a change, wakes the waiting threads and retires what has ended,
+ * and what ends by that. The device may be gone afterwards, unless the caller keeps it. */
+void metal_queue_unlock(struct metal_device *device);
+
+/* Under the device lock: the wait is over for the host, or committed work promises it, or its
+ * semaphore has failed. */
+void metal_submission_reached_locked(struct metal_wait *wait);
+void metal_submission_promised_locked(struct metal_wait *wait);
+void metal_submission_refused_locked(struct metal_wait *wait);
+
+/* ---- Captures (gputrace.m) ---------------------------------------------------------------- */
+
+enum hal_status metal_gputrace_begin(const struct hal_core *core, struct hal_device *device,
+                                     struct hal_driver_device *next,
+                                     const struct hal_profiling_options *options,
+                                     struct hal_layer **out_layer);
+
+/* ---- Device (device.m) -------------------------------------------------------------------- */
+
+struct metal_queue {
+    id<MTLCommandQueue> queue;
+    id<MTLFence> fence; /* orders the encoders of a submission */
+};
+
+struct metal_device {
+    struct hal_driver_device base;
+    id<MTLDevice> device;
+    bool unified, isolated, safe_math;
+    uint32_t queue_count;
+    struct metal_queue queues[HAL_MAX_QUEUES];
+    id<MTLCommandQueue> copies; /* brings managed memory up to date */
+    struct metal_memory memory;
+    struct metal_builtin builtin;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a value rose, a semaphore failed, a submission left the device */
+    bool interrupted;
+    struct metal_submission *first_in_flight, *last_in_flight;
+    struct metal_submission *first_ready, *last_ready; /* to be committed */
+    struct metal_submission *retiring;
+    uint64_t next_sequence;
+    pthread_cond_t work; /* for the submitting thread */
+    bool stopping;
+    pthread_t submitter;
+};
+
+static inline struct metal_device *to_metal_device(struct hal_driver_device *device)
+{
+    return (struct metal_device *)device;
+}
+
+static inline struct metal_buffer *to_metal_buffer(struct hal_buffer *buffer)
+{
+    return (struct metal_buffer *)buffer;
+}
+
+static inline struct metal_executable *to_metal_executable(struct hal_executable *executable)
+{
+    return (struct metal_executable *)executable;
+}
+
+static inline struct metal_semaphore *to_metal_semaphore(struct hal_semaphore *semaphore)
+{
+    return (struct metal_semaphore *)semaphore;
+}
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sealed command buffer as operations with everything resolved: pipelines, buffers, offsets,
+ * constants, and the choice between a blit command and a kernel of our own. */
+#include "hal/base/mem.h"
+#import "hal/metal/metal.h"
+
+#include <inttypes.h>
+
+enum {
+    BLIT_ALIGNMENT = 4, /* of offsets and sizes, on macOS */
+    STAGING_ALIGNMENT = METAL_CHUNK_BYTES,
+};
+
+struct builder {
+    struct metal_device *device;
+    const struct hal_command_buffer *commands;
+    struct metal_program *program;
+    uint64_t staged; /* bytes of the staging buffer that are in use */
+    uint32_t dispatch_number;
+    size_t open_groups;
+};
+
+static enum hal_status no_memory(const struct builder *builder)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_NO_MEMORY, "no memory to prepare %s",
+                    hal_object_name(&builder->commands->object, name));
+}
+
+static enum hal_status add_op(struct builder *builder, const struct metal_op *op)
+{
+    struct metal_program *program = builder->program;
+    if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + 1,
+                  sizeof *program->ops))
+        return no_memory(builder);
+    program->ops[program->op_count++] = *op;
+    return HAL_OK;
+}
+
+static enum hal_status add_argument(struct builder *builder, uint32_t slot, id<MTLBuffer> buffer,
+                                    uint64_t offset)
+{
+    struct metal_program *program = builder->program;
+    if (!hal_grow((void **)&program->arguments, &program->argument_capacity,
+                  program->argument_count + 1, sizeof *program->arguments))
+        return no_memory(builder);
+    program->arguments[program->argument_count++] = (struct metal_argument){buffer, offset, slot};
+    return HAL_OK;
+}
+
+/* Room for `bytes` of constants, zeroed. NULL: no memory. */
+static uint8_t *add_constants(struct builder *builder, size_t bytes, size_t *out_offset)
+{
+    struct metal_program *program = builder->program;
+    const size_t offset = hal_align_up(program->constant_count, 8);
+    if (!hal_grow((void **)&program->constants, &program->constant_capacity, offset + bytes, 1))
+        return NULL;
+    memset(program->constants + offset, 0, bytes);
+    program->constant_count = offset + bytes;
+    *out_offset = offset;
+    return program->constants + offset;
+}
+
+/* The device may write the buffer: the host's copy of managed memory is then old. */
+static enum hal_status note_write(struct builder *builder, struct hal_buffer *base)
+{
+    struct metal_buffer *buffer = to_metal_buffer(base);
+    struct metal_program *program = builder->program;
+    if (buffer->storage != MTLStorageModeManaged)
+        return HAL_OK;
+    for (size_t i = 0; i < program->managed_count; i++) {
+        if (program->managed[i] == buffer)
+            return HAL_OK;
+    }
+    if (!hal_grow((void **)&program->managed, &program->managed_capacity,
+                  program->managed_count + 1, sizeof(void *)))
+        return no_memory(builder);
+    program->managed[program->managed_count++] = buffer;
+    return HAL_OK;
+}
+
+/* ---- Our own kernels ---------------------------------------------------------------------- */
+
+static enum hal_status add_builtin(struct builder *builder, id<MTLComputePipelineState> pipeline,
+                                   uint64_t end, const void *arguments, size_t bytes, uint32_t slot,
+                                   size_t first_argument)
+{
+    const uint64_t chunks = (end + METAL_CHUNK_BYTES - 1) / METAL_CHUNK_BYTES;
+    const uint32_t threads = builder->device->builtin.group_threads;
+    struct metal_op op = {.kind = METAL_OP_DISPATCH};
+    op.dispatch.pipeline = pipeline;
+    op.dispatch.group_size = MTLSizeMake(threads, 1, 1);
+    op.dispatch.group_count = MTLSizeMake((chunks + threads - 1) / threads, 1, 1);
+    op.dispatch.first_argument = first_argument;
+    op.dispatch.argument_count = builder->program->argument_count - first_argument;
+    op.dispatch.constant_bytes = (uint32_t)bytes;
+    op.dispatch.constants_slot = slot;
+    uint8_t *constants = add_constants(builder, bytes, &op.dispatch.constants_offset);
+    if (!constants)
+        return no_memory(builder);
+    memcpy(constants, arguments, bytes);
+    return add_op(builder, &op);
+}
+
+static enum hal_status fill_by_kernel(struct builder *builder, id<MTLBuffer> target,
+                                      const struct hal_segment_fill *fill)
+{
+    const uint64_t first = fill->offset % METAL_CHUNK_BYTES;
+    const struct metal_fill_arguments arguments = {
+        .first = first, .end = first + fill->bytes, .pattern = fill->pattern};
+    const size_t before = builder->program->argument_count;
+    HAL_TRY(add_argument(builder, 0, target, fill->offset - first));
+    return add_builtin(builder, builder->device->builtin.fill, arguments.end, &arguments,
+                       sizeof arguments, 1, before);
+}
+
+static enum hal_status copy_by_kernel(struct builder *builder, id<MTLBuffer> source,
+                                      uint64_t source_offset, id<MTLBuffer> target,
+                                      uint64_t target_offset, uint64_t bytes)
+{
+    const uint64_t first = target_offset % METAL_CHUNK_BYTES;
+    const uint64_t source_first = source_offset % METAL_CHUNK_BYTES;
+    const struct metal_copy_arguments arguments = {first, first + bytes, source_first};
+    const size_t before = builder->program->argument_count;
+    HAL_TRY(add_argument(builder, 0, target, target_offset - first));
+    HAL_TRY(add_argument(builder, 1, source, source_offset - source_first));
+    return add_builtin(builder, builder->device->builtin.copy, arguments.end, &arguments,
+                       sizeof arguments, 2, before);
+}
+
+/* ---- Transfers ---------------------------------------------------------------------------- */
+
+static enum hal_status add_fill(struct builder *builder, const struct hal_segment_fill *fill)
+{
+    const bool one_byte = fill->pattern == (fill->pattern & 0xFF) * 0x01010101U;
+    id<MTLBuffer> target = to_metal_buffer(fill->target)->buffer;
+    if (fill->bytes == 0)
+        return HAL_OK;
+    HAL_TRY(note_write(builder, fill->target));
+    if (!one_byte || (fill->offset | fill->bytes) % BLIT_ALIGNMENT)
+        return fill_by_kernel(builder, target, fill);
+    struct metal_op op = {.kind = METAL_OP_FILL};
+    op.fill.target = target;
+    op.fill.range = NSMakeRange(fill->offset, fill->bytes);
+    op.fill.value = (uint8_t)fill->pattern;
+    return add_op(builder, &op);
+}
+
+static enum hal_status add_copy(struct builder *builder, id<MTLBuffer> source,
+                                uint64_t source_offset, struct hal_buffer *target,
+                                uint64_t target_offset, uint64_t bytes)
+{
+    id<MTLBuffer> to = to_metal_buffer(target)->buffer;
+    if (bytes == 0)
+        return HAL_OK;
+    HAL_TRY(note_write(builder, target));
+    if ((source_offset | target_offset | bytes) % BLIT_ALIGNMENT)
+        return copy_by_kernel(builder, source, source_offset, to, target_offset, bytes);
+    struct metal_op op = {.kind = METAL_OP_COPY};
+    op.copy.source = source;
+    op.copy.target = to;
+    op.copy.source_offset = source_offset;
+    op.copy.target_offset = target_offset;
+    op.copy.bytes = bytes;
+    return add_op(builder, &op);
+}
+
+static enum hal_status add_update(struct builder *builder, const struct hal_segment_update *update)
+{
+    struct metal_program *program = builder->program;
+    const uint64_t offset = builder->staged;
+    if (update->bytes == 0)
+        return HAL_OK;
+    memcpy((uint8_t *)program->staging.contents + offset, update->data, update->bytes);
+    builder->staged = hal_align_up(offset + update->bytes, STAGING_ALIGNMENT);
+    return add_copy(builder, program->staging, offset, update->target, update->offset,
+                    update->bytes);
+}
+
+/* The data of all updates lies in one buffer. */
+static enum hal_status make_staging(struct builder *builder)
+{
+    uint64_t bytes = 0;
+    hal_each_segment (builder->commands, segment) {
+        const struct hal_segment_update *update = (const void *)segment;
+        if (segment->kind == HAL_SEGMENT_UPDATE)
+            bytes += hal_align_up(update->bytes, STAGING_ALIGNMENT);
+    }
+    if (bytes == 0)
+        return HAL_OK;
+    builder->program->staging =
+        metal_staging_create(builder->device, bytes, builder->commands->object.label);
+    return builder->program->staging ? HAL_OK : no_memory(builder);
+}
+
+/* ---- Dispatches --------------------------------------------------------------------------- */
+
+static enum hal_status fail_unbound(const struct builder *builder,
+                                    const struct hal_segment_dispatch *dispatch, uint32_t slot,
+                                    uint32_t bound)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID,
+                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]], but nothing is bound there "
+                    "(descriptor set 0 has %u bindings)",
+                    hal_object_name(&builder->commands->object, name), builder->dispatch_number,
+                    dispatch->executable->entry_points[dispatch->entry].name, slot, bound);
+}
+
+static enum hal_status add_bindings(struct builder *builder,
+                                    const struct hal_segment_dispatch *dispatch,
+                                    const struct metal_entry *entry,
+                                    const struct hal_dispatch_state *state)
+{
+    for (uint32_t slot = 0; slot < METAL_MAX_SLOTS; slot++) {
+        const bool constants = entry->constant_bytes && slot == entry->constants_slot;
+        if (!(entry->buffer_mask >> slot & 1) || constants)
+            continue;
+        const struct hal_binding *binding =
+            slot < state->binding_count[0] ? &state->bindings[0][slot] : NULL;
+        if (!binding || !binding->buffer)
+            return fail_unbound(builder, dispatch, slot, state->binding_count[0]);
+        if (entry->written_mask >> slot & 1)
+            HAL_TRY(note_write(builder, binding->buffer));
+        HAL_TRY(
+            add_argument(builder, slot, to_metal_buffer(binding->buffer)->buffer, binding->offset));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_dispatch(struct builder *builder,
+                                    const struct hal_segment_dispatch *dispatch)
+{
+    const struct metal_executable *executable = to_metal_executable(dispatch->executable);
+    const struct metal_entry *entry = &executable->entries[dispatch->entry];
+    const struct hal_dispatch_state *state = &builder->commands->states[dispatch->state];
+    const uint32_t *count = dispatch->workgroup_count;
+    struct metal_op op = {.kind = METAL_OP_DISPATCH};
+    op.dispatch.pipeline = entry->pipeline;
+    op.dispatch.group_size = entry->group_size;
+    op.dispatch.group_count = MTLSizeMake(count[0], count[1], count[2]);
+    op.dispatch.first_argument = builder->program->argument_count;
+    HAL_TRY(add_bindings(builder, dispatch, entry, state));
+    op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
+    if (entry->constant_bytes) {
+        const uint32_t pushed = state->constant_bytes < entry->constant_bytes
+                                    ? state->constant_bytes
+                                    : entry->constant_bytes;
+        uint8_t *constants =
+            add_constants(builder, entry->constant_bytes, &op.dispatch.constants_offset);
+        if (!constants)
+            return no_memory(builder);
+        if (pushed)
+            memcpy(constants, state->constants, pushed);
+        op.dispatch.constant_bytes = entry->constant_bytes;
+        op.dispatch.constants_slot = entry->constants_slot;
+    }
+    builder->dispatch_number++;
+    if (count[0] == 0 || count[1] == 0 || count[2] == 0)
+        return HAL_OK;
+    return add_op(builder, &op);
+}
+
+/* ---- Labels ------------------------------------------------------------------------------- */
+
+static enum hal_status add_debug_begin(struct builder *builder,
+                                       const struct hal_segment_debug *debug)
+{
+    struct metal_op op = {.kind = METAL_OP_DEBUG_BEGIN};
+    builder->open_groups++;
+    if (builder->open_groups > builder->program->group_depth)
+        builder->program->group_depth = builder->open_groups;
+    op.label = [metal_string(debug->label) retain];
+    const enum hal_status status = add_op(builder, &op);
+    if (status != HAL_OK)
+        [op.label release];
+    return status;
+}
+
+/* ---- All of it ---------------------------------------------------------------------------- */
+
+static enum hal_status add_segment(struct builder *builder, const struct hal_segment *segment)
+{
+    const void *whole = segment;
+    switch ((enum hal_segment_kind)segment->kind) {
+    case HAL_SEGMENT_BARRIER: return add_op(builder, &(struct metal_op){.kind = METAL_OP_BARRIER});
+    case HAL_SEGMENT_FILL: return add_fill(builder, whole);
+    case HAL_SEGMENT_COPY: {
+        const struct hal_segment_copy *copy = whole;
+        return add_copy(builder, to_metal_buffer(copy->source)->buffer, copy->source_offset,
+                        copy->target, copy->target_offset, copy->bytes);
+    }
+    case HAL_SEGMENT_UPDATE: return add_update(builder, whole);
+    case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
+    case HAL_SEGMENT_DEBUG_BEGIN: return add_debug_begin(builder, whole);
+    case HAL_SEGMENT_DEBUG_END:
+        builder->open_groups--;
+        return add_op(builder, &(struct metal_op){.kind = METAL_OP_DEBUG_END});
+    case HAL_SEGMENT_PUSH_CONSTANTS:
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: return HAL_OK;
+    }
+    return hal_fail(HAL_INVALID, "there is no segment of kind %u", segment->kind);
+}
+
+static bool is_empty(const struct metal_program *program)
+{
+    for (size_t i = 0; i < program->op_count; i++) {
+        const enum metal_op_kind kind = program->ops[i].kind;
+        if (kind == METAL_OP_FILL || kind == METAL_OP_COPY || kind == METAL_OP_DISPATCH)
+            return false;
+    }
+    return true;
+}
+
+enum hal_status metal_program_create(struct metal_device *device,
+                                     const struct hal_command_buffer *commands,
+                                     struct metal_program **out_program)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    struct builder builder = {
+        .device = device,
+        .commands = commands,
+        .program = hal_alloc(1, sizeof *builder.program),
+    };
+    if (!builder.program)
+        return no_memory(&builder);
+    enum hal_status status;
+    @autoreleasepool {
+        builder.program->label = [metal_string(hal_object_name(&commands->object, name)) retain];
+        status = make_staging(&builder);
+        for (const struct hal_segment *segment = hal_segment_first(commands);
+             status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
+            status = add_segment(&builder, segment);
+        builder.program->empty = is_empty(builder.program);
+        if (status != HAL_OK)
+            metal_program_destroy(builder.program);
+    }
+    if (status == HAL_OK)
+        *out_program = builder.program;
+    return status;
+}
+
+void metal_program_destroy(struct metal_program *program)
+{
+    if (!program)
+        return;
+    for (size_t i = 0; i < program->op_count; i++) {
+        if (program->ops[i].kind == METAL_OP_DEBUG_BEGIN)
+            [program->ops[i].label release];
+    }
+    [program->staging release];
+    [program->label release];
+    free(program->managed);
+    free(program->constants);
+    free(program->arguments);
+    free(program->ops);
+    free(program);
+}
