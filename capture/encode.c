@@ -16,6 +16,7 @@ SAME_NUMBER(TRACE_PUSH_DESCRIPTOR_SET, HAL_SEGMENT_PUSH_DESCRIPTOR_SET);
 SAME_NUMBER(TRACE_DISPATCH, HAL_SEGMENT_DISPATCH);
 SAME_NUMBER(TRACE_DEBUG_BEGIN, HAL_SEGMENT_DEBUG_BEGIN);
 SAME_NUMBER(TRACE_DEBUG_END, HAL_SEGMENT_DEBUG_END);
+SAME_NUMBER(TRACE_DISPATCH_INDIRECT, HAL_SEGMENT_DISPATCH_INDIRECT);
 SAME_NUMBER(TRACE_MAX_QUEUES, HAL_MAX_QUEUES);
 SAME_NUMBER(TRACE_MAX_LIST, HAL_MAX_LIST);
 SAME_NUMBER(TRACE_MAX_SETS, HAL_MAX_SETS);
@@ -287,6 +288,7 @@ SAME_SIZE(struct trace_update, struct hal_segment_update);
 SAME_SIZE(struct trace_push_constants, struct hal_segment_push_constants);
 SAME_SIZE(struct trace_push_descriptor_set, struct hal_segment_push_descriptor_set);
 SAME_SIZE(struct trace_binding, struct hal_binding);
+SAME_SIZE(struct trace_dispatch_indirect, struct hal_segment_dispatch_indirect);
 
 static inline uint32_t record_bytes(const struct hal_segment *segment)
 {
@@ -390,6 +392,16 @@ static void fill_segment(void *out, const struct hal_segment *segment, struct tr
             .entry = dispatch->entry,
             .workgroup_count = {dispatch->workgroup_count[0], dispatch->workgroup_count[1],
                                 dispatch->workgroup_count[2]}};
+        break;
+    }
+    case HAL_SEGMENT_DISPATCH_INDIRECT: {
+        const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
+        *(struct trace_dispatch_indirect *)out =
+            (struct trace_dispatch_indirect){.head = head,
+                                             .executable = dispatch->executable->object.id,
+                                             .counts = buffer_id(dispatch->counts),
+                                             .offset = dispatch->offset,
+                                             .entry = dispatch->entry};
         break;
     }
     case HAL_SEGMENT_DEBUG_BEGIN: {

@@ -120,6 +120,7 @@ static void add_segment(struct builder *builder, const struct hal_segment *segme
     case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
     case HAL_SEGMENT_DISPATCH:
     case HAL_SEGMENT_DEBUG_BEGIN:
+    case HAL_SEGMENT_DISPATCH_INDIRECT:
     case HAL_SEGMENT_DEBUG_END: break;
     }
 }

@@ -443,6 +443,14 @@ static const struct trace_column dispatch[] = {
               NONE),
 };
 
+static const struct trace_column dispatch_indirect[] = {
+    COLUMN_OF(Haltrace__DispatchIndirect, executable, struct trace_dispatch_indirect, executable,
+              NONE),
+    COLUMN_OF(Haltrace__DispatchIndirect, entry, struct trace_dispatch_indirect, entry, NONE),
+    COLUMN_OF(Haltrace__DispatchIndirect, counts, struct trace_dispatch_indirect, counts, NONE),
+    COLUMN_OF(Haltrace__DispatchIndirect, offset, struct trace_dispatch_indirect, offset, NONE),
+};
+
 static const struct trace_column debug[] = {
     COLUMN_OF(Haltrace__Debug, color, struct trace_debug, color, NONE),
     COLUMN_OF(Haltrace__Debug, label, struct trace_debug, label, STRING),
@@ -480,6 +488,8 @@ const struct trace_family trace_segment_family = {
             [TRACE_DISPATCH] = SEGMENT(dispatch, trace_dispatch, dispatch, dispatch),
             [TRACE_DEBUG_BEGIN] = SEGMENT(debug_begin, trace_debug, debug, debug),
             [TRACE_DEBUG_END] = &debug_end,
+            [TRACE_DISPATCH_INDIRECT] = SEGMENT(dispatch_indirect, trace_dispatch_indirect,
+                                                dispatch_indirect, dispatch_indirect),
         },
 };
 

@@ -286,7 +286,7 @@ static enum hal_status check_seal(const struct trace_reader *reader,
         if (at == reader->segments.count)
             return HAL_NOT_FOUND;
         const struct trace_segment *segment = (const void *)(reader->segments.data + at);
-        dispatches += segment->kind == TRACE_DISPATCH;
+        dispatches += trace_is_dispatch(segment->kind);
         at += segment->bytes;
     }
     *out_end = at;

@@ -25,6 +25,7 @@
 #ifndef FORMAT_RECORD_H
 #define FORMAT_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -283,7 +284,14 @@ enum trace_segment_kind {
     TRACE_DISPATCH = 7,
     TRACE_DEBUG_BEGIN = 8,
     TRACE_DEBUG_END = 9,
+    TRACE_DISPATCH_INDIRECT = 10,
 };
+
+/* What the n of "#s12.dn" counts. */
+static inline bool trace_is_dispatch(uint32_t segment_kind)
+{
+    return segment_kind == TRACE_DISPATCH || segment_kind == TRACE_DISPATCH_INDIRECT;
+}
 
 struct trace_segment {
     uint16_t kind; /* enum trace_segment_kind */
@@ -344,6 +352,15 @@ struct trace_dispatch {
     uint64_t executable;
     uint32_t entry;
     uint32_t workgroup_count[3];
+};
+
+/* Three uint32_t counts in a buffer. */
+struct trace_dispatch_indirect {
+    struct trace_segment head;
+    uint64_t executable;
+    uint64_t counts, offset;
+    uint32_t entry;
+    uint32_t reserved;
 };
 
 struct trace_debug {

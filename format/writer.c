@@ -190,7 +190,7 @@ static void note_segments(Haltrace__Note *note, const struct stream *stream)
     const uint8_t *at = stream->segments.data;
     for (size_t i = 0; i < stream->segment_count; i++) {
         const struct trace_segment *segment = (const void *)at;
-        note->counts->dispatches += segment->kind == TRACE_DISPATCH;
+        note->counts->dispatches += trace_is_dispatch(segment->kind);
         note->counts->barriers += segment->kind == TRACE_BARRIER;
         at += segment->bytes;
     }
@@ -255,7 +255,7 @@ static enum hal_status check_record(const struct trace_writer *writer, struct se
     if (seal->segments_left) {
         HAL_TRY(trace_record_check(&trace_segment_family, record, bytes_left));
         seal->segments_left--;
-        seal->dispatches_left -= head->kind == TRACE_DISPATCH;
+        seal->dispatches_left -= trace_is_dispatch(head->kind);
         seal->bytes_left -= head->bytes;
         if (!seal->segments_left && (seal->bytes_left || seal->dispatches_left))
             return hal_fail(HAL_CORRUPT, "a seal counts other segments than those that follow it");

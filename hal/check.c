@@ -383,35 +383,63 @@ enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, ui
     return HAL_OK;
 }
 
-enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
-                                   const struct hal_executable *executable, uint32_t entry,
-                                   const uint32_t workgroup_count[3])
+enum hal_status hal_check_workgroups(const struct hal_entry_point *entry, const uint32_t counts[3])
 {
-    HAL_TRY(hal_check_recording(commands));
-    HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
-                              commands->object.device));
-    HAL_TRY(hal_check_entry(executable, entry));
-    if (!workgroup_count)
-        return hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
-                        executable->entry_points[entry].name);
+    uint64_t groups;
     for (size_t i = 0; i < 3; i++) {
-        const struct hal_entry_point *kernel = &executable->entry_points[entry];
-        const uint64_t threads = (uint64_t)workgroup_count[i] * kernel->group_size[i];
+        const uint64_t threads = (uint64_t)counts[i] * entry->group_size[i];
         if (threads > UINT32_MAX)
             return hal_fail(HAL_INVALID,
                             "dispatch of '%s': %u workgroups of %u are %" PRIu64
                             " threads in dimension %zu, the limit is %u",
-                            kernel->name, workgroup_count[i], kernel->group_size[i], threads, i,
-                            UINT32_MAX);
+                            entry->name, counts[i], entry->group_size[i], threads, i, UINT32_MAX);
     }
-    uint64_t groups;
-    if (__builtin_mul_overflow((uint64_t)workgroup_count[0] * workgroup_count[1],
-                               (uint64_t)workgroup_count[2], &groups) ||
+    if (__builtin_mul_overflow((uint64_t)counts[0] * counts[1], (uint64_t)counts[2], &groups) ||
         groups > INT64_MAX)
         return hal_fail(HAL_INVALID,
                         "dispatch of '%s': %u x %u x %u workgroups are more than 2^63-1",
-                        executable->entry_points[entry].name, workgroup_count[0],
-                        workgroup_count[1], workgroup_count[2]);
+                        entry->name, counts[0], counts[1], counts[2]);
+    return HAL_OK;
+}
+
+/* An entry point of an executable as the kernel of a dispatch. */
+static enum hal_status check_kernel(const struct hal_command_buffer *commands,
+                                    const struct hal_executable *executable, uint32_t entry)
+{
+    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
+                              commands->object.device));
+    return hal_check_entry(executable, entry);
+}
+
+enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
+                                   const struct hal_executable *executable, uint32_t entry,
+                                   const uint32_t workgroup_count[3])
+{
+    HAL_TRY(check_kernel(commands, executable, entry));
+    if (!workgroup_count)
+        return hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
+                        executable->entry_points[entry].name);
+    return hal_check_workgroups(&executable->entry_points[entry], workgroup_count);
+}
+
+enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *commands,
+                                            const struct hal_executable *executable, uint32_t entry,
+                                            const struct hal_buffer *counts, uint64_t offset)
+{
+    HAL_TRY(check_kernel(commands, executable, entry));
+    const char *kernel = executable->entry_points[entry].name;
+    HAL_TRY(hal_check_belongs(counts ? &counts->object : NULL, "buffer", commands->object.device));
+    HAL_TRY(hal_add_context(hal_check_range(counts, offset, HAL_COUNTS_BYTES),
+                            "dispatch of '%s': workgroup counts", kernel));
+    HAL_TRY(hal_add_context(check_usage(counts, HAL_USAGE_DISPATCH),
+                            "dispatch of '%s': workgroup counts", kernel));
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (offset % 4)
+        return hal_fail(HAL_INVALID,
+                        "dispatch of '%s': workgroup counts at offset %" PRIu64
+                        " of %s, which must be a multiple of 4",
+                        kernel, offset, hal_object_name(&counts->object, name));
     return HAL_OK;
 }
 

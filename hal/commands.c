@@ -386,6 +386,24 @@ enum hal_status hal_command_dispatch(struct hal_command_buffer *commands,
     return commit(commands, &segment->head);
 }
 
+enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *commands,
+                                              struct hal_executable *executable, uint32_t entry,
+                                              struct hal_buffer *counts, uint64_t offset)
+{
+    HAL_TRY(hal_check_dispatch_indirect(commands, executable, entry, counts, offset));
+    struct hal_segment_dispatch_indirect *segment =
+        reserve(commands, HAL_SEGMENT_DISPATCH_INDIRECT, sizeof *segment);
+    if (!segment || !retain(commands, &executable->object) || !retain(commands, &counts->object))
+        return no_memory(commands);
+    segment->executable = executable;
+    segment->counts = counts;
+    segment->offset = offset;
+    segment->entry = entry;
+    segment->state = UINT32_MAX;
+    commands->dispatch_count++;
+    return commit(commands, &segment->head);
+}
+
 enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands, const char *label,
                                         uint32_t color)
 {
@@ -500,6 +518,16 @@ static bool take_state(struct resolver *resolver, uint32_t *out_index)
     return true;
 }
 
+/* Of a dispatch; other segments take no state. */
+static bool take_dispatch(struct resolver *resolver, struct hal_segment *segment)
+{
+    if (segment->kind == HAL_SEGMENT_DISPATCH)
+        return take_state(resolver, &((struct hal_segment_dispatch *)segment)->state);
+    if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT)
+        return take_state(resolver, &((struct hal_segment_dispatch_indirect *)segment)->state);
+    return true;
+}
+
 static bool resolve_states(struct hal_command_buffer *commands)
 {
     struct resolver resolver = {.commands = commands, .changed = true};
@@ -508,9 +536,7 @@ static bool resolve_states(struct hal_command_buffer *commands)
             push_constants(&resolver, (const void *)segment);
         else if (segment->kind == HAL_SEGMENT_PUSH_DESCRIPTOR_SET)
             push_set(&resolver, (const void *)segment);
-        else if (segment->kind == HAL_SEGMENT_DISPATCH &&
-                 !take_state(&resolver,
-                             &((struct hal_segment_dispatch *)(uintptr_t)segment)->state))
+        else if (!take_dispatch(&resolver, (struct hal_segment *)(uintptr_t)segment))
             return false;
     }
     return true;

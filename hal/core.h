@@ -192,6 +192,10 @@ enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, ui
 enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
                                    const struct hal_executable *executable, uint32_t entry,
                                    const uint32_t workgroup_count[3]) HAL_CHECKED;
+enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *commands,
+                                            const struct hal_executable *executable, uint32_t entry,
+                                            const struct hal_buffer *counts,
+                                            uint64_t offset) HAL_CHECKED;
 enum hal_status hal_check_submit(const struct hal_device *device,
                                  const struct hal_submit_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_values(const struct hal_device *device, const char *what,

@@ -100,6 +100,7 @@ enum hal_segment_kind {
     HAL_SEGMENT_DISPATCH = 7,
     HAL_SEGMENT_DEBUG_BEGIN = 8,
     HAL_SEGMENT_DEBUG_END = 9,
+    HAL_SEGMENT_DISPATCH_INDIRECT = 10,
 };
 
 struct hal_segment {
@@ -159,6 +160,17 @@ struct hal_segment_dispatch {
     uint32_t reserved;
 };
 
+struct hal_segment_dispatch_indirect {
+    struct hal_segment head;
+    struct hal_executable *executable;
+    struct hal_buffer *counts; /* HAL_COUNTS_BYTES at `offset`: three uint32_t */
+    uint64_t offset;
+    uint32_t entry;
+    uint32_t state; /* as above */
+};
+
+enum { HAL_COUNTS_BYTES = 12 };
+
 struct hal_segment_debug {
     struct hal_segment head; /* DEBUG_BEGIN; an end is a bare head */
     uint32_t color;
@@ -183,7 +195,7 @@ struct hal_command_buffer {
     uint8_t *arena;         /* the segments, verbatim, in order of recording */
     size_t arena_bytes;
     uint32_t segment_count;
-    uint32_t dispatch_count;
+    uint32_t dispatch_count;           /* indirect ones, too */
     struct hal_dispatch_state *states; /* resolved by hal_command_buffer_end */
     uint32_t state_count;
     void *driver_data; /* the driver's translation, made by prepare, freed by object_destroy */
@@ -203,6 +215,11 @@ static inline const struct hal_segment *hal_segment_next(const struct hal_comman
                ? (const struct hal_segment *)(const void *)next
                : NULL;
 }
+
+/* Whether counts of workgroups are inside the limits. HAL_INVALID: the message names the entry
+ * point, the counts and the limit. For counts that are known only when they are needed. */
+HAL_API enum hal_status hal_check_workgroups(const struct hal_entry_point *entry,
+                                             const uint32_t counts[3]) HAL_CHECKED;
 
 #define hal_each_segment(commands, segment)                                                        \
     for (const struct hal_segment *segment = hal_segment_first(commands); segment;                 \

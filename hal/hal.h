@@ -411,6 +411,14 @@ HAL_API enum hal_status hal_command_dispatch(struct hal_command_buffer *commands
                                              struct hal_executable *executable, uint32_t entry,
                                              const uint32_t workgroup_count[3]) HAL_CHECKED;
 
+/* The same with the three counts (uint32_t) that `counts` holds at `offset`, a multiple of 4, when
+ * the command runs: they are read once, by the stage HAL_STAGE_DISPATCH. Counts that
+ * hal_command_dispatch would refuse fail the submission. */
+HAL_API enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *commands,
+                                                      struct hal_executable *executable,
+                                                      uint32_t entry, struct hal_buffer *counts,
+                                                      uint64_t offset) HAL_CHECKED;
+
 /* Names a nested range of commands for tools. `color` is 0xRRGGBB, 0: none. */
 HAL_API enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands,
                                                 const char *label, uint32_t color) HAL_CHECKED;

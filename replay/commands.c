@@ -80,6 +80,12 @@ static enum hal_status record_segment(struct replay_player *player,
         return hal_command_dispatch(commands, player->live[dispatch->executable].executable,
                                     dispatch->entry, dispatch->workgroup_count);
     }
+    case TRACE_DISPATCH_INDIRECT: {
+        const struct trace_dispatch_indirect *dispatch = segment;
+        return hal_command_dispatch_indirect(
+            commands, player->live[dispatch->executable].executable, dispatch->entry,
+            buffer_of(player, dispatch->counts), dispatch->offset);
+    }
     case TRACE_DEBUG_BEGIN: {
         const struct trace_debug *debug = segment;
         return hal_command_debug_begin(

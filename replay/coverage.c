@@ -96,7 +96,7 @@ static void use_bindings(struct replay_plan *plan, const struct trace_push_descr
     }
 }
 
-static void run_transfer(struct replay_plan *plan, const struct trace_segment *head)
+static void run_segment(struct replay_plan *plan, const struct trace_segment *head)
 {
     const void *segment = head;
     switch ((enum trace_segment_kind)head->kind) {
@@ -114,6 +114,12 @@ static void run_transfer(struct replay_plan *plan, const struct trace_segment *h
     case TRACE_UPDATE: {
         const struct trace_update *update = segment;
         replay_coverage_write(coverage_of(plan, update->target), update->offset, update->size);
+        return;
+    }
+    case TRACE_DISPATCH_INDIRECT: {
+        const struct trace_dispatch_indirect *dispatch = segment;
+        replay_coverage_use(coverage_of(plan, dispatch->counts), dispatch->offset,
+                            3 * sizeof(uint32_t));
         return;
     }
     case TRACE_BARRIER:
@@ -134,15 +140,13 @@ void replay_coverage_run(struct replay_plan *plan, const struct replay_object *c
         if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET) {
             const struct trace_push_descriptor_set *set = (const void *)segment;
             sets[set->set] = set;
-        } else if (segment->kind == TRACE_DISPATCH) {
-            for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
-                if (sets[set])
-                    use_bindings(plan, sets[set]);
-                sets[set] = NULL;
-            }
-        } else {
-            run_transfer(plan, segment);
         }
+        for (uint32_t set = 0; set < HAL_MAX_SETS && trace_is_dispatch(segment->kind); set++) {
+            if (sets[set])
+                use_bindings(plan, sets[set]);
+            sets[set] = NULL;
+        }
+        run_segment(plan, segment);
         segment = trace_next_segment(segment);
     }
 }

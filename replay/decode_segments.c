@@ -99,18 +99,29 @@ static enum hal_status decode_descriptor_set(struct replay_decoder *decoder,
     return HAL_OK;
 }
 
-static enum hal_status decode_dispatch(struct replay_decoder *decoder,
-                                       struct trace_dispatch *segment)
+static enum hal_status decode_kernel(struct replay_decoder *decoder, uint64_t *executable,
+                                     uint32_t entry)
 {
-    struct replay_object *executable;
+    struct replay_object *object;
     char name[REPLAY_NAME_BYTES];
-    HAL_TRY(replay_decode_use(decoder, REPLAY_EXECUTABLE, &segment->executable, &executable));
-    const struct trace_executable_create *created = (const void *)executable->created;
-    if (segment->entry >= created->entry_point_count)
-        return hal_fail(HAL_CORRUPT, "entry point %u of %s, which has %u", segment->entry,
-                        replay_object_name(decoder->plan, (uint32_t)segment->executable, name),
+    HAL_TRY(replay_decode_use(decoder, REPLAY_EXECUTABLE, executable, &object));
+    const struct trace_executable_create *created = (const void *)object->created;
+    if (entry >= created->entry_point_count)
+        return hal_fail(HAL_CORRUPT, "entry point %u of %s, which has %u", entry,
+                        replay_object_name(decoder->plan, (uint32_t)*executable, name),
                         created->entry_point_count);
     return HAL_OK;
+}
+
+static enum hal_status decode_dispatch_indirect(struct replay_decoder *decoder,
+                                                struct trace_dispatch_indirect *segment)
+{
+    const uint64_t counts_bytes = 3 * sizeof(uint32_t);
+    HAL_TRY(decode_kernel(decoder, &segment->executable, segment->entry));
+    if (segment->offset % 4)
+        return hal_fail(HAL_CORRUPT, "counts at offset %" PRIu64 ", which is no multiple of 4",
+                        segment->offset);
+    return use_range(decoder, &segment->counts, segment->offset, counts_bytes);
 }
 
 static enum hal_status decode_segment(struct replay_decoder *decoder, struct trace_segment *head,
@@ -124,7 +135,11 @@ static enum hal_status decode_segment(struct replay_decoder *decoder, struct tra
     case TRACE_UPDATE: return decode_update(decoder, segment);
     case TRACE_PUSH_CONSTANTS: return decode_constants(segment);
     case TRACE_PUSH_DESCRIPTOR_SET: return decode_descriptor_set(decoder, segment);
-    case TRACE_DISPATCH: return decode_dispatch(decoder, segment);
+    case TRACE_DISPATCH: {
+        struct trace_dispatch *dispatch = segment;
+        return decode_kernel(decoder, &dispatch->executable, dispatch->entry);
+    }
+    case TRACE_DISPATCH_INDIRECT: return decode_dispatch_indirect(decoder, segment);
     case TRACE_DEBUG_BEGIN: (*debug_depth)++; return HAL_OK;
     case TRACE_DEBUG_END:
         if ((*debug_depth)-- == 0)
@@ -143,7 +158,7 @@ enum hal_status replay_decode_segments(struct replay_decoder *decoder,
     for (uint32_t i = 0; i < seal->segment_count; i++) {
         HAL_TRY(hal_add_context(decode_segment(decoder, segment, &debug_depth), "segment %u (%s)",
                                 i, trace_segment_name(segment->kind)));
-        dispatches += segment->kind == TRACE_DISPATCH;
+        dispatches += trace_is_dispatch(segment->kind);
         segment = (void *)((uint8_t *)segment + segment->bytes);
     }
     if (dispatches != seal->dispatch_count)

@@ -53,7 +53,8 @@ static bool may_write(const struct search *search, const struct trace_segment *h
         const struct trace_update *update = segment;
         return holds(search, update->target, update->offset, update->size);
     }
-    case TRACE_DISPATCH: return is_bound(search, sets);
+    case TRACE_DISPATCH:
+    case TRACE_DISPATCH_INDIRECT: return is_bound(search, sets);
     case TRACE_BARRIER:
     case TRACE_PUSH_CONSTANTS:
     case TRACE_PUSH_DESCRIPTOR_SET:
@@ -79,7 +80,7 @@ static void search_commands(struct search *search, const struct replay_object *c
             search->segment = i;
             search->dispatches = dispatches;
         }
-        dispatches += segment->kind == TRACE_DISPATCH;
+        dispatches += trace_is_dispatch(segment->kind);
         segment = trace_next_segment(segment);
     }
 }
@@ -88,20 +89,23 @@ static void describe_writer(const struct search *search, const struct trace_subm
                             struct replay_difference *difference)
 {
     const struct trace_reader *reader = search->plan->reader;
-    if (search->writer->kind != TRACE_DISPATCH) {
+    if (!trace_is_dispatch(search->writer->kind)) {
         snprintf(difference->locator, REPLAY_NAME_BYTES, "#s%" PRIu64, submit->submission);
         snprintf(difference->writer, REPLAY_NAME_BYTES, "%s, segment %u",
                  trace_segment_name(search->writer->kind), search->segment);
         return;
     }
-    const struct trace_dispatch *dispatch = (const void *)search->writer;
+    const struct trace_dispatch *direct = (const void *)search->writer;
+    const struct trace_dispatch_indirect *indirect = (const void *)search->writer;
+    const bool is_direct = search->writer->kind == TRACE_DISPATCH;
+    const uint64_t object = is_direct ? direct->executable : indirect->executable;
     const struct trace_executable_create *executable =
-        (const void *)search->plan->objects[dispatch->executable].created;
+        (const void *)search->plan->objects[object].created;
+    const uint32_t entry = is_direct ? direct->entry : indirect->entry;
     snprintf(difference->locator, REPLAY_NAME_BYTES, "#s%" PRIu64 ".d%u", submit->submission,
              search->dispatches);
     snprintf(difference->writer, REPLAY_NAME_BYTES, "dispatch of '%.100s', segment %u",
-             trace_reader_string(reader, executable->entry_points[dispatch->entry].name),
-             search->segment);
+             trace_reader_string(reader, executable->entry_points[entry].name), search->segment);
 }
 
 /* True when the submission may have written the byte. */

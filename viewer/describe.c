@@ -123,6 +123,11 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
                  op->groups[1], op->groups[2]);
         return;
     }
+    case TRACE_DISPATCH_INDIRECT: {
+        const char *name = kernel_name(model, op);
+        snprintf(out, bytes, "%.200s indirect", *name ? name : "dispatch");
+        return;
+    }
     case TRACE_PUSH_CONSTANTS:
         snprintf(out, bytes, "constants of %s", view_bytes(op->bytes).text);
         return;

@@ -109,7 +109,7 @@ static void add_stack(const struct view_model *m, uint32_t stack, struct view_li
 
 static bool is_work(const struct view_op *op)
 {
-    return op->kind == TRACE_DISPATCH || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
+    return trace_is_dispatch(op->kind) || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
            op->kind == TRACE_UPDATE;
 }
 

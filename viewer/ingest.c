@@ -352,6 +352,9 @@ static struct view_op op_of(const struct trace_segment *segment)
         memcpy(op.groups, dispatch->workgroup_count, sizeof op.groups);
         break;
     }
+    case TRACE_DISPATCH_INDIRECT:
+        op.entry = ((const struct trace_dispatch_indirect *)record)->entry;
+        break;
     case TRACE_DEBUG_BEGIN: op.object = ((const struct trace_debug *)record)->label; break;
     case TRACE_DEBUG_END: break;
     }
@@ -401,9 +404,13 @@ static enum hal_status take_seal(struct ingest *in, const struct trace_command_b
             HAL_TRY(executable_row(
                 in, ((const struct trace_dispatch *)(const void *)segment)->executable,
                 &op.object));
+        else if (op.kind == TRACE_DISPATCH_INDIRECT)
+            HAL_TRY(executable_row(
+                in, ((const struct trace_dispatch_indirect *)(const void *)segment)->executable,
+                &op.object));
         HAL_TRY(find_op(in, &op, &m->segments[m->segments_count]));
         m->segments_count++;
-        commands->dispatch_count += op.kind == TRACE_DISPATCH;
+        commands->dispatch_count += trace_is_dispatch(op.kind);
         commands->barrier_count += op.kind == TRACE_BARRIER;
         commands->transfer_count +=
             op.kind == TRACE_COPY || op.kind == TRACE_FILL || op.kind == TRACE_UPDATE;

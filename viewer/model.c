@@ -97,7 +97,7 @@ const struct view_op *view_model_dispatch(const struct view_model *model,
         }
         for (uint32_t i = 0; i < commands->op_count; i++) {
             const struct view_op *op = &model->ops[model->segments[commands->first_op + i]];
-            if (op->kind == TRACE_DISPATCH && index-- == 0)
+            if (trace_is_dispatch(op->kind) && index-- == 0)
                 return op;
         }
     }

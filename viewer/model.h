@@ -52,11 +52,11 @@ struct view_submission {
 
 /* A command, whatever command buffer it stands in: the same one is stored once. */
 struct view_op {
-    uint32_t kind;   /* enum trace_segment_kind */
-    uint32_t object; /* dispatch: executable; debug begin: label; barrier: number of buffers */
-    uint32_t entry;  /* of the executable */
-    uint32_t groups[3];
-    uint64_t bytes; /* of copies, fills, updates, constants; bindings of a descriptor set */
+    uint32_t kind;      /* enum trace_segment_kind */
+    uint32_t object;    /* dispatch: executable; debug begin: label; barrier: number of buffers */
+    uint32_t entry;     /* of the executable */
+    uint32_t groups[3]; /* of an indirect dispatch: 0, nobody knows */
+    uint64_t bytes;     /* of copies, fills, updates, constants; bindings of a descriptor set */
 };
 
 struct view_command_buffer {

@@ -185,7 +185,7 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
 
 static bool is_work(const struct view_op *op)
 {
-    return op->kind == TRACE_DISPATCH || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
+    return trace_is_dispatch(op->kind) || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
            op->kind == TRACE_UPDATE;
 }
 

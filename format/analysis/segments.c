@@ -56,11 +56,9 @@ static void barrier(const struct walk *walk, const struct trace_barrier *segment
         free(ranges);
 }
 
-static void dispatch(const struct walk *walk, const struct trace_dispatch *segment)
+/* A kernel may touch whatever is bound. */
+static void run_kernel(const struct walk *walk, uint64_t executable, uint32_t entry)
 {
-    if (!segment->workgroup_count[0] || !segment->workgroup_count[1] ||
-        !segment->workgroup_count[2])
-        return;
     for (uint32_t set = 0; set < set_limit; set++) {
         const struct trace_push_descriptor_set *push = walk->sets[set];
         for (uint32_t i = 0; push && i < push->binding_count; i++) {
@@ -68,11 +66,25 @@ static void dispatch(const struct walk *walk, const struct trace_dispatch *segme
             if (!binding->buffer)
                 continue;
             const enum trace_access_mode mode =
-                walk->mode ? walk->mode(walk->user, segment->executable, segment->entry, set, i)
+                walk->mode ? walk->mode(walk->user, executable, entry, set, i)
                            : TRACE_ACCESS_UNKNOWN;
             touch(walk, stage_dispatch, mode, binding->buffer, binding->offset, binding->size);
         }
     }
+}
+
+static void dispatch(const struct walk *walk, const struct trace_dispatch *segment)
+{
+    if (segment->workgroup_count[0] && segment->workgroup_count[1] && segment->workgroup_count[2])
+        run_kernel(walk, segment->executable, segment->entry);
+}
+
+static void dispatch_indirect(const struct walk *walk,
+                              const struct trace_dispatch_indirect *segment)
+{
+    const uint64_t counts_bytes = 3 * sizeof(uint32_t);
+    touch(walk, stage_dispatch, TRACE_ACCESS_READ, segment->counts, segment->offset, counts_bytes);
+    run_kernel(walk, segment->executable, segment->entry);
 }
 
 static void step(struct walk *walk, const struct trace_segment *segment)
@@ -106,6 +118,7 @@ static void step(struct walk *walk, const struct trace_segment *segment)
         break;
     }
     case TRACE_DISPATCH: dispatch(walk, typed); break;
+    case TRACE_DISPATCH_INDIRECT: dispatch_indirect(walk, typed); break;
     case TRACE_PUSH_CONSTANTS:
     case TRACE_DEBUG_BEGIN:
     case TRACE_DEBUG_END: break; /* touch no memory */

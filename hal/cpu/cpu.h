@@ -4,7 +4,7 @@
  *   device.c     the table, opening, queries
  *   memory.c     buffers: two mappings of one memory object
  *   kernel.c     executables, through hal/msl
- *   program.c    a sealed command buffer as phases of tiles
+ *   program.c    a sealed command buffer as lanes of phases of tiles
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
  *   queue.c      submissions, from the call to their signals
@@ -86,19 +86,24 @@ uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_F
 
 /* ---- Programs (program.c) ----------------------------------------------------------------- */
 
+/* Commands of one stage are a lane. A barrier only adds to what later commands of a stage wait for,
+ * so that a lane's commands become ready in the order of recording. */
+enum cpu_lane { CPU_TRANSFERS, CPU_DISPATCHES, CPU_LANES };
+
 /* One command, cut into tiles that may run at the same time and in any order. */
-enum cpu_op_kind { CPU_OP_DISPATCH, CPU_OP_COPY, CPU_OP_FILL };
+enum cpu_op_kind { CPU_OP_DISPATCH, CPU_OP_DISPATCH_INDIRECT, CPU_OP_COPY, CPU_OP_FILL };
 
 struct cpu_op {
     enum cpu_op_kind kind;
     uint64_t first_tile; /* counted from the phase's first */
-    uint64_t units;      /* workgroups or bytes */
+    uint64_t units;      /* workgroups or bytes; of an indirect dispatch: tiles */
     uint64_t units_per_tile;
     union {
         struct {
             const struct msl_function *function;
             struct msl_launch launch;
             _Atomic uint32_t *group_cost; /* the entry's */
+            uint32_t indirect;            /* number of the program's indirect dispatch */
         } dispatch;
         struct {
             uint8_t *target;
@@ -111,18 +116,39 @@ struct cpu_op {
     };
 };
 
-/* Commands between two barriers; at least one tile. */
+/* Commands of a lane that nothing orders; at least one tile. They may begin when the first
+ * needs[i] phases of each lane i have ended. */
 struct cpu_phase {
     const struct cpu_op *ops;
     size_t op_count;
     uint64_t tile_count;
+    size_t needs[CPU_LANES];
+    size_t first_indirect, indirect_count;
 };
 
-struct cpu_program {
+struct cpu_lane_program {
     struct cpu_op *ops;
     size_t op_count, op_capacity;
     struct cpu_phase *phases;
     size_t phase_count, phase_capacity;
+};
+
+/* Workgroup counts, as a run read them when the dispatch became ready. */
+struct cpu_counts {
+    uint32_t groups[3];
+};
+
+struct cpu_indirect {
+    const uint8_t *counts; /* where they are read from */
+    const struct hal_entry_point *entry;
+    uint32_t dispatch_number;
+};
+
+struct cpu_program {
+    const struct hal_command_buffer *commands;
+    struct cpu_lane_program lanes[CPU_LANES];
+    struct cpu_indirect *indirects;
+    size_t indirect_count, indirect_capacity;
     struct cpu_block *blocks; /* buffer tables and constants */
     uint64_t dispatch_count, transfer_bytes;
 };
@@ -131,17 +157,43 @@ enum hal_status cpu_program_create(const struct hal_command_buffer *commands, ui
                                    struct cpu_program **out_program) HAL_CHECKED;
 void cpu_program_destroy(struct cpu_program *program);
 
-/* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker. */
-void cpu_op_run(const struct cpu_op *op, struct msl_worker *worker, uint64_t first, uint64_t last);
+/* Reads the counts of an indirect dispatch from its buffer. HAL_INVALID: they are over a limit. */
+enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t number,
+                                  struct cpu_counts *out_counts) HAL_CHECKED;
+
+/* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker; `counts` are those
+ * of the program's indirect dispatches. */
+void cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts, struct msl_worker *worker,
+                uint64_t first, uint64_t last);
 
 /* What a tile of the op will take, roughly; 0: not known. `tiles` of it, and of what followed,
  * took that long. */
-uint64_t cpu_op_tile_ns(const struct cpu_op *op);
-void cpu_op_measured(const struct cpu_op *op, uint64_t tiles, int64_t ns);
+uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts);
+void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
+                     int64_t ns);
 
 /* ---- Workers (run.c) ---------------------------------------------------------------------- */
 
 struct cpu_pool;
+
+/* A phase of a run. Workers claim its tiles from `unclaimed`. */
+struct cpu_step {
+    const struct cpu_phase *phase;
+    const struct cpu_counts *counts; /* of the program's indirect dispatches */
+    _Atomic uint64_t unclaimed, unfinished;
+};
+
+/* The phases of a lane, of all programs one after the other. Who advances the run, one thread at a
+ * time, writes what is not atomic. */
+struct cpu_run_lane {
+    struct cpu_step *steps;
+    _Atomic size_t ready;      /* steps that may run; those behind it are not filled in yet */
+    _Atomic size_t cursor;     /* steps before it have no tile left to claim */
+    size_t finished;           /* so many have ended */
+    size_t program, phase;     /* the next one to become ready */
+    size_t bases[CPU_LANES];   /* steps of the programs before, by lane */
+    struct cpu_counts *counts; /* of the program */
+};
 
 /* Programs that run one after the other, shared by the workers. The owner fills programs, done
  * and free and zeroes the rest. */
@@ -151,14 +203,14 @@ struct cpu_run {
     void (*done)(struct cpu_run *run); /* on the thread that ended it; times are set */
     void (*free)(struct cpu_run *run); /* no worker refers to it any more */
     int64_t begin_ns, end_ns, busy_ns;
+    enum hal_status status; /* why it was cut short */
+    char *message;
+    _Atomic bool failed; /* tiles do nothing any more */
 
-    /* Workers claim tiles of the present phase from `unclaimed`. Whoever finishes the phase's
-     * last tile moves on: the fields between are written by that thread alone, while no tile is
-     * claimed, and published by the store to `unclaimed`. */
-    _Atomic uint64_t unclaimed, unfinished;
-    const struct cpu_phase *phase;
-    uint64_t phase_number;
-    size_t program_index, phase_index;
+    struct cpu_run_lane lanes[CPU_LANES];
+    void *memory;              /* of the lanes' steps and counts */
+    _Atomic uint32_t advances; /* asked for and not done yet: the first to ask does them all */
+    bool over;                 /* who advances: everything has ended */
 
     struct cpu_run *next, *previous; /* pool lock: the runs that have begun */
     uint32_t inside;                 /* pool lock: workers that take tiles */
@@ -167,11 +219,15 @@ struct cpu_run {
     _Atomic uint32_t references;
 };
 
+/* Room for the run's steps; cpu_run_finish frees it. Not needed by cpu_run_here. */
+enum hal_status cpu_run_prepare(struct cpu_run *run) HAL_CHECKED;
+void cpu_run_finish(struct cpu_run *run);
+
 enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
 void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */
 void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run);
 
-/* The same on the calling thread, without dispatches; calls `done` but not `free`. */
+/* Transfers alone, on the calling thread; calls `done` but not `free`. */
 void cpu_run_here(struct cpu_run *run);
 
 /* Drops the owner's reference. */

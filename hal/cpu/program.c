@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sealed command buffer as the workers run it: phases, which barriers separate, of commands
- * with everything resolved: addresses, constants, launch sizes, tiles. */
+/* A sealed command buffer as the workers run it: commands with everything resolved (addresses,
+ * constants, launch sizes, tiles), in a lane per stage; barriers divide a lane into phases and say
+ * what each of them waits for. */
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
 
@@ -21,12 +22,27 @@ struct cpu_block {
 
 /* ---- Building ----------------------------------------------------------------------------- */
 
+/* Stages, as bits of enum hal_stage count them. The host has no commands, but a barrier may lead
+ * through it to others. */
+enum stage { STAGE_TRANSFER, STAGE_DISPATCH, STAGE_HOST, STAGES };
+
+_Static_assert(1 << STAGE_TRANSFER == HAL_STAGE_TRANSFER &&
+                   1 << STAGE_DISPATCH == HAL_STAGE_DISPATCH && 1 << STAGE_HOST == HAL_STAGE_HOST &&
+                   (int)STAGE_TRANSFER == (int)CPU_TRANSFERS &&
+                   (int)STAGE_DISPATCH == (int)CPU_DISPATCHES,
+               "lanes are stages");
+
+/* So many phases of each lane, from the first. */
+struct past {
+    size_t phases[CPU_LANES];
+};
+
 struct builder {
     const struct hal_command_buffer *commands;
     struct cpu_program *program;
     uint32_t workers;
-    size_t phase_first_op;
-    uint64_t phase_tiles;
+    struct past needs[STAGES]; /* what commands of the stage wait for from now on */
+    bool is_open[CPU_LANES];   /* the lane's last phase takes more commands */
     uint32_t dispatch_number;
 
     /* The dispatch before, whose table may serve again. */
@@ -67,45 +83,95 @@ static uint8_t *view(const struct hal_buffer *buffer, uint64_t offset)
     return ((const struct cpu_buffer *)buffer)->device_view + offset;
 }
 
-/* Adds an operation of `units` to the present phase; `op` has its own fields. */
-static enum hal_status add_op(struct builder *builder, struct cpu_op op, uint64_t units,
-                              uint64_t units_per_tile)
+static enum hal_status begin_phase(struct builder *builder, enum cpu_lane which)
 {
-    struct cpu_program *program = builder->program;
-    if (units == 0)
-        return HAL_OK;
-    if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + 1,
-                  sizeof *program->ops))
+    struct cpu_lane_program *lane = &builder->program->lanes[which];
+    if (!hal_grow((void **)&lane->phases, &lane->phase_capacity, lane->phase_count + 1,
+                  sizeof *lane->phases))
         return no_memory(builder);
-    op.units = units;
-    op.units_per_tile = units_per_tile;
-    op.first_tile = builder->phase_tiles;
-    builder->phase_tiles += (units - 1) / units_per_tile + 1;
-    program->ops[program->op_count++] = op;
+    struct cpu_phase *phase = &lane->phases[lane->phase_count++];
+    *phase = (struct cpu_phase){.first_indirect = builder->program->indirect_count};
+    memcpy(phase->needs, builder->needs[which].phases, sizeof phase->needs);
+    builder->is_open[which] = true;
     return HAL_OK;
 }
 
-/* Operations move while they are collected, so that phases get their pointers at the end. */
-static enum hal_status end_phase(struct builder *builder)
+/* Adds an operation of `units` to the lane's present phase; `op` has its own fields. */
+static enum hal_status add_op(struct builder *builder, enum cpu_lane which, struct cpu_op op,
+                              uint64_t units, uint64_t units_per_tile)
 {
-    struct cpu_program *program = builder->program;
-    const size_t count = program->op_count - builder->phase_first_op;
-    if (count == 0)
+    struct cpu_lane_program *lane = &builder->program->lanes[which];
+    if (units == 0)
         return HAL_OK;
-    if (!hal_grow((void **)&program->phases, &program->phase_capacity, program->phase_count + 1,
-                  sizeof *program->phases))
+    if (!builder->is_open[which])
+        HAL_TRY(begin_phase(builder, which));
+    if (!hal_grow((void **)&lane->ops, &lane->op_capacity, lane->op_count + 1, sizeof *lane->ops))
         return no_memory(builder);
-    program->phases[program->phase_count++] =
-        (struct cpu_phase){.op_count = count, .tile_count = builder->phase_tiles};
-    builder->phase_first_op = program->op_count;
-    builder->phase_tiles = 0;
+    struct cpu_phase *phase = &lane->phases[lane->phase_count - 1];
+    op.units = units;
+    op.units_per_tile = units_per_tile;
+    op.first_tile = phase->tile_count;
+    phase->tile_count += (units - 1) / units_per_tile + 1;
+    phase->op_count++;
+    lane->ops[lane->op_count++] = op;
     return HAL_OK;
 }
+
+/* ---- Order -------------------------------------------------------------------------------- */
+
+static void include(struct past *past, const struct past *other)
+{
+    for (size_t i = 0; i < CPU_LANES; i++) {
+        if (other->phases[i] > past->phases[i])
+            past->phases[i] = other->phases[i];
+    }
+}
+
+/* The commands of the stages recorded so far, and what such commands would have waited for:
+ * barriers make chains. Phases that somebody may wait for take no further commands. */
+static struct past past_of(struct builder *builder, uint32_t stages)
+{
+    struct past past = {{0}};
+    for (size_t i = 0; i < STAGES; i++) {
+        if (!(stages >> i & 1))
+            continue;
+        include(&past, &builder->needs[i]);
+        if (i < CPU_LANES) {
+            past.phases[i] = builder->program->lanes[i].phase_count;
+            builder->is_open[i] = false;
+        }
+    }
+    return past;
+}
+
+/* From now on, commands of the stages wait for that. */
+static void wait_for(struct builder *builder, uint32_t stages, const struct past *past)
+{
+    for (size_t i = 0; i < STAGES; i++) {
+        struct past needs = builder->needs[i];
+        if (!(stages >> i & 1))
+            continue;
+        include(&needs, past);
+        if (i < CPU_LANES && memcmp(&needs, &builder->needs[i], sizeof needs) != 0)
+            builder->is_open[i] = false;
+        builder->needs[i] = needs;
+    }
+}
+
+static enum hal_status add_barrier(struct builder *builder,
+                                   const struct hal_segment_barrier *barrier)
+{
+    const struct past past = past_of(builder, barrier->source_stages);
+    wait_for(builder, barrier->target_stages, &past);
+    return HAL_OK;
+}
+
+/* ---- Transfers ---------------------------------------------------------------------------- */
 
 static enum hal_status add_fill(struct builder *builder, const struct hal_segment_fill *fill)
 {
     builder->program->transfer_bytes += fill->bytes;
-    return add_op(builder,
+    return add_op(builder, CPU_TRANSFERS,
                   (struct cpu_op){.kind = CPU_OP_FILL,
                                   .fill = {view(fill->target, fill->offset), fill->pattern}},
                   fill->bytes, TRANSFER_TILE_BYTES);
@@ -115,7 +181,8 @@ static enum hal_status add_copy(struct builder *builder, uint8_t *target, const 
                                 uint64_t bytes)
 {
     builder->program->transfer_bytes += bytes;
-    return add_op(builder, (struct cpu_op){.kind = CPU_OP_COPY, .copy = {target, source}}, bytes,
+    return add_op(builder, CPU_TRANSFERS,
+                  (struct cpu_op){.kind = CPU_OP_COPY, .copy = {target, source}}, bytes,
                   TRANSFER_TILE_BYTES);
 }
 
@@ -171,39 +238,73 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
     return HAL_OK;
 }
 
+/* The launch of a dispatch but for its counts. */
+static enum hal_status make_launch(struct builder *builder, const struct hal_executable *executable,
+                                   uint32_t entry_number, uint32_t state_number,
+                                   struct cpu_op *out_op)
+{
+    struct cpu_entry *entry = &((struct cpu_executable *)executable)->entries[entry_number];
+    const struct hal_dispatch_state *state = &builder->commands->states[state_number];
+    if (executable->object.id != builder->executable || entry_number != builder->entry ||
+        state_number != builder->state) {
+        HAL_TRY(make_table(builder, entry, state, &builder->table));
+        builder->executable = executable->object.id;
+        builder->entry = entry_number;
+        builder->state = state_number;
+    }
+    out_op->dispatch.function = entry->function;
+    out_op->dispatch.launch.buffers = builder->table;
+    out_op->dispatch.group_cost = &entry->group_cost;
+    memcpy(out_op->dispatch.launch.group_size, entry->group_size, sizeof entry->group_size);
+    builder->program->dispatch_count++;
+    builder->dispatch_number++;
+    return HAL_OK;
+}
+
+static uint64_t tiles_of_a_dispatch(const struct builder *builder)
+{
+    return builder->workers > 1 ? (uint64_t)builder->workers * TILES_PER_WORKER : 1;
+}
+
 static enum hal_status add_dispatch(struct builder *builder,
                                     const struct hal_segment_dispatch *dispatch)
 {
-    struct cpu_entry *entry = &to_cpu_executable(dispatch->executable)->entries[dispatch->entry];
-    const struct hal_dispatch_state *state = &builder->commands->states[dispatch->state];
-    if (dispatch->executable->object.id != builder->executable ||
-        dispatch->entry != builder->entry || dispatch->state != builder->state) {
-        HAL_TRY(make_table(builder, entry, state, &builder->table));
-        builder->executable = dispatch->executable->object.id;
-        builder->entry = dispatch->entry;
-        builder->state = dispatch->state;
-    }
     const uint32_t *count = dispatch->workgroup_count;
     const uint64_t groups = (uint64_t)count[0] * count[1] * count[2];
+    const uint64_t tiles = tiles_of_a_dispatch(builder);
     struct cpu_op op = {.kind = CPU_OP_DISPATCH};
-    op.dispatch.function = entry->function;
-    op.dispatch.launch.buffers = builder->table;
-    op.dispatch.group_cost = &entry->group_cost;
-    for (size_t i = 0; i < 3; i++) {
-        op.dispatch.launch.group_size[i] = entry->group_size[i];
-        op.dispatch.launch.group_count[i] = count[i];
-    }
-    const uint64_t tiles = builder->workers > 1 ? (uint64_t)builder->workers * TILES_PER_WORKER : 1;
-    builder->program->dispatch_count++;
-    builder->dispatch_number++;
-    return add_op(builder, op, groups, groups ? (groups - 1) / tiles + 1 : 1);
+    HAL_TRY(make_launch(builder, dispatch->executable, dispatch->entry, dispatch->state, &op));
+    memcpy(op.dispatch.launch.group_count, count, sizeof dispatch->workgroup_count);
+    return add_op(builder, CPU_DISPATCHES, op, groups, groups ? (groups - 1) / tiles + 1 : 1);
+}
+
+static enum hal_status add_dispatch_indirect(struct builder *builder,
+                                             const struct hal_segment_dispatch_indirect *dispatch)
+{
+    struct cpu_program *program = builder->program;
+    struct cpu_op op = {.kind = CPU_OP_DISPATCH_INDIRECT};
+    op.dispatch.indirect = (uint32_t)program->indirect_count;
+    if (!hal_grow((void **)&program->indirects, &program->indirect_capacity,
+                  program->indirect_count + 1, sizeof *program->indirects))
+        return no_memory(builder);
+    const struct cpu_indirect indirect = {
+        .counts = view(dispatch->counts, dispatch->offset),
+        .entry = &dispatch->executable->entry_points[dispatch->entry],
+        .dispatch_number = builder->dispatch_number,
+    };
+    HAL_TRY(make_launch(builder, dispatch->executable, dispatch->entry, dispatch->state, &op));
+    HAL_TRY(add_op(builder, CPU_DISPATCHES, op, tiles_of_a_dispatch(builder), 1));
+    struct cpu_lane_program *lane = &program->lanes[CPU_DISPATCHES];
+    program->indirects[program->indirect_count++] = indirect;
+    lane->phases[lane->phase_count - 1].indirect_count++;
+    return HAL_OK;
 }
 
 static enum hal_status add_segment(struct builder *builder, const struct hal_segment *segment)
 {
     const void *whole = segment;
     switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER: return end_phase(builder);
+    case HAL_SEGMENT_BARRIER: return add_barrier(builder, whole);
     case HAL_SEGMENT_FILL: return add_fill(builder, whole);
     case HAL_SEGMENT_COPY: {
         const struct hal_segment_copy *copy = whole;
@@ -215,12 +316,23 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
         return add_copy(builder, view(update->target, update->offset), update->data, update->bytes);
     }
     case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
+    case HAL_SEGMENT_DISPATCH_INDIRECT: return add_dispatch_indirect(builder, whole);
     case HAL_SEGMENT_PUSH_CONSTANTS:
     case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
     case HAL_SEGMENT_DEBUG_BEGIN:
     case HAL_SEGMENT_DEBUG_END: return HAL_OK;
     }
     return hal_fail(HAL_INVALID, "there is no segment of kind %u", segment->kind);
+}
+
+/* Operations move while they are collected, so that phases get their pointers at the end. */
+static void find_ops(struct cpu_lane_program *lane)
+{
+    const struct cpu_op *next = lane->ops;
+    for (size_t i = 0; i < lane->phase_count; i++) {
+        lane->phases[i].ops = next;
+        next += lane->phases[i].op_count;
+    }
 }
 
 enum hal_status cpu_program_create(const struct hal_command_buffer *commands, uint32_t workers,
@@ -233,20 +345,17 @@ enum hal_status cpu_program_create(const struct hal_command_buffer *commands, ui
     };
     struct cpu_program *program = builder.program;
     enum hal_status status = program ? HAL_OK : no_memory(&builder);
+    if (program)
+        program->commands = commands;
     for (const struct hal_segment *segment = hal_segment_first(commands);
          status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
         status = add_segment(&builder, segment);
-    if (status == HAL_OK)
-        status = end_phase(&builder);
     if (status != HAL_OK) {
         cpu_program_destroy(program);
         return status;
     }
-    size_t first = 0;
-    for (size_t i = 0; i < program->phase_count; i++) {
-        program->phases[i].ops = program->ops + first;
-        first += program->phases[i].op_count;
-    }
+    for (size_t i = 0; i < CPU_LANES; i++)
+        find_ops(&program->lanes[i]);
     *out_program = program;
     return HAL_OK;
 }
@@ -260,8 +369,11 @@ void cpu_program_destroy(struct cpu_program *program)
         free(program->blocks);
         program->blocks = next;
     }
-    free(program->phases);
-    free(program->ops);
+    for (size_t i = 0; i < CPU_LANES; i++) {
+        free(program->lanes[i].phases);
+        free(program->lanes[i].ops);
+    }
+    free(program->indirects);
     free(program);
 }
 
@@ -281,7 +393,53 @@ static void fill(uint8_t *target, uint32_t pattern, uint64_t bytes)
     memcpy(target + done, &twice, bytes - done);
 }
 
-void cpu_op_run(const struct cpu_op *op, struct msl_worker *worker, uint64_t first, uint64_t last)
+enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t number,
+                                  struct cpu_counts *out_counts)
+{
+    const struct cpu_indirect *indirect = &program->indirects[number];
+    struct cpu_counts counts;
+    char name[HAL_OBJECT_NAME_BYTES];
+    memcpy(&counts, indirect->counts, sizeof counts);
+    HAL_TRY(hal_add_context(hal_check_workgroups(indirect->entry, counts.groups), "%s, dispatch %u",
+                            hal_object_name(&program->commands->object, name),
+                            indirect->dispatch_number));
+    *out_counts = counts;
+    return HAL_OK;
+}
+
+/* The launch of an indirect dispatch with the counts that the run has read. */
+static struct msl_launch resolve(const struct cpu_op *op, const struct cpu_counts *counts)
+{
+    struct msl_launch launch = op->dispatch.launch;
+    memcpy(launch.group_count, counts[op->dispatch.indirect].groups, sizeof launch.group_count);
+    return launch;
+}
+
+static uint64_t groups_of(const struct msl_launch *launch)
+{
+    return (uint64_t)launch->group_count[0] * launch->group_count[1] * launch->group_count[2];
+}
+
+/* The tiles of an indirect dispatch share its groups, however many there are. */
+static uint64_t groups_per_tile(const struct cpu_op *op, const struct msl_launch *launch)
+{
+    const uint64_t groups = groups_of(launch);
+    return groups ? (groups - 1) / op->units + 1 : 0;
+}
+
+static void run_indirect(const struct cpu_op *op, const struct cpu_counts *counts,
+                         struct msl_worker *worker, uint64_t first, uint64_t last)
+{
+    const struct msl_launch launch = resolve(op, counts);
+    const uint64_t groups = groups_of(&launch), per_tile = groups_per_tile(op, &launch);
+    /* Rounded up, all tiles but the last ones may hold all groups; no product overflows then. */
+    const uint64_t begin = per_tile && first > groups / per_tile ? groups : first * per_tile;
+    const uint64_t end = per_tile && last > groups / per_tile ? groups : last * per_tile;
+    msl_function_run(op->dispatch.function, worker, &launch, begin, end);
+}
+
+void cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts, struct msl_worker *worker,
+                uint64_t first, uint64_t last)
 {
     const uint64_t begin = first * op->units_per_tile;
     uint64_t end = last * op->units_per_tile;
@@ -291,6 +449,7 @@ void cpu_op_run(const struct cpu_op *op, struct msl_worker *worker, uint64_t fir
     case CPU_OP_DISPATCH:
         msl_function_run(op->dispatch.function, worker, &op->dispatch.launch, begin, end);
         break;
+    case CPU_OP_DISPATCH_INDIRECT: run_indirect(op, counts, worker, first, last); break;
     case CPU_OP_COPY: memcpy(op->copy.target + begin, op->copy.source + begin, end - begin); break;
     case CPU_OP_FILL: fill(op->fill.target + begin, op->fill.pattern, end - begin); break;
     }
@@ -301,20 +460,38 @@ void cpu_op_run(const struct cpu_op *op, struct msl_worker *worker, uint64_t fir
 static const uint64_t bytes_per_ns = 8; /* of a transfer */
 static const uint64_t cost_per_ns = 16;
 
-uint64_t cpu_op_tile_ns(const struct cpu_op *op)
+static uint64_t groups_in_a_tile(const struct cpu_op *op, const struct cpu_counts *counts)
 {
-    if (op->kind != CPU_OP_DISPATCH)
+    if (op->kind == CPU_OP_DISPATCH)
+        return op->units_per_tile;
+    const struct msl_launch launch = resolve(op, counts);
+    return groups_per_tile(op, &launch);
+}
+
+uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts)
+{
+    if (op->kind == CPU_OP_COPY || op->kind == CPU_OP_FILL)
         return op->units_per_tile / bytes_per_ns;
+    const uint64_t groups = groups_in_a_tile(op, counts);
     const uint64_t cost = atomic_load_explicit(op->dispatch.group_cost, memory_order_relaxed);
-    return cost ? cost * op->units_per_tile / cost_per_ns + 1 : 0;
+    uint64_t all;
+    if (groups == 0)
+        return 1;
+    if (__builtin_mul_overflow(cost, groups, &all))
+        all = UINT64_MAX;
+    return cost ? all / cost_per_ns + 1 : 0;
 }
 
 /* Threads may overwrite each other's figure: any of them will do. */
-void cpu_op_measured(const struct cpu_op *op, uint64_t tiles, int64_t ns)
+void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
+                     int64_t ns)
 {
-    if (op->kind != CPU_OP_DISPATCH || ns <= 0)
+    if (op->kind == CPU_OP_COPY || op->kind == CPU_OP_FILL || ns <= 0)
         return;
-    uint64_t cost = (uint64_t)ns * cost_per_ns / (tiles * op->units_per_tile) + 1;
+    const uint64_t groups = groups_in_a_tile(op, counts);
+    if (groups == 0)
+        return;
+    uint64_t cost = (uint64_t)ns * cost_per_ns / (tiles * groups) + 1;
     const uint64_t old = atomic_load_explicit(op->dispatch.group_cost, memory_order_relaxed);
     if (old)
         cost = (3 * old + cost) / 4;

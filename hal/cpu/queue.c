@@ -9,6 +9,8 @@
 /* So few bytes are moved sooner than a worker wakes: the thread that finds them ready does it. */
 enum { TINY_TRANSFER_BYTES = 16 * 1024 };
 
+enum cpu_effort { CPU_NOTHING, CPU_AT_ONCE, CPU_BY_WORKERS };
+
 struct cpu_submission {
     struct cpu_run run;
     struct cpu_device *device;
@@ -16,7 +18,8 @@ struct cpu_submission {
     struct cpu_submission *next_ready;
     struct cpu_submission *next_in_flight, *previous_in_flight; /* device lock */
     struct cpu_waiter waiter;
-    enum hal_status status; /* of its waits */
+    enum cpu_effort effort;
+    enum hal_status status; /* of its waits, then of its run */
     char *message;
     int64_t ready_ns;
     void (*retired)(void *user, const struct hal_submission_result *result);
@@ -144,13 +147,20 @@ static void free_submission(struct cpu_run *run)
 {
     struct cpu_submission *submission = submission_of(run);
     free(submission->message);
+    cpu_run_finish(run);
     free(submission);
 }
 
 static void run_done(struct cpu_run *run)
 {
+    struct cpu_submission *submission = submission_of(run);
     struct cpu_wakes wakes = {0};
-    retire(submission_of(run), &wakes);
+    if (run->status != HAL_OK) {
+        submission->status = run->status;
+        submission->message = run->message;
+        run->message = NULL;
+    }
+    retire(submission, &wakes);
     cpu_queue_go_on(&wakes);
 }
 
@@ -161,22 +171,38 @@ static void no_next(struct cpu_run *run)
     (void)run;
 }
 
+static bool has_commands(const struct cpu_program *program)
+{
+    return program->lanes[CPU_TRANSFERS].op_count || program->lanes[CPU_DISPATCHES].op_count;
+}
+
+/* What its programs ask for: workers, the thread that finds them ready, or nothing. */
+static enum cpu_effort measure(const struct cpu_run *run)
+{
+    uint64_t bytes = 0;
+    enum cpu_effort effort = CPU_NOTHING;
+    for (size_t i = 0; i < run->program_count; i++) {
+        const struct cpu_program *program = run->programs[i];
+        bytes += program->transfer_bytes;
+        if (program->lanes[CPU_DISPATCHES].op_count || bytes > TINY_TRANSFER_BYTES)
+            return CPU_BY_WORKERS;
+        if (has_commands(program))
+            effort = CPU_AT_ONCE;
+    }
+    return effort;
+}
+
 /* Runs the submission here and retires it, or hands it to the workers. */
 static void start(struct cpu_submission *submission, struct cpu_wakes *wakes)
 {
     struct cpu_run *run = &submission->run;
-    uint64_t phases = 0, dispatches = 0, bytes = 0;
+    const enum cpu_effort effort = submission->status == HAL_OK ? submission->effort : CPU_NOTHING;
     submission->ready_ns = hal_clock_ns();
-    for (size_t i = 0; submission->status == HAL_OK && i < run->program_count; i++) {
-        phases += run->programs[i]->phase_count;
-        dispatches += run->programs[i]->dispatch_count;
-        bytes += run->programs[i]->transfer_bytes;
-    }
-    if (phases > 0 && (dispatches > 0 || bytes > TINY_TRANSFER_BYTES)) {
+    if (effort == CPU_BY_WORKERS) {
         cpu_pool_start(submission->device->pool, run);
         return;
     }
-    if (phases > 0) {
+    if (effort == CPU_AT_ONCE) {
         run->done = no_next;
         cpu_run_here(run);
     } else {
@@ -302,8 +328,12 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
     struct cpu_wakes wakes = {0};
     HAL_TRY(create_submission(device, source, &submission));
     retain_all(submission, source);
+    submission->effort = measure(&submission->run);
+    enum hal_status status =
+        submission->effort == CPU_BY_WORKERS ? cpu_run_prepare(&submission->run) : HAL_OK;
     pthread_mutex_lock(&device->lock);
-    const enum hal_status status = check_signals_locked(source);
+    if (status == HAL_OK)
+        status = check_signals_locked(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
         register_waits_locked(submission, source, &wakes);
@@ -313,7 +343,7 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
         release_commands(submission);
         for (size_t i = 0; i < submission->signal_count; i++)
             hal_object_release(&submission->signals[i].semaphore->object);
-        free(submission);
+        free_submission(&submission->run);
         return status;
     }
     cpu_queue_go_on(&wakes);

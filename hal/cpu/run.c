@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The workers. Runs that have begun are in one list; a worker takes the first that has unclaimed
- * tiles and stays with it while there are some. A phase's last finisher publishes the next one.
+ * tiles and stays with it while there are some. Who finishes a phase's last tile makes those phases
+ * ready that waited for it.
  *
  * Waking a sleeping thread costs as much as hundreds of small workgroups, so a worker calls others
  * only when the tiles that are left are worth it by what such tiles took before; a worker that
@@ -19,10 +20,11 @@ struct worker {
     struct msl_worker *kernels;
     pthread_t thread;
 
-    /* Where in the phase it took the last tile: tiles are claimed in rising order. */
-    const struct cpu_run *run;
-    uint64_t phase_number;
+    /* Where in the step it took the last tile: tiles are claimed in rising order. */
+    const struct cpu_step *step;
     const struct cpu_op *op;
+    uint64_t last_share;
+    bool helped; /* others were called for the step */
 };
 
 struct cpu_pool {
@@ -49,40 +51,147 @@ static void wake(struct cpu_pool *pool, uint64_t wanted)
         hal_word_wake(&pool->epoch, wanted - looking > INT_MAX ? INT_MAX : (int)(wanted - looking));
 }
 
-/* The next phase of the run; false: there is none. */
-static bool next_phase(struct cpu_run *run)
+/* ---- Phases ------------------------------------------------------------------------------- */
+
+enum hal_status cpu_run_prepare(struct cpu_run *run)
 {
-    while (run->program_index < run->program_count) {
-        const struct cpu_program *program = run->programs[run->program_index];
-        if (run->phase_index < program->phase_count) {
-            run->phase = &program->phases[run->phase_index++];
-            run->phase_number++;
-            return true;
-        }
-        run->program_index++;
-        run->phase_index = 0;
+    size_t steps[CPU_LANES] = {0}, counts = 0;
+    for (size_t i = 0; i < run->program_count; i++) {
+        for (size_t lane = 0; lane < CPU_LANES; lane++)
+            steps[lane] += run->programs[i]->lanes[lane].phase_count;
+        counts += run->programs[i]->indirect_count;
     }
-    return false;
+    const size_t all_steps = steps[CPU_TRANSFERS] + steps[CPU_DISPATCHES];
+    if (all_steps == 0)
+        return HAL_OK;
+    /* No overflow: the programs themselves are larger. */
+    struct cpu_step *step = malloc(all_steps * sizeof *step + counts * sizeof(struct cpu_counts));
+    if (!step)
+        return hal_fail(HAL_NO_MEMORY, "no memory to run %zu phases", all_steps);
+    run->memory = step;
+    for (size_t lane = 0; lane < CPU_LANES; lane++) {
+        run->lanes[lane].steps = step;
+        run->lanes[lane].counts = (struct cpu_counts *)((struct cpu_step *)run->memory + all_steps);
+        step += steps[lane];
+    }
+    return HAL_OK;
 }
 
-static void publish_phase(struct cpu_run *run)
+void cpu_run_finish(struct cpu_run *run)
 {
-    const uint64_t tiles = run->phase->tile_count;
-    atomic_store_explicit(&run->unfinished, tiles, memory_order_relaxed);
-    atomic_store_explicit(&run->unclaimed, tiles, memory_order_release);
+    free(run->memory);
+    free(run->message);
 }
 
-void cpu_run_release(struct cpu_run *run)
+/* The next phase of the lane to become ready, in this program or a later one; NULL: none. */
+static const struct cpu_phase *next_phase(struct cpu_run *run, enum cpu_lane which)
 {
-    if (atomic_fetch_sub_explicit(&run->references, 1, memory_order_acq_rel) == 1)
-        run->free(run);
+    struct cpu_run_lane *lane = &run->lanes[which];
+    for (; lane->program < run->program_count; lane->program++, lane->phase = 0) {
+        const struct cpu_program *program = run->programs[lane->program];
+        if (lane->phase < program->lanes[which].phase_count)
+            return &program->lanes[which].phases[lane->phase];
+        for (size_t i = 0; i < CPU_LANES; i++)
+            lane->bases[i] += program->lanes[i].phase_count;
+        lane->counts += program->indirect_count;
+    }
+    return NULL;
 }
+
+/* Of several failures, the first counts. */
+static void fail_run(struct cpu_run *run, enum hal_status status)
+{
+    if (atomic_exchange_explicit(&run->failed, true, memory_order_relaxed))
+        return;
+    run->status = status;
+    run->message = hal_copy_string(hal_message());
+}
+
+static void read_counts(struct cpu_run *run, const struct cpu_run_lane *lane,
+                        const struct cpu_phase *phase)
+{
+    const struct cpu_program *program = run->programs[lane->program];
+    for (size_t i = 0; i < phase->indirect_count; i++) {
+        const size_t number = phase->first_indirect + i;
+        lane->counts[number] = (struct cpu_counts){{0}};
+        if (atomic_load_explicit(&run->failed, memory_order_relaxed))
+            continue;
+        const enum hal_status status = cpu_indirect_read(program, number, &lane->counts[number]);
+        if (status != HAL_OK)
+            fail_run(run, status);
+    }
+}
+
+static bool is_ready(const struct cpu_run *run, const struct cpu_run_lane *lane,
+                     const struct cpu_phase *phase)
+{
+    for (size_t i = 0; i < CPU_LANES; i++) {
+        if (run->lanes[i].finished < lane->bases[i] + phase->needs[i])
+            return false;
+    }
+    return true;
+}
+
+static void make_ready(struct cpu_run *run, struct cpu_run_lane *lane,
+                       const struct cpu_phase *phase)
+{
+    const size_t index = atomic_load_explicit(&lane->ready, memory_order_relaxed);
+    struct cpu_step *step = &lane->steps[index];
+    read_counts(run, lane, phase);
+    step->phase = phase;
+    step->counts = lane->counts;
+    atomic_init(&step->unfinished, phase->tile_count);
+    atomic_init(&step->unclaimed, phase->tile_count);
+    lane->phase++;
+    atomic_store_explicit(&lane->ready, index + 1, memory_order_release);
+}
+
+static void count_finished(struct cpu_run_lane *lane)
+{
+    const size_t ready = atomic_load_explicit(&lane->ready, memory_order_relaxed);
+    while (lane->finished < ready &&
+           atomic_load_explicit(&lane->steps[lane->finished].unfinished, memory_order_acquire) == 0)
+        lane->finished++;
+}
+
+/* True when everything has ended. */
+static bool advance_once(struct cpu_run *run)
+{
+    bool all = true;
+    for (size_t i = 0; i < CPU_LANES; i++)
+        count_finished(&run->lanes[i]);
+    for (enum cpu_lane i = 0; i < CPU_LANES; i++) {
+        struct cpu_run_lane *lane = &run->lanes[i];
+        const struct cpu_phase *phase;
+        while ((phase = next_phase(run, i)) != NULL && is_ready(run, lane, phase))
+            make_ready(run, lane, phase);
+        all &= !phase && lane->finished == atomic_load_explicit(&lane->ready, memory_order_relaxed);
+    }
+    return all;
+}
+
+/* A phase has ended: those become ready that waited for it. Threads that come meanwhile leave it to
+ * the one that is at it. True, for one thread, when everything has ended. */
+static bool advance(struct cpu_run *run)
+{
+    bool ended = false;
+    uint32_t asked = 1;
+    if (atomic_fetch_add_explicit(&run->advances, 1, memory_order_acq_rel) > 0)
+        return false;
+    do {
+        if (!run->over && advance_once(run))
+            ended = run->over = true;
+        asked = atomic_fetch_sub_explicit(&run->advances, asked, memory_order_acq_rel) - asked;
+    } while (asked > 0);
+    return ended;
+}
+
+/* ---- Runs --------------------------------------------------------------------------------- */
 
 void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run)
 {
     atomic_init(&run->references, 1);
-    next_phase(run);
-    publish_phase(run);
+    (void)advance(run); /* there is a phase: it does not end here */
     pthread_mutex_lock(&pool->lock);
     run->previous = pool->last;
     if (pool->last)
@@ -94,14 +203,16 @@ void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run)
     wake(pool, pool_of_this_thread == pool ? 0 : 1);
 }
 
+/* The order of recording is one that all barriers allow. */
 void cpu_run_here(struct cpu_run *run)
 {
     atomic_init(&run->references, 1);
     run->begin_ns = hal_clock_ns();
-    while (next_phase(run)) {
-        for (size_t i = 0; i < run->phase->op_count; i++) {
-            const struct cpu_op *op = &run->phase->ops[i];
-            cpu_op_run(op, NULL, 0, (op->units - 1) / op->units_per_tile + 1);
+    for (size_t i = 0; i < run->program_count; i++) {
+        const struct cpu_lane_program *lane = &run->programs[i]->lanes[CPU_TRANSFERS];
+        for (size_t k = 0; k < lane->op_count; k++) {
+            const struct cpu_op *op = &lane->ops[k];
+            cpu_op_run(op, NULL, NULL, 0, (op->units - 1) / op->units_per_tile + 1);
         }
     }
     run->end_ns = hal_clock_ns();
@@ -109,31 +220,59 @@ void cpu_run_here(struct cpu_run *run)
     run->done(run);
 }
 
+void cpu_run_release(struct cpu_run *run)
+{
+    if (atomic_fetch_sub_explicit(&run->references, 1, memory_order_acq_rel) == 1)
+        run->free(run);
+}
+
 /* ---- Tiles -------------------------------------------------------------------------------- */
 
-/* Claims up to `wanted` tiles of the present phase; they are counted from the phase's first. */
-static uint64_t claim(struct cpu_run *run, uint64_t wanted, uint64_t *out_first)
+/* A ready step with tiles that nobody has claimed; NULL: the lane has none. */
+static struct cpu_step *open_step(struct cpu_run_lane *lane)
 {
-    uint64_t left = atomic_load_explicit(&run->unclaimed, memory_order_acquire), count;
+    const size_t ready = atomic_load_explicit(&lane->ready, memory_order_acquire);
+    size_t at = atomic_load_explicit(&lane->cursor, memory_order_relaxed);
+    while (at < ready) {
+        struct cpu_step *step = &lane->steps[at];
+        if (atomic_load_explicit(&step->unclaimed, memory_order_relaxed) > 0)
+            return step;
+        if (atomic_compare_exchange_strong_explicit(&lane->cursor, &at, at + 1,
+                                                    memory_order_relaxed, memory_order_relaxed))
+            at++;
+    }
+    return NULL;
+}
+
+static struct cpu_step *find_step(struct cpu_run *run)
+{
+    for (size_t i = 0; i < CPU_LANES; i++) {
+        struct cpu_step *step = open_step(&run->lanes[i]);
+        if (step)
+            return step;
+    }
+    return NULL;
+}
+
+/* Claims up to `wanted` tiles of the step; they are counted from the phase's first. */
+static uint64_t claim(struct cpu_step *step, uint64_t wanted, uint64_t *out_first)
+{
+    uint64_t left = atomic_load_explicit(&step->unclaimed, memory_order_relaxed), count;
     do {
         if (left == 0)
             return 0;
         count = wanted < left ? wanted : left;
-    } while (!atomic_compare_exchange_weak_explicit(&run->unclaimed, &left, left - count,
-                                                    memory_order_acquire, memory_order_acquire));
-    *out_first = run->phase->tile_count - left;
+    } while (!atomic_compare_exchange_weak_explicit(&step->unclaimed, &left, left - count,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    *out_first = step->phase->tile_count - left;
     return count;
 }
 
 /* The operation of a tile that this worker claimed. */
-static const struct cpu_op *find_op(struct worker *worker, const struct cpu_run *run, uint64_t tile)
+static const struct cpu_op *find_op(struct worker *worker, uint64_t tile)
 {
-    const struct cpu_op *last_op = run->phase->ops + run->phase->op_count - 1;
-    if (worker->run != run || worker->phase_number != run->phase_number) {
-        worker->run = run;
-        worker->phase_number = run->phase_number;
-        worker->op = run->phase->ops;
-    }
+    const struct cpu_phase *phase = worker->step->phase;
+    const struct cpu_op *last_op = phase->ops + phase->op_count - 1;
     while (worker->op < last_op && worker->op[1].first_tile <= tile)
         worker->op++;
     return worker->op;
@@ -142,11 +281,15 @@ static const struct cpu_op *find_op(struct worker *worker, const struct cpu_run 
 static void run_tiles(struct worker *worker, const struct cpu_run *run, uint64_t first,
                       uint64_t count)
 {
-    const struct cpu_op *ops_end = run->phase->ops + run->phase->op_count;
+    const struct cpu_step *step = worker->step;
+    const struct cpu_op *ops_end = step->phase->ops + step->phase->op_count;
+    if (atomic_load_explicit(&run->failed, memory_order_relaxed))
+        return;
     for (uint64_t end = first + count; first < end;) {
-        const struct cpu_op *op = find_op(worker, run, first);
+        const struct cpu_op *op = find_op(worker, first);
         const uint64_t op_end = op + 1 < ops_end && op[1].first_tile < end ? op[1].first_tile : end;
-        cpu_op_run(op, worker->kernels, first - op->first_tile, op_end - op->first_tile);
+        cpu_op_run(op, step->counts, worker->kernels, first - op->first_tile,
+                   op_end - op->first_tile);
         first = op_end;
     }
 }
@@ -172,77 +315,112 @@ static void end_run(struct cpu_pool *pool, struct cpu_run *run)
 
 /* How many tiles to claim next: few at first, so that others find some; then a share of what is
  * left. */
-static uint64_t share(const struct cpu_pool *pool, const struct cpu_run *run, uint64_t last_share)
+static uint64_t share(const struct cpu_pool *pool, const struct cpu_step *step, uint64_t last_share)
 {
     if (pool->worker_count == 1)
         return UINT64_MAX;
-    const uint64_t left = atomic_load_explicit(&run->unclaimed, memory_order_relaxed);
+    const uint64_t left = atomic_load_explicit(&step->unclaimed, memory_order_relaxed);
     const uint64_t even = left / (2 * (uint64_t)pool->worker_count), twice = 2 * last_share;
     const uint64_t wanted = twice < even ? twice : even;
     return wanted ? wanted : 1;
 }
 
-/* Whether `left` more tiles like those of `op` deserve other workers, who are then called. What
- * nobody has measured yet does: a tile may take seconds. */
-static bool call_for_help(struct cpu_pool *pool, const struct cpu_op *op, uint64_t left)
+/* What the step's unclaimed tiles may take, if they are like those of `op`; 0: nobody knows. */
+static uint64_t estimate_ns(const struct cpu_step *step, const struct cpu_op *op)
 {
-    const uint64_t tile_ns = cpu_op_tile_ns(op);
+    const uint64_t tile_ns = cpu_op_tile_ns(op, step->counts);
     uint64_t work_ns;
-    if (__builtin_mul_overflow(tile_ns, left, &work_ns))
+    if (__builtin_mul_overflow(tile_ns, atomic_load(&step->unclaimed), &work_ns))
         work_ns = UINT64_MAX;
-    if (tile_ns > 0 && work_ns < worth_a_wake_ns)
+    return work_ns;
+}
+
+/* Tiles that others could take, and what they may take; *out_known is false where nobody has
+ * measured yet: a tile may take seconds. */
+static uint64_t left_for_others(struct cpu_run *run, const struct cpu_step *own,
+                                const struct cpu_op *own_op, uint64_t *out_work_ns, bool *out_known)
+{
+    uint64_t tiles = 0;
+    *out_work_ns = 0;
+    *out_known = true;
+    for (size_t i = 0; i < CPU_LANES; i++) {
+        const struct cpu_step *step = open_step(&run->lanes[i]);
+        if (!step)
+            continue;
+        const uint64_t work_ns = estimate_ns(step, step == own ? own_op : step->phase->ops);
+        *out_known &= work_ns > 0;
+        if (__builtin_add_overflow(*out_work_ns, work_ns, out_work_ns))
+            *out_work_ns = UINT64_MAX;
+        tiles += atomic_load_explicit(&step->unclaimed, memory_order_relaxed);
+    }
+    return tiles;
+}
+
+/* Whether what is left deserves other workers, who are then called. */
+static bool call_for_help(struct worker *worker, struct cpu_run *run, const struct cpu_op *op)
+{
+    uint64_t work_ns;
+    bool known;
+    const uint64_t left = left_for_others(run, worker->step, op, &work_ns, &known);
+    if (left == 0 || (known && work_ns < worth_a_wake_ns))
         return false;
-    const uint64_t helpers = tile_ns > 0 ? work_ns / worth_a_wake_ns : 1;
-    wake(pool, helpers < left ? helpers : left);
+    const uint64_t helpers = known ? work_ns / worth_a_wake_ns : 1;
+    wake(worker->pool, helpers < left ? helpers : left);
     return true;
 }
 
 /* Runs what was claimed, and measures it while that may matter. */
-static void run_and_measure(struct worker *worker, const struct cpu_run *run, uint64_t first,
-                            uint64_t count, bool *helped)
+static void run_and_measure(struct worker *worker, struct cpu_run *run, uint64_t first,
+                            uint64_t count)
 {
-    struct cpu_pool *pool = worker->pool;
-    const uint64_t left = run->phase->tile_count - first - count;
-    if (left == 0 || *helped || atomic_load_explicit(&pool->idle, memory_order_relaxed) == 0) {
+    if (worker->helped || atomic_load_explicit(&worker->pool->idle, memory_order_relaxed) == 0) {
         run_tiles(worker, run, first, count);
         return;
     }
-    const struct cpu_op *op = find_op(worker, run, first);
-    *helped = call_for_help(pool, op, left);
+    const struct cpu_step *step = worker->step;
+    const struct cpu_op *op = find_op(worker, first);
+    const bool last = first + count == step->phase->tile_count;
+    worker->helped = call_for_help(worker, run, op);
+    if (last) { /* nothing of the kind follows */
+        run_tiles(worker, run, first, count);
+        return;
+    }
     const int64_t begin_ns = hal_clock_ns();
     run_tiles(worker, run, first, count);
-    cpu_op_measured(op, count, hal_clock_ns() - begin_ns);
+    cpu_op_measured(op, step->counts, count, hal_clock_ns() - begin_ns);
+}
+
+static void enter_step(struct worker *worker, const struct cpu_step *step)
+{
+    if (worker->step == step)
+        return;
+    worker->step = step;
+    worker->op = step->phase->ops;
+    worker->last_share = 0;
+    worker->helped = false;
 }
 
 static void take_part(struct worker *worker, struct cpu_run *run)
 {
-    uint64_t first, count, wanted = 0;
-    bool helped = false;
-    worker->run = NULL;
-    for (;;) {
-        wanted = share(worker->pool, run, wanted);
-        count = claim(run, wanted, &first);
+    struct cpu_step *step;
+    worker->step = NULL;
+    while ((step = find_step(run)) != NULL) {
+        uint64_t first;
+        enter_step(worker, step);
+        worker->last_share = share(worker->pool, step, worker->last_share);
+        const uint64_t count = claim(step, worker->last_share, &first);
         if (count == 0)
-            return;
-        run_and_measure(worker, run, first, count, &helped);
-        if (atomic_fetch_sub_explicit(&run->unfinished, count, memory_order_acq_rel) != count)
             continue;
-        if (!next_phase(run)) {
+        run_and_measure(worker, run, first, count);
+        if (atomic_fetch_sub_explicit(&step->unfinished, count, memory_order_acq_rel) == count &&
+            advance(run)) {
             end_run(worker->pool, run);
             return;
         }
-        wanted = 0;
-        helped = false;
-        publish_phase(run);
     }
 }
 
 /* ---- Workers ------------------------------------------------------------------------------ */
-
-static bool has_tiles(const struct cpu_run *run)
-{
-    return atomic_load_explicit(&run->unclaimed, memory_order_relaxed) > 0;
-}
 
 /* The first run with tiles, entered; NULL: there is none. */
 static struct cpu_run *enter_run(struct cpu_pool *pool)
@@ -250,7 +428,7 @@ static struct cpu_run *enter_run(struct cpu_pool *pool)
     bool more = false;
     pthread_mutex_lock(&pool->lock);
     struct cpu_run *run = pool->first;
-    while (run && !has_tiles(run))
+    while (run && !find_step(run))
         run = run->next;
     if (run) {
         const int64_t now_ns = hal_clock_ns();
@@ -259,7 +437,7 @@ static struct cpu_run *enter_run(struct cpu_pool *pool)
         if (run->inside++ == 0)
             run->busy_since_ns = now_ns;
         atomic_fetch_add_explicit(&run->references, 1, memory_order_relaxed);
-        more = run->next && has_tiles(run->next);
+        more = run->next && find_step(run->next);
     }
     pthread_mutex_unlock(&pool->lock);
     if (more)

@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 static const struct suite_area *const areas[] = {
-    &area_buffers, &area_transfers,  &area_executables, &area_dispatch,
-    &area_sync,    &area_semaphores, &area_threads,     &area_errors,
-    &area_devices, &area_stress,     &area_variants,    &area_reflection,
+    /* clang-format off: one a line */
+    &area_buffers,  &area_transfers, &area_executables, &area_variants,   &area_reflection,
+    &area_dispatch, &area_indirect,  &area_sync,        &area_semaphores, &area_threads,
+    &area_errors,   &area_devices,   &area_stress,
+    /* clang-format on */
 };
 
 struct options {

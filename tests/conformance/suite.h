@@ -31,9 +31,19 @@ struct suite_area {
     size_t count;
 };
 
-extern const struct suite_area area_buffers, area_devices, area_dispatch, area_errors,
-    area_executables, area_reflection, area_semaphores, area_stress, area_sync, area_threads,
-    area_transfers, area_variants;
+extern const struct suite_area area_buffers;
+extern const struct suite_area area_devices;
+extern const struct suite_area area_dispatch;
+extern const struct suite_area area_errors;
+extern const struct suite_area area_executables;
+extern const struct suite_area area_indirect;
+extern const struct suite_area area_reflection;
+extern const struct suite_area area_semaphores;
+extern const struct suite_area area_stress;
+extern const struct suite_area area_sync;
+extern const struct suite_area area_threads;
+extern const struct suite_area area_transfers;
+extern const struct suite_area area_variants;
 
 #define SUITE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -180,6 +180,12 @@ static void segment(struct random_records *r, uint32_t kind)
         struct trace_debug *debug = append(r, kind, sizeof *debug);
         debug->color = small(r);
         debug->label = string(r);
+    } else if (kind == TRACE_DISPATCH_INDIRECT) {
+        struct trace_dispatch_indirect *dispatch = append(r, kind, sizeof *dispatch);
+        dispatch->executable = random_sized(r);
+        dispatch->counts = random_sized(r);
+        dispatch->offset = random_sized(r);
+        dispatch->entry = small(r);
     } else {
         append(r, TRACE_DEBUG_END, sizeof(struct trace_segment));
     }
@@ -274,8 +280,8 @@ static void seal(struct random_records *r, uint32_t most_segments)
     const uint32_t count = (uint32_t)random_below(r, (uint64_t)most_segments + 1);
     uint32_t dispatches = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t kind = 1 + (uint32_t)random_below(r, TRACE_DEBUG_END);
-        dispatches += kind == TRACE_DISPATCH;
+        const uint32_t kind = 1 + (uint32_t)random_below(r, RANDOM_LAST_SEGMENT);
+        dispatches += trace_is_dispatch(kind);
         segment(r, kind);
     }
     sealed = (void *)(r->data + seal_at);

@@ -22,6 +22,9 @@ struct random_records {
     size_t event_count, segment_count;
 };
 
+/* Kinds of segments are 1 to this. */
+enum { RANDOM_LAST_SEGMENT = TRACE_DISPATCH_INDIRECT };
+
 uint64_t random_number(struct random_records *r);
 /* 0 to limit - 1. */
 uint64_t random_below(struct random_records *r, uint64_t limit);

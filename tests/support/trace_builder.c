@@ -458,6 +458,20 @@ void builder_dispatch(struct trace_builder *b, uint64_t executable, uint32_t ent
     b->dispatch_count++;
 }
 
+void builder_dispatch_indirect(struct trace_builder *b, uint64_t executable, uint32_t entry,
+                               uint64_t counts, uint64_t offset)
+{
+    struct trace_dispatch_indirect *segment =
+        add_segment(b, TRACE_DISPATCH_INDIRECT, sizeof *segment);
+    if (!segment)
+        return;
+    segment->executable = executable;
+    segment->counts = counts;
+    segment->offset = offset;
+    segment->entry = entry;
+    b->dispatch_count++;
+}
+
 void builder_debug_begin(struct trace_builder *b, const char *label, uint32_t color)
 {
     const uint32_t name = builder_string(b, label);

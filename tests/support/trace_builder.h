@@ -105,6 +105,8 @@ void builder_push_descriptor_set(struct trace_builder *b, uint32_t set,
                                  const struct trace_binding *bindings, uint32_t binding_count);
 void builder_dispatch(struct trace_builder *b, uint64_t executable, uint32_t entry, uint32_t x,
                       uint32_t y, uint32_t z);
+void builder_dispatch_indirect(struct trace_builder *b, uint64_t executable, uint32_t entry,
+                               uint64_t counts, uint64_t offset);
 void builder_debug_begin(struct trace_builder *b, const char *label, uint32_t color);
 void builder_debug_end(struct trace_builder *b);
 void builder_seal(struct trace_builder *b, uint64_t command_buffer);
