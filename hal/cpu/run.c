@@ -395,7 +395,7 @@ static void enter_step(struct worker *worker, const struct cpu_step *step)
     if (worker->step == step)
         return;
     worker->step = step;
-    worker->op = step->phase->ops;
+    worker->op = NULL;
     worker->last_share = 0;
     worker->helped = false;
 }
@@ -411,6 +411,9 @@ static void take_part(struct worker *worker, struct cpu_run *run)
         const uint64_t count = claim(step, worker->last_share, &first);
         if (count == 0)
             continue;
+        /* Not before: until a tile is claimed, others may end the run and free its programs. */
+        if (!worker->op)
+            worker->op = step->phase->ops;
         run_and_measure(worker, run, first, count);
         if (atomic_fetch_sub_explicit(&step->unfinished, count, memory_order_acq_rel) == count &&
             advance(run)) {
