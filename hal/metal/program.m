@@ -292,6 +292,9 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
     }
     case HAL_SEGMENT_UPDATE: return add_update(builder, whole);
     case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
+    case HAL_SEGMENT_DISPATCH_INDIRECT:
+        return hal_fail(HAL_UNSUPPORTED,
+                        "the Metal driver has no dispatches with counts from a buffer yet");
     case HAL_SEGMENT_DEBUG_BEGIN: return add_debug_begin(builder, whole);
     case HAL_SEGMENT_DEBUG_END:
         builder->open_groups--;
