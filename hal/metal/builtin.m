@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of our own for what blit commands cannot do: filling with more than one byte, and
- * ranges whose offset or size is no multiple of 4. A thread does 16 bytes, counted from a multiple
+ * ranges whose offset or size is no multiple of 4; and for counts of workgroups that are known only
+ * on the device. A thread of the former does 16 bytes, counted from a multiple
  * of 16 in the target: whole chunks by one store, the ends byte by byte, so that nothing outside
  * the range is touched. */
 #import "hal/metal/metal.h"
@@ -45,6 +46,24 @@ static const char source[] =
     "    }\n"
     "    for (ulong i = first; i < last; i++)\n"
     "        target[i] = source[from + (i - first)];\n"
+    "}\n"
+    "struct counts_arguments { uint group_size[3]; uint reserved; };\n"
+    "kernel void hal_counts(device const uint *source [[buffer(0)]],\n"
+    "                       device uint *target [[buffer(1)]],\n"
+    "                       constant counts_arguments &a [[buffer(2)]])\n"
+    "{\n"
+    "    uint given[3];\n"
+    "    bool good = true;\n"
+    "    for (uint i = 0; i < 3; i++) {\n"
+    "        given[i] = source[i];\n"
+    "        good = good && ulong(given[i]) * a.group_size[i] <= 0xFFFFFFFFul;\n"
+    "    }\n"
+    "    const ulong plane = ulong(given[0]) * given[1];\n"
+    "    good = good && (given[2] == 0 || plane <= 0x7FFFFFFFFFFFFFFFul / given[2]);\n"
+    "    for (uint i = 0; i < 3; i++) {\n"
+    "        target[i] = good ? given[i] : 0;\n"
+    "        target[i + 4] = given[i];\n"
+    "    }\n"
     "}\n";
 
 static enum hal_status create(struct metal_device *device, id<MTLLibrary> library, NSString *name,
@@ -74,6 +93,8 @@ enum hal_status metal_builtin_create(struct metal_device *device)
     enum hal_status status = create(device, library, @"hal_fill", &builtin->fill);
     if (status == HAL_OK)
         status = create(device, library, @"hal_copy", &builtin->copy);
+    if (status == HAL_OK)
+        status = create(device, library, @"hal_counts", &builtin->counts);
     [library release];
     if (status != HAL_OK) {
         metal_builtin_destroy(device);
@@ -90,6 +111,6 @@ void metal_builtin_destroy(struct metal_device *device)
 {
     [device->builtin.fill release];
     [device->builtin.copy release];
-    device->builtin.fill = nil;
-    device->builtin.copy = nil;
+    [device->builtin.counts release];
+    device->builtin = (struct metal_builtin){0};
 }

@@ -15,8 +15,7 @@ struct bound {
 struct encoder {
     struct metal_device *device;
     const struct metal_program *program;
-    id<MTLCommandBuffer> target;
-    id<MTLFence> fence;
+    const struct metal_target *target;
     id<MTLBlitCommandEncoder> blit;       /* borrowed from the command buffer; one of them */
     id<MTLComputeCommandEncoder> compute; /* is open at most */
     bool follows;                         /* an encoder went before */
@@ -43,9 +42,9 @@ static void end_encoder(struct encoder *encoder)
     for (size_t i = 0; i < encoder->group_count; i++)
         [open popDebugGroup];
     if (encoder->blit)
-        [encoder->blit updateFence:encoder->fence];
+        [encoder->blit updateFence:encoder->target->fence];
     else
-        [encoder->compute updateFence:encoder->fence];
+        [encoder->compute updateFence:encoder->target->fence];
     [open endEncoding];
     encoder->blit = nil;
     encoder->compute = nil;
@@ -67,11 +66,11 @@ static bool need_blit(struct encoder *encoder)
     if (encoder->blit && !encoder->barrier)
         return true;
     end_encoder(encoder);
-    encoder->blit = [encoder->target blitCommandEncoder];
+    encoder->blit = [encoder->target->commands blitCommandEncoder];
     if (!encoder->blit)
         return false;
     if (encoder->follows)
-        [encoder->blit waitForFence:encoder->fence];
+        [encoder->blit waitForFence:encoder->target->fence];
     begin_encoder(encoder);
     return true;
 }
@@ -86,13 +85,13 @@ static bool need_compute(struct encoder *encoder)
     }
     end_encoder(encoder);
     encoder->compute =
-        [encoder->target computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
+        [encoder->target->commands computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
     if (!encoder->compute)
         return false;
     encoder->pipeline = nil;
     memset(encoder->bound, 0, sizeof encoder->bound);
     if (encoder->follows)
-        [encoder->compute waitForFence:encoder->fence];
+        [encoder->compute waitForFence:encoder->target->fence];
     begin_encoder(encoder);
     return true;
 }
@@ -102,13 +101,12 @@ static bool need_compute(struct encoder *encoder)
 static void set_argument(struct encoder *encoder, const struct metal_argument *argument)
 {
     struct bound *bound = &encoder->bound[argument->slot];
-    if (bound->buffer != argument->buffer)
-        [encoder->compute setBuffer:argument->buffer
-                             offset:argument->offset
-                            atIndex:argument->slot];
+    id<MTLBuffer> buffer = argument->buffer ? argument->buffer : encoder->target->counts;
+    if (bound->buffer != buffer)
+        [encoder->compute setBuffer:buffer offset:argument->offset atIndex:argument->slot];
     else if (bound->offset != argument->offset)
         [encoder->compute setBufferOffset:argument->offset atIndex:argument->slot];
-    *bound = (struct bound){argument->buffer, argument->offset};
+    *bound = (struct bound){buffer, argument->offset};
 }
 
 static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
@@ -127,8 +125,13 @@ static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
                            atIndex:op->dispatch.constants_slot];
         encoder->bound[op->dispatch.constants_slot].buffer = nil;
     }
-    [encoder->compute dispatchThreadgroups:op->dispatch.group_count
-                     threadsPerThreadgroup:op->dispatch.group_size];
+    if (op->dispatch.is_indirect)
+        [encoder->compute dispatchThreadgroupsWithIndirectBuffer:encoder->target->counts
+                                            indirectBufferOffset:op->dispatch.counts_offset
+                                           threadsPerThreadgroup:op->dispatch.group_size];
+    else
+        [encoder->compute dispatchThreadgroups:op->dispatch.group_count
+                         threadsPerThreadgroup:op->dispatch.group_size];
     if (encoder->device->isolated)
         end_encoder(encoder);
     return true;
@@ -167,14 +170,13 @@ static bool encode_op(struct encoder *encoder, size_t index)
 }
 
 bool metal_encode(struct metal_device *device, const struct metal_program *program,
-                  id<MTLCommandBuffer> target, id<MTLFence> fence, bool follows)
+                  const struct metal_target *target)
 {
     struct encoder encoder = {
         .device = device,
         .program = program,
         .target = target,
-        .fence = fence,
-        .follows = follows,
+        .follows = target->follows,
         .groups = hal_alloc(program->group_depth, sizeof *encoder.groups),
     };
     bool good = encoder.groups != NULL;

@@ -232,6 +232,13 @@ id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes, 
     return buffer;
 }
 
+id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes)
+{
+    return [device->device
+        newBufferWithLength:bytes
+                    options:MTLResourceStorageModeShared | MTLResourceHazardTrackingModeUntracked];
+}
+
 /* ---- Managed memory ----------------------------------------------------------------------- */
 
 /* Runs one blit on a queue of its own, so that it never stands behind work that waits. */

@@ -8,7 +8,8 @@
  *   program.m    a sealed command buffer as operations with everything resolved
  *   encode.m     operations into encoders of a Metal command buffer
  *   semaphore.m  timeline values and who waits for them
- *   queue.m      submissions, from the call to their signals
+ *   queue.m      submissions: readiness and retiring
+ *   commit.m     submissions as command buffers of Metal, and their completion
  *   gputrace.m   captures by Metal itself
  *
  * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
@@ -85,6 +86,9 @@ enum hal_status metal_mapping_invalidate(struct hal_driver_device *self,
 id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes,
                                    const char *label) NS_RETURNS_RETAINED;
 
+/* Memory in which the device leaves something for the host. */
+id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes) NS_RETURNS_RETAINED;
+
 /* ---- Executables (library.m) -------------------------------------------------------------- */
 
 struct metal_entry {
@@ -136,8 +140,20 @@ struct metal_copy_arguments {
     uint64_t source;     /* where in the bound source the byte for `first` lies */
 };
 
+/* Of an indirect dispatch: the product of each with its count has to fit 32 bits. */
+struct metal_counts_arguments {
+    uint32_t group_size[3];
+    uint32_t reserved;
+};
+
+/* What the kernel makes of an indirect dispatch's counts; the device writes it. */
+struct metal_counts {
+    uint32_t used[4];  /* all 0 when the given ones are over a limit */
+    uint32_t given[4]; /* what the buffer had, for the host to tell */
+};
+
 struct metal_builtin {
-    id<MTLComputePipelineState> fill, copy;
+    id<MTLComputePipelineState> fill, copy, counts;
     uint32_t group_threads;
 };
 
@@ -155,9 +171,9 @@ enum metal_op_kind {
     METAL_OP_DEBUG_END,
 };
 
-/* What a slot of a kernel gets; the buffer is borrowed. */
+/* What a slot of a kernel gets. */
 struct metal_argument {
-    id<MTLBuffer> buffer;
+    id<MTLBuffer> buffer; /* borrowed; nil: the counts of the submission */
     NSUInteger offset;
     uint32_t slot;
 };
@@ -180,9 +196,17 @@ struct metal_op {
             size_t first_argument, argument_count;
             size_t constants_offset; /* in the program's constants */
             uint32_t constant_bytes, constants_slot;
+            bool is_indirect; /* group_count is in the submission's counts */
+            size_t counts_offset;
         } dispatch;
         NSString *label; /* debug begin; owned */
     };
+};
+
+/* A dispatch whose counts come out of a buffer. */
+struct metal_indirect {
+    const struct hal_entry_point *entry; /* borrowed */
+    uint32_t dispatch_number;
 };
 
 /* Everything that a sealed command buffer needs to be encoded any number of times; the command
@@ -196,6 +220,8 @@ struct metal_program {
     size_t constant_count, constant_capacity;
     struct metal_buffer **managed; /* borrowed: what the device may write of managed memory */
     size_t managed_count, managed_capacity;
+    struct metal_indirect *indirects;
+    size_t indirect_count, indirect_capacity;
     id<MTLBuffer> staging; /* data of updates */
     NSString *label;
     size_t group_depth; /* debug groups that are open at the same time, at most */
@@ -207,10 +233,21 @@ enum hal_status metal_program_create(struct metal_device *device,
                                      struct metal_program **out_program) HAL_CHECKED;
 void metal_program_destroy(struct metal_program *program);
 
-/* Encodes the program. `fence` orders its encoders, also after those of earlier command buffers
- * of the submission when `follows`. False: Metal has no encoder, or there is no memory. */
+/* Where and how a program is encoded. */
+struct metal_target {
+    id<MTLCommandBuffer> commands;
+    id<MTLFence> fence;   /* orders the encoders */
+    bool follows;         /* encoders of the submission went before */
+    id<MTLBuffer> counts; /* a struct metal_counts per indirect dispatch; nil: there is none */
+};
+
+/* False: Metal has no encoder, or there is no memory. */
 bool metal_encode(struct metal_device *device, const struct metal_program *program,
-                  id<MTLCommandBuffer> target, id<MTLFence> fence, bool follows);
+                  const struct metal_target *target);
+
+/* After the commands have completed: whether the counts that the device met were legal. */
+enum hal_status metal_program_check_counts(const struct metal_program *program,
+                                           id<MTLBuffer> counts) HAL_CHECKED;
 
 /* ---- Semaphores (semaphore.m) ------------------------------------------------------------- */
 
@@ -260,18 +297,51 @@ void metal_semaphore_promise_locked(struct metal_semaphore *semaphore, uint64_t 
 void metal_wait_link_locked(struct metal_wait *wait);
 void metal_wait_unlink_locked(struct metal_wait *wait);
 
-/* ---- Submissions (queue.m) ---------------------------------------------------------------- */
+/* ---- Submissions (queue.m, commit.m) ------------------------------------------------------- */
 
-enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;
-void metal_queue_stop(struct metal_device *device);
+struct metal_submission {
+    struct metal_device *device;
+    uint64_t id, sequence;
+    uint32_t queue;
+    struct metal_submission *next_ready, *next_retiring;
+    struct metal_submission *next_in_flight, *previous_in_flight;
+    void (*retired)(void *user, const struct hal_submission_result *result);
+    void *user;
+
+    /* Device lock. */
+    size_t unpromised; /* waits that nobody has promised to end: it cannot be committed */
+    size_t unresolved; /* what keeps it from retiring: waits, command buffers, the commit itself */
+    bool is_ready;     /* was handed to the submitting thread */
+    enum hal_status status;
+    char *message;
+    int64_t ready_ns, begin_ns, end_ns, busy_ns;
+
+    size_t wait_count, signal_count, command_count;
+    struct metal_wait *waits; /* their semaphores are retained */
+    struct hal_semaphore_value *signals;
+    struct hal_command_buffer **commands;
+    id<MTLBuffer> *counts; /* by command buffer: of its indirect dispatches, or nil */
+    bool *pending;         /* by signal: the semaphore counts it */
+};
+
 enum hal_status metal_queue_submit(struct hal_driver_device *self,
                                    const struct hal_submission *source);
 enum hal_status metal_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
 void metal_waits_interrupt(struct hal_driver_device *self, bool on);
 
+/* The thread that commits. */
+enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;
+void metal_queue_stop(struct metal_device *device);
+
 /* Gives up the device lock after a change, wakes the waiting threads and retires what has ended,
  * and what ends by that. The device may be gone afterwards, unless the caller keeps it. */
 void metal_queue_unlock(struct metal_device *device);
+
+/* Under the device lock. One thing less keeps the submission from retiring; it will end with this
+ * failure, unless another one came first. */
+void metal_submission_resolve_locked(struct metal_submission *submission);
+void metal_submission_fail_locked(struct metal_submission *submission, enum hal_status status,
+                                  const char *message);
 
 /* Under the device lock: the wait is over for the host, or committed work promises it, or its
  * semaphore has failed. */

@@ -18,6 +18,9 @@ struct builder {
     uint64_t staged; /* bytes of the staging buffer that are in use */
     uint32_t dispatch_number;
     size_t open_groups;
+    struct metal_op *checks; /* of the counts of indirect dispatches since the last barrier */
+    size_t check_count, check_capacity;
+    size_t interval; /* the first operation behind that barrier */
 };
 
 static enum hal_status no_memory(const struct builder *builder)
@@ -81,24 +84,33 @@ static enum hal_status note_write(struct builder *builder, struct hal_buffer *ba
 
 /* ---- Our own kernels ---------------------------------------------------------------------- */
 
-static enum hal_status add_builtin(struct builder *builder, id<MTLComputePipelineState> pipeline,
-                                   uint64_t end, const void *arguments, size_t bytes, uint32_t slot,
-                                   size_t first_argument)
+/* The kernel's arguments, from `first_argument` on, are followed by its constants. */
+static enum hal_status make_builtin(struct builder *builder, id<MTLComputePipelineState> pipeline,
+                                    const void *constants, size_t bytes, size_t first_argument,
+                                    struct metal_op *out_op)
 {
-    const uint64_t chunks = (end + METAL_CHUNK_BYTES - 1) / METAL_CHUNK_BYTES;
-    const uint32_t threads = builder->device->builtin.group_threads;
     struct metal_op op = {.kind = METAL_OP_DISPATCH};
     op.dispatch.pipeline = pipeline;
-    op.dispatch.group_size = MTLSizeMake(threads, 1, 1);
-    op.dispatch.group_count = MTLSizeMake((chunks + threads - 1) / threads, 1, 1);
+    op.dispatch.group_size = op.dispatch.group_count = MTLSizeMake(1, 1, 1);
     op.dispatch.first_argument = first_argument;
     op.dispatch.argument_count = builder->program->argument_count - first_argument;
     op.dispatch.constant_bytes = (uint32_t)bytes;
-    op.dispatch.constants_slot = slot;
-    uint8_t *constants = add_constants(builder, bytes, &op.dispatch.constants_offset);
-    if (!constants)
+    op.dispatch.constants_slot = (uint32_t)op.dispatch.argument_count;
+    uint8_t *copy = add_constants(builder, bytes, &op.dispatch.constants_offset);
+    if (!copy)
         return no_memory(builder);
-    memcpy(constants, arguments, bytes);
+    memcpy(copy, constants, bytes);
+    *out_op = op;
+    return HAL_OK;
+}
+
+/* A fill or a copy, whose threads do a chunk each up to `end`. */
+static enum hal_status add_chunks(struct builder *builder, struct metal_op op, uint64_t end)
+{
+    const uint64_t chunks = (end + METAL_CHUNK_BYTES - 1) / METAL_CHUNK_BYTES;
+    const uint32_t threads = builder->device->builtin.group_threads;
+    op.dispatch.group_size = MTLSizeMake(threads, 1, 1);
+    op.dispatch.group_count = MTLSizeMake((chunks + threads - 1) / threads, 1, 1);
     return add_op(builder, &op);
 }
 
@@ -109,9 +121,11 @@ static enum hal_status fill_by_kernel(struct builder *builder, id<MTLBuffer> tar
     const struct metal_fill_arguments arguments = {
         .first = first, .end = first + fill->bytes, .pattern = fill->pattern};
     const size_t before = builder->program->argument_count;
+    struct metal_op op;
     HAL_TRY(add_argument(builder, 0, target, fill->offset - first));
-    return add_builtin(builder, builder->device->builtin.fill, arguments.end, &arguments,
-                       sizeof arguments, 1, before);
+    HAL_TRY(make_builtin(builder, builder->device->builtin.fill, &arguments, sizeof arguments,
+                         before, &op));
+    return add_chunks(builder, op, arguments.end);
 }
 
 static enum hal_status copy_by_kernel(struct builder *builder, id<MTLBuffer> source,
@@ -122,10 +136,12 @@ static enum hal_status copy_by_kernel(struct builder *builder, id<MTLBuffer> sou
     const uint64_t source_first = source_offset % METAL_CHUNK_BYTES;
     const struct metal_copy_arguments arguments = {first, first + bytes, source_first};
     const size_t before = builder->program->argument_count;
+    struct metal_op op;
     HAL_TRY(add_argument(builder, 0, target, target_offset - first));
     HAL_TRY(add_argument(builder, 1, source, source_offset - source_first));
-    return add_builtin(builder, builder->device->builtin.copy, arguments.end, &arguments,
-                       sizeof arguments, 2, before);
+    HAL_TRY(make_builtin(builder, builder->device->builtin.copy, &arguments, sizeof arguments,
+                         before, &op));
+    return add_chunks(builder, op, arguments.end);
 }
 
 /* ---- Transfers ---------------------------------------------------------------------------- */
@@ -195,20 +211,24 @@ static enum hal_status make_staging(struct builder *builder)
 
 /* ---- Dispatches --------------------------------------------------------------------------- */
 
-static enum hal_status fail_unbound(const struct builder *builder,
-                                    const struct hal_segment_dispatch *dispatch, uint32_t slot,
-                                    uint32_t bound)
+/* What direct and indirect dispatches have in common. */
+struct launch {
+    struct hal_executable *executable;
+    uint32_t entry, state;
+};
+
+static enum hal_status fail_unbound(const struct builder *builder, const struct launch *launch,
+                                    uint32_t slot, uint32_t bound)
 {
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID,
                     "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]], but nothing is bound there "
                     "(descriptor set 0 has %u bindings)",
                     hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    dispatch->executable->entry_points[dispatch->entry].name, slot, bound);
+                    launch->executable->entry_points[launch->entry].name, slot, bound);
 }
 
-static enum hal_status add_bindings(struct builder *builder,
-                                    const struct hal_segment_dispatch *dispatch,
+static enum hal_status add_bindings(struct builder *builder, const struct launch *launch,
                                     const struct metal_entry *entry,
                                     const struct hal_dispatch_state *state)
 {
@@ -219,7 +239,7 @@ static enum hal_status add_bindings(struct builder *builder,
         const struct hal_binding *binding =
             slot < state->binding_count[0] ? &state->bindings[0][slot] : NULL;
         if (!binding || !binding->buffer)
-            return fail_unbound(builder, dispatch, slot, state->binding_count[0]);
+            return fail_unbound(builder, launch, slot, state->binding_count[0]);
         if (entry->written_mask >> slot & 1)
             HAL_TRY(note_write(builder, binding->buffer));
         HAL_TRY(
@@ -228,37 +248,134 @@ static enum hal_status add_bindings(struct builder *builder,
     return HAL_OK;
 }
 
-static enum hal_status add_dispatch(struct builder *builder,
-                                    const struct hal_segment_dispatch *dispatch)
+/* What was pushed, then zeros. */
+static enum hal_status copy_constants(struct builder *builder, const struct metal_entry *entry,
+                                      const struct hal_dispatch_state *state, struct metal_op *op)
 {
-    const struct metal_executable *executable = to_metal_executable(dispatch->executable);
-    const struct metal_entry *entry = &executable->entries[dispatch->entry];
-    const struct hal_dispatch_state *state = &builder->commands->states[dispatch->state];
-    const uint32_t *count = dispatch->workgroup_count;
+    const uint32_t wanted = entry->constant_bytes;
+    const uint32_t pushed = state->constant_bytes < wanted ? state->constant_bytes : wanted;
+    uint8_t *constants =
+        wanted ? add_constants(builder, wanted, &op->dispatch.constants_offset) : NULL;
+    if (!constants)
+        return wanted ? no_memory(builder) : HAL_OK;
+    if (pushed)
+        memcpy(constants, state->constants, pushed);
+    op->dispatch.constant_bytes = wanted;
+    op->dispatch.constants_slot = entry->constants_slot;
+    return HAL_OK;
+}
+
+/* All of it but the counts. */
+static enum hal_status make_dispatch(struct builder *builder, const struct launch *launch,
+                                     struct metal_op *out_op)
+{
+    const struct metal_entry *entry =
+        &to_metal_executable(launch->executable)->entries[launch->entry];
+    const struct hal_dispatch_state *state = &builder->commands->states[launch->state];
     struct metal_op op = {.kind = METAL_OP_DISPATCH};
     op.dispatch.pipeline = entry->pipeline;
     op.dispatch.group_size = entry->group_size;
-    op.dispatch.group_count = MTLSizeMake(count[0], count[1], count[2]);
     op.dispatch.first_argument = builder->program->argument_count;
-    HAL_TRY(add_bindings(builder, dispatch, entry, state));
+    HAL_TRY(add_bindings(builder, launch, entry, state));
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
-    if (entry->constant_bytes) {
-        const uint32_t pushed = state->constant_bytes < entry->constant_bytes
-                                    ? state->constant_bytes
-                                    : entry->constant_bytes;
-        uint8_t *constants =
-            add_constants(builder, entry->constant_bytes, &op.dispatch.constants_offset);
-        if (!constants)
-            return no_memory(builder);
-        if (pushed)
-            memcpy(constants, state->constants, pushed);
-        op.dispatch.constant_bytes = entry->constant_bytes;
-        op.dispatch.constants_slot = entry->constants_slot;
-    }
+    HAL_TRY(copy_constants(builder, entry, state, &op));
     builder->dispatch_number++;
-    if (count[0] == 0 || count[1] == 0 || count[2] == 0)
-        return HAL_OK;
+    *out_op = op;
+    return HAL_OK;
+}
+
+static enum hal_status add_dispatch(struct builder *builder,
+                                    const struct hal_segment_dispatch *dispatch)
+{
+    const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
+    const uint32_t *count = dispatch->workgroup_count;
+    struct metal_op op;
+    HAL_TRY(make_dispatch(builder, &launch, &op));
+    op.dispatch.group_count = MTLSizeMake(count[0], count[1], count[2]);
+    return count[0] && count[1] && count[2] ? add_op(builder, &op) : HAL_OK;
+}
+
+/* ---- Indirect dispatches ------------------------------------------------------------------ */
+
+/* A kernel of ours reads the counts and puts those that are used where the dispatch finds them. */
+static enum hal_status add_check(struct builder *builder, const struct hal_entry_point *entry,
+                                 struct hal_buffer *counts, uint64_t offset, size_t result)
+{
+    struct metal_counts_arguments arguments = {.reserved = 0};
+    const size_t before = builder->program->argument_count;
+    struct metal_op op;
+    memcpy(arguments.group_size, entry->group_size, sizeof arguments.group_size);
+    HAL_TRY(add_argument(builder, 0, to_metal_buffer(counts)->buffer, offset));
+    HAL_TRY(add_argument(builder, 1, nil, result));
+    HAL_TRY(make_builtin(builder, builder->device->builtin.counts, &arguments, sizeof arguments,
+                         before, &op));
+    if (!hal_grow((void **)&builder->checks, &builder->check_capacity, builder->check_count + 1,
+                  sizeof *builder->checks))
+        return no_memory(builder);
+    builder->checks[builder->check_count++] = op;
+    return HAL_OK;
+}
+
+static enum hal_status add_dispatch_indirect(struct builder *builder,
+                                             const struct hal_segment_dispatch_indirect *dispatch)
+{
+    const struct launch launch = {dispatch->executable, dispatch->entry, dispatch->state};
+    const struct hal_entry_point *entry = &dispatch->executable->entry_points[dispatch->entry];
+    struct metal_program *program = builder->program;
+    const size_t result = program->indirect_count * sizeof(struct metal_counts);
+    struct metal_op op;
+    if (!hal_grow((void **)&program->indirects, &program->indirect_capacity,
+                  program->indirect_count + 1, sizeof *program->indirects))
+        return no_memory(builder);
+    program->indirects[program->indirect_count++] =
+        (struct metal_indirect){entry, builder->dispatch_number};
+    HAL_TRY(make_dispatch(builder, &launch, &op));
+    HAL_TRY(add_check(builder, entry, dispatch->counts, dispatch->offset, result));
+    op.dispatch.is_indirect = true;
+    op.dispatch.counts_offset = result;
     return add_op(builder, &op);
+}
+
+/* Nothing between two barriers may write counts that are read between them: so all are read at the
+ * beginning, at the price of one more barrier. */
+static enum hal_status end_interval(struct builder *builder)
+{
+    struct metal_program *program = builder->program;
+    const size_t added = builder->check_count ? builder->check_count + 1 : 0;
+    const size_t tail = program->op_count - builder->interval;
+    if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + added,
+                  sizeof *program->ops))
+        return no_memory(builder);
+    struct metal_op *first = program->ops + builder->interval;
+    if (added) {
+        memmove(first + added, first, tail * sizeof *first);
+        memcpy(first, builder->checks, builder->check_count * sizeof *first);
+        first[added - 1] = (struct metal_op){.kind = METAL_OP_BARRIER};
+    }
+    program->op_count += added;
+    builder->check_count = 0;
+    return HAL_OK;
+}
+
+static enum hal_status add_barrier(struct builder *builder)
+{
+    HAL_TRY(end_interval(builder));
+    HAL_TRY(add_op(builder, &(struct metal_op){.kind = METAL_OP_BARRIER}));
+    builder->interval = builder->program->op_count;
+    return HAL_OK;
+}
+
+enum hal_status metal_program_check_counts(const struct metal_program *program,
+                                           id<MTLBuffer> counts)
+{
+    const struct metal_counts *results = counts ? counts.contents : NULL;
+    for (size_t i = 0; results && i < program->indirect_count; i++) {
+        const struct metal_indirect *indirect = &program->indirects[i];
+        HAL_TRY(hal_add_context(hal_check_workgroups(indirect->entry, results[i].given),
+                                "%s, dispatch %u", program->label.UTF8String,
+                                indirect->dispatch_number));
+    }
+    return HAL_OK;
 }
 
 /* ---- Labels ------------------------------------------------------------------------------- */
@@ -283,7 +400,7 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
 {
     const void *whole = segment;
     switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER: return add_op(builder, &(struct metal_op){.kind = METAL_OP_BARRIER});
+    case HAL_SEGMENT_BARRIER: return add_barrier(builder);
     case HAL_SEGMENT_FILL: return add_fill(builder, whole);
     case HAL_SEGMENT_COPY: {
         const struct hal_segment_copy *copy = whole;
@@ -292,9 +409,7 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
     }
     case HAL_SEGMENT_UPDATE: return add_update(builder, whole);
     case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
-    case HAL_SEGMENT_DISPATCH_INDIRECT:
-        return hal_fail(HAL_UNSUPPORTED,
-                        "the Metal driver has no dispatches with counts from a buffer yet");
+    case HAL_SEGMENT_DISPATCH_INDIRECT: return add_dispatch_indirect(builder, whole);
     case HAL_SEGMENT_DEBUG_BEGIN: return add_debug_begin(builder, whole);
     case HAL_SEGMENT_DEBUG_END:
         builder->open_groups--;
@@ -334,6 +449,9 @@ enum hal_status metal_program_create(struct metal_device *device,
         for (const struct hal_segment *segment = hal_segment_first(commands);
              status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
             status = add_segment(&builder, segment);
+        if (status == HAL_OK)
+            status = end_interval(&builder);
+        free(builder.checks);
         builder.program->empty = is_empty(builder.program);
         if (status != HAL_OK)
             metal_program_destroy(builder.program);
@@ -353,6 +471,7 @@ void metal_program_destroy(struct metal_program *program)
     }
     [program->staging release];
     [program->label release];
+    free(program->indirects);
     free(program->managed);
     free(program->constants);
     free(program->arguments);

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a submission that may run to command buffers of Metal, and back when these have completed.
+ * One thread commits, for it may block when a queue of Metal is full. There are three steps: a
+ * command buffer that waits for events, one per command buffer of the batch, one that signals
+ * events. */
+#import "hal/metal/metal.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+/* ---- Times -------------------------------------------------------------------------------- */
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Metal gives seconds of the clock that stands still while the machine sleeps; ours need not. */
+static int64_t host_ns(CFTimeInterval seconds)
+{
+    const int64_t ns = (int64_t)(seconds * 1e9);
+#ifdef __APPLE__
+    return ns + (hal_clock_ns() - (int64_t)clock_gettime_nsec_np(CLOCK_UPTIME_RAW));
+#else
+    return ns;
+#endif
+}
+
+/* Command buffers of a batch come in order; the next may begin before the last has ended. */
+static void add_time_locked(struct metal_submission *submission, id<MTLCommandBuffer> part)
+{
+    if (part.GPUEndTime <= 0 || part.GPUEndTime < part.GPUStartTime)
+        return;
+    const int64_t begin_ns = host_ns(part.GPUStartTime), end_ns = host_ns(part.GPUEndTime);
+    const int64_t new_ns = end_ns - larger(begin_ns, submission->end_ns);
+    if (submission->begin_ns == 0 || begin_ns < submission->begin_ns)
+        submission->begin_ns = begin_ns;
+    submission->busy_ns += new_ns > 0 ? new_ns : 0;
+    submission->end_ns = larger(submission->end_ns, end_ns);
+}
+
+/* ---- Completion --------------------------------------------------------------------------- */
+
+static enum hal_status status_of_error(NSError *error)
+{
+    switch ((MTLCommandBufferError)error.code) {
+    case MTLCommandBufferErrorOutOfMemory: return HAL_NO_MEMORY;
+    case MTLCommandBufferErrorDeviceRemoved:
+    case MTLCommandBufferErrorAccessRevoked: return HAL_DEVICE_LOST;
+    case MTLCommandBufferErrorNone:
+    case MTLCommandBufferErrorInternal:
+    case MTLCommandBufferErrorTimeout:
+    case MTLCommandBufferErrorPageFault:
+    case MTLCommandBufferErrorNotPermitted:
+    case MTLCommandBufferErrorInvalidResource:
+    case MTLCommandBufferErrorMemoryless:
+    case MTLCommandBufferErrorStackOverflow: break;
+    }
+    return HAL_FAILED;
+}
+
+enum part { PART_WAIT, PART_COMMANDS, PART_SIGNAL };
+
+static enum hal_status judge_part(const struct metal_submission *submission, enum part which,
+                                  size_t index, id<MTLCommandBuffer> part)
+{
+    static const char *const names[] = {"the wait for its semaphores", "its commands",
+                                        "the signals of its semaphores"};
+    const bool labelled = part.label.length > 0;
+    if (part.status != MTLCommandBufferStatusCompleted)
+        return hal_fail(status_of_error(part.error),
+                        "submission %" PRIu64 ": %s failed on the device%s%s: %s", submission->id,
+                        names[which], labelled ? ", " : "", labelled ? part.label.UTF8String : "",
+                        metal_error_text(part.error));
+    if (which != PART_COMMANDS)
+        return HAL_OK;
+    return metal_program_check_counts(submission->commands[index]->driver_data,
+                                      submission->counts[index]);
+}
+
+/* `index` is the command buffer's in the batch. */
+static void part_completed(struct metal_submission *submission, enum part which, size_t index,
+                           id<MTLCommandBuffer> part)
+{
+    struct metal_device *device = submission->device;
+    const enum hal_status status = judge_part(submission, which, index, part);
+    pthread_mutex_lock(&device->lock);
+    if (which == PART_COMMANDS)
+        add_time_locked(submission, part);
+    if (status != HAL_OK)
+        metal_submission_fail_locked(submission, status, hal_message());
+    metal_submission_resolve_locked(submission);
+    metal_queue_unlock(device);
+}
+
+/* ---- Committing --------------------------------------------------------------------------- */
+
+/* The submission keeps everything that the command buffer names, so Metal need not. */
+static id<MTLCommandBuffer> begin_part(struct metal_submission *submission)
+{
+    MTLCommandBufferDescriptor *descriptor = [[MTLCommandBufferDescriptor alloc] init];
+    descriptor.retainedReferences = NO;
+    descriptor.errorOptions = MTLCommandBufferErrorOptionEncoderExecutionStatus;
+    id<MTLCommandQueue> queue = submission->device->queues[submission->queue].queue;
+    id<MTLCommandBuffer> part = [queue commandBufferWithDescriptor:descriptor];
+    [descriptor release];
+    return part;
+}
+
+static void commit_part(struct metal_submission *submission, enum part which, size_t index,
+                        id<MTLCommandBuffer> part)
+{
+    struct metal_device *device = submission->device;
+    pthread_mutex_lock(&device->lock);
+    submission->unresolved++;
+    pthread_mutex_unlock(&device->lock);
+    [part addCompletedHandler:^(id<MTLCommandBuffer> completed) {
+      @autoreleasepool {
+          part_completed(submission, which, index, completed);
+      }
+    }];
+    [part commit];
+}
+
+static enum hal_status no_command_buffer(const struct metal_submission *submission)
+{
+    return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no command buffer for it",
+                    submission->id);
+}
+
+static bool is_refused(struct metal_submission *submission)
+{
+    pthread_mutex_lock(&submission->device->lock);
+    const bool refused = submission->status != HAL_OK;
+    pthread_mutex_unlock(&submission->device->lock);
+    return refused;
+}
+
+static bool is_awaited(struct metal_device *device, const struct metal_wait *wait)
+{
+    pthread_mutex_lock(&device->lock);
+    const bool linked = wait->linked;
+    pthread_mutex_unlock(&device->lock);
+    return linked;
+}
+
+/* Waits that the host has not seen end stand in the line of the device, behind their signals. */
+static enum hal_status commit_waits(struct metal_submission *submission)
+{
+    id<MTLCommandBuffer> part = nil;
+    for (size_t i = 0; i < submission->wait_count; i++) {
+        const struct metal_wait *wait = &submission->waits[i];
+        if (!is_awaited(submission->device, wait))
+            continue;
+        if (!part)
+            part = begin_part(submission);
+        if (!part)
+            return no_command_buffer(submission);
+        [part encodeWaitForEvent:wait->semaphore->event value:wait->value];
+    }
+    if (part)
+        commit_part(submission, PART_WAIT, 0, part);
+    return HAL_OK;
+}
+
+static void mark_stale(const struct metal_program *program)
+{
+    for (size_t i = 0; i < program->managed_count; i++)
+        atomic_store(&program->managed[i]->host_stale, true);
+}
+
+static enum hal_status commit_one(struct metal_submission *submission, size_t index, bool follows)
+{
+    struct metal_device *device = submission->device;
+    const struct metal_program *program = submission->commands[index]->driver_data;
+    id<MTLCommandBuffer> part = begin_part(submission);
+    if (!part)
+        return no_command_buffer(submission);
+    if (program->indirect_count) {
+        submission->counts[index] =
+            metal_scratch_create(device, program->indirect_count * sizeof(struct metal_counts));
+        if (!submission->counts[index])
+            return hal_fail(HAL_NO_MEMORY,
+                            "submission %" PRIu64 ": no memory for %zu indirect dispatches",
+                            submission->id, program->indirect_count);
+    }
+    const struct metal_target target = {
+        .commands = part,
+        .fence = device->queues[submission->queue].fence,
+        .follows = follows,
+        .counts = submission->counts[index],
+    };
+    part.label = program->label;
+    mark_stale(program);
+    const bool encoded = metal_encode(device, program, &target);
+    commit_part(submission, PART_COMMANDS, index, part);
+    if (encoded)
+        return HAL_OK;
+    return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no encoder for %s",
+                    submission->id, program->label.UTF8String);
+}
+
+static enum hal_status commit_commands(struct metal_submission *submission)
+{
+    bool follows = false;
+    for (size_t i = 0; i < submission->command_count; i++) {
+        const struct metal_program *program = submission->commands[i]->driver_data;
+        if (program->empty)
+            continue;
+        enum hal_status status;
+        @autoreleasepool {
+            status = commit_one(submission, i, follows);
+        }
+        HAL_TRY(status);
+        follows = true;
+    }
+    return HAL_OK;
+}
+
+static enum hal_status commit_signals(struct metal_submission *submission)
+{
+    if (submission->signal_count == 0)
+        return HAL_OK;
+    id<MTLCommandBuffer> part = begin_part(submission);
+    if (!part)
+        return no_command_buffer(submission);
+    for (size_t i = 0; i < submission->signal_count; i++) {
+        const struct hal_semaphore_value *signal = &submission->signals[i];
+        [part encodeSignalEvent:to_metal_semaphore(signal->semaphore)->event value:signal->value];
+    }
+    struct metal_device *device = submission->device;
+    pthread_mutex_lock(&device->lock);
+    for (size_t i = 0; i < submission->signal_count; i++) {
+        to_metal_semaphore(submission->signals[i].semaphore)->pending++;
+        submission->pending[i] = true;
+    }
+    pthread_mutex_unlock(&device->lock);
+    commit_part(submission, PART_SIGNAL, 0, part);
+    return HAL_OK;
+}
+
+/* What was refused before its commands were committed does not run. */
+static void commit(struct metal_submission *submission)
+{
+    struct metal_device *device = submission->device;
+    enum hal_status status = is_refused(submission) ? HAL_OK : commit_waits(submission);
+    if (status == HAL_OK && !is_refused(submission))
+        status = commit_commands(submission);
+    if (status == HAL_OK && !is_refused(submission))
+        status = commit_signals(submission);
+    pthread_mutex_lock(&device->lock);
+    if (status != HAL_OK)
+        metal_submission_fail_locked(submission, status, hal_message());
+    for (size_t i = 0; i < submission->signal_count; i++) {
+        if (submission->pending[i])
+            metal_semaphore_promise_locked(to_metal_semaphore(submission->signals[i].semaphore),
+                                           submission->signals[i].value);
+    }
+    metal_submission_resolve_locked(submission);
+    metal_queue_unlock(device);
+}
+
+static void *run_submitter(void *argument)
+{
+    struct metal_device *device = argument;
+    pthread_mutex_lock(&device->lock);
+    for (;;) {
+        struct metal_submission *submission = device->first_ready;
+        if (!submission && device->stopping)
+            break;
+        if (!submission) {
+            hal_condition_wait(&device->work, &device->lock, HAL_FOREVER);
+            continue;
+        }
+        device->first_ready = submission->next_ready;
+        if (!device->first_ready)
+            device->last_ready = NULL;
+        pthread_mutex_unlock(&device->lock);
+        @autoreleasepool {
+            commit(submission);
+        }
+        pthread_mutex_lock(&device->lock);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return NULL;
+}
+
+/* ---- Start and stop ----------------------------------------------------------------------- */
+
+enum hal_status metal_queue_start(struct metal_device *device)
+{
+    pthread_mutex_init(&device->lock, NULL);
+    hal_condition_init(&device->changed);
+    hal_condition_init(&device->work);
+    const enum hal_status status =
+        hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
+    if (status != HAL_OK) {
+        pthread_cond_destroy(&device->work);
+        pthread_cond_destroy(&device->changed);
+        pthread_mutex_destroy(&device->lock);
+    }
+    return status;
+}
+
+void metal_queue_stop(struct metal_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    device->stopping = true;
+    pthread_cond_signal(&device->work);
+    pthread_mutex_unlock(&device->lock);
+    pthread_join(device->submitter, NULL);
+    pthread_cond_destroy(&device->work);
+    pthread_cond_destroy(&device->changed);
+    pthread_mutex_destroy(&device->lock);
+}
