@@ -75,8 +75,8 @@ void metal_semaphore_fail_locked(struct metal_semaphore *semaphore, enum hal_sta
         semaphore->failure = status;
         semaphore->message = hal_copy_string(message);
         atomic_store_explicit(&semaphore->value, UINT64_MAX, memory_order_release);
-        for (struct metal_wait *wait = semaphore->waits, *next; wait; wait = next) {
-            next = wait->next;
+        while (semaphore->waits) { /* one refusal may end several */
+            struct metal_wait *wait = semaphore->waits;
             metal_wait_unlink_locked(wait);
             metal_submission_refused_locked(wait);
         }
