@@ -66,7 +66,7 @@ struct hal_device {
     struct hal_object *first_live, *last_live; /* in order of creation */
     struct hal_object *first_dead;             /* to be destroyed when the gate opens */
 
-    struct hal_spare_arena spares[HAL_SPARE_ARENAS]; /* objects_lock; of commands.c */
+    struct hal_spare_arena spares[HAL_SPARE_ARENAS]; /* objects_lock; of recording.c */
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
@@ -104,7 +104,7 @@ void hal_mappings_each(struct hal_device *device,
 /* A copy of `label`, NULL for NULL. */
 enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
 
-/* ---- Command buffers (commands.c) --------------------------------------------------------- */
+/* ---- Command buffers (recording.c) -------------------------------------------------------- */
 
 void hal_commands_free(struct hal_command_buffer *commands);
 void hal_spare_arenas_free(struct hal_device *device);

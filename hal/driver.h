@@ -199,7 +199,7 @@ struct hal_command_buffer {
     struct hal_dispatch_state *states; /* resolved by hal_command_buffer_end */
     uint32_t state_count;
     void *driver_data; /* the driver's translation, made by prepare, freed by object_destroy */
-    struct hal_recording *recording; /* core (commands.c): what only recording needs */
+    struct hal_recording *recording; /* core (recording.h): what only recording needs */
 };
 
 static inline const struct hal_segment *hal_segment_first(const struct hal_command_buffer *commands)

@@ -14,10 +14,20 @@
 #include <unistd.h>
 
 static const struct suite_area *const areas[] = {
-    /* clang-format off: one a line */
-    &area_buffers,  &area_transfers, &area_executables, &area_variants,   &area_reflection,
-    &area_dispatch, &area_indirect,  &area_sync,        &area_semaphores, &area_threads,
-    &area_errors,   &area_devices,   &area_stress,
+    /* clang-format off */
+    &area_buffers,
+    &area_transfers,
+    &area_executables,
+    &area_variants,
+    &area_reflection,
+    &area_dispatch,
+    &area_indirect,
+    &area_sync,
+    &area_semaphores,
+    &area_threads,
+    &area_errors,
+    &area_devices,
+    &area_stress,
     /* clang-format on */
 };
 

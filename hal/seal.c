@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sealing a command buffer: the state that each dispatch sees is found beside the list, which stays
+ * as it was recorded. */
+#include "hal/recording.h"
+
+enum { CONSTANT_CHUNK_BYTES = 65536 };
+
+/* The state as the pushes so far left it, and the last one that a dispatch took. */
+struct resolver {
+    struct hal_command_buffer *commands;
+    struct hal_dispatch_state now;
+    const uint8_t *pushed;  /* `now.constants` is exactly this push, or NULL: `merged` */
+    bool constants_changed; /* since the last state */
+    bool changed;           /* anything since the last state */
+    size_t capacity;        /* of commands->states */
+    uint8_t merged[HAL_MAX_CONSTANT_BYTES];
+};
+
+static uint8_t *keep_constants(struct hal_recording *recording, const uint8_t *data, size_t bytes)
+{
+    struct hal_constant_chunk *chunk = recording->constants;
+    const size_t padded = hal_align_up(bytes, 8);
+    if (!chunk || chunk->capacity - chunk->used < padded) {
+        chunk = malloc(sizeof *chunk + CONSTANT_CHUNK_BYTES);
+        if (!chunk)
+            return NULL;
+        chunk->next = recording->constants;
+        chunk->used = 0;
+        chunk->capacity = CONSTANT_CHUNK_BYTES;
+        recording->constants = chunk;
+    }
+    uint8_t *place = chunk->data + chunk->used;
+    memcpy(place, data, bytes);
+    chunk->used += padded;
+    return place;
+}
+
+static void push_constants(struct resolver *resolver, const struct hal_segment_push_constants *push)
+{
+    const uint32_t end = push->offset + push->bytes;
+    uint8_t *target = resolver->merged + push->offset;
+    if (end <= resolver->now.constant_bytes && memcmp(target, push->data, push->bytes) == 0)
+        return;
+    memcpy(target, push->data, push->bytes);
+    if (end > resolver->now.constant_bytes)
+        resolver->now.constant_bytes = end;
+    const bool whole = push->offset == 0 && push->bytes == resolver->now.constant_bytes;
+    resolver->pushed = whole ? push->data : NULL;
+    resolver->constants_changed = resolver->changed = true;
+}
+
+static void push_set(struct resolver *resolver, const struct hal_segment_push_descriptor_set *push)
+{
+    struct hal_dispatch_state *now = &resolver->now;
+    if (now->binding_count[push->set] == push->binding_count &&
+        (push->binding_count == 0 || memcmp(now->bindings[push->set], push->bindings,
+                                            push->binding_count * sizeof *push->bindings) == 0))
+        return;
+    now->binding_count[push->set] = push->binding_count;
+    now->bindings[push->set] = push->binding_count ? push->bindings : NULL;
+    resolver->changed = true;
+}
+
+/* The index of the state that a dispatch here sees. */
+static bool take_state(struct resolver *resolver, uint32_t *out_index)
+{
+    struct hal_command_buffer *commands = resolver->commands;
+    if (resolver->changed) {
+        if (!hal_grow((void **)&commands->states, &resolver->capacity,
+                      (size_t)commands->state_count + 1, sizeof *commands->states))
+            return false;
+        if (resolver->constants_changed)
+            resolver->now.constants = resolver->pushed
+                                          ? resolver->pushed
+                                          : keep_constants(commands->recording, resolver->merged,
+                                                           resolver->now.constant_bytes);
+        if (resolver->constants_changed && !resolver->now.constants)
+            return false;
+        commands->states[commands->state_count++] = resolver->now;
+        resolver->changed = resolver->constants_changed = false;
+    }
+    *out_index = commands->state_count - 1;
+    return true;
+}
+
+/* Of a dispatch; other segments take no state. */
+static bool take_dispatch(struct resolver *resolver, struct hal_segment *segment)
+{
+    if (segment->kind == HAL_SEGMENT_DISPATCH)
+        return take_state(resolver, &((struct hal_segment_dispatch *)segment)->state);
+    if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT)
+        return take_state(resolver, &((struct hal_segment_dispatch_indirect *)segment)->state);
+    return true;
+}
+
+static bool resolve_states(struct hal_command_buffer *commands)
+{
+    struct resolver resolver = {.commands = commands, .changed = true};
+    hal_each_segment (commands, segment) {
+        if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS)
+            push_constants(&resolver, (const void *)segment);
+        else if (segment->kind == HAL_SEGMENT_PUSH_DESCRIPTOR_SET)
+            push_set(&resolver, (const void *)segment);
+        else if (!take_dispatch(&resolver, (struct hal_segment *)(uintptr_t)segment))
+            return false;
+    }
+    return true;
+}
+
+static void forget_states(struct hal_command_buffer *commands)
+{
+    free(commands->states);
+    commands->states = NULL;
+    commands->state_count = 0;
+    commands->sealed = false;
+}
+
+enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_check_recording(commands));
+    if (commands->recording->open_groups)
+        return hal_fail(HAL_INVALID, "%s ends with %u open debug groups",
+                        hal_object_name(&commands->object, name), commands->recording->open_groups);
+    if (!resolve_states(commands)) {
+        forget_states(commands);
+        return hal_record_no_memory(commands);
+    }
+    struct hal_device *device = commands->object.device;
+    enum hal_status status = hal_device_enter(device);
+    if (status == HAL_OK) {
+        /* Not before: a layer that begins while this thread stands at the gate looks at all command
+         * buffers, and takes a sealed one for prepared. */
+        commands->sealed = true;
+        status = device->top->ops->command_buffer_prepare(device->top, commands);
+        hal_gate_leave(&device->gate);
+    }
+    if (status != HAL_OK)
+        forget_states(commands);
+    return status;
+}
