@@ -17,6 +17,9 @@ SAME_NUMBER(TRACE_DISPATCH, HAL_SEGMENT_DISPATCH);
 SAME_NUMBER(TRACE_DEBUG_BEGIN, HAL_SEGMENT_DEBUG_BEGIN);
 SAME_NUMBER(TRACE_DEBUG_END, HAL_SEGMENT_DEBUG_END);
 SAME_NUMBER(TRACE_DISPATCH_INDIRECT, HAL_SEGMENT_DISPATCH_INDIRECT);
+SAME_NUMBER(TRACE_EVENT_SIGNAL, HAL_SEGMENT_EVENT_SIGNAL);
+SAME_NUMBER(TRACE_EVENT_RESET, HAL_SEGMENT_EVENT_RESET);
+SAME_NUMBER(TRACE_EVENTS_WAIT, HAL_SEGMENT_EVENTS_WAIT);
 SAME_NUMBER(TRACE_MAX_QUEUES, HAL_MAX_QUEUES);
 SAME_NUMBER(TRACE_MAX_LIST, HAL_MAX_LIST);
 SAME_NUMBER(TRACE_MAX_SETS, HAL_MAX_SETS);
@@ -288,6 +291,8 @@ SAME_SIZE(struct trace_update, struct hal_segment_update);
 SAME_SIZE(struct trace_push_constants, struct hal_segment_push_constants);
 SAME_SIZE(struct trace_push_descriptor_set, struct hal_segment_push_descriptor_set);
 SAME_SIZE(struct trace_binding, struct hal_binding);
+SAME_SIZE(struct trace_event_command, struct hal_segment_event);
+SAME_SIZE(struct trace_events_wait, struct hal_segment_events_wait);
 SAME_SIZE(struct trace_dispatch_indirect, struct hal_segment_dispatch_indirect);
 
 static inline uint32_t record_bytes(const struct hal_segment *segment)
@@ -297,6 +302,17 @@ static inline uint32_t record_bytes(const struct hal_segment *segment)
     if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN)
         return sizeof(struct trace_debug);
     return segment->bytes;
+}
+
+static void fill_buffer_barriers(struct trace_buffer_barrier *out,
+                                 const struct hal_buffer_barrier *buffers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (struct trace_buffer_barrier){.buffer = buffer_id(buffers[i].buffer),
+                                               .offset = buffers[i].offset,
+                                               .size = buffers[i].bytes,
+                                               .source_access = buffers[i].source_access,
+                                               .target_access = buffers[i].target_access};
 }
 
 static void fill_barrier(void *out, const struct hal_segment *segment, struct trace_segment head)
@@ -309,14 +325,24 @@ static void fill_barrier(void *out, const struct hal_segment *segment, struct tr
                                      .source_access = barrier->source_access,
                                      .target_access = barrier->target_access,
                                      .buffer_count = barrier->buffer_count};
-    for (uint32_t i = 0; i < barrier->buffer_count; i++) {
-        const struct hal_buffer_barrier *from = &barrier->buffers[i];
-        record->buffers[i] = (struct trace_buffer_barrier){.buffer = buffer_id(from->buffer),
-                                                           .offset = from->offset,
-                                                           .size = from->bytes,
-                                                           .source_access = from->source_access,
-                                                           .target_access = from->target_access};
-    }
+    fill_buffer_barriers(record->buffers, barrier->buffers, barrier->buffer_count);
+}
+
+static void fill_events_wait(void *out, const struct hal_segment *segment,
+                             struct trace_segment head)
+{
+    const struct hal_segment_events_wait *wait = (const void *)segment;
+    struct trace_events_wait *record = out;
+    *record = (struct trace_events_wait){.head = head,
+                                         .source_stages = wait->source_stages,
+                                         .target_stages = wait->target_stages,
+                                         .source_access = wait->source_access,
+                                         .target_access = wait->target_access,
+                                         .buffer_count = wait->buffer_count,
+                                         .event_count = wait->event_count};
+    fill_buffer_barriers(record->buffers, wait->buffers, wait->buffer_count);
+    for (uint32_t i = 0; i < wait->event_count; i++)
+        trace_waited_events(record)[i] = hal_waited_events(wait)[i]->object.id;
 }
 
 static void fill_update(void *out, const struct hal_segment *segment, struct trace_segment head)
@@ -361,6 +387,14 @@ static void fill_segment(void *out, const struct hal_segment *segment, struct tr
 {
     switch ((enum hal_segment_kind)segment->kind) {
     case HAL_SEGMENT_BARRIER: fill_barrier(out, segment, head); break;
+    case HAL_SEGMENT_EVENT_SIGNAL:
+    case HAL_SEGMENT_EVENT_RESET: {
+        const struct hal_segment_event *event = (const void *)segment;
+        *(struct trace_event_command *)out = (struct trace_event_command){
+            .head = head, .event = event->event->object.id, .source_stages = event->source_stages};
+        break;
+    }
+    case HAL_SEGMENT_EVENTS_WAIT: fill_events_wait(out, segment, head); break;
     case HAL_SEGMENT_FILL: {
         const struct hal_segment_fill *fill = (const void *)segment;
         *(struct trace_fill *)out = (struct trace_fill){.head = head,
@@ -433,6 +467,16 @@ struct sizes {
     bool labels;
 };
 
+static size_t longest_list(const struct hal_segment *segment)
+{
+    if (segment->kind == HAL_SEGMENT_BARRIER)
+        return ((const struct hal_segment_barrier *)(const void *)segment)->buffer_count;
+    if (segment->kind != HAL_SEGMENT_EVENTS_WAIT)
+        return 0;
+    const struct hal_segment_events_wait *wait = (const void *)segment;
+    return wait->buffer_count > wait->event_count ? wait->buffer_count : wait->event_count;
+}
+
 static struct sizes measure(const struct hal_command_buffer *commands)
 {
     struct sizes sizes = {0};
@@ -442,12 +486,9 @@ static struct sizes measure(const struct hal_command_buffer *commands)
         if (bytes > sizes.largest)
             sizes.largest = bytes;
         sizes.labels |= segment->kind == HAL_SEGMENT_DEBUG_BEGIN;
-        if (segment->kind == HAL_SEGMENT_BARRIER) {
-            const uint32_t count =
-                ((const struct hal_segment_barrier *)(const void *)segment)->buffer_count;
-            if (count > sizes.longest_list)
-                sizes.longest_list = count;
-        }
+        const size_t longest = longest_list(segment);
+        if (longest > sizes.longest_list)
+            sizes.longest_list = longest;
     }
     return sizes;
 }
@@ -456,7 +497,7 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
                       const struct sizes *sizes)
 {
     struct capture_stream *stream = call->thread->stream;
-    if (!list_fits(call, "buffer barriers", sizes->longest_list))
+    if (!list_fits(call, "buffer barriers or events", sizes->longest_list))
         return false;
     if (commands->segment_count > TRACE_MAX_SEGMENTS)
         capture_stop(stream, HAL_UNSUPPORTED,

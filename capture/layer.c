@@ -288,6 +288,20 @@ static void command_buffer_created(struct hal_driver_device *self,
     capture_call_leave(&call);
 }
 
+static void object_created(struct hal_driver_device *self, struct hal_object *object)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture_of(self));
+    if (next->ops->object_created)
+        next->ops->object_created(next, object);
+    if (!call.thread)
+        return;
+    call_at_once(&call);
+    capture_call_take_ticket(&call);
+    capture_record_object(&call, TRACE_EVENT_CREATE, object, object->label, 0);
+    capture_call_leave(&call);
+}
+
 static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
 {
@@ -528,7 +542,8 @@ static void forget_object(struct capture *capture, struct hal_object *object)
         break;
     case HAL_OBJECT_COMMAND_BUFFER: capture_writes_release(object->layer_data); break;
     case HAL_OBJECT_SEMAPHORE: capture_semaphore_release(object->layer_data); break;
-    case HAL_OBJECT_EXECUTABLE: break;
+    case HAL_OBJECT_EXECUTABLE:
+    case HAL_OBJECT_EVENT: break;
     }
     object->layer_data = NULL;
 }
@@ -540,6 +555,7 @@ static enum trace_event_kind destroy_kind(enum hal_object_kind kind)
     case HAL_OBJECT_EXECUTABLE: return TRACE_EXECUTABLE_DESTROY;
     case HAL_OBJECT_COMMAND_BUFFER: return TRACE_COMMAND_BUFFER_DESTROY;
     case HAL_OBJECT_SEMAPHORE: return TRACE_SEMAPHORE_DESTROY;
+    case HAL_OBJECT_EVENT: return TRACE_EVENT_DESTROY;
     }
     return TRACE_BUFFER_DESTROY;
 }
@@ -597,6 +613,7 @@ const struct hal_driver_ops capture_ops = {
     .executable_create = executable_create,
     .command_buffer_created = command_buffer_created,
     .command_buffer_prepare = command_buffer_prepare,
+    .object_created = object_created,
     .semaphore_create = semaphore_create,
     .semaphore_query = semaphore_query,
     .semaphore_signal = semaphore_signal,

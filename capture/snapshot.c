@@ -240,12 +240,20 @@ static enum hal_status record_semaphore(struct capture *capture, struct hal_sema
     return HAL_OK;
 }
 
+static void record_event(struct capture *capture, const struct hal_object *event)
+{
+    const struct capture_call call = snapshot_call(capture);
+    if (call.thread)
+        capture_record_object(&call, TRACE_EVENT_CREATE, event, event->label, 0);
+}
+
 static enum hal_status record_object(struct capture *capture, struct hal_object *object)
 {
     switch (object->kind) {
     case HAL_OBJECT_BUFFER: return record_buffer(capture, (void *)object);
     case HAL_OBJECT_EXECUTABLE: record_executable(capture, (void *)object); return HAL_OK;
     case HAL_OBJECT_COMMAND_BUFFER: return record_commands(capture, (void *)object);
+    case HAL_OBJECT_EVENT: record_event(capture, object); return HAL_OK;
     case HAL_OBJECT_SEMAPHORE: return record_semaphore(capture, (void *)object);
     }
     return HAL_OK;

@@ -121,6 +121,9 @@ static void add_segment(struct builder *builder, const struct hal_segment *segme
     case HAL_SEGMENT_DISPATCH:
     case HAL_SEGMENT_DEBUG_BEGIN:
     case HAL_SEGMENT_DISPATCH_INDIRECT:
+    case HAL_SEGMENT_EVENT_SIGNAL:
+    case HAL_SEGMENT_EVENT_RESET:
+    case HAL_SEGMENT_EVENTS_WAIT:
     case HAL_SEGMENT_DEBUG_END: break;
     }
 }

@@ -289,6 +289,8 @@ const struct trace_family trace_event_family = {
             [TRACE_WAIT_IDLE] = EVENT(wait_idle, trace_wait_idle, wait_idle, wait_idle),
             [TRACE_SCOPE_BEGIN] = EVENT(scope_begin, trace_scope, scope, scope),
             [TRACE_SCOPE_END] = EVENT(scope_end, trace_scope, scope, scope),
+            [TRACE_EVENT_CREATE] = EVENT(event_create, trace_object_event, object, object),
+            [TRACE_EVENT_DESTROY] = EVENT(event_destroy, trace_object_event, object, object),
         },
 };
 
@@ -377,6 +379,42 @@ static const struct trace_column barrier_buffers[] = {
 static const struct trace_part barrier_parts[] = {
     LIST("buffers", struct trace_barrier, buffer_count, struct trace_buffer_barrier, TRACE_MAX_LIST,
          barrier_buffers),
+};
+
+static const struct trace_column event_command[] = {
+    COLUMN_OF(Haltrace__EventCommand, event, struct trace_event_command, event, NONE),
+    COLUMN_OF(Haltrace__EventCommand, source_stages, struct trace_event_command, source_stages,
+              NONE),
+};
+
+static const struct trace_column events_wait[] = {
+    COLUMN_OF(Haltrace__EventsWait, source_stages, struct trace_events_wait, source_stages, NONE),
+    COLUMN_OF(Haltrace__EventsWait, target_stages, struct trace_events_wait, target_stages, NONE),
+    COLUMN_OF(Haltrace__EventsWait, source_access, struct trace_events_wait, source_access, NONE),
+    COLUMN_OF(Haltrace__EventsWait, target_access, struct trace_events_wait, target_access, NONE),
+    COLUMN_OF(Haltrace__EventsWait, buffer_count, struct trace_events_wait, buffer_count, NONE),
+    COLUMN_OF(Haltrace__EventsWait, event_count, struct trace_events_wait, event_count, NONE),
+};
+
+static const struct trace_column events_wait_buffers[] = {
+    COLUMN_OF(Haltrace__EventsWait, buffer, struct trace_buffer_barrier, buffer, NONE),
+    COLUMN_OF(Haltrace__EventsWait, offset, struct trace_buffer_barrier, offset, NONE),
+    COLUMN_OF(Haltrace__EventsWait, size, struct trace_buffer_barrier, size, NONE),
+    COLUMN_OF(Haltrace__EventsWait, buffer_source_access, struct trace_buffer_barrier,
+              source_access, NONE),
+    COLUMN_OF(Haltrace__EventsWait, buffer_target_access, struct trace_buffer_barrier,
+              target_access, NONE),
+};
+
+static const struct trace_column events_wait_events[] = {
+    COLUMN_OF(Haltrace__EventsWait, event, struct number, value, NONE),
+};
+
+static const struct trace_part events_wait_parts[] = {
+    LIST("buffers", struct trace_events_wait, buffer_count, struct trace_buffer_barrier,
+         TRACE_MAX_LIST, events_wait_buffers),
+    LIST("events", struct trace_events_wait, event_count, struct number, TRACE_MAX_LIST,
+         events_wait_events),
 };
 
 static const struct trace_column fill[] = {
@@ -490,6 +528,12 @@ const struct trace_family trace_segment_family = {
             [TRACE_DEBUG_END] = &debug_end,
             [TRACE_DISPATCH_INDIRECT] = SEGMENT(dispatch_indirect, trace_dispatch_indirect,
                                                 dispatch_indirect, dispatch_indirect),
+            [TRACE_EVENT_SIGNAL] =
+                SEGMENT(event_signal, trace_event_command, event_command, event_command),
+            [TRACE_EVENT_RESET] =
+                SEGMENT(event_reset, trace_event_command, event_command, event_command),
+            [TRACE_EVENTS_WAIT] = SEGMENT_PARTS(events_wait, trace_events_wait, events_wait,
+                                                events_wait, events_wait_parts),
         },
 };
 

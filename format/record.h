@@ -56,6 +56,8 @@ enum trace_event_kind {
     TRACE_WAIT_IDLE = 22,
     TRACE_SCOPE_BEGIN = 23,
     TRACE_SCOPE_END = 24,
+    TRACE_EVENT_CREATE = 32,
+    TRACE_EVENT_DESTROY = 33,
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
@@ -74,7 +76,7 @@ struct trace_event {
     uint32_t stack;   /* call stack number, 0: none */
 };
 
-/* Destroy events, command buffer create: just the object. */
+/* Destroy events; creation of command buffers and events: just the object. */
 struct trace_object_event {
     struct trace_event head;
     uint64_t object;
@@ -285,6 +287,9 @@ enum trace_segment_kind {
     TRACE_DEBUG_BEGIN = 8,
     TRACE_DEBUG_END = 9,
     TRACE_DISPATCH_INDIRECT = 10,
+    TRACE_EVENT_SIGNAL = 11,
+    TRACE_EVENT_RESET = 12,
+    TRACE_EVENTS_WAIT = 13,
 };
 
 /* What the n of "#s12.dn" counts. */
@@ -312,6 +317,29 @@ struct trace_barrier {
     uint32_t reserved;
     struct trace_buffer_barrier buffers[];
 };
+
+/* Signal, reset. */
+struct trace_event_command {
+    struct trace_segment head;
+    uint64_t event;
+    uint32_t source_stages; /* of a signal */
+    uint32_t reserved;
+};
+
+/* The fields of a barrier, then the events. */
+struct trace_events_wait {
+    struct trace_segment head;
+    uint32_t source_stages, target_stages;
+    uint32_t source_access, target_access;
+    uint32_t buffer_count;
+    uint32_t event_count;
+    struct trace_buffer_barrier buffers[]; /* then event_count ids (uint64_t) */
+};
+
+static inline uint64_t *trace_waited_events(const struct trace_events_wait *wait)
+{
+    return (uint64_t *)(uintptr_t)(wait->buffers + wait->buffer_count);
+}
 
 struct trace_fill {
     struct trace_segment head;

@@ -271,6 +271,22 @@ static enum hal_status check_bits(const struct hal_command_buffer *commands, con
                     hal_object_name(&commands->object, name), what, bits, known);
 }
 
+enum hal_status hal_check_events(const struct hal_command_buffer *commands,
+                                 struct hal_event *const *events, size_t count,
+                                 uint32_t source_stages)
+{
+    HAL_TRY(hal_check_recording(commands));
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (count == 0 || count > HAL_MAX_LIST || !events)
+        return hal_fail(HAL_INVALID, "wait in %s for %zu events%s: 1 to %d are possible",
+                        hal_object_name(&commands->object, name), count, events ? "" : " at NULL",
+                        HAL_MAX_LIST);
+    for (size_t i = 0; i < count; i++)
+        HAL_TRY(hal_check_belongs(events[i] ? &events[i]->object : NULL, "event",
+                                  commands->object.device));
+    return check_bits(commands, "stages", source_stages, HAL_STAGE_ALL);
+}
+
 enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                   const struct hal_barrier_desc *desc)
 {

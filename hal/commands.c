@@ -7,26 +7,22 @@ static uint64_t resolve(const struct hal_buffer *buffer, uint64_t offset, uint64
     return bytes == HAL_WHOLE_BUFFER ? buffer->bytes - offset : bytes;
 }
 
-enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
-                                    const struct hal_barrier_desc *desc)
+/* ---- Barriers ----------------------------------------------------------------------------- */
+
+static const struct hal_barrier_desc order_everything = {0};
+
+/* The part that barriers and waits for events share; false when memory is out. */
+static bool fill_barrier(struct hal_command_buffer *commands, struct hal_segment_barrier *segment,
+                         const struct hal_barrier_desc *desc)
 {
-    static const struct hal_barrier_desc everything = {0};
     static const uint32_t all_access = HAL_ACCESS_READ | HAL_ACCESS_WRITE;
-    if (!desc)
-        desc = &everything;
-    HAL_TRY(hal_check_barrier(commands, desc));
-    const size_t count = desc->buffer_count;
-    struct hal_segment_barrier *segment = hal_record_room(
-        commands, HAL_SEGMENT_BARRIER, sizeof *segment + count * sizeof(struct hal_buffer_barrier));
-    if (!segment)
-        return hal_record_no_memory(commands);
     segment->source_stages = desc->source_stages ? desc->source_stages : HAL_STAGE_ALL;
     segment->target_stages = desc->target_stages ? desc->target_stages : HAL_STAGE_ALL;
     segment->source_access = desc->source_access ? desc->source_access : all_access;
     segment->target_access = desc->target_access ? desc->target_access : all_access;
-    segment->buffer_count = (uint32_t)count;
+    segment->buffer_count = (uint32_t)desc->buffer_count;
     segment->reserved = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < desc->buffer_count; i++) {
         struct hal_buffer_barrier *barrier = &segment->buffers[i];
         *barrier = desc->buffers[i];
         barrier->bytes = resolve(barrier->buffer, barrier->offset, barrier->bytes);
@@ -35,10 +31,86 @@ enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
         if (!barrier->target_access)
             barrier->target_access = segment->target_access;
         if (!hal_record_retain(commands, &barrier->buffer->object))
-            return hal_record_no_memory(commands);
+            return false;
     }
+    return true;
+}
+
+enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
+                                    const struct hal_barrier_desc *desc)
+{
+    if (!desc)
+        desc = &order_everything;
+    HAL_TRY(hal_check_barrier(commands, desc));
+    struct hal_segment_barrier *segment =
+        hal_record_room(commands, HAL_SEGMENT_BARRIER,
+                        sizeof *segment + desc->buffer_count * sizeof(struct hal_buffer_barrier));
+    if (!segment || !fill_barrier(commands, segment, desc))
+        return hal_record_no_memory(commands);
     return hal_record_commit(commands, &segment->head);
 }
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static enum hal_status record_event(struct hal_command_buffer *commands, struct hal_event *event,
+                                    enum hal_segment_kind kind, uint32_t source_stages)
+{
+    struct hal_segment_event *segment = hal_record_room(commands, kind, sizeof *segment);
+    if (!segment || !hal_record_retain(commands, &event->object))
+        return hal_record_no_memory(commands);
+    segment->event = event;
+    segment->source_stages = source_stages;
+    segment->reserved = 0;
+    commands->recording->has_events = true;
+    return hal_record_commit(commands, &segment->head);
+}
+
+enum hal_status hal_command_event_signal(struct hal_command_buffer *commands,
+                                         struct hal_event *event, uint32_t source_stages)
+{
+    HAL_TRY(hal_check_events(commands, &event, 1, source_stages));
+    return record_event(commands, event, HAL_SEGMENT_EVENT_SIGNAL,
+                        source_stages ? source_stages : HAL_STAGE_ALL);
+}
+
+enum hal_status hal_command_event_reset(struct hal_command_buffer *commands,
+                                        struct hal_event *event)
+{
+    HAL_TRY(hal_check_events(commands, &event, 1, 0));
+    return record_event(commands, event, HAL_SEGMENT_EVENT_RESET, 0);
+}
+
+_Static_assert(offsetof(struct hal_segment_events_wait, buffers) ==
+                       offsetof(struct hal_segment_barrier, buffers) &&
+                   offsetof(struct hal_segment_events_wait, event_count) ==
+                       offsetof(struct hal_segment_barrier, reserved),
+               "a wait begins like a barrier");
+
+enum hal_status hal_command_events_wait(struct hal_command_buffer *commands,
+                                        struct hal_event *const *events, size_t event_count,
+                                        const struct hal_barrier_desc *desc)
+{
+    if (!desc)
+        desc = &order_everything;
+    HAL_TRY(hal_check_events(commands, events, event_count, 0));
+    HAL_TRY(hal_check_barrier(commands, desc));
+    const size_t list = desc->buffer_count * sizeof(struct hal_buffer_barrier);
+    struct hal_segment_events_wait *segment = hal_record_room(
+        commands, HAL_SEGMENT_EVENTS_WAIT, sizeof *segment + list + event_count * sizeof *events);
+    if (!segment || !fill_barrier(commands, (struct hal_segment_barrier *)(void *)segment, desc))
+        return hal_record_no_memory(commands);
+    segment->source_stages = desc->source_stages;
+    segment->event_count = (uint32_t)event_count;
+    memcpy((uint8_t *)(segment + 1) + list, events, event_count * sizeof *events);
+    for (size_t i = 0; i < event_count; i++) {
+        if (!hal_record_retain(commands, &events[i]->object))
+            return hal_record_no_memory(commands);
+    }
+    commands->recording->has_events = true;
+    return hal_record_commit(commands, &segment->head);
+}
+
+/* ---- Transfers ---------------------------------------------------------------------------- */
 
 static uint32_t repeat_pattern(uint32_t pattern, uint32_t pattern_bytes)
 {
@@ -104,6 +176,8 @@ enum hal_status hal_command_update(struct hal_command_buffer *commands, const vo
         memcpy(segment->data, data, bytes);
     return hal_record_commit(commands, &segment->head);
 }
+
+/* ---- Dispatches --------------------------------------------------------------------------- */
 
 enum hal_status hal_command_push_constants(struct hal_command_buffer *commands, uint32_t offset,
                                            const void *data, uint32_t bytes)
@@ -184,6 +258,8 @@ enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *command
     commands->dispatch_count++;
     return hal_record_commit(commands, &segment->head);
 }
+
+/* ---- Debug groups ------------------------------------------------------------------------- */
 
 enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands, const char *label,
                                         uint32_t color)

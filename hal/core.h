@@ -90,6 +90,11 @@ void hal_each_device(void (*visit)(struct hal_device *device));
 /* Completes a new object: the handle, the label (taken over), its place in the list. */
 void hal_object_publish(struct hal_object *object, struct hal_device *device, char *label);
 
+/* Completes an object that the core made by itself and tells the chain. `label` is copied. On
+ * failure the object is as it was. */
+enum hal_status hal_object_announce(struct hal_object *object, enum hal_object_kind kind,
+                                    struct hal_device *device, const char *label) HAL_CHECKED;
+
 /* With the gate closed: opens it and destroys what died meanwhile. */
 void hal_objects_reopen(struct hal_device *device);
 void hal_objects_each(struct hal_device *device,
@@ -108,6 +113,11 @@ enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
 
 void hal_commands_free(struct hal_command_buffer *commands);
 void hal_spare_arenas_free(struct hal_device *device);
+
+/* ---- Events (event.c) --------------------------------------------------------------------- */
+
+/* With the list complete: HAL_INVALID when a wait has no signal. Fills in the waits' stages. */
+enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHECKED;
 
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 
@@ -174,6 +184,9 @@ enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, ui
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
                                   uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_recording(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_events(const struct hal_command_buffer *commands,
+                                 struct hal_event *const *events, size_t count,
+                                 uint32_t source_stages) HAL_CHECKED;
 enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                   const struct hal_barrier_desc *desc) HAL_CHECKED;
 

@@ -35,6 +35,7 @@ enum hal_object_kind {
     HAL_OBJECT_EXECUTABLE = 2,
     HAL_OBJECT_COMMAND_BUFFER = 3,
     HAL_OBJECT_SEMAPHORE = 4,
+    HAL_OBJECT_EVENT = 8,
 };
 
 struct hal_object {
@@ -66,6 +67,12 @@ struct hal_executable {
     size_t entry_point_count;
     struct hal_constant *constants;
     size_t constant_count;
+};
+
+/* Made by the core, which tells the driver by object_created. */
+struct hal_event {
+    struct hal_object object;
+    void *driver_data; /* the driver's */
 };
 
 struct hal_semaphore {
@@ -101,6 +108,9 @@ enum hal_segment_kind {
     HAL_SEGMENT_DEBUG_BEGIN = 8,
     HAL_SEGMENT_DEBUG_END = 9,
     HAL_SEGMENT_DISPATCH_INDIRECT = 10,
+    HAL_SEGMENT_EVENT_SIGNAL = 11,
+    HAL_SEGMENT_EVENT_RESET = 12,
+    HAL_SEGMENT_EVENTS_WAIT = 13,
 };
 
 struct hal_segment {
@@ -117,6 +127,29 @@ struct hal_segment_barrier {
     uint32_t reserved;
     struct hal_buffer_barrier buffers[]; /* ranges resolved: no HAL_WHOLE_BUFFER */
 };
+
+struct hal_segment_event {
+    struct hal_segment head;
+    struct hal_event *event;
+    uint32_t source_stages; /* of a signal; never 0 */
+    uint32_t reserved;
+};
+
+/* A barrier, then the events. Each was signalled before: hal_command_buffer_end has seen to it. */
+struct hal_segment_events_wait {
+    struct hal_segment head;
+    uint32_t source_stages; /* of the signals together; valid once sealed */
+    uint32_t target_stages;
+    uint32_t source_access, target_access;
+    uint32_t buffer_count;
+    uint32_t event_count;
+    struct hal_buffer_barrier buffers[]; /* then event_count pointers */
+};
+
+static inline struct hal_event *const *hal_waited_events(const struct hal_segment_events_wait *wait)
+{
+    return (struct hal_event *const *)(const void *)(wait->buffers + wait->buffer_count);
+}
 
 struct hal_segment_fill {
     struct hal_segment head;
@@ -310,6 +343,9 @@ struct hal_driver_ops {
     enum hal_status (*command_buffer_prepare)(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands);
 
+    /* Optional. An object that the core makes by itself: an event. */
+    void (*object_created)(struct hal_driver_device *self, struct hal_object *object);
+
     enum hal_status (*semaphore_create)(struct hal_driver_device *self, const char *label,
                                         uint64_t initial_value, struct hal_semaphore **out);
     enum hal_status (*semaphore_query)(struct hal_driver_device *self,
@@ -326,8 +362,8 @@ struct hal_driver_ops {
     enum hal_status (*queue_submit)(struct hal_driver_device *self,
                                     const struct hal_submission *submission);
 
-    /* The last reference went: frees the driver's part (driver_data) and the struct itself. For
-     * command buffers the core frees the list and the struct afterwards. */
+    /* The last reference went: frees the driver's part (driver_data) and the struct itself. Of
+     * command buffers and other objects of the core, the core frees the rest afterwards. */
     void (*object_destroy)(struct hal_driver_device *self, struct hal_object *object);
 
     /* Optional; for layers. `name` NULL ends the innermost scope of the calling thread. */

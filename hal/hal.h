@@ -57,6 +57,7 @@ struct hal_device;
 struct hal_buffer;
 struct hal_executable;
 struct hal_command_buffer;
+struct hal_event;
 struct hal_semaphore;
 
 /* "Wait for ever" as a timeout in nanoseconds; 0 polls. */
@@ -370,6 +371,32 @@ struct hal_barrier_desc {
  * commands of the target stages recorded after begin. NULL orders everything. */
 HAL_API enum hal_status hal_command_barrier(struct hal_command_buffer *commands,
                                             const struct hal_barrier_desc *desc) HAL_CHECKED;
+
+/* An event orders commands of one command buffer like a barrier in two halves: what stands between
+ * a signal and the wait for it may run on either side. Signals count by their place in the list,
+ * so one event serves any number of command buffers and submissions, also at once. */
+HAL_API enum hal_status hal_event_create(struct hal_device *device, const char *label,
+                                         struct hal_event **out_event) HAL_CHECKED;
+HAL_API void hal_event_retain(struct hal_event *event);
+HAL_API void hal_event_release(struct hal_event *event);
+
+/* The event stands for the commands of the source stages (0: all) recorded before. Of several
+ * signals, the last one before a wait counts. */
+HAL_API enum hal_status hal_command_event_signal(struct hal_command_buffer *commands,
+                                                 struct hal_event *event,
+                                                 uint32_t source_stages) HAL_CHECKED;
+
+/* Takes the signal back for waits that follow. */
+HAL_API enum hal_status hal_command_event_reset(struct hal_command_buffer *commands,
+                                                struct hal_event *event) HAL_CHECKED;
+
+/* Commands that the events stand for finish before commands of the target stages recorded after
+ * begin, as with a barrier. `desc` NULL: all stages, all memory; its source stages are those of the
+ * signals together, or 0. hal_command_buffer_end fails, naming the event, when one has not been
+ * signalled before in this command buffer, or was reset since. */
+HAL_API enum hal_status hal_command_events_wait(struct hal_command_buffer *commands,
+                                                struct hal_event *const *events, size_t event_count,
+                                                const struct hal_barrier_desc *desc) HAL_CHECKED;
 
 /* Repeats the `pattern_bytes` (1, 2 or 4) lowest bytes of `pattern`. Offset and size are
  * multiples of pattern_bytes. */

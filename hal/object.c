@@ -14,6 +14,7 @@ static const char *kind_name(enum hal_object_kind kind)
     case HAL_OBJECT_EXECUTABLE: return "executable";
     case HAL_OBJECT_COMMAND_BUFFER: return "command buffer";
     case HAL_OBJECT_SEMAPHORE: return "semaphore";
+    case HAL_OBJECT_EVENT: return "event";
     }
     return "object";
 }
@@ -61,6 +62,24 @@ void hal_object_publish(struct hal_object *object, struct hal_device *device, ch
     pthread_mutex_unlock(&device->objects_lock);
 }
 
+enum hal_status hal_object_announce(struct hal_object *object, enum hal_object_kind kind,
+                                    struct hal_device *device, const char *label)
+{
+    char *copy;
+    HAL_TRY(hal_copy_label(label, &copy));
+    const enum hal_status status = hal_device_enter(device);
+    if (status != HAL_OK) {
+        free(copy);
+        return status;
+    }
+    hal_object_init(object, kind);
+    hal_object_publish(object, device, copy);
+    if (device->top->ops->object_created)
+        device->top->ops->object_created(device->top, object);
+    hal_gate_leave(&device->gate);
+    return HAL_OK;
+}
+
 static void unlink_locked(struct hal_device *device, struct hal_object *object)
 {
     if (object->previous_live)
@@ -79,10 +98,13 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     char *label = object->label;
     struct hal_executable copies = {0};
     struct hal_command_buffer *commands = NULL;
+    struct hal_object *own = NULL; /* the core's, all of it */
     if (object->kind == HAL_OBJECT_EXECUTABLE)
         copies = *(struct hal_executable *)object;
     else if (object->kind == HAL_OBJECT_COMMAND_BUFFER)
         commands = (struct hal_command_buffer *)object;
+    else if (object->kind == HAL_OBJECT_EVENT)
+        own = object;
 
     top->ops->object_destroy(top, object);
 
@@ -91,6 +113,7 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     free(copies.constants);
     if (commands)
         hal_commands_free(commands);
+    free(own);
     free(label);
 }
 

@@ -19,6 +19,7 @@ struct hal_constant_chunk {
 struct hal_recording {
     size_t arena_capacity;
     uint32_t open_groups;
+    bool has_events;
 
     /* A retained object is found in `recent` nearly always, so that the list stays short; one
      * that was displaced there may be in the list twice and is then retained twice. */

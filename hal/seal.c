@@ -122,6 +122,8 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
     if (commands->recording->open_groups)
         return hal_fail(HAL_INVALID, "%s ends with %u open debug groups",
                         hal_object_name(&commands->object, name), commands->recording->open_groups);
+    if (commands->recording->has_events)
+        HAL_TRY(hal_events_resolve(commands));
     if (!resolve_states(commands)) {
         forget_states(commands);
         return hal_record_no_memory(commands);

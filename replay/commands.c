@@ -8,12 +8,12 @@ static struct hal_buffer *buffer_of(const struct replay_player *player, uint64_t
     return player->live[index].buffer;
 }
 
-static enum hal_status record_barrier(struct replay_player *player,
-                                      struct hal_command_buffer *commands,
-                                      const struct trace_barrier *segment)
+/* In the player's list. */
+static void make_buffer_barriers(struct replay_player *player,
+                                 const struct trace_buffer_barrier *barriers, uint32_t count)
 {
-    for (uint32_t i = 0; i < segment->buffer_count; i++) {
-        const struct trace_buffer_barrier *barrier = &segment->buffers[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_buffer_barrier *barrier = &barriers[i];
         player->barriers[i] = (struct hal_buffer_barrier){
             .buffer = buffer_of(player, barrier->buffer),
             .offset = barrier->offset,
@@ -22,6 +22,13 @@ static enum hal_status record_barrier(struct replay_player *player,
             .target_access = barrier->target_access,
         };
     }
+}
+
+static enum hal_status record_barrier(struct replay_player *player,
+                                      struct hal_command_buffer *commands,
+                                      const struct trace_barrier *segment)
+{
+    make_buffer_barriers(player, segment->buffers, segment->buffer_count);
     const struct hal_barrier_desc desc = {
         .source_stages = segment->source_stages,
         .target_stages = segment->target_stages,
@@ -31,6 +38,24 @@ static enum hal_status record_barrier(struct replay_player *player,
         .buffer_count = segment->buffer_count,
     };
     return hal_command_barrier(commands, &desc);
+}
+
+static enum hal_status record_events_wait(struct replay_player *player,
+                                          struct hal_command_buffer *commands,
+                                          const struct trace_events_wait *segment)
+{
+    make_buffer_barriers(player, segment->buffers, segment->buffer_count);
+    for (uint32_t i = 0; i < segment->event_count; i++)
+        player->events[i] = player->live[trace_waited_events(segment)[i]].event;
+    const struct hal_barrier_desc desc = {
+        .source_stages = segment->source_stages,
+        .target_stages = segment->target_stages,
+        .source_access = segment->source_access,
+        .target_access = segment->target_access,
+        .buffers = player->barriers,
+        .buffer_count = segment->buffer_count,
+    };
+    return hal_command_events_wait(commands, player->events, segment->event_count, &desc);
 }
 
 static enum hal_status record_descriptor_set(struct replay_player *player,
@@ -55,6 +80,15 @@ static enum hal_status record_segment(struct replay_player *player,
     const void *segment = head;
     switch ((enum trace_segment_kind)head->kind) {
     case TRACE_BARRIER: return record_barrier(player, commands, segment);
+    case TRACE_EVENT_SIGNAL: {
+        const struct trace_event_command *signal = segment;
+        return hal_command_event_signal(commands, player->live[signal->event].event,
+                                        signal->source_stages);
+    }
+    case TRACE_EVENT_RESET:
+        return hal_command_event_reset(
+            commands, player->live[((const struct trace_event_command *)segment)->event].event);
+    case TRACE_EVENTS_WAIT: return record_events_wait(player, commands, segment);
     case TRACE_FILL: {
         const struct trace_fill *fill = segment;
         return hal_command_fill(commands, buffer_of(player, fill->target), fill->offset, fill->size,

@@ -123,6 +123,9 @@ static void run_segment(struct replay_plan *plan, const struct trace_segment *he
         return;
     }
     case TRACE_BARRIER:
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET:
+    case TRACE_EVENTS_WAIT:
     case TRACE_PUSH_CONSTANTS:
     case TRACE_PUSH_DESCRIPTOR_SET:
     case TRACE_DISPATCH:

@@ -331,6 +331,13 @@ static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
     return replay_decode_push(decoder, REPLAY_CREATE_SEMAPHORE, event->semaphore, &event->head);
 }
 
+static enum hal_status decode_event_create(struct replay_decoder *decoder,
+                                           struct trace_object_event *event)
+{
+    HAL_TRY(add_object(decoder, REPLAY_EVENT, &event->object, &event->head));
+    return replay_decode_push(decoder, REPLAY_CREATE_EVENT, event->object, &event->head);
+}
+
 static enum hal_status decode_destroy(struct replay_decoder *decoder, enum replay_kind kind,
                                       enum replay_action action, struct trace_object_event *event)
 {
@@ -387,6 +394,9 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_SEMAPHORE_WAIT: return replay_decode_wait(decoder, event);
     case TRACE_SUBMIT: return replay_decode_submit(decoder, event);
     case TRACE_WAIT_IDLE: return replay_decode_wait_idle(decoder, event);
+    case TRACE_EVENT_CREATE: return decode_event_create(decoder, event);
+    case TRACE_EVENT_DESTROY:
+        return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);
     case TRACE_SUBMISSION_DONE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:

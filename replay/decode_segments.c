@@ -22,20 +22,54 @@ static enum hal_status check_access(uint32_t source_access, uint32_t target_acce
     return HAL_OK;
 }
 
+static enum hal_status check_stages(uint32_t source_stages, uint32_t target_stages)
+{
+    if ((source_stages | target_stages) & ~(uint32_t)HAL_STAGE_ALL)
+        return hal_fail(HAL_CORRUPT, "stages 0x%x and 0x%x do not exist", source_stages,
+                        target_stages);
+    return HAL_OK;
+}
+
+static enum hal_status decode_buffer_barriers(struct replay_decoder *decoder,
+                                              struct trace_buffer_barrier *barriers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        HAL_TRY(check_access(barriers[i].source_access, barriers[i].target_access));
+        HAL_TRY(use_range(decoder, &barriers[i].buffer, barriers[i].offset, barriers[i].size));
+    }
+    if (count > decoder->plan->max_list)
+        decoder->plan->max_list = count;
+    return HAL_OK;
+}
+
 static enum hal_status decode_barrier(struct replay_decoder *decoder, struct trace_barrier *segment)
 {
-    if ((segment->source_stages | segment->target_stages) & ~(uint32_t)HAL_STAGE_ALL)
-        return hal_fail(HAL_CORRUPT, "stages 0x%x and 0x%x do not exist", segment->source_stages,
-                        segment->target_stages);
+    HAL_TRY(check_stages(segment->source_stages, segment->target_stages));
     HAL_TRY(check_access(segment->source_access, segment->target_access));
-    for (uint32_t i = 0; i < segment->buffer_count; i++) {
-        struct trace_buffer_barrier *barrier = &segment->buffers[i];
-        HAL_TRY(check_access(barrier->source_access, barrier->target_access));
-        HAL_TRY(use_range(decoder, &barrier->buffer, barrier->offset, barrier->size));
-    }
-    if (segment->buffer_count > decoder->plan->max_list)
-        decoder->plan->max_list = segment->buffer_count;
+    return decode_buffer_barriers(decoder, segment->buffers, segment->buffer_count);
+}
+
+/* Whether each wait has its signal, recording it again will tell. */
+static enum hal_status decode_events_wait(struct replay_decoder *decoder,
+                                          struct trace_events_wait *segment)
+{
+    struct replay_object *event;
+    HAL_TRY(check_stages(segment->source_stages, segment->target_stages));
+    HAL_TRY(check_access(segment->source_access, segment->target_access));
+    HAL_TRY(decode_buffer_barriers(decoder, segment->buffers, segment->buffer_count));
+    for (uint32_t i = 0; i < segment->event_count; i++)
+        HAL_TRY(replay_decode_use(decoder, REPLAY_EVENT, &trace_waited_events(segment)[i], &event));
+    if (segment->event_count > decoder->plan->max_list)
+        decoder->plan->max_list = segment->event_count;
     return HAL_OK;
+}
+
+static enum hal_status decode_event_command(struct replay_decoder *decoder,
+                                            struct trace_event_command *segment)
+{
+    struct replay_object *event;
+    HAL_TRY(check_stages(segment->source_stages, 0));
+    return replay_decode_use(decoder, REPLAY_EVENT, &segment->event, &event);
 }
 
 static enum hal_status decode_fill(struct replay_decoder *decoder, struct trace_fill *segment)
@@ -140,6 +174,9 @@ static enum hal_status decode_segment(struct replay_decoder *decoder, struct tra
         return decode_kernel(decoder, &dispatch->executable, dispatch->entry);
     }
     case TRACE_DISPATCH_INDIRECT: return decode_dispatch_indirect(decoder, segment);
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET: return decode_event_command(decoder, segment);
+    case TRACE_EVENTS_WAIT: return decode_events_wait(decoder, segment);
     case TRACE_DEBUG_BEGIN: (*debug_depth)++; return HAL_OK;
     case TRACE_DEBUG_END:
         if ((*debug_depth)-- == 0)

@@ -71,6 +71,7 @@ const char *replay_kind_name(enum replay_kind kind)
     case REPLAY_EXECUTABLE: return "executable";
     case REPLAY_COMMANDS: return "command buffer";
     case REPLAY_SEMAPHORE: return "semaphore";
+    case REPLAY_EVENT: return "event";
     }
     return "object";
 }
@@ -81,7 +82,8 @@ static uint32_t label_of(const struct replay_object *object)
     switch (object->kind) {
     case REPLAY_BUFFER: return ((const struct trace_buffer_create *)created)->label;
     case REPLAY_EXECUTABLE: return ((const struct trace_executable_create *)created)->label;
-    case REPLAY_COMMANDS: return ((const struct trace_object_event *)created)->label;
+    case REPLAY_COMMANDS:
+    case REPLAY_EVENT: return ((const struct trace_object_event *)created)->label;
     case REPLAY_SEMAPHORE: return ((const struct trace_semaphore_create *)created)->label;
     }
     return 0;

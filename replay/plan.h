@@ -10,7 +10,13 @@
 #include "replay/coverage.h"
 #include "replay/replay.h"
 
-enum replay_kind { REPLAY_BUFFER = 1, REPLAY_EXECUTABLE, REPLAY_COMMANDS, REPLAY_SEMAPHORE };
+enum replay_kind {
+    REPLAY_BUFFER = 1,
+    REPLAY_EXECUTABLE,
+    REPLAY_COMMANDS,
+    REPLAY_SEMAPHORE,
+    REPLAY_EVENT
+};
 
 /* How a semaphore ends, as far as a trace can tell: a value that comes too late fails a semaphore,
  * and which of several came first is not always known. */
@@ -53,6 +59,8 @@ enum replay_action {
     REPLAY_DESTROY_COMMANDS,   /* trace_object_event */
     REPLAY_CREATE_SEMAPHORE,   /* trace_semaphore_create */
     REPLAY_DESTROY_SEMAPHORE,  /* trace_object_event */
+    REPLAY_CREATE_EVENT,       /* trace_object_event */
+    REPLAY_DESTROY_EVENT,      /* trace_object_event */
     REPLAY_SIGNAL,             /* trace_semaphore_event */
     REPLAY_FAIL,               /* trace_semaphore_event */
     REPLAY_WAIT,               /* trace_semaphore_wait, also for queries; its status is expected */
@@ -92,7 +100,7 @@ struct replay_plan {
     struct replay_block *blocks;
     uint64_t block_bytes;
     uint64_t memory_limit_bytes;
-    uint32_t max_list;        /* most values, command buffers or barriers of any record */
+    uint32_t max_list;        /* most values, command buffers, barriers or events of any record */
     bool all_submissions_end; /* the trace saw each one end */
 };
 

@@ -261,6 +261,18 @@ static enum hal_status play_destroy_semaphore(struct replay_player *player, uint
     return HAL_OK;
 }
 
+static enum hal_status create_event(struct replay_player *player, uint32_t object)
+{
+    return hal_event_create(player->device, replay_object_label(player->plan, object),
+                            &player->live[object].event);
+}
+
+static void destroy_event(struct replay_player *player, uint32_t object)
+{
+    hal_event_release(player->live[object].event);
+    player->live[object].event = NULL;
+}
+
 static void destroy_commands(struct replay_player *player, uint32_t object)
 {
     hal_command_buffer_release(player->live[object].commands);
@@ -285,6 +297,8 @@ static enum hal_status play(struct replay_player *player, size_t index)
     case REPLAY_DESTROY_COMMANDS: destroy_commands(player, op->object); return HAL_OK;
     case REPLAY_CREATE_SEMAPHORE: return create_semaphore(player, op->object);
     case REPLAY_DESTROY_SEMAPHORE: return play_destroy_semaphore(player, op->object);
+    case REPLAY_CREATE_EVENT: return create_event(player, op->object);
+    case REPLAY_DESTROY_EVENT: destroy_event(player, op->object); return HAL_OK;
     case REPLAY_SIGNAL: return play_signal(player, event);
     case REPLAY_FAIL: {
         const struct trace_semaphore_event *fail = event;
@@ -356,6 +370,7 @@ static void end_run(struct replay_player *player)
         case REPLAY_BUFFER: replay_memory_destroy(player, i); break;
         case REPLAY_COMMANDS: destroy_commands(player, i); break;
         case REPLAY_SEMAPHORE: destroy_semaphore(player, i); break;
+        case REPLAY_EVENT: destroy_event(player, i); break;
         case REPLAY_EXECUTABLE: break;
         }
     }
@@ -399,7 +414,9 @@ static enum hal_status prepare(struct replay_player *player)
     player->values = hal_alloc(plan->max_list, sizeof *player->values);
     player->command_list = hal_alloc(plan->max_list, sizeof *player->command_list);
     player->barriers = hal_alloc(plan->max_list, sizeof *player->barriers);
-    if (!player->live || !player->values || !player->command_list || !player->barriers)
+    player->events = hal_alloc(plan->max_list, sizeof *player->events);
+    if (!player->live || !player->values || !player->command_list || !player->barriers ||
+        !player->events)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     for (uint32_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_EXECUTABLE)
@@ -442,6 +459,7 @@ void replay_player_destroy(struct replay_player *player)
     free(player->values);
     free(player->command_list);
     free(player->barriers);
+    free(player->events);
     free(player->content);
     hal_device_release(player->device);
     free(player);

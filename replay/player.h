@@ -12,6 +12,7 @@ struct replay_live {
         struct hal_executable *executable;
         struct hal_command_buffer *commands;
         struct hal_semaphore *semaphore;
+        struct hal_event *event;
     };
     struct hal_mapping *mapping; /* of a persistently mapped buffer: all of it */
 };
@@ -28,6 +29,7 @@ struct replay_player {
     struct hal_semaphore_value *values; /* room for plan->max_list, as are */
     struct hal_command_buffer **command_list;
     struct hal_buffer_barrier *barriers;
+    struct hal_event **events;
     uint8_t *content; /* room for contents that stay in the file */
     size_t content_bytes;
     struct hal_mapping reading; /* memory.c: the scoped mapping of a read */

@@ -56,6 +56,9 @@ static bool may_write(const struct search *search, const struct trace_segment *h
     case TRACE_DISPATCH:
     case TRACE_DISPATCH_INDIRECT: return is_bound(search, sets);
     case TRACE_BARRIER:
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET:
+    case TRACE_EVENTS_WAIT:
     case TRACE_PUSH_CONSTANTS:
     case TRACE_PUSH_DESCRIPTOR_SET:
     case TRACE_DEBUG_BEGIN:

@@ -65,6 +65,12 @@ void view_semaphore_name(const struct view_model *model, uint32_t semaphore, cha
     name_or_number(model, s->label, "semaphore", s->id, out, bytes);
 }
 
+static void other_name(const struct view_model *m, uint32_t other, const char *noun, char *out,
+                       size_t bytes)
+{
+    name_or_number(m, m->others[other].label, noun, m->others[other].id, out, bytes);
+}
+
 static void host_name(const struct view_model *m, uint32_t host, char *out, size_t bytes)
 {
     name_or_number(m, m->hosts[host].name, "thread", m->hosts[host].system_id, out, bytes);
@@ -145,6 +151,14 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
     case TRACE_PUSH_DESCRIPTOR_SET:
         snprintf(out, bytes, "descriptor set %u with %" PRIu64 " bindings", op->object, op->bytes);
         return;
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET: {
+        char name[64];
+        other_name(model, op->object, "event", name, sizeof name);
+        snprintf(out, bytes, "%s %s", op->kind == TRACE_EVENT_SIGNAL ? "signal" : "reset", name);
+        return;
+    }
+    case TRACE_EVENTS_WAIT: snprintf(out, bytes, "wait for %u events", op->object); return;
     case TRACE_DEBUG_BEGIN:
         snprintf(out, bytes, "begin %.200s", view_model_string(model, op->object));
         return;
@@ -228,6 +242,8 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_SEMAPHORE_QUERY:
     case TRACE_SEMAPHORE_SIGNAL:
     case TRACE_SEMAPHORE_FAIL: view_semaphore_name(m, call->object, name, sizeof name); break;
+    case TRACE_EVENT_CREATE:
+    case TRACE_EVENT_DESTROY: other_name(m, call->object, "event", name, sizeof name); break;
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ:
     case TRACE_COMMAND_BUFFER_CREATE:

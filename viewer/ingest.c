@@ -10,7 +10,8 @@
 
 struct ingest {
     struct view_model *model;
-    struct hal_idmap hosts, buffers, executables, command_buffers, semaphores, submissions, ops;
+    struct hal_idmap hosts, buffers, executables, command_buffers, semaphores, submissions, others,
+        ops;
     struct open_scopes *open_scopes; /* by host */
     size_t open_scopes_count, open_scopes_capacity;
 };
@@ -59,6 +60,7 @@ static enum hal_status find_row(struct hal_idmap *ids, uint64_t id, size_t count
 
 ROW_BY_ID(buffer_row, buffers, (struct view_buffer){.id = id})
 ROW_BY_ID(executable_row, executables, (struct view_executable){.id = id})
+ROW_BY_ID(other_row, others, (struct view_other){.id = id})
 ROW_BY_ID(semaphore_row, semaphores, (struct view_semaphore){.id = id})
 ROW_BY_ID(command_buffer_row, command_buffers,
           (struct view_command_buffer){.id = id,
@@ -208,9 +210,19 @@ static enum hal_status take_destroy(struct ingest *in, const struct trace_object
         HAL_TRY(executable_row(in, event->object, &object));
     else if (event->head.kind == TRACE_COMMAND_BUFFER_DESTROY)
         HAL_TRY(command_buffer_row(in, event->object, &object));
-    else
+    else if (event->head.kind == TRACE_SEMAPHORE_DESTROY)
         HAL_TRY(semaphore_row(in, event->object, &object));
+    else
+        HAL_TRY(other_row(in, event->object, &object));
     return add_call(in, &event->head, object, 0, 0);
+}
+
+static enum hal_status take_other(struct ingest *in, const struct trace_object_event *event)
+{
+    uint32_t row;
+    HAL_TRY(other_row(in, event->object, &row));
+    in->model->others[row].label = event->label;
+    return add_call(in, &event->head, row, 0, 0);
 }
 
 static enum hal_status take_wait(struct ingest *in, const struct trace_semaphore_wait *event)
@@ -355,6 +367,11 @@ static struct view_op op_of(const struct trace_segment *segment)
     case TRACE_DISPATCH_INDIRECT:
         op.entry = ((const struct trace_dispatch_indirect *)record)->entry;
         break;
+    case TRACE_EVENTS_WAIT:
+        op.object = ((const struct trace_events_wait *)record)->event_count;
+        break;
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET: break;
     case TRACE_DEBUG_BEGIN: op.object = ((const struct trace_debug *)record)->label; break;
     case TRACE_DEBUG_END: break;
     }
@@ -408,6 +425,10 @@ static enum hal_status take_seal(struct ingest *in, const struct trace_command_b
             HAL_TRY(executable_row(
                 in, ((const struct trace_dispatch_indirect *)(const void *)segment)->executable,
                 &op.object));
+        else if (op.kind == TRACE_EVENT_SIGNAL || op.kind == TRACE_EVENT_RESET)
+            HAL_TRY(other_row(in,
+                              ((const struct trace_event_command *)(const void *)segment)->event,
+                              &op.object));
         HAL_TRY(find_op(in, &op, &m->segments[m->segments_count]));
         m->segments_count++;
         commands->dispatch_count += trace_is_dispatch(op.kind);
@@ -588,7 +609,9 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_BUFFER_DESTROY:
     case TRACE_EXECUTABLE_DESTROY:
     case TRACE_COMMAND_BUFFER_DESTROY:
-    case TRACE_SEMAPHORE_DESTROY: return take_destroy(in, record);
+    case TRACE_SEMAPHORE_DESTROY:
+    case TRACE_EVENT_DESTROY: return take_destroy(in, record);
+    case TRACE_EVENT_CREATE: return take_other(in, record);
     case TRACE_COMMAND_BUFFER_CREATE: return take_command_buffer(in, record);
     case TRACE_COMMAND_BUFFER_SEAL: return take_seal(in, record, segments);
     case TRACE_SEMAPHORE_CREATE: return take_semaphore(in, record);
@@ -632,9 +655,9 @@ static void order_submissions(struct view_model *m)
 
 static void finish_ingest(struct ingest *in)
 {
-    struct hal_idmap *maps[] = {
-        &in->hosts,      &in->buffers,     &in->executables, &in->command_buffers,
-        &in->semaphores, &in->submissions, &in->ops};
+    struct hal_idmap *maps[] = {&in->hosts,           &in->buffers,    &in->executables,
+                                &in->command_buffers, &in->semaphores, &in->submissions,
+                                &in->others,          &in->ops};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         hal_idmap_finish(maps[i]);
     for (size_t i = 0; i < in->open_scopes_count; i++)

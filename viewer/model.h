@@ -52,9 +52,10 @@ struct view_submission {
 
 /* A command, whatever command buffer it stands in: the same one is stored once. */
 struct view_op {
-    uint32_t kind;      /* enum trace_segment_kind */
-    uint32_t object;    /* dispatch: executable; debug begin: label; barrier: number of buffers */
-    uint32_t entry;     /* of the executable */
+    uint32_t kind;   /* enum trace_segment_kind */
+    uint32_t object; /* dispatch: executable; debug begin: label; barrier, wait: number of buffers,
+                        events; event: in `others` */
+    uint32_t entry;  /* of the executable */
     uint32_t groups[3]; /* of an indirect dispatch: 0, nobody knows */
     uint64_t bytes;     /* of copies, fills, updates, constants; bindings of a descriptor set */
 };
@@ -81,6 +82,12 @@ struct view_executable {
 
 struct view_buffer {
     uint64_t id, bytes;
+    uint32_t label;
+};
+
+/* An object that has nothing but a name. */
+struct view_other {
+    uint64_t id;
     uint32_t label;
 };
 
@@ -215,6 +222,7 @@ struct view_model {
     VIEW_TABLE(view_kernel, kernels);
     VIEW_TABLE(view_executable, executables);
     VIEW_TABLE(view_buffer, buffers);
+    VIEW_TABLE(view_other, others);
     VIEW_TABLE(view_step, steps);
     VIEW_TABLE(view_semaphore, semaphores);
     VIEW_TABLE(view_transfer, transfers);

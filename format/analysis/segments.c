@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/analysis/segments.h"
 
+#include "hal/base/idmap.h"
 #include "hal/base/mem.h"
 
 enum { stage_transfer = 1, stage_dispatch = 2 }; /* enum hal_stage */
 enum { set_limit = 4 };                          /* HAL_MAX_SETS */
+
+/* The last signal of an event; no stages: it was reset since. */
+struct signal {
+    uint32_t command, stages;
+};
 
 struct walk {
     struct trace_hazards *hazards;
@@ -12,6 +18,9 @@ struct walk {
     void *user;
     uint32_t command;
     const struct trace_push_descriptor_set *sets[set_limit]; /* NULL: nothing pushed */
+    struct hal_idmap events;
+    struct signal *signals; /* by the map's index */
+    size_t signal_count, signal_capacity;
 };
 
 static uint64_t end_of(uint64_t offset, uint64_t size)
@@ -31,29 +40,77 @@ static void touch(const struct walk *walk, uint32_t stage, enum trace_access_mod
                                                                .end = end_of(offset, size)});
 }
 
-static void barrier(const struct walk *walk, const struct trace_barrier *segment)
+/* Tells of the ordering with these ranges. */
+static void order(const struct walk *walk, const struct trace_ordering *ordering,
+                  const struct trace_buffer_barrier *buffers, uint32_t buffer_count)
 {
     struct trace_ordered_range few[16], *ranges = few;
-    if (segment->buffer_count > sizeof few / sizeof *few)
-        ranges = hal_alloc(segment->buffer_count, sizeof *ranges);
+    struct trace_ordering whole = *ordering;
+    if (buffer_count > sizeof few / sizeof *few)
+        ranges = hal_alloc(buffer_count, sizeof *ranges);
     if (!ranges) {
         walk->hazards->failed = true;
         return;
     }
-    for (uint32_t i = 0; i < segment->buffer_count; i++) {
-        const struct trace_buffer_barrier *buffer = &segment->buffers[i];
-        ranges[i] = (struct trace_ordered_range){buffer->buffer, buffer->offset,
-                                                 end_of(buffer->offset, buffer->size)};
-    }
-    trace_hazards_barrier(walk->hazards,
-                          &(struct trace_ordering){.command = walk->command,
-                                                   .source = walk->command,
-                                                   .source_stages = segment->source_stages,
-                                                   .target_stages = segment->target_stages,
-                                                   .ranges = ranges,
-                                                   .range_count = segment->buffer_count});
+    for (uint32_t i = 0; i < buffer_count; i++)
+        ranges[i] = (struct trace_ordered_range){buffers[i].buffer, buffers[i].offset,
+                                                 end_of(buffers[i].offset, buffers[i].size)};
+    whole.ranges = ranges;
+    whole.range_count = buffer_count;
+    trace_hazards_barrier(walk->hazards, &whole);
     if (ranges != few)
         free(ranges);
+}
+
+static void barrier(const struct walk *walk, const struct trace_barrier *segment)
+{
+    const struct trace_ordering ordering = {.command = walk->command,
+                                            .source = walk->command,
+                                            .source_stages = segment->source_stages,
+                                            .target_stages = segment->target_stages};
+    order(walk, &ordering, segment->buffers, segment->buffer_count);
+}
+
+/* ---- Events ------------------------------------------------------------------------------- */
+
+static struct signal *signal_of(struct walk *walk, uint64_t event)
+{
+    uint32_t index;
+    void *signals = walk->signals;
+    if (walk->signal_count >= UINT32_MAX - 1 ||
+        !hal_grow(&signals, &walk->signal_capacity, walk->signal_count + 1,
+                  sizeof *walk->signals) ||
+        !hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index)) {
+        walk->signals = signals;
+        walk->hazards->failed = true;
+        return NULL;
+    }
+    walk->signals = signals;
+    if (index == walk->signal_count)
+        walk->signals[walk->signal_count++] = (struct signal){0};
+    return &walk->signals[index];
+}
+
+/* A reset has no stages. */
+static void signal(struct walk *walk, const struct trace_event_command *segment)
+{
+    struct signal *known = signal_of(walk, segment->event);
+    if (known)
+        *known = (struct signal){.command = walk->command, .stages = segment->source_stages};
+}
+
+static void wait_for_events(struct walk *walk, const struct trace_events_wait *segment)
+{
+    for (uint32_t i = 0; i < segment->event_count; i++) {
+        const struct signal *known = signal_of(walk, trace_waited_events(segment)[i]);
+        if (!known || !known->stages)
+            continue;
+        const struct trace_ordering ordering = {.command = walk->command,
+                                                .source = known->command,
+                                                .source_stages = known->stages,
+                                                .target_stages = segment->target_stages};
+        order(walk, &ordering, segment->buffers, segment->buffer_count);
+    }
 }
 
 /* A kernel may touch whatever is bound. */
@@ -119,6 +176,9 @@ static void step(struct walk *walk, const struct trace_segment *segment)
     }
     case TRACE_DISPATCH: dispatch(walk, typed); break;
     case TRACE_DISPATCH_INDIRECT: dispatch_indirect(walk, typed); break;
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET: signal(walk, typed); break;
+    case TRACE_EVENTS_WAIT: wait_for_events(walk, typed); break;
     case TRACE_PUSH_CONSTANTS:
     case TRACE_DEBUG_BEGIN:
     case TRACE_DEBUG_END: break; /* touch no memory */
@@ -135,4 +195,6 @@ void trace_hazards_segments(struct trace_hazards *hazards,
         step(&walk, segment);
         segment = trace_next_segment(segment);
     }
+    hal_idmap_finish(&walk.events);
+    free(walk.signals);
 }

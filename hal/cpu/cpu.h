@@ -4,6 +4,7 @@
  *   device.c     the table, opening, queries
  *   memory.c     buffers: two mappings of one memory object
  *   kernel.c     executables, through hal/msl
+ *   op.c         what an operation of a program does, and takes
  *   program.c    a sealed command buffer as lanes of phases of tiles
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
@@ -156,6 +157,8 @@ struct cpu_program {
 enum hal_status cpu_program_create(const struct hal_command_buffer *commands, uint32_t workers,
                                    struct cpu_program **out_program) HAL_CHECKED;
 void cpu_program_destroy(struct cpu_program *program);
+
+/* ---- Operations (op.c) -------------------------------------------------------------------- */
 
 /* Reads the counts of an indirect dispatch from its buffer. HAL_INVALID: they are over a limit. */
 enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t number,

@@ -2,6 +2,7 @@
 /* A sealed command buffer as the workers run it: commands with everything resolved (addresses,
  * constants, launch sizes, tiles), in a lane per stage; barriers divide a lane into phases and say
  * what each of them waits for. */
+#include "hal/base/idmap.h"
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
 
@@ -44,6 +45,10 @@ struct builder {
     struct past needs[STAGES]; /* what commands of the stage wait for from now on */
     bool is_open[CPU_LANES];   /* the lane's last phase takes more commands */
     uint32_t dispatch_number;
+
+    struct hal_idmap events;
+    struct past *signals; /* what an event stands for, by the map's index */
+    size_t event_count, event_capacity;
 
     /* The dispatch before, whose table may serve again. */
     uint64_t executable; /* its id, 0: none yet */
@@ -163,6 +168,30 @@ static enum hal_status add_barrier(struct builder *builder,
 {
     const struct past past = past_of(builder, barrier->source_stages);
     wait_for(builder, barrier->target_stages, &past);
+    return HAL_OK;
+}
+
+static enum hal_status add_signal(struct builder *builder, const struct hal_segment_event *signal)
+{
+    uint32_t index;
+    if (!hal_grow((void **)&builder->signals, &builder->event_capacity, builder->event_count + 1,
+                  sizeof *builder->signals) ||
+        !hal_idmap_add(&builder->events, signal->event->object.id, (uint32_t)builder->event_count,
+                       &index))
+        return no_memory(builder);
+    if (index == builder->event_count)
+        builder->event_count++;
+    builder->signals[index] = past_of(builder, signal->source_stages);
+    return HAL_OK;
+}
+
+static enum hal_status add_wait(struct builder *builder, const struct hal_segment_events_wait *wait)
+{
+    for (uint32_t i = 0; i < wait->event_count; i++) {
+        uint32_t index;
+        if (hal_idmap_find(&builder->events, hal_waited_events(wait)[i]->object.id, &index))
+            wait_for(builder, wait->target_stages, &builder->signals[index]);
+    }
     return HAL_OK;
 }
 
@@ -317,6 +346,9 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
     }
     case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
     case HAL_SEGMENT_DISPATCH_INDIRECT: return add_dispatch_indirect(builder, whole);
+    case HAL_SEGMENT_EVENT_SIGNAL: return add_signal(builder, whole);
+    case HAL_SEGMENT_EVENTS_WAIT: return add_wait(builder, whole);
+    case HAL_SEGMENT_EVENT_RESET:
     case HAL_SEGMENT_PUSH_CONSTANTS:
     case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
     case HAL_SEGMENT_DEBUG_BEGIN:
@@ -350,6 +382,8 @@ enum hal_status cpu_program_create(const struct hal_command_buffer *commands, ui
     for (const struct hal_segment *segment = hal_segment_first(commands);
          status == HAL_OK && segment; segment = hal_segment_next(commands, segment))
         status = add_segment(&builder, segment);
+    hal_idmap_finish(&builder.events);
+    free(builder.signals);
     if (status != HAL_OK) {
         cpu_program_destroy(program);
         return status;
@@ -375,126 +409,4 @@ void cpu_program_destroy(struct cpu_program *program)
     }
     free(program->indirects);
     free(program);
-}
-
-/* ---- Running ------------------------------------------------------------------------------ */
-
-/* `bytes` bytes of a 4-byte pattern; `target` has any alignment. */
-static void fill(uint8_t *target, uint32_t pattern, uint64_t bytes)
-{
-    const uint64_t twice = (uint64_t)pattern << 32 | pattern;
-    if (pattern == (pattern & 0xFF) * 0x01010101U) {
-        memset(target, (int)(pattern & 0xFF), bytes);
-        return;
-    }
-    uint64_t done = 0;
-    for (; done + sizeof twice <= bytes; done += sizeof twice)
-        memcpy(target + done, &twice, sizeof twice);
-    memcpy(target + done, &twice, bytes - done);
-}
-
-enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t number,
-                                  struct cpu_counts *out_counts)
-{
-    const struct cpu_indirect *indirect = &program->indirects[number];
-    struct cpu_counts counts;
-    char name[HAL_OBJECT_NAME_BYTES];
-    memcpy(&counts, indirect->counts, sizeof counts);
-    HAL_TRY(hal_add_context(hal_check_workgroups(indirect->entry, counts.groups), "%s, dispatch %u",
-                            hal_object_name(&program->commands->object, name),
-                            indirect->dispatch_number));
-    *out_counts = counts;
-    return HAL_OK;
-}
-
-/* The launch of an indirect dispatch with the counts that the run has read. */
-static struct msl_launch resolve(const struct cpu_op *op, const struct cpu_counts *counts)
-{
-    struct msl_launch launch = op->dispatch.launch;
-    memcpy(launch.group_count, counts[op->dispatch.indirect].groups, sizeof launch.group_count);
-    return launch;
-}
-
-static uint64_t groups_of(const struct msl_launch *launch)
-{
-    return (uint64_t)launch->group_count[0] * launch->group_count[1] * launch->group_count[2];
-}
-
-/* The tiles of an indirect dispatch share its groups, however many there are. */
-static uint64_t groups_per_tile(const struct cpu_op *op, const struct msl_launch *launch)
-{
-    const uint64_t groups = groups_of(launch);
-    return groups ? (groups - 1) / op->units + 1 : 0;
-}
-
-static void run_indirect(const struct cpu_op *op, const struct cpu_counts *counts,
-                         struct msl_worker *worker, uint64_t first, uint64_t last)
-{
-    const struct msl_launch launch = resolve(op, counts);
-    const uint64_t groups = groups_of(&launch), per_tile = groups_per_tile(op, &launch);
-    /* Rounded up, all tiles but the last ones may hold all groups; no product overflows then. */
-    const uint64_t begin = per_tile && first > groups / per_tile ? groups : first * per_tile;
-    const uint64_t end = per_tile && last > groups / per_tile ? groups : last * per_tile;
-    msl_function_run(op->dispatch.function, worker, &launch, begin, end);
-}
-
-void cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts, struct msl_worker *worker,
-                uint64_t first, uint64_t last)
-{
-    const uint64_t begin = first * op->units_per_tile;
-    uint64_t end = last * op->units_per_tile;
-    if (end > op->units)
-        end = op->units;
-    switch (op->kind) {
-    case CPU_OP_DISPATCH:
-        msl_function_run(op->dispatch.function, worker, &op->dispatch.launch, begin, end);
-        break;
-    case CPU_OP_DISPATCH_INDIRECT: run_indirect(op, counts, worker, first, last); break;
-    case CPU_OP_COPY: memcpy(op->copy.target + begin, op->copy.source + begin, end - begin); break;
-    case CPU_OP_FILL: fill(op->fill.target + begin, op->fill.pattern, end - begin); break;
-    }
-}
-
-/* ---- Costs -------------------------------------------------------------------------------- */
-
-static const uint64_t bytes_per_ns = 8; /* of a transfer */
-static const uint64_t cost_per_ns = 16;
-
-static uint64_t groups_in_a_tile(const struct cpu_op *op, const struct cpu_counts *counts)
-{
-    if (op->kind == CPU_OP_DISPATCH)
-        return op->units_per_tile;
-    const struct msl_launch launch = resolve(op, counts);
-    return groups_per_tile(op, &launch);
-}
-
-uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts)
-{
-    if (op->kind == CPU_OP_COPY || op->kind == CPU_OP_FILL)
-        return op->units_per_tile / bytes_per_ns;
-    const uint64_t groups = groups_in_a_tile(op, counts);
-    const uint64_t cost = atomic_load_explicit(op->dispatch.group_cost, memory_order_relaxed);
-    uint64_t all;
-    if (groups == 0)
-        return 1;
-    if (__builtin_mul_overflow(cost, groups, &all))
-        all = UINT64_MAX;
-    return cost ? all / cost_per_ns + 1 : 0;
-}
-
-/* Threads may overwrite each other's figure: any of them will do. */
-void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
-                     int64_t ns)
-{
-    if (op->kind == CPU_OP_COPY || op->kind == CPU_OP_FILL || ns <= 0)
-        return;
-    const uint64_t groups = groups_in_a_tile(op, counts);
-    if (groups == 0)
-        return;
-    uint64_t cost = (uint64_t)ns * cost_per_ns / (tiles * groups) + 1;
-    const uint64_t old = atomic_load_explicit(op->dispatch.group_cost, memory_order_relaxed);
-    if (old)
-        cost = (3 * old + cost) / 4;
-    atomic_store_explicit(op->dispatch.group_cost,
-                          (uint32_t)(cost < UINT32_MAX ? cost : UINT32_MAX), memory_order_relaxed);
 }

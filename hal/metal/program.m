@@ -400,7 +400,8 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
 {
     const void *whole = segment;
     switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER: return add_barrier(builder);
+    case HAL_SEGMENT_BARRIER:
+    case HAL_SEGMENT_EVENTS_WAIT: return add_barrier(builder); /* more than is asked for */
     case HAL_SEGMENT_FILL: return add_fill(builder, whole);
     case HAL_SEGMENT_COPY: {
         const struct hal_segment_copy *copy = whole;
@@ -414,6 +415,8 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
     case HAL_SEGMENT_DEBUG_END:
         builder->open_groups--;
         return add_op(builder, &(struct metal_op){.kind = METAL_OP_DEBUG_END});
+    case HAL_SEGMENT_EVENT_SIGNAL:
+    case HAL_SEGMENT_EVENT_RESET:
     case HAL_SEGMENT_PUSH_CONSTANTS:
     case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: return HAL_OK;
     }

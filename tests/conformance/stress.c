@@ -4,9 +4,10 @@
  * Each buffer has a semaphore that counts the submissions which use it. A submission waits for the
  * present counts of the buffers that it touches and signals the next ones: so submissions that
  * share nothing may overlap, and those that share something follow each other. Inside a command
- * buffer, a barrier stands before a command that conflicts with one since the last barrier, and
- * nowhere else. Submissions are handed in in random order, to random queues, by one or several
- * threads. --seed repeats a graph. */
+ * buffer, a barrier stands before a command that conflicts with one since the last barrier, or a
+ * wait for an event that stands for those that it conflicts with, and nowhere else. Submissions are
+ * handed in in random order, to random queues, by one or several threads. --seed repeats a graph.
+ */
 #include "tests/conformance/suite.h"
 
 enum { MOST_BUFFERS = 12, MOST_RANGES = 256, GROUP_WORDS = 64 };
@@ -49,6 +50,8 @@ struct graph {
     struct hal_command_buffer *commands;
     struct range ranges[MOST_RANGES];
     size_t range_count;
+    struct hal_event *event; /* stands for the first `signalled` ranges; 0: not signalled */
+    size_t signalled;
     bool touched[MOST_BUFFERS]; /* by the submission */
     uint8_t *scratch;
 };
@@ -60,25 +63,46 @@ static uint32_t below(const struct graph *graph, uint32_t limit)
 
 /* ---- Barriers ------------------------------------------------------------------------------- */
 
-static bool conflicts(const struct graph *graph, const struct range *range)
+/* So many ranges, from the first, must be ordered before this one. */
+static size_t conflicts(const struct graph *graph, const struct range *range)
 {
-    for (size_t i = 0; i < graph->range_count; i++) {
-        const struct range *other = &graph->ranges[i];
+    size_t i = graph->range_count;
+    for (; i > 0; i--) {
+        const struct range *other = &graph->ranges[i - 1];
         if (other->buffer == range->buffer && (other->written || range->written) &&
             other->begin < range->end && range->begin < other->end)
-            return true;
+            break;
     }
-    return false;
+    return i;
+}
+
+/* Orders at least that many ranges before what follows: by the event, if it stands for them. */
+static void order(struct graph *graph, size_t count)
+{
+    size_t ordered = graph->range_count;
+    if (count <= graph->signalled) {
+        ordered = graph->signalled;
+        check_ok(graph->suite, hal_command_events_wait(graph->commands, &graph->event, 1, NULL));
+    } else {
+        check_ok(graph->suite, hal_command_barrier(graph->commands, NULL));
+    }
+    graph->signalled = 0;
+    graph->range_count -= ordered;
+    memmove(graph->ranges, graph->ranges + ordered, graph->range_count * sizeof graph->ranges[0]);
 }
 
 static void use(struct graph *graph, const struct range *ranges, size_t count)
 {
-    bool barrier = graph->range_count + count > MOST_RANGES;
-    for (size_t i = 0; i < count; i++)
-        barrier |= conflicts(graph, &ranges[i]);
-    if (barrier) {
-        check_ok(graph->suite, hal_command_barrier(graph->commands, NULL));
-        graph->range_count = 0;
+    size_t earlier = graph->range_count + count > MOST_RANGES ? graph->range_count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t until = conflicts(graph, &ranges[i]);
+        earlier = until > earlier ? until : earlier;
+    }
+    if (earlier > 0)
+        order(graph, earlier);
+    if (graph->range_count > 0 && below(graph, 4) == 0) {
+        check_ok(graph->suite, hal_command_event_signal(graph->commands, graph->event, 0));
+        graph->signalled = graph->range_count;
     }
     for (size_t i = 0; i < count; i++) {
         graph->ranges[graph->range_count++] = ranges[i];
@@ -220,7 +244,7 @@ static void record_submission(struct graph *graph, struct submission *submission
     memset(graph->touched, 0, sizeof graph->touched);
     for (uint32_t c = 0; c < graph->shape->command_buffers; c++) {
         graph->commands = suite_commands(graph->suite, "random", HAL_ONE_SHOT);
-        graph->range_count = 0;
+        graph->range_count = graph->signalled = 0;
         for (uint32_t i = 0; i < graph->shape->commands; i++)
             random_command(graph);
         check_ok(graph->suite, hal_command_buffer_end(graph->commands));
@@ -322,6 +346,7 @@ static void random_graph(struct suite *suite, uint64_t which)
     struct graph *graph = suite_memory(suite, sizeof *graph);
     graph->suite = suite;
     graph->shape = &shapes[which];
+    graph->event = suite_event(suite, suite_device(suite), "some");
     graph->scratch = suite_memory(suite, HAL_MAX_UPDATE_BYTES);
     const uint32_t bytes = graph->shape->buffer_bytes;
     for (uint32_t b = 0; b < graph->shape->buffers; b++) {

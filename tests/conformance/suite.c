@@ -10,7 +10,7 @@ const uint64_t suite_sizes[SUITE_SIZE_COUNT] = {
     1, 2, 3, 4, 15, 16, 17, 255, 256, 4095, 4096, 4097, 65536, SUITE_LARGEST,
 };
 
-enum kind { DEVICE, BUFFER, EXECUTABLE, COMMANDS, SEMAPHORE, MEMORY };
+enum kind { DEVICE, BUFFER, EXECUTABLE, COMMANDS, SEMAPHORE, EVENT, MEMORY };
 
 struct owned {
     struct owned *next; /* created before */
@@ -152,6 +152,7 @@ static void release(struct owned *owned)
     case EXECUTABLE: hal_executable_release(owned->what); break;
     case COMMANDS: hal_command_buffer_release(owned->what); break;
     case SEMAPHORE: hal_semaphore_release(owned->what); break;
+    case EVENT: hal_event_release(owned->what); break;
     case MEMORY: free(owned->what); break;
     }
     free(owned);
@@ -249,6 +250,13 @@ struct hal_executable *suite_executable(struct suite *suite, const struct hal_ex
     struct hal_executable *executable;
     check_ok(suite, hal_executable_create(suite_device(suite), desc, &executable));
     return own(suite, EXECUTABLE, executable);
+}
+
+struct hal_event *suite_event(struct suite *suite, struct hal_device *device, const char *label)
+{
+    struct hal_event *event;
+    check_ok(suite, hal_event_create(device, label, &event));
+    return own(suite, EVENT, event);
 }
 
 /* ---- Threads -------------------------------------------------------------------------------- */

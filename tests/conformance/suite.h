@@ -35,6 +35,7 @@ extern const struct suite_area area_buffers;
 extern const struct suite_area area_devices;
 extern const struct suite_area area_dispatch;
 extern const struct suite_area area_errors;
+extern const struct suite_area area_events;
 extern const struct suite_area area_executables;
 extern const struct suite_area area_indirect;
 extern const struct suite_area area_reflection;
@@ -133,6 +134,8 @@ struct hal_command_buffer *suite_commands_of(struct suite *suite, struct hal_dev
                                              const char *label, enum hal_command_buffer_mode mode);
 struct hal_executable *suite_executable(struct suite *suite,
                                         const struct hal_executable_desc *desc);
+
+struct hal_event *suite_event(struct suite *suite, struct hal_device *device, const char *label);
 
 /* Zeroed memory. */
 void *suite_memory(struct suite *suite, size_t bytes);

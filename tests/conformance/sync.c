@@ -16,6 +16,8 @@ enum means {
     BY_STAGES,
     BY_ACCESS,
     BY_BUFFER_BARRIER,
+    BY_EVENT,
+    BY_EVENT_OF_STAGES,
     BY_COMMAND_BUFFERS,
     BY_SEMAPHORE,
     BY_OTHER_QUEUE,
@@ -23,8 +25,8 @@ enum means {
 };
 
 static const char *const means_names[MEANS_COUNT] = {
-    "barrier",         "barrier of stages", "barrier of accesses",   "buffer barrier",
-    "command buffers", "semaphore",         "semaphore, other queue"};
+    "barrier",         "barrier of stages", "barrier of accesses", "buffer barrier",        "event",
+    "event of stages", "command buffers",   "semaphore",           "semaphore, other queue"};
 
 enum { WORDS = 16384, BYTES = WORDS * 4 };
 
@@ -143,6 +145,13 @@ static void order(struct suite *suite, struct hal_command_buffer *commands, enum
     if (means != BY_STAGES) {
         desc.source_access = source;
         desc.target_access = target;
+    }
+    if (means == BY_EVENT || means == BY_EVENT_OF_STAGES) {
+        struct hal_event *event = suite_event(suite, suite_device(suite), "between");
+        const bool whole = means == BY_EVENT;
+        check_ok(suite, hal_command_event_signal(commands, event, whole ? 0 : stage_of(first)));
+        check_ok(suite, hal_command_events_wait(commands, &event, 1, whole ? NULL : &desc));
+        return;
     }
     if (means == BY_BUFFER_BARRIER) {
         desc.buffers = &barrier;

@@ -101,6 +101,31 @@ void random_tables(struct random_records *r)
 
 /* ---- Segments ----------------------------------------------------------------------------- */
 
+static void buffer_barriers(struct random_records *r, struct trace_buffer_barrier *list,
+                            uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = (struct trace_buffer_barrier){random_sized(r), random_sized(r), random_sized(r),
+                                                small(r), small(r)};
+}
+
+static void events_wait(struct random_records *r)
+{
+    const uint32_t buffers = (uint32_t)random_below(r, 4), events = (uint32_t)random_below(r, 5);
+    struct trace_events_wait *segment =
+        append(r, TRACE_EVENTS_WAIT,
+               sizeof *segment + buffers * sizeof(struct trace_buffer_barrier) + events * 8);
+    segment->source_stages = small(r);
+    segment->target_stages = small(r);
+    segment->source_access = small(r);
+    segment->target_access = small(r);
+    segment->buffer_count = buffers;
+    segment->event_count = events;
+    buffer_barriers(r, segment->buffers, buffers);
+    for (uint32_t i = 0; i < events; i++)
+        trace_waited_events(segment)[i] = random_sized(r);
+}
+
 static void barrier(struct random_records *r)
 {
     const uint32_t buffers = (uint32_t)random_below(r, 4);
@@ -111,9 +136,7 @@ static void barrier(struct random_records *r)
     segment->source_access = small(r);
     segment->target_access = small(r);
     segment->buffer_count = buffers;
-    for (uint32_t i = 0; i < buffers; i++)
-        segment->buffers[i] = (struct trace_buffer_barrier){random_sized(r), random_sized(r),
-                                                            random_sized(r), small(r), small(r)};
+    buffer_barriers(r, segment->buffers, buffers);
 }
 
 static void transfer(struct random_records *r, uint32_t kind)
@@ -186,6 +209,12 @@ static void segment(struct random_records *r, uint32_t kind)
         dispatch->counts = random_sized(r);
         dispatch->offset = random_sized(r);
         dispatch->entry = small(r);
+    } else if (kind == TRACE_EVENT_SIGNAL || kind == TRACE_EVENT_RESET) {
+        struct trace_event_command *command = append(r, kind, sizeof *command);
+        command->event = random_sized(r);
+        command->source_stages = small(r);
+    } else if (kind == TRACE_EVENTS_WAIT) {
+        events_wait(r);
     } else {
         append(r, TRACE_DEBUG_END, sizeof(struct trace_segment));
     }
@@ -362,7 +391,9 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_EXECUTABLE_DESTROY:
     case TRACE_COMMAND_BUFFER_CREATE:
     case TRACE_COMMAND_BUFFER_DESTROY:
-    case TRACE_SEMAPHORE_DESTROY: object(r, kind); break;
+    case TRACE_SEMAPHORE_DESTROY:
+    case TRACE_EVENT_CREATE:
+    case TRACE_EVENT_DESTROY: object(r, kind); break;
     case TRACE_EXECUTABLE_CREATE: executable(r); break;
     case TRACE_COMMAND_BUFFER_SEAL: seal(r, most_segments); break;
     case TRACE_SEMAPHORE_CREATE:

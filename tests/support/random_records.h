@@ -22,8 +22,8 @@ struct random_records {
     size_t event_count, segment_count;
 };
 
-/* Kinds of segments are 1 to this. */
-enum { RANDOM_LAST_SEGMENT = TRACE_DISPATCH_INDIRECT };
+/* Kinds of segments are 1 to this. Kinds of events have gaps up to theirs. */
+enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_EVENT_DESTROY };
 
 uint64_t random_number(struct random_records *r);
 /* 0 to limit - 1. */
@@ -34,7 +34,8 @@ uint64_t random_sized(struct random_records *r);
 /* Definitions of all strings, stacks, of `thread`, and one module. Strings hold any bytes. */
 void random_tables(struct random_records *r);
 
-/* Appends an event; a seal gets up to `most_segments` segments of every kind. */
+/* Appends an event (none of a kind that does not exist); a seal gets up to `most_segments` segments
+ * of every kind. */
 void random_event(struct random_records *r, uint32_t kind, uint32_t most_segments);
 
 void random_clear(struct random_records *r);

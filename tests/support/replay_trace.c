@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { STAGE_TRANSFER = 1 }; /* enum hal_stage */
+
 static const float floats[4] = {1.5f, -2.0f, 0.25f, 1000.0f};
 
 static const char scale_source[] = "#include <metal_stdlib>\n"
@@ -49,6 +51,12 @@ static void record_once(struct trace_builder *b, bool with_kernel)
         builder_push_descriptor_set(b, 0, (struct trace_binding[]){{EVERY_B, 16, 16}}, 1);
         builder_dispatch(b, EVERY_SCALE, 0, 1, 1, 1);
     }
+    builder_fill(b, EVERY_COUNTS, 0, 16, 0, 4);
+    builder_event(b, TRACE_EVENT_SIGNAL, EVERY_EVENT, STAGE_TRANSFER);
+    builder_events_wait(b, STAGE_TRANSFER, (uint64_t[]){EVERY_EVENT}, 1);
+    builder_event(b, TRACE_EVENT_RESET, EVERY_EVENT, 0);
+    if (with_kernel)
+        builder_dispatch_indirect(b, EVERY_SCALE, 0, EVERY_COUNTS, 4);
     builder_seal(b, EVERY_ONCE);
 }
 
@@ -85,6 +93,8 @@ void every_build(struct trace_builder *b, bool with_kernel)
     builder_buffer_create(b, EVERY_B, "b", EVERY_BYTES);
     if (with_kernel)
         builder_executable_create(b, EVERY_SCALE, "scale.metal", scale_source, &point, 1, NULL, 0);
+    builder_buffer_create(b, EVERY_COUNTS, "counts", 16);
+    builder_object_create(b, TRACE_EVENT_CREATE, EVERY_EVENT, "half");
     builder_semaphore_create(b, EVERY_DONE, "done", 0);
     builder_semaphore_create(b, EVERY_GATE, "gate", 2);
     builder_host_write(b, EVERY_A, 0, a, EVERY_BYTES);
@@ -100,6 +110,8 @@ void every_build(struct trace_builder *b, bool with_kernel)
         builder_destroy(b, TRACE_EXECUTABLE_DESTROY, EVERY_SCALE);
     builder_destroy(b, TRACE_BUFFER_DESTROY, EVERY_A);
     builder_destroy(b, TRACE_BUFFER_DESTROY, EVERY_B);
+    builder_destroy(b, TRACE_BUFFER_DESTROY, EVERY_COUNTS);
+    builder_destroy(b, TRACE_EVENT_DESTROY, EVERY_EVENT);
     builder_destroy(b, TRACE_SEMAPHORE_DESTROY, EVERY_DONE);
     builder_destroy(b, TRACE_SEMAPHORE_DESTROY, EVERY_GATE);
     builder_scope_end(b);

@@ -7,13 +7,15 @@
 
 /* Ids of the objects; what is in them in the end. */
 enum {
-    EVERY_A = 10,     /* buffer 'a': 64 bytes, 0, 1, 2, ... from the host */
-    EVERY_B = 11,     /* buffer 'b': what everything writes into */
-    EVERY_SCALE = 20, /* executable: multiplies 16 floats by the push constant */
-    EVERY_DONE = 30,  /* semaphore 'done': 0, 1 by #s0, 2 by #s1 */
-    EVERY_GATE = 31,  /* semaphore 'gate': 2, 3 by the host; #s0 waits for 3 */
-    EVERY_ONCE = 40,  /* one-shot command buffer of #s0 */
-    EVERY_AGAIN = 41, /* reusable command buffer of #s0 and #s1 */
+    EVERY_A = 10,      /* buffer 'a': 64 bytes, 0, 1, 2, ... from the host */
+    EVERY_B = 11,      /* buffer 'b': what everything writes into */
+    EVERY_COUNTS = 15, /* buffer 'counts': 16 bytes, zero: no workgroups */
+    EVERY_SCALE = 20,  /* executable: multiplies 16 floats by the push constant */
+    EVERY_DONE = 30,   /* semaphore 'done': 0, 1 by #s0, 2 by #s1 */
+    EVERY_GATE = 31,   /* semaphore 'gate': 2, 3 by the host; #s0 waits for 3 */
+    EVERY_ONCE = 40,   /* one-shot command buffer of #s0 */
+    EVERY_AGAIN = 41,  /* reusable command buffer of #s0 and #s1 */
+    EVERY_EVENT = 50,  /* event 'half': inside the one-shot command buffer */
     EVERY_BYTES = 64,
 };
 

@@ -274,17 +274,29 @@ void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *
     finish_ordered(b);
 }
 
-void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const char *label,
-                                   uint32_t mode)
+static void object_create(struct trace_builder *b, enum trace_event_kind kind, uint64_t id,
+                          const char *label, uint32_t mode)
 {
     const uint32_t name = builder_string(b, label);
-    struct trace_object_event *record = start(b, TRACE_COMMAND_BUFFER_CREATE, sizeof *record);
+    struct trace_object_event *record = start(b, kind, sizeof *record);
     if (!record)
         return;
     record->object = id;
     record->label = name;
     record->mode = mode;
     finish_ordered(b);
+}
+
+void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const char *label,
+                                   uint32_t mode)
+{
+    object_create(b, TRACE_COMMAND_BUFFER_CREATE, id, label, mode);
+}
+
+void builder_object_create(struct trace_builder *b, enum trace_event_kind kind, uint64_t id,
+                           const char *label)
+{
+    object_create(b, kind, id, label, 0);
 }
 
 void builder_destroy(struct trace_builder *b, enum trace_event_kind kind, uint64_t id)
@@ -470,6 +482,30 @@ void builder_dispatch_indirect(struct trace_builder *b, uint64_t executable, uin
     segment->offset = offset;
     segment->entry = entry;
     b->dispatch_count++;
+}
+
+void builder_event(struct trace_builder *b, enum trace_segment_kind kind, uint64_t event,
+                   uint32_t source_stages)
+{
+    struct trace_event_command *segment = add_segment(b, kind, sizeof *segment);
+    if (!segment)
+        return;
+    segment->event = event;
+    segment->source_stages = source_stages;
+}
+
+void builder_events_wait(struct trace_builder *b, uint32_t source_stages, const uint64_t *events,
+                         uint32_t event_count)
+{
+    struct trace_events_wait *segment =
+        add_segment(b, TRACE_EVENTS_WAIT, sizeof *segment + event_count * sizeof *events);
+    if (!segment)
+        return;
+    segment->source_stages = source_stages;
+    segment->target_stages = STAGES_ALL;
+    segment->source_access = segment->target_access = ACCESS_ALL;
+    segment->event_count = event_count;
+    memcpy(trace_waited_events(segment), events, event_count * sizeof *events);
 }
 
 void builder_debug_begin(struct trace_builder *b, const char *label, uint32_t color)

@@ -66,6 +66,10 @@ void builder_module(struct trace_builder *b, const char *path, uint64_t base, ui
 void builder_thread(struct trace_builder *b, uint32_t number, uint64_t system_id, const char *name);
 uint64_t builder_content(struct trace_builder *b, const void *data, size_t bytes);
 
+/* Of an event, say: whose creation is a trace_object_event. */
+void builder_object_create(struct trace_builder *b, enum trace_event_kind kind, uint64_t id,
+                           const char *label);
+
 /* Objects. Buffers are device-local, host-visible, coherent, for every use;
  * builder_buffer_create_as says otherwise. `kind` of destroy: the ..._DESTROY event. */
 void builder_buffer_create(struct trace_builder *b, uint64_t id, const char *label, uint64_t size);
@@ -107,6 +111,10 @@ void builder_dispatch(struct trace_builder *b, uint64_t executable, uint32_t ent
                       uint32_t y, uint32_t z);
 void builder_dispatch_indirect(struct trace_builder *b, uint64_t executable, uint32_t entry,
                                uint64_t counts, uint64_t offset);
+void builder_event(struct trace_builder *b, enum trace_segment_kind kind, uint64_t event,
+                   uint32_t source_stages);
+void builder_events_wait(struct trace_builder *b, uint32_t source_stages, const uint64_t *events,
+                         uint32_t event_count);
 void builder_debug_begin(struct trace_builder *b, const char *label, uint32_t color);
 void builder_debug_end(struct trace_builder *b);
 void builder_seal(struct trace_builder *b, uint64_t command_buffer);

@@ -334,7 +334,7 @@ static void noise_is_survived(void **state)
     const uint64_t seed = 4;
     print_message("seed %llu\n", (unsigned long long)seed);
     struct random_records r = {.state = seed, .next_ticket = 1, .now_ns = 1};
-    for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= TRACE_SCOPE_END; kind++) {
+    for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= RANDOM_LAST_EVENT; kind++) {
         if (kind != TRACE_COMMAND_BUFFER_SEAL)
             random_event(&r, kind, 0);
     }

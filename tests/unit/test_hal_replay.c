@@ -99,7 +99,7 @@ static void a_good_trace_is_the_same(void **state)
     assert_int_equal(replay(fixture, "--device=cpu"), 0);
     expect(fixture, fixture->out, "same: 2 read-backs compared (104 bytes), 0 different");
     expect(fixture, fixture->out, "'/usr/bin/builder' recorded on cpu?threads=2&queues=2");
-    expect(fixture, fixture->out, "2 submissions of 2 command buffers with 8 commands");
+    expect(fixture, fixture->out, "2 submissions of 2 command buffers with 12 commands");
     assert_string_equal(fixture->err, "");
     assert_int_equal(replay(fixture, "--quiet"), 0);
     assert_string_equal(fixture->out, "");

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { KINDS = TRACE_SCOPE_END + 1 };
+enum { KINDS = RANDOM_LAST_EVENT + 1 };
 
 static char folder[] = "/tmp/haltrace-packets-XXXXXX";
 static char path[sizeof folder + 16];
@@ -294,7 +294,7 @@ static void own_schema_shows_names(void **state)
     struct random_records r = {
         .state = 6, .thread = 1, .string_count = 2, .next_ticket = 1, .now_ns = 9};
     assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
-    for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= TRACE_SCOPE_END; kind++)
+    for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= RANDOM_LAST_EVENT; kind++)
         random_event(&r, kind, 200);
     assert_int_equal(trace_writer_records(writer, 1, r.data, r.bytes), HAL_OK);
     assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
@@ -321,7 +321,7 @@ static void own_schema_shows_names(void **state)
     assert_int_equal(pclose(pipe), 0);
     assert_true(has_header && has_end);
     for (uint32_t kind = 1; kind < KINDS; kind++) {
-        if (!seen[kind])
+        if (!seen[kind] && strcmp(trace_event_name(kind), "unknown event") != 0)
             fail_msg("no %s", trace_event_name(kind));
     }
     for (uint32_t kind = 1; kind <= RANDOM_LAST_SEGMENT; kind++) {

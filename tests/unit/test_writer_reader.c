@@ -144,7 +144,7 @@ static void every_kind_comes_back(void **state)
     struct random_records tables = records_of(1, seed_of_run()), events = tables;
     random_tables(&tables);
     for (int round = 0; round < 40; round++) {
-        for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= TRACE_SCOPE_END; kind++)
+        for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= RANDOM_LAST_EVENT; kind++)
             random_event(&events, kind, 30);
     }
     struct trace_writer *writer = open_writer();
@@ -290,7 +290,7 @@ static void threads_interleave_over_many_frames(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         struct random_records *r = &threads[round % THREADS];
         const size_t begin = r->bytes;
-        for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= TRACE_SCOPE_END; kind++)
+        for (uint32_t kind = TRACE_BUFFER_CREATE; kind <= RANDOM_LAST_EVENT; kind++)
             random_event(r, kind, 60);
         assert_int_equal(trace_writer_records(writer, r->thread, r->data + begin, r->bytes - begin),
                          HAL_OK);
