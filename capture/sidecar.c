@@ -158,7 +158,7 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
         !hal_add_u64(bytes, header_bytes, &bytes) || bytes > INT64_MAX)
         return hal_fail(HAL_INVALID, "the capture's staging memory of %llu bytes is too large",
                         (unsigned long long)desc->staging_bytes);
-    int descriptor;
+    int descriptor = -1;
     struct capture_sidecar sidecar = {0};
     HAL_TRY(create_file(desc, &sidecar.path, &descriptor));
     hal_descriptor_take(descriptor, &sidecar.object);

@@ -151,8 +151,8 @@ static enum hal_status take_header(struct trace_leftover *leftover,
 enum hal_status trace_leftover_open(const char *path, bool force,
                                     struct trace_leftover *out_leftover)
 {
-    uint64_t bytes;
-    int descriptor;
+    uint64_t bytes = 0;
+    int descriptor = -1;
     *out_leftover = (struct trace_leftover){0};
     if (strlen(path) >= sizeof out_leftover->path)
         return hal_fail(HAL_INVALID, "the sidecar's path is too long");

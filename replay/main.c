@@ -3,6 +3,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "replay/report.h"
+#include "replay/trial.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -15,6 +16,11 @@ static const char *const help_text =
     "\n"
     "  --device=URI         where to replay (default: $HAL_DEVICE, else the recorded device)\n"
     "  --repeat=N           replay N times and print minimum, median and maximum times\n"
+    "  --what-if=LIST       do the same work in another way, measured and verified against the\n"
+    "                       recorded one in pairs of runs: coalesce-submissions,\n"
+    "                       drop-host-waits, drop-barriers (those that order nothing),\n"
+    "                       drop-barriers=all; several with commas\n"
+    "  --runs=N             pairs, and as many more runs at random moments (default 20)\n"
     "  --json               print one JSON object\n"
     "  --quiet              print nothing when everything is the same\n"
     "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
@@ -29,7 +35,9 @@ static const char *const help_text =
 
 struct options {
     const char *path, *device;
-    uint64_t repeat;
+    uint64_t repeat, runs;
+    const char *what_if; /* as it was given, NULL: not */
+    struct replay_what_if change;
     bool json, quiet;
     struct replay_load_options load;
     struct replay_options replay;
@@ -61,6 +69,37 @@ static bool parse_repeat(const char *text, struct options *options)
         options->repeat <= 1000000)
         return true;
     return complain("repeat", text, "not a number from 1 to 1000000");
+}
+
+static bool parse_runs(const char *text, struct options *options)
+{
+    const char *rest;
+    if (parse_number(text, &options->runs, &rest) && !rest[0] && options->runs >= 6 &&
+        options->runs <= 100000)
+        return true;
+    return complain("runs", text, "not a number from 6 to 100000");
+}
+
+static bool parse_what_if(const char *text, struct options *options)
+{
+    static const char *const names[] = {"coalesce-submissions", "drop-host-waits", "drop-barriers",
+                                        "drop-barriers=all"};
+    options->what_if = text;
+    for (size_t length; *text; text += length + (text[length] == ',')) {
+        size_t i = 0;
+        length = strcspn(text, ",");
+        while (i < 4 && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
+            i++;
+        options->change.coalesce_submissions |= i == 0;
+        options->change.drop_host_waits |= i == 1;
+        if (i == 2 || i == 3)
+            options->change.barriers = i == 2 ? REPLAY_BARRIERS_NEEDED : REPLAY_BARRIERS_NONE;
+        if (i == 4)
+            return complain("what-if", options->what_if,
+                            "expected coalesce-submissions, drop-host-waits, drop-barriers or "
+                            "drop-barriers=all");
+    }
+    return true;
 }
 
 static bool parse_fill(const char *text, struct options *options)
@@ -104,6 +143,8 @@ static bool parse_memory_limit(const char *text, struct options *options)
 enum {
     OPTION_DEVICE = 256,
     OPTION_REPEAT,
+    OPTION_RUNS,
+    OPTION_WHAT_IF,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_TIMEOUT,
@@ -116,6 +157,8 @@ enum {
 static const struct option long_options[] = {
     {"device", required_argument, NULL, OPTION_DEVICE},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"runs", required_argument, NULL, OPTION_RUNS},
+    {"what-if", required_argument, NULL, OPTION_WHAT_IF},
     {"json", no_argument, NULL, OPTION_JSON},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
@@ -131,6 +174,8 @@ static bool parse_option(int option, struct options *options)
     switch (option) {
     case OPTION_DEVICE: options->device = optarg; return true;
     case OPTION_REPEAT: return parse_repeat(optarg, options);
+    case OPTION_RUNS: return parse_runs(optarg, options);
+    case OPTION_WHAT_IF: return parse_what_if(optarg, options);
     case OPTION_JSON: options->json = true; return true;
     case OPTION_QUIET: options->quiet = true; return true;
     case OPTION_TIMEOUT: return parse_timeout(optarg, options);
@@ -205,6 +250,34 @@ static enum hal_status run_all(struct replay_player *player, const struct option
     return status;
 }
 
+/* Both ways in pairs. The summary's report is that of the recorded way. */
+static enum hal_status try_what_if(struct replay_plan *plan, struct replay_player *player,
+                                   const struct options *options, struct hal_device *device,
+                                   struct replay_summary *summary)
+{
+    struct replay_plan *variant_plan;
+    struct replay_player *variant = NULL;
+    HAL_TRY(replay_plan_what_if(plan, &options->change, &summary->what_if_info, &variant_plan));
+    enum hal_status status = replay_player_create(variant_plan, device, &options->replay, &variant);
+    if (status == HAL_OK) {
+        const struct replay_trial trial = {.base = player,
+                                           .variant = variant,
+                                           .pairs = options->runs,
+                                           .shuffled = options->runs,
+                                           .seed = (uint64_t)hal_clock_ns()};
+        status = replay_trial_run(&trial, summary->plan, &summary->trial);
+    }
+    const struct replay_trial_result *result = &summary->trial;
+    summary->what_if = options->what_if;
+    summary->report = result->first;
+    summary->different_runs += result->different_variant + result->different_shuffled;
+    if (result->first.abandoned)
+        return status; /* work hangs: nothing may be freed */
+    replay_player_destroy(variant);
+    replay_plan_destroy(variant_plan);
+    return status;
+}
+
 static enum hal_status open_device(const struct options *options, const char *recorded,
                                    struct hal_device **out_device)
 {
@@ -229,6 +302,8 @@ static enum hal_status replay(const struct options *options, struct replay_summa
     HAL_TRY(replay_player_create(*out_plan, *out_device, &options->replay, out_player));
     summary->prepare_ns = hal_clock_ns() - prepare_begin_ns;
     HAL_TRY(run_all(*out_player, options, summary));
+    if (options->what_if && !summary->different_runs)
+        HAL_TRY(try_what_if(*out_plan, *out_player, options, *out_device, summary));
     summary->exit_code = summary->different_runs ? REPLAY_EXIT_DIFFERENT
                                                  : replay_judge(summary->plan, &summary->report);
     return HAL_OK;
@@ -261,7 +336,7 @@ static void ignore_profiling(void)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.repeat = 1};
+    struct options options = {.repeat = 1, .runs = 20};
     struct replay_plan *plan = NULL;
     struct hal_device *device = NULL;
     struct replay_player *player = NULL;

@@ -415,17 +415,19 @@ void replay_plan_destroy(struct replay_plan *plan)
 {
     if (!plan)
         return;
-    for (size_t i = 0; i < plan->content_count; i++)
-        free(plan->contents[i].data);
     while (plan->blocks) {
         struct replay_block *next = plan->blocks->next;
         free(plan->blocks);
         plan->blocks = next;
     }
-    free(plan->contents);
     free(plan->objects);
     free(plan->ops);
-    trace_reader_close(plan->reader);
+    if (!plan->borrows) {
+        for (size_t i = 0; i < plan->content_count; i++)
+            free(plan->contents[i].data);
+        free(plan->contents);
+        trace_reader_close(plan->reader);
+    }
     free(plan);
 }
 

@@ -102,6 +102,7 @@ struct replay_plan {
     uint64_t memory_limit_bytes;
     uint32_t max_list;        /* most values, command buffers, barriers or events of any record */
     bool all_submissions_end; /* the trace saw each one end */
+    bool borrows;             /* all but ops, objects and blocks is another plan's */
 };
 
 /* Zeroed space for a record of `bytes`, in the plan's memory. HAL_NO_MEMORY, also for the limit. */

@@ -281,10 +281,26 @@ static void destroy_commands(struct replay_player *player, uint32_t object)
 
 /* ---- A run --------------------------------------------------------------------------------- */
 
+/* Calls that others can see come a little later, now and then much later. */
+static void linger(struct replay_player *player, enum replay_action action)
+{
+    if (!player->shuffle || (action != REPLAY_SUBMIT && action != REPLAY_WAIT))
+        return;
+    player->shuffle ^= player->shuffle << 13;
+    player->shuffle ^= player->shuffle >> 7;
+    player->shuffle ^= player->shuffle << 17;
+    const uint64_t random = player->shuffle >> 11;
+    const uint64_t limit_ns = random % 16 == 0 ? 500000 : random % 4 == 0 ? 20000 : 1;
+    const int64_t until_ns = hal_clock_ns() + (int64_t)(random / 16 % limit_ns);
+    while (hal_clock_ns() < until_ns)
+        continue;
+}
+
 static enum hal_status play(struct replay_player *player, size_t index)
 {
     const struct replay_op *op = &player->plan->ops[index];
     const void *event = op->event;
+    linger(player, op->action);
     switch (op->action) {
     case REPLAY_CREATE_BUFFER: return replay_memory_create(player, op->object);
     case REPLAY_DESTROY_BUFFER: replay_memory_destroy(player, op->object); return HAL_OK;

@@ -22,6 +22,7 @@ struct replay_player {
     struct hal_device *device;
     int64_t timeout_ns;
     uint8_t fill;
+    uint64_t shuffle;             /* not 0: calls come at random moments; the generator's state */
     struct replay_live *live;     /* by object index; executables live as long as the player */
     struct replay_report *report; /* of the run */
     size_t op;                    /* which runs now */

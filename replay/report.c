@@ -97,6 +97,44 @@ static void print_difference(FILE *file, const struct replay_difference *first)
         fprintf(file, "  nobody had written there\n");
 }
 
+/* ---- What if ---- */
+
+static void print_counts(FILE *file, const char *what, uint64_t before, uint64_t after)
+{
+    if (before != after)
+        fprintf(file, ", %" PRIu64 " %s become %" PRIu64, before, what, after);
+}
+
+static void print_trial(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_trial_result *trial = &summary->trial;
+    const struct replay_what_if_counts *before = &summary->what_if_info.before;
+    const struct replay_what_if_counts *after = &summary->what_if_info.after;
+    const uint64_t runs = trial->pairs + trial->shuffled;
+    const uint64_t different = trial->different_variant + trial->different_shuffled;
+    fprintf(file, "what if %s", summary->what_if);
+    print_counts(file, "submissions", before->submissions, after->submissions);
+    print_counts(file, "host waits", before->host_waits, after->host_waits);
+    print_counts(file, "executed barriers", before->barriers, after->barriers);
+    if (memcmp(before, after, sizeof *before) == 0)
+        fprintf(file, ": nothing to change");
+    fprintf(file,
+            "\nverified: %" PRIu64 " of %" PRIu64 " runs gave the recorded bytes (%" PRIu64
+            " of them at random moments)\n",
+            runs - different, runs, trial->shuffled);
+    if (trial->different_base)
+        fprintf(file,
+                "unchanged, %" PRIu64 " of %" PRIu64 " runs differ too: the trace itself does not "
+                "replay the same\n",
+                trial->different_base, trial->pairs);
+    fprintf(file,
+            "time: %.3f ms as recorded, %.3f ms so: %.2fx (95 %% interval %.2f to %.2f, %" PRIu64
+            " pairs)%s\n",
+            ms(trial->base.median_ns), ms(trial->variant.median_ns), trial->gain.median,
+            trial->gain.low, trial->gain.high, trial->pairs,
+            trial->gain.low <= 1 && trial->gain.high >= 1 ? ": no difference that is sure" : "");
+}
+
 static const char *verdict(const struct replay_summary *summary)
 {
     switch (summary->exit_code) {
@@ -170,7 +208,9 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     if (summary->different_runs && summary->runs > 1)
         fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
                 summary->runs);
-    if (!summary->error[0])
+    if (summary->what_if && summary->trial.pairs)
+        print_trial(file, summary);
+    else if (!summary->error[0])
         print_times(file, summary);
 }
 
@@ -315,6 +355,32 @@ static void json_runs(FILE *file, const struct replay_summary *summary)
     json_times(file, "device_wait_ns", &summary->wait);
 }
 
+static void json_counts(FILE *file, const char *name, const struct replay_what_if_counts *counts)
+{
+    fprintf(file,
+            ",\"%s\":{\"submissions\":%" PRIu64 ",\"host_waits\":%" PRIu64 ",\"barriers\":%" PRIu64
+            "}",
+            name, counts->submissions, counts->host_waits, counts->barriers);
+}
+
+static void json_trial(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_trial_result *trial = &summary->trial;
+    fprintf(file, ",\"what_if\":{");
+    json_text(file, "change", summary->what_if);
+    json_counts(file, "before", &summary->what_if_info.before);
+    json_counts(file, "after", &summary->what_if_info.after);
+    fprintf(file,
+            ",\"pairs\":%" PRIu64 ",\"shuffled_runs\":%" PRIu64 ",\"different_runs\":%" PRIu64
+            ",\"different_recorded_runs\":%" PRIu64,
+            trial->pairs, trial->shuffled, trial->different_variant + trial->different_shuffled,
+            trial->different_base);
+    json_times(file, "recorded_ns", &trial->base);
+    json_times(file, "changed_ns", &trial->variant);
+    fprintf(file, ",\"gain\":{\"low\":%.6g,\"median\":%.6g,\"high\":%.6g}}", trial->gain.low,
+            trial->gain.median, trial->gain.high);
+}
+
 void replay_print_json(FILE *file, const struct replay_summary *summary)
 {
     fprintf(file, "{");
@@ -334,5 +400,7 @@ void replay_print_json(FILE *file, const struct replay_summary *summary)
     }
     if (summary->plan && summary->runs)
         json_runs(file, summary);
+    if (summary->what_if && summary->trial.pairs)
+        json_trial(file, summary);
     fprintf(file, "}\n");
 }

@@ -4,6 +4,7 @@
 #define REPLAY_REPORT_H
 
 #include "replay/replay.h"
+#include "replay/whatif.h"
 
 #include <stdio.h>
 
@@ -20,6 +21,20 @@ struct replay_times {
     int64_t min_ns, median_ns, max_ns;
 };
 
+struct replay_gain {
+    double low, median, high; /* time before / time after: 95 % interval of the median */
+};
+
+/* What trials of another way to do the work brought. */
+struct replay_trial_result {
+    uint64_t pairs, shuffled;                   /* runs of both, and of the other way, done */
+    uint64_t different_base, different_variant; /* runs of the pairs */
+    uint64_t different_shuffled;                /* runs */
+    struct replay_times base, variant;
+    struct replay_gain gain;
+    struct replay_report first; /* of the other way's first run that differed, else its first */
+};
+
 struct replay_summary {
     enum replay_exit exit_code;
     const char *path;
@@ -30,6 +45,9 @@ struct replay_summary {
     uint64_t runs, different_runs;
     int64_t load_ns, prepare_ns;
     struct replay_times total, wait; /* over the runs */
+    const char *what_if;             /* NULL: no trial; else as it was asked for */
+    struct replay_what_if_info what_if_info;
+    struct replay_trial_result trial;
 };
 
 /* Sorts the array. */

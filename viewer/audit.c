@@ -61,12 +61,13 @@ static void count_in(struct counted *counted, uint64_t times, uint32_t row, uint
 }
 
 static enum hal_status audit_hazards(struct audit *a, uint32_t row,
-                                     const struct trace_command_buffer_seal *seal)
+                                     const struct trace_command_buffer_seal *seal,
+                                     const struct trace_segment *segments)
 {
     const uint64_t times = a->submit_counts[row];
     struct trace_hazards hazards;
     trace_hazards_begin(&hazards);
-    trace_hazards_segments(&hazards, seal, NULL, NULL);
+    trace_hazards_segments(&hazards, seal, segments, NULL, NULL);
     const enum hal_status status = trace_hazards_end(&hazards);
     for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
         const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
@@ -145,7 +146,7 @@ static enum hal_status take_seal(struct audit *a, const struct trace_command_buf
     if (!hal_idmap_find(&a->command_buffers, seal->command_buffer, &row) || !a->submit_counts[row])
         return HAL_OK;
     audit_state(a, row, seal, segments);
-    return audit_hazards(a, row, seal);
+    return audit_hazards(a, row, seal, segments);
 }
 
 /* ---- Contents ----------------------------------------------------------------------------- */
@@ -173,7 +174,7 @@ static enum hal_status find_range(struct audit *a, const struct trace_content_ev
 
 static enum hal_status take_write(struct audit *a, const struct trace_content_event *event)
 {
-    struct written *written;
+    struct written *written = NULL;
     if ((event->flags & TRACE_FLAG_SNAPSHOT) || !event->content)
         return HAL_OK;
     HAL_TRY(find_range(a, event, &written));

@@ -134,7 +134,8 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
     snprintf(finding->evidence, sizeof finding->evidence,
              "Of %s waits, %s are followed by a read or a write of contents; after the others the "
              "thread only submits more work, which a semaphore or one command buffer could order. "
-             "Submitting, starting and waking took %s each.",
+             "Submitting, starting and waking took %s each. To try: hal-replay "
+             "--what-if=drop-host-waits.",
              view_count(waste.waits).text, view_count(waste.needed).text,
              view_time(waste.cost_ns / (int64_t)waste.submissions).text);
     return HAL_OK;
@@ -184,7 +185,7 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
              "%s submissions could be part of the one before%s", view_count(count).text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The thread submitted to the same queue just before and did nothing else in between; "
-             "the submit calls alone took %s.",
+             "the submit calls alone took %s. To try: hal-replay --what-if=coalesce-submissions.",
              view_time(cost_ns).text);
     return HAL_OK;
 }

@@ -186,11 +186,11 @@ static void step(struct walk *walk, const struct trace_segment *segment)
 }
 
 void trace_hazards_segments(struct trace_hazards *hazards,
-                            const struct trace_command_buffer_seal *seal, trace_binding_mode *mode,
+                            const struct trace_command_buffer_seal *seal,
+                            const struct trace_segment *segment, trace_binding_mode *mode,
                             void *user)
 {
     struct walk walk = {.hazards = hazards, .mode = mode, .user = user};
-    const struct trace_segment *segment = (const struct trace_segment *)(const void *)(seal + 1);
     for (; walk.command < seal->segment_count; walk.command++) {
         step(&walk, segment);
         segment = trace_next_segment(segment);

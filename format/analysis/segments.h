@@ -11,10 +11,11 @@
 typedef enum trace_access_mode trace_binding_mode(void *user, uint64_t executable, uint32_t entry,
                                                   uint32_t set, uint32_t binding);
 
-/* Between trace_hazards_begin and trace_hazards_end. `seal` is followed by its segments, as in
- * format/record.h, checked by the reader. `mode` NULL: TRACE_ACCESS_UNKNOWN for all kernels. */
+/* Between trace_hazards_begin and trace_hazards_end, for the seal's segments, which whoever read
+ * them has checked. `mode` NULL: TRACE_ACCESS_UNKNOWN for all kernels. */
 void trace_hazards_segments(struct trace_hazards *hazards,
-                            const struct trace_command_buffer_seal *seal, trace_binding_mode *mode,
+                            const struct trace_command_buffer_seal *seal,
+                            const struct trace_segment *segment, trace_binding_mode *mode,
                             void *user);
 
 #endif

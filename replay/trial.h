@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two ways to do the same work, measured against each other and verified: pairs of runs, in random
+ * order within each pair, so that whatever disturbs the machine disturbs both; then runs of the
+ * second way whose calls come at random moments, since an order that nothing enforces shows only
+ * now and then. */
+#ifndef REPLAY_TRIAL_H
+#define REPLAY_TRIAL_H
+
+#include "replay/report.h"
+
+struct replay_trial {
+    struct replay_player *base, *variant;
+    uint64_t pairs;    /* at least 6, for an interval */
+    uint64_t shuffled; /* runs at random moments, to verify */
+    uint64_t seed;
+};
+
+/* Blocks. HAL_OK: all runs ended, with or without differences. Otherwise as replay_player_run; the
+ * result holds what was done by then, and `first` the report of the run that failed. */
+enum hal_status replay_trial_run(const struct replay_trial *trial,
+                                 const struct replay_plan_info *plan,
+                                 struct replay_trial_result *out_result) HAL_CHECKED;
+
+/* The median of `count` ratios and its 95 % interval from order statistics (the binomial
+ * distribution of how many lie below the median: no assumption about how times are distributed).
+ * Sorts the array. Fewer than 6 ratios have no such interval: low and high are the extremes. */
+struct replay_gain replay_gain_of(double *ratios, size_t count);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* "What if the program had ...": a plan that does the same work in another way, made from a loaded
+ * one. Whether the results are still the recorded ones is for a player to find out.
+ *
+ *   coalesce submissions  neighbours on one queue become one submission, as far as the host neither
+ *                         looks at contents nor signals in between; waits of the host in between
+ *                         are dropped as below
+ *   drop host waits       a wait is put off until the host needs contents or signals, and becomes
+ *                         a wait of the following submissions in the queue, which keeps the order
+ *   drop barriers         those that order nothing (format/analysis/hazards.h), or all of them
+ *
+ * Each may be combined with the others. */
+#ifndef REPLAY_WHATIF_H
+#define REPLAY_WHATIF_H
+
+#include "replay/replay.h"
+
+enum replay_barriers { REPLAY_BARRIERS_KEEP, REPLAY_BARRIERS_NEEDED, REPLAY_BARRIERS_NONE };
+
+struct replay_what_if {
+    bool coalesce_submissions; /* drops host waits as well */
+    bool drop_host_waits;
+    enum replay_barriers barriers;
+};
+
+/* How often, in the plan before and after. */
+struct replay_what_if_counts {
+    uint64_t submissions, host_waits, barriers;
+};
+
+struct replay_what_if_info {
+    struct replay_what_if_counts before, after;
+};
+
+/* Shares everything that does not change with `plan`, which must outlive it; destroyed with
+ * replay_plan_destroy. HAL_NO_MEMORY. */
+enum hal_status replay_plan_what_if(const struct replay_plan *plan,
+                                    const struct replay_what_if *what_if,
+                                    struct replay_what_if_info *out_info,
+                                    struct replay_plan **out_variant) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/whatif.c and trial.c: what a changed plan does, operation by operation, that it still
+ * gives the recorded bytes, and the interval of a gain. */
+#include "replay/player.h"
+#include "replay/trial.h"
+#include "replay/whatif.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BUFFER = 10, DONE = 30, OTHER = 31, GATE = 32, FIRST = 40 };
+
+struct fixture {
+    struct test_folder folder;
+    char path[PATH_MAX];
+    struct trace_builder b;
+    struct replay_plan *plan, *variant;
+    struct replay_what_if_info info;
+};
+
+static int begin(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    *state = f;
+    if (!f)
+        return -1;
+    if (!test_folder_make(&f->folder))
+        return -1;
+    builder_open(&f->b, test_folder_file(&f->folder, "t.pb.zst", f->path), NULL);
+    builder_buffer_create(&f->b, BUFFER, "out", 64);
+    builder_semaphore_create(&f->b, DONE, "done", 0);
+    builder_semaphore_create(&f->b, OTHER, "other", 0);
+    builder_semaphore_create(&f->b, GATE, "gate", 0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+    replay_plan_destroy(f->variant);
+    replay_plan_destroy(f->plan);
+    test_folder_remove(&f->folder);
+    free(f);
+    return 0;
+}
+
+/* Submission n fills byte n, waits and signals as told (object 0: not). */
+static void submit(struct fixture *f, uint64_t n, uint32_t queue, struct trace_semaphore_value wait,
+                   struct trace_semaphore_value signal)
+{
+    const uint64_t commands = FIRST + n;
+    builder_command_buffer_create(&f->b, commands, NULL, 0);
+    builder_fill(&f->b, BUFFER, n, 1, (uint32_t)n + 1, 1);
+    builder_seal(&f->b, commands);
+    builder_submit(&f->b, n, queue, &wait, wait.semaphore != 0, &signal, signal.semaphore != 0,
+                   &commands, 1);
+    builder_submission_done(&f->b, n, queue, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
+    builder_destroy(&f->b, TRACE_COMMAND_BUFFER_DESTROY, commands);
+}
+
+static void host_wait(struct fixture *f, uint64_t semaphore, uint64_t value)
+{
+    builder_semaphore_wait(&f->b, HAL_WAIT_ALL, &(struct trace_semaphore_value){semaphore, value},
+                           1, INT64_MAX);
+}
+
+static void host_read(struct fixture *f, uint64_t count)
+{
+    uint8_t bytes[64];
+    for (uint64_t i = 0; i < count; i++)
+        bytes[i] = (uint8_t)(i + 1);
+    builder_host_read(&f->b, BUFFER, 0, bytes, count);
+}
+
+static void change(struct fixture *f, struct replay_what_if what_if)
+{
+    if (builder_close(&f->b, NULL) != HAL_OK ||
+        replay_plan_load(f->path, &(struct replay_load_options){0}, &f->plan) != HAL_OK ||
+        replay_plan_what_if(f->plan, &what_if, &f->info, &f->variant) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+/* The submissions of the changed plan, in order. */
+static const struct trace_submit *submission(const struct fixture *f, size_t index)
+{
+    for (size_t i = 0; i < f->variant->op_count; i++) {
+        if (f->variant->ops[i].action == REPLAY_SUBMIT && index-- == 0)
+            return (const void *)f->variant->ops[i].event;
+    }
+    fail_msg("there are fewer submissions");
+    return NULL;
+}
+
+static void expect_same_bytes(struct fixture *f, uint64_t reads)
+{
+    struct hal_device *device;
+    struct replay_player *player;
+    struct replay_report report;
+    if (hal_device_open("cpu?threads=2&queues=2", &device) != HAL_OK ||
+        replay_player_create(f->variant, device,
+                             &(struct replay_options){.timeout_ns = 20000000000},
+                             &player) != HAL_OK)
+        fail_msg("%s", hal_message());
+    for (uint64_t run = 0; run < 20; run++) {
+        player->shuffle = run; /* 0: as they come */
+        if (replay_player_run(player, &report) != HAL_OK)
+            fail_msg("%s", hal_message());
+        assert_int_equal(report.compared_reads, reads);
+        assert_int_equal(report.different_reads, 0);
+        assert_int_equal(report.different_outcomes, 0);
+    }
+    replay_player_destroy(player);
+    hal_device_release(device);
+}
+
+static const struct trace_semaphore_value none;
+
+#define DONE_AT(n)  ((struct trace_semaphore_value){DONE, (n)})
+#define OTHER_AT(n) ((struct trace_semaphore_value){OTHER, (n)})
+
+/* ---- Submissions and waits ---- */
+
+static void neighbours_become_one_up_to_a_read(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t n = 0; n < 6; n++) {
+        submit(f, n, 0, none, DONE_AT(n + 1));
+        host_wait(f, DONE, n + 1);
+        if (n == 2 || n == 5)
+            host_read(f, n + 1);
+    }
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.before.submissions, 6);
+    assert_int_equal(f->info.after.submissions, 2);
+    assert_int_equal(f->info.before.host_waits, 6);
+    assert_int_equal(f->info.after.host_waits, 2);
+    const struct trace_submit *first = submission(f, 0), *second = submission(f, 1);
+    assert_int_equal(first->command_buffer_count, 3);
+    assert_int_equal(first->wait_count, 0);
+    assert_int_equal(first->signal_count, 1);
+    assert_int_equal(first->values[0].value, 3);
+    assert_int_equal(second->command_buffer_count, 3);
+    assert_int_equal(second->values[second->wait_count].value, 6);
+    expect_same_bytes(f, 2);
+}
+
+static void a_dropped_wait_orders_in_the_queue(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, none, DONE_AT(1));
+    host_wait(f, DONE, 1);
+    submit(f, 1, 1, none, OTHER_AT(1)); /* another queue: nothing else orders it */
+    host_wait(f, OTHER, 1);
+    host_read(f, 2);
+    change(f, (struct replay_what_if){.drop_host_waits = true});
+    assert_int_equal(f->info.after.submissions, 2);
+    assert_int_equal(f->info.after.host_waits, 1);
+    const struct trace_submit *second = submission(f, 1);
+    assert_int_equal(second->queue, 1);
+    assert_int_equal(second->wait_count, 1);
+    assert_int_equal(second->values[0].value, 1);
+    assert_int_equal(f->variant->objects[second->values[0].semaphore].id, DONE);
+    expect_same_bytes(f, 1);
+}
+
+/* #s0 and #s2 on queue 0 may not become one: #s2 waits for #s1 on queue 1, which waits for #s0. */
+static void what_needs_others_in_between_stays_apart(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, none, DONE_AT(1));
+    submit(f, 1, 1, DONE_AT(1), OTHER_AT(1));
+    submit(f, 2, 0, OTHER_AT(1), DONE_AT(2));
+    host_wait(f, DONE, 2);
+    host_read(f, 3);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.after.submissions, 3);
+    expect_same_bytes(f, 1);
+}
+
+/* #s0 waits for what the host signals after #s1 was submitted: wait before signal. */
+static void a_host_signal_is_not_overtaken(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, (struct trace_semaphore_value){GATE, 1}, DONE_AT(1));
+    submit(f, 1, 0, DONE_AT(1), DONE_AT(2));
+    builder_semaphore(&f->b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
+    submit(f, 2, 0, DONE_AT(2), DONE_AT(3));
+    host_wait(f, DONE, 3);
+    host_read(f, 3);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.after.submissions, 2);
+    assert_int_equal(submission(f, 0)->command_buffer_count, 2);
+    assert_int_equal(submission(f, 0)->wait_count, 1);
+    expect_same_bytes(f, 1);
+}
+
+static void writes_wait_for_the_work_that_reads(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, none, DONE_AT(1));
+    host_wait(f, DONE, 1);
+    builder_host_write(&f->b, BUFFER, 1, "\2", 1);
+    submit(f, 2, 0, none, DONE_AT(2));
+    host_wait(f, DONE, 2);
+    host_read(f, 3);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.after.submissions, 2);
+    assert_int_equal(f->info.after.host_waits, 2);
+    expect_same_bytes(f, 1);
+}
+
+static void everything_still_replays_in_every_way(void **state)
+{
+    struct fixture *f = *state;
+    (void)!builder_close(&f->b, NULL);
+    builder_open(&f->b, f->path, NULL);
+    every_build(&f->b, false);
+    change(f, (struct replay_what_if){.coalesce_submissions = true,
+                                      .barriers = REPLAY_BARRIERS_NEEDED});
+    expect_same_bytes(f, f->plan->info.reads);
+}
+
+/* ---- Barriers ---- */
+
+static void needless_barriers_go_and_needed_ones_stay(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t commands = FIRST;
+    builder_command_buffer_create(&f->b, commands, NULL, 0);
+    builder_fill(&f->b, BUFFER, 0, 16, 1, 1);
+    builder_barrier(&f->b, NULL, 0); /* nothing is shared */
+    builder_fill(&f->b, BUFFER, 16, 16, 2, 1);
+    builder_barrier(&f->b, NULL, 0); /* orders the copy behind both */
+    builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
+    builder_seal(&f->b, commands);
+    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
+    builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
+    host_wait(f, DONE, 1);
+    uint8_t bytes[48];
+    memset(bytes, 1, 16);
+    memset(bytes + 16, 2, 16);
+    memset(bytes + 32, 1, 8);
+    memset(bytes + 40, 2, 8);
+    builder_host_read(&f->b, BUFFER, 0, bytes, sizeof bytes);
+    change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_NEEDED});
+    assert_int_equal(f->info.before.barriers, 2);
+    assert_int_equal(f->info.after.barriers, 1);
+    expect_same_bytes(f, 1);
+    struct replay_plan *bare;
+    struct replay_what_if_info info;
+    assert_int_equal(replay_plan_what_if(f->plan,
+                                         &(struct replay_what_if){.barriers = REPLAY_BARRIERS_NONE},
+                                         &info, &bare),
+                     HAL_OK);
+    assert_int_equal(info.after.barriers, 0);
+    replay_plan_destroy(bare);
+}
+
+/* ---- Gains ---- */
+
+/* Ranks of the 95 % interval of the median as tables of the binomial distribution have them: of 6
+ * values the extremes, of 20 the 6th and the 15th, of 50 the 18th and the 33rd. */
+static void intervals_have_the_ranks_of_the_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t count, low, high;
+    } known[] = {{6, 1, 6}, {9, 2, 8}, {20, 6, 15}, {50, 18, 33}, {100, 40, 61}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        double ratios[100];
+        for (size_t i = 0; i < known[k].count; i++)
+            ratios[i] = (double)(known[k].count - i); /* falling: 1 is the smallest */
+        const struct replay_gain gain = replay_gain_of(ratios, known[k].count);
+        assert_true(gain.low == (double)known[k].low);
+        assert_true(gain.high == (double)known[k].high);
+        assert_true(gain.median == (double)(known[k].count + 1) / 2);
+    }
+}
+
+int main(void)
+{
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(neighbours_become_one_up_to_a_read),
+        WITH_FIXTURE(a_dropped_wait_orders_in_the_queue),
+        WITH_FIXTURE(what_needs_others_in_between_stays_apart),
+        WITH_FIXTURE(a_host_signal_is_not_overtaken),
+        WITH_FIXTURE(writes_wait_for_the_work_that_reads),
+        WITH_FIXTURE(everything_still_replays_in_every_way),
+        WITH_FIXTURE(needless_barriers_go_and_needed_ones_stay),
+        cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
