@@ -452,6 +452,41 @@ static void a_road_can_be_insisted_on(void **state)
     unsetenv("HAL_MSL_ROAD");
 }
 
+/* Variables that could live in registers, were there no other threads. */
+static const char single_writers[] =
+    HEAD "struct pair { uint first, second; };\n"
+         "kernel void k(device uint* a [[buffer(0)]], uint i [[thread_index_in_threadgroup]])\n"
+         "{\n"
+         "    threadgroup uint scalar;\n"
+         "    threadgroup pair both;\n"
+         "    threadgroup uint list[4];\n"
+         "    if (i == 0) { scalar = 3; list[1] = 5; }\n"
+         "    if (i == 9) both.second = 7;\n"
+         "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+         "    uint sum = scalar + 10 * list[1] + 100 * both.second;\n"
+         "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+         "    if (i == 12) scalar = 1;\n"
+         "    if (i == 40) list[1] = 6;\n"
+         "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+         "    if (i == 41) scalar = 8;\n"
+         "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+         "    a[i] = sum + 1000 * list[1] + 10000 * scalar;\n"
+         "}\n";
+
+static void what_one_thread_writes_all_read(void **state)
+{
+    (void)state;
+    static const char *const roads[] = {"fission", "fibers"};
+    for (size_t road = 0; road < 2; road++) {
+        uint32_t a[64] = {0};
+        setenv("HAL_MSL_ROAD", roads[road], 1);
+        fixture_run_source(single_writers, "k", (void *[]){a}, 1, 1, 64);
+        for (uint32_t i = 0; i < 64; i++)
+            assert_int_equal(a[i], 86753);
+    }
+    unsetenv("HAL_MSL_ROAD");
+}
+
 static void without_a_splitter_everything_runs_on_fibers(void **state)
 {
     (void)state;
@@ -510,6 +545,7 @@ int main(void)
         cmocka_unit_test(generated_kernels_agree_on_both_roads),
         cmocka_unit_test(what_cannot_be_split_runs_on_fibers_and_says_why),
         cmocka_unit_test(a_road_can_be_insisted_on),
+        cmocka_unit_test(what_one_thread_writes_all_read),
         cmocka_unit_test(without_a_splitter_everything_runs_on_fibers),
         cmocka_unit_test(any_size_works_when_one_is_known),
         cmocka_unit_test(impossible_sizes_are_refused),

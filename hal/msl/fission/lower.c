@@ -102,6 +102,32 @@ static uint64_t described(ir_value description, enum msl_fission_variables membe
         LLVMGetAggregateElement(LLVMGetInitializer(description), (unsigned)member));
 }
 
+/* Until the split the function is one thread, and its group's other threads write into the
+ * variables at each wait. The optimiser must not believe otherwise of memory that the function
+ * allocates, so a call hands it out, to a function that does not exist. */
+static const char handed_out[] = "msl.handed.out";
+
+static void hand_out(struct fission *f, ir_value variables)
+{
+    const LLVMTypeRef pointer = LLVMTypeOf(variables);
+    LLVMTypeRef type =
+        LLVMFunctionType(LLVMVoidTypeInContext(f->context), (LLVMTypeRef[]){pointer}, 1, false);
+    LLVMModuleRef module = LLVMGetGlobalParent(f->function);
+    ir_value function = LLVMGetNamedFunction(module, handed_out);
+    if (!function)
+        function = LLVMAddFunction(module, handed_out, type);
+    LLVMBuildCall2(f->builder, type, function, &variables, 1, "");
+}
+
+void fission_keep_group_variables(struct fission *f)
+{
+    ir_each_block(block, f->function) ir_each_instruction(item, block)
+    {
+        if (strcmp(ir_callee(item), handed_out) == 0)
+            LLVMInstructionEraseFromParent(item);
+    }
+}
+
 /* One function runs a whole group, so the group's variables can be its own: nothing else can then
  * point to them. */
 static ir_value own_copy(struct fission *f, struct ir_map *copies, ir_value description)
@@ -114,6 +140,7 @@ static ir_value own_copy(struct fission *f, struct ir_map *copies, ir_value desc
                                   LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f->function)));
         copy = LLVMBuildAlloca(f->builder, LLVMArrayType(f->i8, (unsigned)bytes), "group.variable");
         LLVMSetAlignment(copy, alignment < 64 ? 64 : (unsigned)alignment);
+        hand_out(f, copy);
         ir_map_set(copies, description, (uintptr_t)copy);
     }
     return copy;

@@ -337,6 +337,7 @@ static void each_kernel(struct batch *batch, step_function *step)
 
 static bool join_tiles(struct fission *f)
 {
+    fission_keep_group_variables(f);
     fission_join_tiles(f);
     return true;
 }

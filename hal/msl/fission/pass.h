@@ -69,6 +69,8 @@ void fission_mark_start(struct fission *f, ir_block block);
  *   tile fission.collect.i2N(pair)   all lanes wait
  * False: no kernel that can be split. */
 bool fission_prepare(struct fission *f);
+/* The optimiser is done with single threads: what was handed out is the function's own again. */
+void fission_keep_group_variables(struct fission *f);
 bool fission_uses_simd(const struct fission *f);
 /* Takes tiles directly from where they were made; afterwards, what nobody uses must go. */
 void fission_join_tiles(struct fission *f);
