@@ -86,9 +86,10 @@ static enum hal_status write_parameter(struct msl_unit *unit, size_t first, size
 {
     const struct msl_tokens *const tokens = &unit->tokens;
     struct parameter parameter = {.index = "-1", .enabled = "true"};
-    bool in_group = false;
+    bool in_group = false, is_constant = false;
     for (size_t i = first; i < last; i = msl_next(tokens, i)) {
         in_group |= msl_is(tokens, i, "threadgroup");
+        is_constant |= msl_is(tokens, i, "constant");
         if (!msl_is(tokens, i, "[["))
             continue;
         HAL_TRY(read_attribute(unit, i, &parameter));
@@ -96,8 +97,8 @@ static enum hal_status write_parameter(struct msl_unit *unit, size_t first, size
     }
     if (!parameter.from)
         parameter.from = in_group ? "group_memory" : "buffer";
-    msl_text_print(out_text, "{::msl::source::%s, int(%s), bool(%s)}, ", parameter.from,
-                   parameter.index, parameter.enabled);
+    msl_text_print(out_text, "{::msl::source::%s, int(%s), bool(%s), %s}, ", parameter.from,
+                   parameter.index, parameter.enabled, is_constant ? "true" : "false");
     return HAL_OK;
 }
 
@@ -130,7 +131,7 @@ static enum hal_status write_entry(struct msl_unit *unit, const struct msl_item 
     struct msl_text list = {0};
     const enum hal_status status = write_parameters(unit, kernel->parameters, &list);
     if (kernel->has_variables)
-        msl_text_append_string(&list, "{::msl::source::group_variables, -1, true}, ");
+        msl_text_append_string(&list, "{::msl::source::group_variables, -1, true, false}, ");
     if (status == HAL_OK)
         *out_text = msl_unit_print(
             unit,

@@ -616,9 +616,28 @@ static void full_group_with_private_arrays(void **state)
     }
 }
 
+/* An array at the end of what is only read may be longer than its type says. */
+static void open_arrays_are_read_where_they_are(void **state)
+{
+    (void)state;
+    uint32_t in[65], out[64] = {0};
+    for (uint32_t i = 0; i < 65; i++)
+        in[i] = i * i;
+    fixture_run_source("#include <metal_stdlib>\n"
+                       "struct list { uint factor; uint items[1]; };\n"
+                       "kernel void k(const device list& in [[buffer(0)]],\n"
+                       "              device uint* out [[buffer(1)]],\n"
+                       "              uint i [[thread_position_in_grid]])\n"
+                       "{ out[i] = in.items[i] + in.factor; }\n",
+                       "k", (void *[]){in, out}, 2, 1, 64);
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(out[i], (i + 1) * (i + 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(open_arrays_are_read_where_they_are),
         cmocka_unit_test(vector_add),
         cmocka_unit_test(saxpy_with_guard_and_group_positions),
         cmocka_unit_test(tiled_matmul_with_barriers),

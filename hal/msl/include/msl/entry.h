@@ -33,6 +33,7 @@ struct parameter {
     source from;
     int index; /* of a buffer or threadgroup argument; -1: the next free one */
     bool enabled;
+    bool is_constant; /* in the constant address space: no more than its type says is there */
 };
 
 /* Function constants: a specialisation per constant is put before the source. */
@@ -252,12 +253,14 @@ struct entry_for<void (*)(A...), function, Parameters> {
         return true;
     }
 
-    /* Small constants, copied: no store of the kernel changes them then. */
+    /* Small constants, copied: no store of the kernel changes them then. Not what is const in the
+     * device address space, where an array at the end may be longer than it says. */
     template <class T, int i> static MSL_INLINE void copy_constant(arguments &a, char *copy)
     {
         using value = metal::remove_reference_t<T>;
         if constexpr (metal::is_reference_v<T> && metal::is_const_v<value> &&
-                      Parameters::list[i].enabled && Parameters::list[i].from == source::buffer)
+                      Parameters::list[i].is_constant && Parameters::list[i].enabled &&
+                      Parameters::list[i].from == source::buffer)
             if constexpr (sizeof(value) <= 64) {
                 __builtin_memcpy(copy, a.address[i], sizeof(value));
                 a.address[i] = copy;
