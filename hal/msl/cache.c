@@ -282,6 +282,21 @@ enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char
     return fits ? HAL_OK : hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
 }
 
+enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
+                               struct msl_text *out_text)
+{
+    struct contents entry;
+    if (!map_file(path, &entry))
+        return hal_fail(HAL_NOT_FOUND, "there is no '%s'", path);
+    const bool whole = entry_is_whole(&entry, key);
+    if (whole)
+        msl_text_append(out_text, entry.bytes, entry.length - sizeof(struct trailer));
+    munmap(entry.bytes, entry.length);
+    if (!whole)
+        return hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
+    return msl_text_check(out_text);
+}
+
 enum hal_status msl_cache_store(const char *path, const struct msl_key *key, const char *text)
 {
     char scratch[MSL_PATH_BYTES], built[MSL_PATH_BYTES + 8];

@@ -6,7 +6,7 @@
 #ifndef HAL_MSL_CACHE_H
 #define HAL_MSL_CACHE_H
 
-#include "hal/base/status.h"
+#include "hal/msl/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +46,9 @@ enum hal_status msl_cache_publish(const char *built, const char *path,
  * valid one. */
 enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char *out_text,
                                size_t bytes) HAL_CHECKED;
+/* The same, of any length; appended. */
+enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
+                               struct msl_text *out_text) HAL_CHECKED;
 enum hal_status msl_cache_store(const char *path, const struct msl_key *key,
                                 const char *text) HAL_CHECKED;
 

@@ -27,12 +27,9 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0;
 }
 
-/* HAL_MSL_CC alone, when it is set; else beside the library or in the bin folder next to it. */
-static bool find_splitter(char *out_path, size_t bytes)
+bool msl_program_find(const char *chosen, const char *name, char *out_path, size_t bytes)
 {
-    static const char *const places[] = {"hal-msl-cc", "../bin/hal-msl-cc",
-                                         "../libexec/haltrace/hal-msl-cc"};
-    const char *const chosen = getenv("HAL_MSL_CC");
+    static const char *const places[] = {"", "../bin/", "../libexec/haltrace/"};
     if (chosen && *chosen)
         return (size_t)snprintf(out_path, bytes, "%s", chosen) < bytes && is_program(out_path);
     char library[MSL_PATH_BYTES];
@@ -44,7 +41,7 @@ static bool find_splitter(char *out_path, size_t bytes)
         return false;
     end[1] = '\0';
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if ((size_t)snprintf(out_path, bytes, "%s%s", library, places[i]) < bytes &&
+        if ((size_t)snprintf(out_path, bytes, "%s%s%s", library, places[i], name) < bytes &&
             is_program(out_path))
             return true;
     return false;
@@ -56,7 +53,8 @@ enum hal_status msl_road_find(struct msl_road *out_road)
     HAL_TRY(read_mode(&out_road->mode));
     if (out_road->mode == MSL_ROAD_FIBERS)
         return HAL_OK;
-    if (!find_splitter(out_road->splitter, sizeof out_road->splitter)) {
+    if (!msl_program_find(getenv("HAL_MSL_CC"), "hal-msl-cc", out_road->splitter,
+                          sizeof out_road->splitter)) {
         out_road->splitter[0] = '\0';
         if (out_road->mode == MSL_ROAD_AUTO)
             return HAL_OK;

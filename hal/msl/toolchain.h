@@ -23,6 +23,10 @@ enum hal_status msl_compiler_find(struct msl_compiler *out_compiler) HAL_CHECKED
 /* The same for any program: its file and this processor. HAL_NOT_FOUND. */
 enum hal_status msl_program_identify(const char *path, struct msl_key *out_identity) HAL_CHECKED;
 
+/* A program of ours: `chosen` alone, when it is neither NULL nor empty; else `name` beside the
+ * library or in the bin folder next to it. False: there is none that can be started. */
+bool msl_program_find(const char *chosen, const char *name, char *out_path, size_t bytes);
+
 /* How kernels whose threads wait for each other are to run. */
 enum msl_road_mode { MSL_ROAD_AUTO, MSL_ROAD_FISSION, MSL_ROAD_FIBERS };
 struct msl_road {
