@@ -107,7 +107,7 @@ HAL_API const char *hal_flags_help(void);
 enum hal_executable_format {
     HAL_FORMAT_MSL = 1,      /* Metal Shading Language source, UTF-8 */
     HAL_FORMAT_METALLIB = 2, /* Metal only */
-    HAL_FORMAT_SPIRV = 3,
+    HAL_FORMAT_SPIRV = 3,    /* words of a module, of either byte order */
 };
 
 struct hal_device_info {
@@ -261,11 +261,17 @@ struct hal_executable_desc {
     size_t variant_count; /* at most HAL_MAX_VARIANTS */
 };
 
-/* Compiles; may take long and may block. Binding i of descriptor set 0 is the kernel's
- * [[buffer(i)]]. Of several variants the device takes the first that it can run, in the order of
- * hal_device_info.formats and then of the list; one that is HAL_UNSUPPORTED is passed over.
+/* Compiles; may take long and may block. Of several variants the device takes the first that it can
+ * run, in the order of hal_device_info.formats and then of the list; one that is HAL_UNSUPPORTED is
+ * passed over.
+ *   MSL: binding i of descriptor set 0 is the kernel's [[buffer(i)]], and constants are function
+ *     constants.
+ *   SPIR-V: a module as Vulkan takes it, for compute. Binding b of set s is what is decorated so
+ *     (a buffer; arrays of buffers and images are not supported); constants go by their SpecId;
+ *     push constants need no slot; group_size must be the module's workgroup size.
  * HAL_INVALID: the source does not compile (the message is the compiler's, with the user's own
- * lines) or an entry point does not exist. HAL_UNSUPPORTED: not on this device. */
+ * lines), the module is not valid or says otherwise, or an entry point does not exist.
+ * HAL_UNSUPPORTED: not on this device. */
 HAL_API enum hal_status hal_executable_create(struct hal_device *device,
                                               const struct hal_executable_desc *desc,
                                               struct hal_executable **out_executable) HAL_CHECKED;

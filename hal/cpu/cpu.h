@@ -4,6 +4,7 @@
  *   device.c     the table, opening, queries
  *   memory.c     buffers: two mappings of one memory object
  *   kernel.c     executables, through hal/msl
+ *   spirv.c      those in SPIR-V, through hal/spirv
  *   op.c         what an operation of a program does, and takes
  *   program.c    a sealed command buffer as lanes of phases of tiles
  *   run.c        the workers: which tile runs where
@@ -17,6 +18,7 @@
 
 #include "hal/driver.h"
 #include "hal/msl/msl.h"
+#include "hal/spirv/spirv.h"
 
 enum { CPU_MAX_WORKERS = 1024 };
 
@@ -51,7 +53,12 @@ void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer);
 enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                struct hal_mapping *out);
 
-/* ---- Executables (kernel.c) --------------------------------------------------------------- */
+/* ---- Executables (kernel.c, spirv.c) ------------------------------------------------------- */
+
+/* Which binding a kernel's buffer is. */
+struct cpu_place {
+    uint8_t set, binding;
+};
 
 struct cpu_entry {
     const struct msl_function *function;
@@ -60,12 +67,15 @@ struct cpu_entry {
     uint32_t constant_bytes, constants_slot;
     struct hal_entry_binding *bindings;
     uint32_t binding_count;
+    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    struct cpu_place places[HAL_MAX_BINDINGS]; /* by [[buffer(i)]] */
     _Atomic uint32_t group_cost; /* what a workgroup took, in 1/16 ns; 0: not known yet */
 };
 
 struct cpu_executable {
     struct hal_executable base;
     struct msl_library *library;
+    struct spirv_translation *spirv;     /* what the library was compiled from; NULL: MSL */
     struct hal_constant_info *constants; /* for reflection, as are each entry's bindings */
     size_t constant_count;
     size_t entry_count;
@@ -84,6 +94,16 @@ enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_exe
 
 /* What the driver runs, the best first; returns how many. */
 uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
+
+enum hal_status cpu_spirv_translate(const struct hal_executable_desc *desc,
+                                    const struct hal_executable_variant *variant,
+                                    struct spirv_translation **out_translation) HAL_CHECKED;
+struct hal_constant_info cpu_spirv_constant(const struct spirv_constant_info *constant,
+                                            bool is_given);
+/* Fills the entry's places and slots. HAL_INVALID: the module has more push constants. */
+enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
+                                const struct spirv_entry *where,
+                                struct cpu_entry *entry) HAL_CHECKED;
 
 /* ---- Programs (program.c) ----------------------------------------------------------------- */
 

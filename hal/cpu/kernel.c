@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executables: which variant to take, MSL source compiled by hal/msl, what each entry point needs,
- * and what it says about itself. */
+/* Executables: which variant to take, MSL or what became of SPIR-V compiled by hal/msl, what each
+ * entry point needs, and what it says about itself. */
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
 
@@ -23,11 +23,14 @@ static const char *format_name(enum hal_executable_format format)
     return "unknown";
 }
 
-static enum hal_status compile(const struct hal_executable_desc *desc,
-                               const struct hal_executable_variant *variant,
-                               struct msl_library **out_library)
+/* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is. */
+static enum hal_status compile_msl(const struct hal_executable_desc *desc,
+                                   const struct hal_executable_variant *variant,
+                                   const struct spirv_translation *translation,
+                                   struct msl_library **out_library)
 {
-    struct msl_constant *constants = hal_alloc(desc->constant_count, sizeof *constants);
+    const size_t constant_count = translation ? 0 : desc->constant_count;
+    struct msl_constant *constants = hal_alloc(constant_count, sizeof *constants);
     struct msl_group_size *sizes = hal_alloc(desc->entry_point_count, sizeof *sizes);
     if (!constants || !sizes) {
         free(constants);
@@ -35,22 +38,22 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants and %zu entry points",
                         desc->constant_count, desc->entry_point_count);
     }
-    for (size_t i = 0; i < desc->constant_count; i++)
+    for (size_t i = 0; i < constant_count; i++)
         constants[i] = (struct msl_constant){
             .index = desc->constants[i].index,
             .type = (enum msl_constant_type)desc->constants[i].type,
             .bits = desc->constants[i].bits,
         };
     for (size_t i = 0; i < desc->entry_point_count; i++) {
-        sizes[i].kernel = desc->entry_points[i].name;
+        sizes[i].kernel = translation ? translation->entries[i].kernel : desc->entry_points[i].name;
         memcpy(sizes[i].size, desc->entry_points[i].group_size, sizeof sizes[i].size);
     }
     const struct msl_source source = {
         .name = desc->label,
-        .text = variant->data,
-        .bytes = variant->bytes,
+        .text = translation ? translation->text : variant->data,
+        .bytes = translation ? translation->bytes : variant->bytes,
         .constants = constants,
-        .constant_count = desc->constant_count,
+        .constant_count = constant_count,
         .group_sizes = sizes,
         .group_size_count = desc->entry_point_count,
     };
@@ -60,21 +63,48 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
     return status;
 }
 
-static enum hal_status find_entry(const struct msl_library *library,
-                                  const struct hal_entry_point *wanted, struct cpu_entry *out_entry)
+static enum hal_status compile(const struct hal_executable_desc *desc,
+                               const struct hal_executable_variant *variant,
+                               struct cpu_executable *executable)
 {
-    struct cpu_entry *entry = out_entry;
-    const enum hal_status found = msl_library_find(library, wanted->name, &entry->function);
-    if (found != HAL_OK)
-        return found == HAL_NOT_FOUND ? HAL_INVALID : found;
-    entry->info = msl_function_get_info(entry->function);
-    memcpy(entry->group_size, wanted->group_size, sizeof entry->group_size);
+    if (variant->format == HAL_FORMAT_SPIRV)
+        HAL_TRY(cpu_spirv_translate(desc, variant, &executable->spirv));
+    const enum hal_status status =
+        compile_msl(desc, variant, executable->spirv, &executable->library);
+    if (status != HAL_OK) {
+        spirv_translation_destroy(executable->spirv);
+        executable->spirv = NULL;
+    }
+    return status;
+}
+
+/* MSL: binding i of set 0 is [[buffer(i)]], and the executable says where constants go. */
+static enum hal_status place_buffers(const struct hal_entry_point *wanted, struct cpu_entry *entry)
+{
     entry->constant_bytes = wanted->constant_bytes;
     entry->constants_slot = wanted->constants_slot;
+    entry->sizes_slot = SPIRV_NO_SLOT;
+    for (uint8_t i = 0; i < HAL_MAX_BINDINGS; i++)
+        entry->places[i] = (struct cpu_place){0, i};
     if (wanted->constant_bytes && !(entry->info->buffer_mask >> wanted->constants_slot & 1))
         return hal_fail(HAL_INVALID,
                         "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
                         wanted->name, wanted->constants_slot, wanted->constant_bytes);
+    return HAL_OK;
+}
+
+static enum hal_status find_entry(const struct msl_library *library,
+                                  const struct hal_entry_point *wanted,
+                                  const struct spirv_entry *where, struct cpu_entry *out_entry)
+{
+    struct cpu_entry *entry = out_entry;
+    const enum hal_status found =
+        msl_library_find(library, where ? where->kernel : wanted->name, &entry->function);
+    if (found != HAL_OK)
+        return found == HAL_NOT_FOUND ? HAL_INVALID : found;
+    entry->info = msl_function_get_info(entry->function);
+    memcpy(entry->group_size, wanted->group_size, sizeof entry->group_size);
+    HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
     if (entry->info->threadgroup_mask)
         return hal_fail(HAL_UNSUPPORTED,
                         "kernel '%s' takes threadgroup memory as an argument ([[threadgroup(%d)]])",
@@ -88,7 +118,7 @@ static enum hal_status find_entry(const struct msl_library *library,
 
 /* ---- Variants ----------------------------------------------------------------------------- */
 
-static const enum hal_executable_format formats[] = {HAL_FORMAT_MSL};
+static const enum hal_executable_format formats[] = {HAL_FORMAT_MSL, HAL_FORMAT_SPIRV};
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
 uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS])
@@ -105,7 +135,7 @@ static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
         snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
                  format_name(desc->variants[i].format));
     }
-    return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL, not %s", offered);
+    return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL and SPIR-V, not %s", offered);
 }
 
 /* Takes the best variant that it can run. */
@@ -119,7 +149,7 @@ static enum hal_status compile_variants(const struct hal_executable_desc *desc,
             if (desc->variants[i].format != formats[f])
                 continue;
             tried = true;
-            status = compile(desc, &desc->variants[i], &executable->library);
+            status = compile(desc, &desc->variants[i], executable);
             executable->base.variant = i;
         }
     }
@@ -136,11 +166,13 @@ static enum hal_status list_bindings(struct cpu_entry *entry)
     if (!entry->bindings)
         return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", info->name);
     for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
-        if (!(info->buffer_mask >> i & 1) || (entry->constant_bytes && i == entry->constants_slot))
+        if (!(info->buffer_mask >> i & 1) || i == entry->sizes_slot ||
+            (entry->constant_bytes && i == entry->constants_slot))
             continue;
         const uint8_t access = info->buffer_access[i];
         entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
-            .index = i,
+            .set = entry->places[i].set,
+            .index = entry->places[i].binding,
             .access = (access & MSL_READ ? HAL_ACCESS_READ : 0U) |
                       (access & MSL_WRITE ? HAL_ACCESS_WRITE : 0U),
         };
@@ -167,11 +199,18 @@ static int by_index(const void *left, const void *right)
 static enum hal_status list_constants(const struct hal_executable_desc *desc,
                                       struct cpu_executable *executable)
 {
-    const size_t count = msl_library_constant_count(executable->library);
+    const struct spirv_translation *spirv = executable->spirv;
+    const size_t count =
+        spirv ? spirv->constant_count : msl_library_constant_count(executable->library);
     executable->constants = hal_alloc(count, sizeof *executable->constants);
     if (!executable->constants)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu specialization constants", count);
     for (size_t i = 0; i < count; i++) {
+        if (spirv) {
+            executable->constants[i] =
+                cpu_spirv_constant(&spirv->constants[i], is_given(desc, spirv->constants[i].id));
+            continue;
+        }
         const struct msl_constant_info constant = msl_library_constant(executable->library, i);
         executable->constants[i] =
             (struct hal_constant_info){.name = constant.name,
@@ -225,7 +264,9 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
     if (status == HAL_OK)
         status = list_constants(desc, executable);
     for (size_t i = 0; status == HAL_OK && i < count; i++) {
-        status = find_entry(executable->library, &desc->entry_points[i], &executable->entries[i]);
+        status = find_entry(executable->library, &desc->entry_points[i],
+                            executable->spirv ? &executable->spirv->entries[i] : NULL,
+                            &executable->entries[i]);
         if (status == HAL_OK)
             status = list_bindings(&executable->entries[i]);
     }
@@ -244,6 +285,7 @@ void cpu_executable_destroy(struct cpu_executable *executable)
         free(executable->entries[i].bindings);
     if (executable->library)
         msl_library_destroy(executable->library);
+    spirv_translation_destroy(executable->spirv);
     free(executable->constants);
     free(executable);
 }

@@ -218,14 +218,16 @@ static enum hal_status add_copy(struct builder *builder, uint8_t *target, const 
 /* ---- Dispatches --------------------------------------------------------------------------- */
 
 static enum hal_status fail_unbound(const struct builder *builder, const struct cpu_entry *entry,
-                                    uint32_t slot, uint32_t bound)
+                                    uint32_t slot, const struct hal_dispatch_state *state)
 {
     char name[HAL_OBJECT_NAME_BYTES];
+    const struct cpu_place place = entry->places[slot];
     return hal_fail(HAL_INVALID,
-                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]], but nothing is bound there "
-                    "(descriptor set 0 has %u bindings)",
+                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]] for set %u, binding %u, but "
+                    "nothing is bound there (descriptor set %u has %u bindings)",
                     hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    entry->info->name, slot, bound);
+                    entry->info->name, slot, place.set, place.binding, place.set,
+                    state->binding_count[place.set]);
 }
 
 /* The constants as the kernel sees them: what was pushed, then zeros. */
@@ -238,6 +240,29 @@ static void *copy_constants(struct builder *builder, const struct cpu_entry *ent
     if (copy && pushed)
         memcpy(copy, state->constants, pushed);
     return copy;
+}
+
+static const struct hal_binding *binding_of(const struct cpu_entry *entry, uint32_t slot,
+                                            const struct hal_dispatch_state *state)
+{
+    const struct cpu_place place = entry->places[slot];
+    if (place.binding >= state->binding_count[place.set])
+        return NULL;
+    const struct hal_binding *binding = &state->bindings[place.set][place.binding];
+    return binding->buffer ? binding : NULL;
+}
+
+/* The bytes of each buffer, for kernels that ask how long an array is. */
+static void *list_sizes(struct builder *builder, const struct cpu_entry *entry,
+                        const struct hal_dispatch_state *state)
+{
+    uint32_t *sizes = take(builder->program, HAL_MAX_BINDINGS * sizeof *sizes, sizeof *sizes);
+    for (uint32_t i = 0; sizes && i < HAL_MAX_BINDINGS; i++) {
+        const struct hal_binding *binding = binding_of(entry, i, state);
+        const uint64_t bytes = binding ? binding->bytes : 0;
+        sizes[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    }
+    return sizes;
 }
 
 static enum hal_status make_table(struct builder *builder, const struct cpu_entry *entry,
@@ -257,10 +282,15 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
                 return no_memory(builder);
             continue;
         }
-        const struct hal_binding *binding =
-            i < state->binding_count[0] ? &state->bindings[0][i] : NULL;
-        if (!binding || !binding->buffer)
-            return fail_unbound(builder, entry, i, state->binding_count[0]);
+        if (i == entry->sizes_slot) {
+            table[i] = list_sizes(builder, entry, state);
+            if (!table[i])
+                return no_memory(builder);
+            continue;
+        }
+        const struct hal_binding *binding = binding_of(entry, i, state);
+        if (!binding)
+            return fail_unbound(builder, entry, i, state);
         table[i] = view(binding->buffer, binding->offset);
     }
     *out_table = table;

@@ -29,6 +29,9 @@ static const struct suite_area *const areas[] = {
     &area_errors,
     &area_devices,
     &area_stress,
+#if SUITE_HAS_SPIRV
+    &area_spirv,
+#endif
     /* clang-format on */
 };
 

@@ -40,6 +40,7 @@ extern const struct suite_area area_executables;
 extern const struct suite_area area_indirect;
 extern const struct suite_area area_reflection;
 extern const struct suite_area area_semaphores;
+extern const struct suite_area area_spirv; /* where modules can be built */
 extern const struct suite_area area_stress;
 extern const struct suite_area area_sync;
 extern const struct suite_area area_threads;

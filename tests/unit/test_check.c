@@ -144,8 +144,9 @@ static void executables(void **state)
     entry.constants_slot = 31;
     assert_fails(compile(desc), HAL_INVALID, "slot 31, the last is 30");
     entry.constants_slot = 0;
-    desc.format = HAL_FORMAT_SPIRV;
-    assert_fails(compile(desc), HAL_UNSUPPORTED, "'exe': the CPU driver runs MSL, not SPIR-V");
+    desc.format = HAL_FORMAT_METALLIB;
+    assert_fails(compile(desc), HAL_UNSUPPORTED,
+                 "'exe': the CPU driver runs MSL and SPIR-V, not metallib");
 }
 
 static void transfers(void **state)

@@ -290,7 +290,8 @@ static void missing_bindings_are_named(void **state)
     assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 3));
     dispatch(commands, SCALE_ADD, 1);
     assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
-                 "dispatch 1: kernel 'scale_add' has a [[buffer(1)]], but nothing is bound there "
+                 "dispatch 1: kernel 'scale_add' has a [[buffer(1)]] for set 0, binding 1, but "
+                 "nothing is bound there "
                  "(descriptor set 0 has 3 bindings)");
     assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
     hal_command_buffer_release(commands);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A SPIR-V module as words: what it demands, its constants' values, its workgroup sizes. Part of
+ * hal-spirv-cc; nothing here trusts the module. */
+#ifndef HAL_SPIRV_MODULE_H
+#define HAL_SPIRV_MODULE_H
+
+#include "hal/spirv/spirv.h"
+
+struct spirv_module {
+    uint32_t *words; /* in this machine's byte order */
+    size_t count;
+    uint32_t id_bound;
+    uint32_t *defined_at; /* by id: index of the instruction that makes it, or 0 */
+};
+
+/* HAL_INVALID: no SPIR-V at all, or instructions that run over the end. */
+enum hal_status spirv_module_init(const void *data, size_t bytes,
+                                  struct spirv_module *out_module) HAL_CHECKED;
+void spirv_module_finish(struct spirv_module *module);
+
+/* HAL_UNSUPPORTED: it needs a capability that no kernel here can have. */
+enum hal_status spirv_module_check_demands(const struct spirv_module *module) HAL_CHECKED;
+
+/* Lists the specialization constants: *at is 0 at first; false: there is no further one. Without a
+ * name of its own, `name` is "". Call it after validation and before specialization. */
+enum { SPIRV_NAME_BYTES = 64 };
+struct spirv_module_constant {
+    uint32_t id;
+    uint32_t type; /* enum spirv_constant_type, or 0 */
+    char name[SPIRV_NAME_BYTES];
+};
+bool spirv_module_next_constant(const struct spirv_module *module, size_t *at,
+                                struct spirv_module_constant *out_constant);
+
+/* Gives all scalar specialization constants their values, for good. Call it after validation. */
+enum hal_status spirv_module_specialize(struct spirv_module *module,
+                                        const struct spirv_constant *constants,
+                                        size_t count) HAL_CHECKED;
+
+/* After specialization. HAL_INVALID: there is no such entry point (the message lists some). */
+enum hal_status spirv_module_group_size(const struct spirv_module *module, const char *name,
+                                        uint32_t out_size[3]) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPIR-V executables, where the driver runs them: the road through the HAL; what such kernels
+ * compute is tests/unit/test_spirv_*. */
+#include "tests/conformance/spirv.comp.h"
+#include "tests/conformance/suite.h"
+
+enum { N = 256 };
+
+/* One buffer per place. */
+struct place {
+    uint32_t set, binding;
+    const void *before;
+    uint64_t bytes;
+};
+
+static void need_spirv(struct suite *suite)
+{
+    const struct hal_device_info *info = suite_info(suite);
+    for (uint32_t i = 0; i < info->format_count; i++)
+        if (info->formats[i] == HAL_FORMAT_SPIRV)
+            return;
+    suite_skip(suite, "the device runs no SPIR-V");
+}
+
+static struct hal_executable_desc describe(const struct hal_executable_variant *module,
+                                           const struct hal_entry_point *entry)
+{
+    return (struct hal_executable_desc){.label = "module",
+                                        .variants = module,
+                                        .variant_count = 1,
+                                        .entry_points = entry,
+                                        .entry_point_count = 1};
+}
+#define MODULE(name)                                                                               \
+    &(const struct hal_executable_variant)                                                         \
+    {                                                                                              \
+        HAL_FORMAT_SPIRV, name, sizeof name                                                        \
+    }
+
+static void push(struct suite *suite, struct hal_command_buffer *commands, uint32_t set,
+                 const struct place *places, struct hal_buffer *const *buffers, size_t count)
+{
+    struct hal_binding bindings[HAL_MAX_BINDINGS] = {{0}};
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (places[i].set != set)
+            continue;
+        bindings[places[i].binding] = (struct hal_binding){buffers[i], 0, HAL_WHOLE_BUFFER};
+        used = places[i].binding + 1 > used ? places[i].binding + 1 : used;
+    }
+    if (used)
+        check_ok(suite, hal_command_push_descriptor_set(commands, set, bindings, used));
+}
+
+/* Dispatches `groups` of the only entry point. */
+static void run(struct suite *suite, const struct hal_executable_desc *desc, uint32_t groups,
+                uint32_t constant, const struct place *places, struct hal_buffer **buffers,
+                size_t count)
+{
+    struct hal_executable *executable = suite_executable(suite, desc);
+    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
+    for (size_t i = 0; i < count; i++) {
+        buffers[i] = suite_buffer(suite, NULL, places[i].bytes);
+        suite_write(suite, buffers[i], 0, places[i].before, places[i].bytes);
+    }
+    for (uint32_t set = 0; set < HAL_MAX_SETS; set++)
+        push(suite, commands, set, places, buffers, count);
+    if (desc->entry_points[0].constant_bytes)
+        check_ok(suite, hal_command_push_constants(commands, 0, &constant, sizeof constant));
+    check_ok(suite, hal_command_dispatch(commands, executable, 0, (uint32_t[3]){groups, 1, 1}));
+    suite_run(suite, commands);
+}
+
+/* ---- Cases ---------------------------------------------------------------------------------- */
+
+static void add(struct suite *suite, uint64_t constant)
+{
+    static const struct hal_entry_point entry = {"main", {64, 1, 1}, 4, 0};
+    uint32_t x[N], wanted[N];
+    struct hal_buffer *buffer;
+    need_spirv(suite);
+    for (uint32_t i = 0; i < N; i++) {
+        x[i] = i * i;
+        wanted[i] = i * i + (uint32_t)constant;
+    }
+    const struct place place = {0, 0, x, sizeof x};
+    const struct hal_executable_desc desc = describe(MODULE(spv_add), &entry);
+    run(suite, &desc, N / 64, (uint32_t)constant, &place, &buffer, 1);
+    check_buffer(suite, buffer, 0, wanted, sizeof wanted);
+}
+
+static void specialized(struct suite *suite, uint64_t factor)
+{
+    static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
+    const struct hal_constant constant = {7, HAL_CONSTANT_UINT32, (uint32_t)factor};
+    uint32_t x[64], wanted[64];
+    struct hal_buffer *buffer;
+    need_spirv(suite);
+    for (uint32_t i = 0; i < 64; i++) {
+        x[i] = i + 1;
+        wanted[i] = (i + 1) * (factor ? (uint32_t)factor : 3);
+    }
+    const struct place place = {0, 0, x, sizeof x};
+    struct hal_executable_desc desc = describe(MODULE(spv_scale), &entry);
+    desc.constants = &constant;
+    desc.constant_count = factor ? 1 : 0;
+    run(suite, &desc, 1, 0, &place, &buffer, 1);
+    check_buffer(suite, buffer, 0, wanted, sizeof wanted);
+}
+
+static void sets(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
+    uint32_t a[64], b[64], c[64], d[64] = {0}, wanted[64];
+    struct hal_buffer *buffers[4];
+    need_spirv(suite);
+    for (uint32_t i = 0; i < 64; i++) {
+        a[i] = i;
+        b[i] = 100 * i;
+        c[i] = 7;
+        wanted[i] = 1000 * a[i] + b[i] - c[i];
+    }
+    const struct place places[4] = {
+        {0, 3, a, sizeof a}, {1, 0, b, sizeof b}, {2, 30, c, sizeof c}, {3, 1, d, sizeof d}};
+    const struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
+    run(suite, &desc, 1, 0, places, buffers, 4);
+    check_buffer(suite, buffers[3], 0, wanted, sizeof wanted);
+}
+
+/* Sums of workgroups through shared memory and subgroups. */
+static void sums(struct suite *suite, uint64_t groups)
+{
+    static const struct hal_entry_point entry = {"main", {128, 1, 1}, 0, 0};
+    uint32_t *x = suite_memory(suite, groups * 128 * 4), *y = suite_memory(suite, groups * 4);
+    uint32_t *wanted = suite_memory(suite, groups * 4);
+    struct hal_buffer *buffers[2];
+    need_spirv(suite);
+    suite_random_bytes(suite, x, groups * 128 * 4);
+    for (uint64_t i = 0; i < groups * 128; i++)
+        wanted[i / 128] += x[i];
+    const struct place places[2] = {{0, 0, x, groups * 128 * 4}, {0, 1, y, groups * 4}};
+    const struct hal_executable_desc desc = describe(MODULE(spv_sum), &entry);
+    run(suite, &desc, (uint32_t)groups, 0, places, buffers, 2);
+    check_buffer(suite, buffers[1], 0, wanted, groups * 4);
+}
+
+static void array_length(struct suite *suite, uint64_t words)
+{
+    static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
+    uint32_t *x = suite_memory(suite, words * 4), y = 0;
+    struct hal_buffer *buffers[2];
+    need_spirv(suite);
+    const struct place places[2] = {{0, 0, x, words * 4}, {0, 1, &y, 4}};
+    const struct hal_executable_desc desc = describe(MODULE(spv_length), &entry);
+    const uint32_t wanted = (uint32_t)words;
+    run(suite, &desc, 1, 0, places, buffers, 2);
+    check_buffer(suite, buffers[1], 0, &wanted, 4);
+}
+
+static void reflection(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
+    static const uint32_t places[4][2] = {{0, 3}, {1, 0}, {2, 30}, {3, 1}};
+    struct hal_entry_info info;
+    struct hal_executable_info about;
+    need_spirv(suite);
+    struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
+    check_ok(suite, hal_executable_get_entry(suite_executable(suite, &desc), 0, &info));
+    check_u64(suite, info.binding_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        check_u64(suite, info.bindings[i].set, places[i][0]);
+        check_u64(suite, info.bindings[i].index, places[i][1]);
+        check(suite, !info.bindings[i].access || info.bindings[i].access & HAL_ACCESS_READ);
+    }
+    desc = describe(MODULE(spv_scale), &entry);
+    check_ok(suite, hal_executable_get_info(suite_executable(suite, &desc), &about));
+    check_u64(suite, about.constant_count, 1);
+    check_u64(suite, about.constants[0].index, 7);
+    check_u64(suite, about.constants[0].type, HAL_CONSTANT_UINT32);
+    check(suite, strcmp(about.constants[0].name, "factor") == 0);
+    check(suite, !about.constants[0].is_given);
+}
+
+static void refusals(struct suite *suite, uint64_t which)
+{
+    static const struct {
+        struct hal_entry_point entry;
+        const char *text;
+    } wrong[] = {
+        {{"main", {32, 1, 1}, 4, 0}, "64 x 1 x 1"},
+        {{"other", {64, 1, 1}, 4, 0}, "other"},
+        {{"main", {64, 1, 1}, 0, 0}, "push constants"},
+    };
+    struct hal_executable *executable = NULL;
+    need_spirv(suite);
+    const struct hal_executable_desc desc = describe(MODULE(spv_add), &wrong[which].entry);
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "module", wrong[which].text);
+}
+
+static void missing_binding(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
+    need_spirv(suite);
+    const struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
+    struct hal_buffer *x = suite_buffer(suite, NULL, 256);
+    const struct hal_binding bindings[4] = {[3] = {x, 0, HAL_WHOLE_BUFFER}};
+    check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 4));
+    check_ok(suite, hal_command_dispatch(commands, executable, 0, (uint32_t[3]){1, 1, 1}));
+    check_fails(suite, hal_command_buffer_end(commands), HAL_INVALID, "list", "set 1, binding 0");
+}
+
+static const struct suite_case cases[] = {
+    {"add_5", add, 5},
+    {"add_nothing", add, 0},
+    {"specialized", specialized, 11},
+    {"specialized_by_default", specialized, 0},
+    {"sets", sets, 0},
+    {"sum_of_1_group", sums, 1},
+    {"sums_of_100_groups", sums, 100},
+    {"array_of_1", array_length, 1},
+    {"array_of_1000", array_length, 1000},
+    {"reflection", reflection, 0},
+    {"other_workgroup_size", refusals, 0},
+    {"other_name", refusals, 1},
+    {"other_push_constants", refusals, 2},
+    {"missing_binding", missing_binding, 0},
+};
+
+const struct suite_area area_spirv = {"spirv", cases, SUITE_COUNT(cases)};
