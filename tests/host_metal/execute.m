@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Executes what was encoded: in the order in which it was encoded, or, with HOST_METAL=shuffle, in
+ * a random one of those that Metal allows.
+ *
+ * Metal orders commands of one encoder by its dispatch type, barriers and, between blits, tracked
+ * hazards; encoders by fences, tracked hazards and events. */
+#import "tests/host_metal/metal.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+/* ---- A random order that keeps what must be kept ------------------------------------------- */
+
+/* before(context, i, j), i < j: must the earlier element i come first? */
+typedef bool (*before_function)(const void *context, size_t i, size_t j);
+
+/* Fills `order`; elements are taken at random among those whose predecessors are all placed. */
+static void choose_order(size_t *order, size_t count, before_function before, const void *context)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    if (!hm_modes()->shuffle)
+        return;
+    bool *const placed = host_metal_allocate(count);
+    size_t *const ready = host_metal_allocate(count * sizeof *ready);
+    for (size_t n = 0; n < count; n++) {
+        size_t ready_count = 0;
+        for (size_t j = 0; j < count; j++) {
+            bool free_to_go = !placed[j];
+            for (size_t i = 0; i < j && free_to_go; i++)
+                free_to_go = placed[i] || !before(context, i, j);
+            if (free_to_go)
+                ready[ready_count++] = j;
+        }
+        order[n] = ready[hm_random_below(ready_count)];
+        placed[order[n]] = true;
+    }
+    free(ready);
+    free(placed);
+}
+
+static bool touches(const struct hm_accesses *accesses, const HMBuffer *buffer)
+{
+    for (size_t i = 0; i < accesses->count; i++)
+        if (accesses->items[i].buffer == buffer)
+            return true;
+    return false;
+}
+
+/* One writes what the other one touches, and Metal tracks it. In a heap, the heap is tracked. */
+static bool tracked_hazard(const struct hm_accesses *a, const struct hm_accesses *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < b->count; j++) {
+            HMBuffer *const first = a->items[i].buffer, *const second = b->items[j].buffer;
+            const bool same = first == second || (first->_heap && first->_heap == second->_heap);
+            if (same && (a->items[i].access | b->items[j].access) & HM_WRITE &&
+                [first hm_isTracked])
+                return true;
+        }
+    return false;
+}
+
+/* ---- Commands ------------------------------------------------------------------------------ */
+
+/* Barriers keep their place among the commands; one with resources orders those that touch them. */
+static bool command_before(const void *context, size_t i, size_t j)
+{
+    const struct hm_step *const step = context;
+    const struct hm_command *const first = &step->commands[i], *const second = &step->commands[j];
+    if (first->kind == HM_COMMAND_BARRIER || second->kind == HM_COMMAND_BARRIER) {
+        if (first->kind == second->kind)
+            return true;
+        const struct hm_command *const barrier = first->kind == HM_COMMAND_BARRIER ? first : second;
+        const struct hm_command *const other = barrier == first ? second : first;
+        for (size_t k = 0; k < barrier->accesses.count; k++)
+            if (touches(&other->accesses, barrier->accesses.items[k].buffer))
+                return true;
+        return barrier->accesses.count == 0;
+    }
+    if (first->kind == HM_COMMAND_DISPATCH)
+        return !step->concurrent;
+    return tracked_hazard(&first->accesses, &second->accesses);
+}
+
+static void dispatch(HMQueue *queue, struct hm_command *command)
+{
+    struct msl_launch *const launch = &command->launch;
+    launch->buffers = command->buffers;
+    launch->group_argument_bytes = command->group_bytes;
+    if (command->source)
+        memcpy(launch->group_count, command->source->_device_bytes + command->source_offset,
+               sizeof launch->group_count);
+    const uint64_t rows = (uint64_t)launch->group_count[0] * launch->group_count[1];
+    if (!rows || !launch->group_count[2])
+        return;
+    hm_check(rows <= UINT64_MAX / launch->group_count[2], "grid-too-large",
+             "a grid of %u x %u x %u threadgroups", launch->group_count[0], launch->group_count[1],
+             launch->group_count[2]);
+    if (!queue->_worker && msl_worker_create(&queue->_worker) != HAL_OK)
+        host_metal_broken("out-of-memory", "%s", hal_message());
+    msl_function_run(command->function, queue->_worker, launch, 0, rows * launch->group_count[2]);
+}
+
+static void resolve(const struct hm_command *command)
+{
+    uint64_t *const target =
+        (uint64_t *)(void *)(command->target->_device_bytes + command->target_offset);
+    for (size_t i = 0; i < command->bytes / sizeof *target; i++)
+        target[i] = atomic_load(&command->samples->_samples[command->source_offset + i]);
+}
+
+static void run_command(HMQueue *queue, struct hm_command *command)
+{
+    switch (command->kind) {
+    case HM_COMMAND_FILL:
+        memset(command->target->_device_bytes + command->target_offset, command->value,
+               command->bytes);
+        break;
+    case HM_COMMAND_COPY:
+        memcpy(command->target->_device_bytes + command->target_offset,
+               command->source->_device_bytes + command->source_offset, command->bytes);
+        break;
+    case HM_COMMAND_SYNCHRONIZE: [command->target hm_copyToHost]; break;
+    case HM_COMMAND_DISPATCH: dispatch(queue, command); break;
+    case HM_COMMAND_RESOLVE: resolve(command); break;
+    case HM_COMMAND_BARRIER: break;
+    }
+}
+
+static void open_accesses(const struct hm_accesses *accesses, bool open)
+{
+    for (size_t i = 0; i < accesses->count; i++) {
+        HMBuffer *const buffer = accesses->items[i].buffer;
+        if (!buffer->_has_span)
+            continue;
+        if (open)
+            hm_span_open(&buffer->_span, accesses->items[i].access);
+        else
+            hm_span_close(&buffer->_span, accesses->items[i].access);
+    }
+}
+
+static void sample(const struct hm_step *step, size_t boundary)
+{
+    const uint64_t now = hm_now_ns();
+    for (size_t i = 0; i < HM_PASS_ATTACHMENTS; i++) {
+        const struct hm_sampling *const sampling = &step->samplings[i];
+        if (sampling->buffer && sampling->index[boundary] != MTLCounterDontSample)
+            [sampling->buffer hm_sample:sampling->index[boundary] time:now];
+    }
+}
+
+static void be_slow(void)
+{
+    const uint64_t ms = hm_modes()->slow_ms;
+    if (ms) {
+        const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000 * NSEC_PER_MSEC)};
+        nanosleep(&time, NULL);
+    }
+}
+
+static void run_pass(HMQueue *queue, struct hm_step *step)
+{
+    size_t *const order = host_metal_allocate(step->command_count * sizeof *order);
+    choose_order(order, step->command_count, command_before, step);
+    sample(step, HM_PASS_START);
+    be_slow();
+    open_accesses(&step->accesses, true);
+    for (size_t i = 0; i < step->command_count; i++)
+        run_command(queue, &step->commands[order[i]]);
+    open_accesses(&step->accesses, false);
+    sample(step, HM_PASS_END);
+    step->state = MTLCommandEncoderErrorStateCompleted;
+    free(order);
+}
+
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+/* A signal comes after everything before it; a wait after the signals before it, and everything
+ * behind a wait comes after it. */
+static bool step_before(const void *context, size_t i, size_t j)
+{
+    const struct hm_step *const *const steps = context;
+    const struct hm_step *const first = steps[i], *const second = steps[j];
+    if (first->kind == HM_STEP_WAIT || second->kind != HM_STEP_PASS)
+        return true;
+    if (first->kind == HM_STEP_SIGNAL)
+        return false;
+    for (size_t k = 0; k < first->update_count; k++)
+        for (size_t n = 0; n < second->wait_count; n++)
+            if (first->updates[k] == second->waits[n])
+                return true;
+    return tracked_hazard(&first->accesses, &second->accesses);
+}
+
+void hm_execute(HMQueue *queue, struct hm_step *const *steps, size_t count, size_t fail_at)
+{
+    size_t *const order = host_metal_allocate(count * sizeof *order);
+    choose_order(order, count, step_before, steps);
+    size_t pass = 0;
+    bool failed = fail_at == 0;
+    for (size_t i = 0; i < count; i++) {
+        struct hm_step *const step = steps[order[i]];
+        switch (step->kind) {
+        case HM_STEP_WAIT:
+            if (!failed)
+                [step->event hm_wait:step->value];
+            break;
+        case HM_STEP_SIGNAL:
+            if (!failed || hm_modes()->fail_with_signal)
+                [step->event hm_signal:step->value fromHost:NO];
+            break;
+        case HM_STEP_PASS:
+            failed = failed || pass == fail_at;
+            if (failed)
+                step->state = pass == fail_at ? MTLCommandEncoderErrorStateFaulted
+                                              : MTLCommandEncoderErrorStatePending;
+            else
+                run_pass(queue, step);
+            pass++;
+            break;
+        }
+    }
+    free(order);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compute pipelines and what they tell about their kernel. */
+#import "tests/host_metal/metal.h"
+#import "tests/host_metal/reflect.h"
+
+/* ---- Reflection --------------------------------------------------------------------------- */
+
+@interface HMBinding : NSObject <MTLBufferBinding, MTLThreadgroupBinding> {
+  @public
+    NSString *_name;
+    MTLBindingType _type;
+    MTLBindingAccess _access;
+    NSUInteger _index;
+    BOOL _used;
+    MTLDataType _data_type;
+    NSUInteger _bytes;
+}
+@end
+
+@implementation HMBinding
+- (NSString *)name
+{
+    return _name;
+}
+- (MTLBindingType)type
+{
+    return _type;
+}
+- (MTLBindingAccess)access
+{
+    return _access;
+}
+- (NSUInteger)index
+{
+    return _index;
+}
+- (BOOL)isUsed
+{
+    return _used;
+}
+- (BOOL)isArgument
+{
+    return YES;
+}
+- (NSUInteger)bufferAlignment
+{
+    return _bytes ? _bytes : 1;
+}
+- (NSUInteger)bufferDataSize
+{
+    return _bytes;
+}
+- (MTLDataType)bufferDataType
+{
+    return _data_type;
+}
+- (NSUInteger)threadgroupMemoryAlignment
+{
+    return 16;
+}
+- (NSUInteger)threadgroupMemoryDataSize
+{
+    return _bytes;
+}
+- (void)dealloc
+{
+    [_name release];
+    [super dealloc];
+}
+@end
+
+static HMBinding *make_binding(HMFunction *function, const char *attribute, uint32_t index)
+{
+    struct hm_parameter parameter = {.name = ""};
+    HMBinding *const binding = [[[HMBinding alloc] init] autorelease];
+    binding->_index = index;
+    binding->_used = YES;
+    binding->_type =
+        strcmp(attribute, "buffer") == 0 ? MTLBindingTypeBuffer : MTLBindingTypeThreadgroupMemory;
+    binding->_access = MTLBindingAccessReadWrite;
+    if (hm_reflect_parameter(function->_owner->_source->_text, function->_name_string.UTF8String,
+                             attribute, index, &parameter)) {
+        binding->_data_type = parameter.data_type;
+        binding->_bytes = parameter.bytes;
+    }
+    binding->_name = [[NSString alloc] initWithUTF8String:parameter.name];
+    return binding;
+}
+
+@interface MTLComputePipelineReflection ()
+- (instancetype)hm_initWithPipeline:(HMPipeline *)pipeline;
+@end
+
+@implementation MTLComputePipelineReflection
+- (instancetype)hm_initWithPipeline:(HMPipeline *)pipeline
+{
+    NSMutableArray *const bindings = [[NSMutableArray alloc] init];
+    const struct msl_function_info *const info = pipeline->_info;
+    for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
+        if (!(info->buffer_mask >> i & 1))
+            continue;
+        HMBinding *const binding = make_binding(pipeline->_function, "buffer", i);
+        binding->_used = info->buffer_access[i] != MSL_UNUSED;
+        binding->_access = info->buffer_access[i] & MSL_WRITE ? MTLBindingAccessReadWrite
+                                                              : MTLBindingAccessReadOnly;
+        [bindings addObject:binding];
+    }
+    for (uint32_t i = 0; i < MSL_MAX_THREADGROUP_ARGUMENTS; i++)
+        if (info->threadgroup_mask >> i & 1)
+            [bindings addObject:make_binding(pipeline->_function, "threadgroup", i)];
+    _bindings = bindings;
+    return self;
+}
+- (NSArray<id<MTLBinding>> *)bindings
+{
+    return _bindings;
+}
+- (void)dealloc
+{
+    [_bindings release];
+    [super dealloc];
+}
+@end
+
+/* ---- Pipelines ---------------------------------------------------------------------------- */
+
+@implementation HMPipeline
+- (NSUInteger)maxTotalThreadsPerThreadgroup
+{
+    return _max_threads;
+}
+- (NSUInteger)threadExecutionWidth
+{
+    return MSL_SIMD_WIDTH;
+}
+- (NSUInteger)staticThreadgroupMemoryLength
+{
+    return _info->static_group_memory_bytes;
+}
+- (BOOL)supportIndirectCommandBuffers
+{
+    return _indirect;
+}
+- (void)dealloc
+{
+    [_function release];
+    [super dealloc];
+}
+@end
+
+@implementation HMDevice (Pipelines)
+- (HMPipeline *)hm_pipelineFor:(HMFunction *)function NS_RETURNS_RETAINED
+{
+    hm_check_device(function, self, "newComputePipelineState");
+    HMPipeline *const pipeline = [[HMPipeline alloc] hm_initWithDevice:self];
+    pipeline->_function = [function retain];
+    pipeline->_info = msl_function_get_info(function->_function);
+    pipeline->_max_threads = MSL_MAX_GROUP_THREADS;
+    pipeline.label = function->_name_string;
+    return pipeline;
+}
+- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                                                             error:(NSError **)error
+{
+    return [self newComputePipelineStateWithFunction:function
+                                             options:MTLPipelineOptionNone
+                                          reflection:NULL
+                                               error:error];
+}
+- (id<MTLComputePipelineState>)
+    newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                                options:(MTLPipelineOption)options
+                             reflection:(MTLAutoreleasedComputePipelineReflection *)reflection
+                                  error:(NSError **)error
+{
+    MTLComputePipelineDescriptor *const descriptor = [[MTLComputePipelineDescriptor alloc] init];
+    descriptor.computeFunction = function;
+    const id<MTLComputePipelineState> pipeline =
+        [self newComputePipelineStateWithDescriptor:descriptor
+                                            options:options
+                                         reflection:reflection
+                                              error:error];
+    [descriptor release];
+    return pipeline;
+}
+- (id<MTLComputePipelineState>)
+    newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
+                                  options:(MTLPipelineOption)options
+                               reflection:(MTLAutoreleasedComputePipelineReflection *)reflection
+                                    error:(NSError **)error
+{
+    static const char call[] = "newComputePipelineState";
+    hm_check(descriptor && descriptor.computeFunction, "argument-is-nil", "%s without a function",
+             call);
+    const NSUInteger max_threads = descriptor.maxTotalThreadsPerThreadgroup;
+    hm_check(max_threads <= MSL_MAX_GROUP_THREADS, "threadgroup-too-large",
+             "%s: maxTotalThreadsPerThreadgroup is %lu, the device's limit %d", call, max_threads,
+             MSL_MAX_GROUP_THREADS);
+    HMPipeline *const pipeline = [self hm_pipelineFor:(HMFunction *)descriptor.computeFunction];
+    if (pipeline->_info->static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES) {
+        if (error)
+            *error = hm_library_error(
+                MTLLibraryErrorInternal, "threadgroup memory: %u bytes, the limit is %d",
+                pipeline->_info->static_group_memory_bytes, MSL_MAX_GROUP_MEMORY_BYTES);
+        [pipeline release];
+        return nil;
+    }
+    if (max_threads)
+        pipeline->_max_threads = max_threads;
+    if (descriptor.label)
+        pipeline.label = descriptor.label;
+    pipeline->_multiple_of_width = descriptor.threadGroupSizeIsMultipleOfThreadExecutionWidth;
+    pipeline->_indirect = descriptor.supportIndirectCommandBuffers;
+    if (reflection && options & (MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo))
+        *reflection =
+            [[[MTLComputePipelineReflection alloc] hm_initWithPipeline:pipeline] autorelease];
+    return pipeline;
+}
+- (void)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                          completionHandler:(MTLNewComputePipelineStateCompletionHandler)handler
+{
+    const dispatch_queue_t queue = dispatch_queue_create("pipeline", DISPATCH_QUEUE_SERIAL);
+    dispatch_async(queue, ^{
+      NSError *error = nil;
+      const id<MTLComputePipelineState> pipeline =
+          [self newComputePipelineStateWithFunction:function error:&error];
+      handler(pipeline, error);
+      [pipeline release];
+    });
+    dispatch_release(queue);
+}
+- (void)newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
+                                      options:(MTLPipelineOption)options
+                            completionHandler:
+                                (MTLNewComputePipelineStateWithReflectionCompletionHandler)handler
+{
+    MTLComputePipelineDescriptor *const copy = [descriptor copy];
+    const dispatch_queue_t queue = dispatch_queue_create("pipeline", DISPATCH_QUEUE_SERIAL);
+    dispatch_async(queue, ^{
+      NSError *error = nil;
+      MTLComputePipelineReflection *reflection = nil;
+      const id<MTLComputePipelineState> pipeline =
+          [self newComputePipelineStateWithDescriptor:copy
+                                              options:options
+                                           reflection:&reflection
+                                                error:&error];
+      handler(pipeline, reflection, error);
+      [pipeline release];
+    });
+    [copy release];
+    dispatch_release(queue);
+}
+@end

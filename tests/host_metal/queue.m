@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command queues: command buffers run one after the other, in the order in which they were enqueued
+ * (or committed). Completion handlers run on another thread, so that the next one may have begun.
+ */
+#import "tests/host_metal/metal.h"
+
+#include <errno.h>
+
+enum { FULL_QUEUE_SECONDS = 20 };
+
+@implementation HMQueue
+- (instancetype)hm_initWithDevice:(HMDevice *)device
+{
+    pthread_mutex_init(&_lock, NULL);
+    pthread_cond_init(&_room, NULL);
+    _order = [[NSMutableArray alloc] init];
+    _execution = dispatch_queue_create("command queue", DISPATCH_QUEUE_SERIAL);
+    _completion = dispatch_queue_create("completion handlers", DISPATCH_QUEUE_SERIAL);
+    return [super hm_initWithDevice:device];
+}
+/* As Metal does, waits while the queue has all the unfinished command buffers that it may. */
+- (void)hm_waitForRoom
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FULL_QUEUE_SECONDS;
+    pthread_mutex_lock(&_lock);
+    int error = 0;
+    while (_unfinished >= _limit && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&_room, &_lock, &until);
+    hm_check(_unfinished < _limit, "command-queue-full",
+             "commandBuffer: all %lu command buffers of %s have been unfinished for %d s: this "
+             "call would never return",
+             _limit, hm_name(self), FULL_QUEUE_SECONDS);
+    _unfinished++;
+    pthread_mutex_unlock(&_lock);
+}
+- (void)hm_bufferFinished
+{
+    pthread_mutex_lock(&_lock);
+    _unfinished--;
+    pthread_cond_signal(&_room);
+    pthread_mutex_unlock(&_lock);
+}
+- (HMCommandBuffer *)hm_commandBuffer:(BOOL)retains options:(MTLCommandBufferErrorOption)options
+{
+    [self hm_waitForRoom];
+    HMCommandBuffer *const buffer = [[HMCommandBuffer alloc] hm_initWithQueue:self retains:retains];
+    buffer->_error_options = options;
+    return [buffer autorelease];
+}
+- (id<MTLCommandBuffer>)commandBuffer
+{
+    return [self hm_commandBuffer:YES options:MTLCommandBufferErrorOptionNone];
+}
+- (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences
+{
+    return [self hm_commandBuffer:NO options:MTLCommandBufferErrorOptionNone];
+}
+- (id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor *)descriptor
+{
+    hm_check(descriptor != nil, "argument-is-nil", "commandBufferWithDescriptor: nil");
+    return [self hm_commandBuffer:descriptor.retainedReferences options:descriptor.errorOptions];
+}
+- (void)insertDebugCaptureBoundary
+{
+}
+- (void)hm_enqueue:(HMCommandBuffer *)buffer
+{
+    pthread_mutex_lock(&_lock);
+    [_order addObject:buffer];
+    pthread_mutex_unlock(&_lock);
+}
+
+static void run(void *context)
+{
+    HMCommandBuffer *const buffer = context;
+    [buffer hm_run];
+    [buffer release];
+}
+
+/* Starts what is first and committed. The lock keeps the order between threads that pump. */
+- (void)hm_pump
+{
+    pthread_mutex_lock(&_lock);
+    while (_order.count) {
+        HMCommandBuffer *const first = [_order objectAtIndex:0];
+        if (first.status < MTLCommandBufferStatusCommitted)
+            break;
+        [first retain];
+        [_order removeObjectAtIndex:0];
+        dispatch_async_f(_execution, first, run);
+    }
+    pthread_mutex_unlock(&_lock);
+}
+- (void)dealloc
+{
+    [_order release];
+    [_execution release];
+    [_completion release];
+    msl_worker_destroy(_worker);
+    pthread_mutex_destroy(&_lock);
+    pthread_cond_destroy(&_room);
+    [super dealloc];
+}
+@end

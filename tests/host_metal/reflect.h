@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be read from MSL source as it stands: names of kernels' parameters and the layout of
+ * structs of arguments. No preprocessing: what macros make is not seen. */
+#ifndef HOST_METAL_REFLECT_H
+#define HOST_METAL_REFLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HM_NAME_BYTES = 96, HM_MAX_MEMBERS = 256 };
+
+struct hm_parameter {
+    char name[HM_NAME_BYTES];
+    char type[HM_NAME_BYTES]; /* without address space, const, pointer and reference */
+    unsigned data_type;       /* MTLDataType */
+    size_t bytes;             /* of the type, 0: not known */
+};
+
+struct hm_member {
+    uint32_t id; /* of the first element */
+    uint32_t count;
+    size_t offset, bytes; /* of one element */
+    bool is_pointer;
+    unsigned data_type;
+};
+
+struct hm_layout {
+    struct hm_member members[HM_MAX_MEMBERS];
+    size_t count;
+    size_t bytes, alignment;
+};
+
+/* The parameter with [[attribute(index)]] of a kernel; attribute: "buffer", "threadgroup". */
+bool hm_reflect_parameter(const char *text, const char *kernel, const char *attribute,
+                          uint32_t index, struct hm_parameter *out_parameter);
+
+/* The members of `struct type`. False: there is none, or one member's type is not known (its text
+ * is in `reason`). */
+bool hm_reflect_struct(const char *text, const char *type, struct hm_layout *out_layout,
+                       char reason[HM_NAME_BYTES]);
+
+/* Adds a member of a type to a layout, as a struct has it. */
+void hm_layout_add(struct hm_layout *layout, struct hm_member member, size_t alignment);
+
+/* Size of a Metal data type, 0: not known. */
+size_t hm_data_type_bytes(unsigned data_type);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the host Metal have in common. */
+#ifndef HOST_METAL_TESTS_WORK_H
+#define HOST_METAL_TESTS_WORK_H
+
+#import <Metal/Metal.h>
+
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+/* clang-format on */
+
+struct work {
+    id<MTLDevice> device;
+    id<MTLCommandQueue> queue;
+    id<MTLLibrary> library;
+};
+
+/* Compiles the tests' kernels: */
+void work_begin(struct work *work);
+void work_end(struct work *work);
+
+id<MTLComputePipelineState> work_pipeline(const struct work *work,
+                                          const char *kernel) NS_RETURNS_RETAINED;
+
+/* A shared buffer with 32-bit words `first`, `first` + step, ... */
+id<MTLBuffer> work_buffer(const struct work *work, size_t words, uint32_t first,
+                          uint32_t step) NS_RETURNS_RETAINED;
+
+/* Commits and waits; fails the test when it ended with an error. */
+void work_finish(id<MTLCommandBuffer> buffer);
+
+extern const char work_kernels[];
+
+/* True when the word is in HOST_METAL. */
+bool work_mode(const char *word);
+
+#endif
