@@ -76,6 +76,8 @@ void capture_record_object(const struct capture_call *call, enum trace_event_kin
                            const struct hal_object *object, const char *label, uint32_t mode);
 void capture_record_buffer(const struct capture_call *call, const struct hal_buffer_desc *desc,
                            const struct hal_buffer *buffer, uint32_t flags);
+void capture_record_subspan(const struct capture_call *call, const struct hal_buffer *subspan,
+                            uint32_t flags);
 void capture_record_mapping(const struct capture_call *call, enum trace_event_kind kind,
                             const struct hal_mapping *mapping, uint64_t number, uint64_t offset,
                             uint64_t bytes);

@@ -20,6 +20,11 @@ SAME_NUMBER(TRACE_DISPATCH_INDIRECT, HAL_SEGMENT_DISPATCH_INDIRECT);
 SAME_NUMBER(TRACE_EVENT_SIGNAL, HAL_SEGMENT_EVENT_SIGNAL);
 SAME_NUMBER(TRACE_EVENT_RESET, HAL_SEGMENT_EVENT_RESET);
 SAME_NUMBER(TRACE_EVENTS_WAIT, HAL_SEGMENT_EVENTS_WAIT);
+SAME_NUMBER(TRACE_OPERATION_DISPATCH, HAL_OPERATION_DISPATCH);
+SAME_NUMBER(TRACE_OPERATION_ALLOCA, HAL_OPERATION_ALLOCA);
+SAME_NUMBER(TRACE_OPERATION_DEALLOCA, HAL_OPERATION_DEALLOCA);
+SAME_NUMBER(TRACE_OPERATION_READ, HAL_OPERATION_READ);
+SAME_NUMBER(TRACE_OPERATION_WRITE, HAL_OPERATION_WRITE);
 SAME_NUMBER(TRACE_MAX_QUEUES, HAL_MAX_QUEUES);
 SAME_NUMBER(TRACE_MAX_LIST, HAL_MAX_LIST);
 SAME_NUMBER(TRACE_MAX_SETS, HAL_MAX_SETS);
@@ -95,6 +100,24 @@ void capture_record_buffer(const struct capture_call *call, const struct hal_buf
         .label = label,
         .flags = flags,
     };
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_subspan(const struct capture_call *call, const struct hal_buffer *subspan,
+                            uint32_t flags)
+{
+    const uint32_t label = capture_string(call->thread, subspan->object.label);
+    struct trace_subspan_create *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record =
+        (struct trace_subspan_create){.head = head(call, TRACE_SUBSPAN_CREATE, sizeof *record),
+                                      .subspan = subspan->object.id,
+                                      .root = buffer_id(subspan->root),
+                                      .offset = subspan->root_offset,
+                                      .size = subspan->bytes,
+                                      .label = label,
+                                      .flags = flags};
     capture_publish(call->thread, sizeof *record);
 }
 
@@ -611,6 +634,7 @@ void capture_record_submit(const struct capture_call *call, const struct hal_sub
         !list_fits(call, "command buffers", submission->command_count))
         return;
     const size_t values = submission->wait_count + submission->signal_count;
+    const uint32_t file = capture_string(call->thread, submission->file);
     const uint64_t bytes = sizeof(struct trace_submit) +
                            values * sizeof(struct trace_semaphore_value) +
                            submission->command_count * sizeof(uint64_t);
@@ -622,7 +646,13 @@ void capture_record_submit(const struct capture_call *call, const struct hal_sub
                                     .queue = submission->queue,
                                     .wait_count = (uint32_t)submission->wait_count,
                                     .signal_count = (uint32_t)submission->signal_count,
-                                    .command_buffer_count = (uint32_t)submission->command_count};
+                                    .command_buffer_count = (uint32_t)submission->command_count,
+                                    .operation = (uint32_t)submission->operation,
+                                    .file = file,
+                                    .buffer = buffer_id(submission->buffer),
+                                    .offset = submission->offset,
+                                    .size = submission->bytes,
+                                    .file_offset = submission->file_offset};
     fill_values(record->values, submission->waits, submission->wait_count);
     fill_values(record->values + submission->wait_count, submission->signals,
                 submission->signal_count);

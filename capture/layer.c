@@ -298,7 +298,10 @@ static void object_created(struct hal_driver_device *self, struct hal_object *ob
         return;
     call_at_once(&call);
     capture_call_take_ticket(&call);
-    capture_record_object(&call, TRACE_EVENT_CREATE, object, object->label, 0);
+    if (object->kind == HAL_OBJECT_SUBSPAN)
+        capture_record_subspan(&call, (const struct hal_buffer *)(void *)object, 0);
+    else
+        capture_record_object(&call, TRACE_EVENT_CREATE, object, object->label, 0);
     capture_call_leave(&call);
 }
 
@@ -543,7 +546,8 @@ static void forget_object(struct capture *capture, struct hal_object *object)
     case HAL_OBJECT_COMMAND_BUFFER: capture_writes_release(object->layer_data); break;
     case HAL_OBJECT_SEMAPHORE: capture_semaphore_release(object->layer_data); break;
     case HAL_OBJECT_EXECUTABLE:
-    case HAL_OBJECT_EVENT: break;
+    case HAL_OBJECT_EVENT:
+    case HAL_OBJECT_SUBSPAN: break;
     }
     object->layer_data = NULL;
 }
@@ -556,6 +560,7 @@ static enum trace_event_kind destroy_kind(enum hal_object_kind kind)
     case HAL_OBJECT_COMMAND_BUFFER: return TRACE_COMMAND_BUFFER_DESTROY;
     case HAL_OBJECT_SEMAPHORE: return TRACE_SEMAPHORE_DESTROY;
     case HAL_OBJECT_EVENT: return TRACE_EVENT_DESTROY;
+    case HAL_OBJECT_SUBSPAN: return TRACE_SUBSPAN_DESTROY;
     }
     return TRACE_BUFFER_DESTROY;
 }

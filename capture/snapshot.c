@@ -247,6 +247,13 @@ static void record_event(struct capture *capture, const struct hal_object *event
         capture_record_object(&call, TRACE_EVENT_CREATE, event, event->label, 0);
 }
 
+static void record_subspan(struct capture *capture, const struct hal_buffer *subspan)
+{
+    const struct capture_call call = snapshot_call(capture);
+    if (call.thread)
+        capture_record_subspan(&call, subspan, TRACE_FLAG_SNAPSHOT);
+}
+
 static enum hal_status record_object(struct capture *capture, struct hal_object *object)
 {
     switch (object->kind) {
@@ -255,6 +262,7 @@ static enum hal_status record_object(struct capture *capture, struct hal_object 
     case HAL_OBJECT_COMMAND_BUFFER: return record_commands(capture, (void *)object);
     case HAL_OBJECT_EVENT: record_event(capture, object); return HAL_OK;
     case HAL_OBJECT_SEMAPHORE: return record_semaphore(capture, (void *)object);
+    case HAL_OBJECT_SUBSPAN: record_subspan(capture, (void *)object); return HAL_OK;
     }
     return HAL_OK;
 }

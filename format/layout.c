@@ -182,6 +182,12 @@ static const struct trace_column submit[] = {
     COLUMN_OF(Haltrace__Submit, signal_count, struct trace_submit, signal_count, NONE),
     COLUMN_OF(Haltrace__Submit, command_buffer_count, struct trace_submit, command_buffer_count,
               NONE),
+    COLUMN_OF(Haltrace__Submit, operation, struct trace_submit, operation, NONE),
+    COLUMN_OF(Haltrace__Submit, file, struct trace_submit, file, STRING),
+    COLUMN_OF(Haltrace__Submit, buffer, struct trace_submit, buffer, NONE),
+    COLUMN_OF(Haltrace__Submit, offset, struct trace_submit, offset, NONE),
+    COLUMN_OF(Haltrace__Submit, size, struct trace_submit, size, NONE),
+    COLUMN_OF(Haltrace__Submit, file_offset, struct trace_submit, file_offset, NONE),
 };
 
 static const struct trace_column submit_waits[] = {
@@ -223,6 +229,24 @@ static const struct trace_column wait_idle[] = {
     COLUMN_OF(Haltrace__WaitIdle, timeout_ns, struct trace_wait_idle, timeout_ns, NONE),
 };
 
+static const struct trace_column subspan_create[] = {
+    COLUMN_OF(Haltrace__SubspanCreate, subspan, struct trace_subspan_create, subspan, NONE),
+    COLUMN_OF(Haltrace__SubspanCreate, root, struct trace_subspan_create, root, NONE),
+    COLUMN_OF(Haltrace__SubspanCreate, offset, struct trace_subspan_create, offset, NONE),
+    COLUMN_OF(Haltrace__SubspanCreate, size, struct trace_subspan_create, size, NONE),
+    COLUMN_OF(Haltrace__SubspanCreate, label, struct trace_subspan_create, label, STRING),
+    COLUMN_OF(Haltrace__SubspanCreate, flags, struct trace_subspan_create, flags, NONE),
+};
+
+static const struct trace_column host_call[] = {
+    COLUMN_OF(Haltrace__HostCall, submission, struct trace_host_call, submission, NONE),
+    COLUMN_OF(Haltrace__HostCall, message, struct trace_host_call, message, STRING),
+};
+
+static const struct trace_column queue_flush[] = {
+    COLUMN_OF(Haltrace__QueueFlush, queues, struct trace_queue_flush, queues, NONE),
+};
+
 static const struct trace_column scope[] = {
     COLUMN_OF(Haltrace__Scope, name, struct trace_scope, name, STRING),
 };
@@ -241,57 +265,69 @@ static const struct trace_column event_heads[] = {
     &(const struct trace_layout)LAYOUT_PARTS(Haltrace__Chunk, field, struct R, message, list,      \
                                              variable)
 
-const struct trace_family trace_event_family = {
-    .name = "event",
-    .head_bytes = sizeof(struct trace_event),
-    .kind_count_at = offsetof(Haltrace__Chunk, n_kind),
-    .kinds_at = offsetof(Haltrace__Chunk, kind),
-    .common_count = COUNT_OF(event_heads),
-    .common = event_heads,
-    .layouts =
-        {
-            [TRACE_BUFFER_CREATE] =
-                EVENT(buffer_create, trace_buffer_create, buffer_create, buffer_create),
-            [TRACE_BUFFER_DESTROY] = EVENT(buffer_destroy, trace_object_event, object, object),
-            [TRACE_BUFFER_MAP] = EVENT(buffer_map, trace_mapping_event, mapping, mapping),
-            [TRACE_BUFFER_UNMAP] = EVENT(buffer_unmap, trace_mapping_event, mapping, mapping),
-            [TRACE_MAPPING_FLUSH] = EVENT(mapping_flush, trace_mapping_event, mapping, mapping),
-            [TRACE_MAPPING_INVALIDATE] =
-                EVENT(mapping_invalidate, trace_mapping_event, mapping, mapping),
-            [TRACE_HOST_WRITE] = EVENT(host_write, trace_content_event, host_content, host_content),
-            [TRACE_HOST_READ] = EVENT(host_read, trace_content_event, host_content, host_content),
-            [TRACE_EXECUTABLE_CREATE] =
-                EVENT_PARTS(executable_create, trace_executable_create, executable_create,
-                            executable_create, executable_parts),
-            [TRACE_EXECUTABLE_DESTROY] =
-                EVENT(executable_destroy, trace_object_event, object, object),
-            [TRACE_COMMAND_BUFFER_CREATE] =
-                EVENT(command_buffer_create, trace_object_event, object, object),
-            [TRACE_COMMAND_BUFFER_SEAL] = EVENT(command_buffer_seal, trace_command_buffer_seal,
-                                                command_buffer_seal, command_buffer_seal),
-            [TRACE_COMMAND_BUFFER_DESTROY] =
-                EVENT(command_buffer_destroy, trace_object_event, object, object),
-            [TRACE_SEMAPHORE_CREATE] =
-                EVENT(semaphore_create, trace_semaphore_create, semaphore_create, semaphore_create),
-            [TRACE_SEMAPHORE_DESTROY] =
-                EVENT(semaphore_destroy, trace_object_event, object, object),
-            [TRACE_SEMAPHORE_QUERY] =
-                EVENT(semaphore_query, trace_semaphore_event, semaphore, semaphore),
-            [TRACE_SEMAPHORE_SIGNAL] =
-                EVENT(semaphore_signal, trace_semaphore_event, semaphore, semaphore),
-            [TRACE_SEMAPHORE_FAIL] =
-                EVENT(semaphore_fail, trace_semaphore_event, semaphore, semaphore),
-            [TRACE_SEMAPHORE_WAIT] = EVENT_PARTS(semaphore_wait, trace_semaphore_wait,
-                                                 semaphore_wait, semaphore_wait, wait_parts),
-            [TRACE_SUBMIT] = EVENT_PARTS(submit, trace_submit, submit, submit, submit_parts),
-            [TRACE_SUBMISSION_DONE] =
-                EVENT(submission_done, trace_submission_done, submission_done, submission_done),
-            [TRACE_WAIT_IDLE] = EVENT(wait_idle, trace_wait_idle, wait_idle, wait_idle),
-            [TRACE_SCOPE_BEGIN] = EVENT(scope_begin, trace_scope, scope, scope),
-            [TRACE_SCOPE_END] = EVENT(scope_end, trace_scope, scope, scope),
-            [TRACE_EVENT_CREATE] = EVENT(event_create, trace_object_event, object, object),
-            [TRACE_EVENT_DESTROY] = EVENT(event_destroy, trace_object_event, object, object),
-        },
+const struct trace_family trace_event_family =
+    {
+        .name = "event",
+        .head_bytes = sizeof(struct trace_event),
+        .kind_count_at = offsetof(Haltrace__Chunk, n_kind),
+        .kinds_at = offsetof(Haltrace__Chunk, kind),
+        .common_count = COUNT_OF(event_heads),
+        .common = event_heads,
+        .layouts =
+            {
+                [TRACE_BUFFER_CREATE] =
+                    EVENT(buffer_create, trace_buffer_create, buffer_create, buffer_create),
+                [TRACE_BUFFER_DESTROY] = EVENT(buffer_destroy, trace_object_event, object, object),
+                [TRACE_BUFFER_MAP] = EVENT(buffer_map, trace_mapping_event, mapping, mapping),
+                [TRACE_BUFFER_UNMAP] = EVENT(buffer_unmap, trace_mapping_event, mapping, mapping),
+                [TRACE_MAPPING_FLUSH] = EVENT(mapping_flush, trace_mapping_event, mapping, mapping),
+                [TRACE_MAPPING_INVALIDATE] =
+                    EVENT(mapping_invalidate, trace_mapping_event, mapping, mapping),
+                [TRACE_HOST_WRITE] =
+                    EVENT(host_write, trace_content_event, host_content, host_content),
+                [TRACE_HOST_READ] =
+                    EVENT(host_read, trace_content_event, host_content, host_content),
+                [TRACE_EXECUTABLE_CREATE] =
+                    EVENT_PARTS(executable_create, trace_executable_create, executable_create,
+                                executable_create, executable_parts),
+                [TRACE_EXECUTABLE_DESTROY] =
+                    EVENT(executable_destroy, trace_object_event, object, object),
+                [TRACE_COMMAND_BUFFER_CREATE] =
+                    EVENT(command_buffer_create, trace_object_event, object, object),
+                [TRACE_COMMAND_BUFFER_SEAL] = EVENT(command_buffer_seal, trace_command_buffer_seal,
+                                                    command_buffer_seal, command_buffer_seal),
+                [TRACE_COMMAND_BUFFER_DESTROY] =
+                    EVENT(command_buffer_destroy, trace_object_event, object, object),
+                [TRACE_SEMAPHORE_CREATE] = EVENT(semaphore_create, trace_semaphore_create,
+                                                 semaphore_create, semaphore_create),
+                [TRACE_SEMAPHORE_DESTROY] =
+                    EVENT(semaphore_destroy, trace_object_event, object, object),
+                [TRACE_SEMAPHORE_QUERY] =
+                    EVENT(semaphore_query, trace_semaphore_event, semaphore, semaphore),
+                [TRACE_SEMAPHORE_SIGNAL] =
+                    EVENT(semaphore_signal, trace_semaphore_event, semaphore, semaphore),
+                [TRACE_SEMAPHORE_FAIL] =
+                    EVENT(semaphore_fail, trace_semaphore_event, semaphore, semaphore),
+                [TRACE_SEMAPHORE_WAIT] = EVENT_PARTS(semaphore_wait, trace_semaphore_wait,
+                                                     semaphore_wait, semaphore_wait, wait_parts),
+                [TRACE_SUBMIT] = EVENT_PARTS(submit, trace_submit, submit, submit, submit_parts),
+                [TRACE_SUBMISSION_DONE] =
+                    EVENT(submission_done, trace_submission_done, submission_done, submission_done),
+                [TRACE_WAIT_IDLE] = EVENT(wait_idle, trace_wait_idle, wait_idle, wait_idle),
+                [TRACE_SCOPE_BEGIN] = EVENT(scope_begin, trace_scope, scope, scope),
+                [TRACE_SCOPE_END] = EVENT(scope_end, trace_scope, scope, scope),
+                [TRACE_SUBSPAN_CREATE] =
+                    EVENT(subspan_create, trace_subspan_create, subspan_create, subspan_create),
+                [TRACE_SUBSPAN_DESTROY] =
+                    EVENT(subspan_destroy, trace_object_event, object, object),
+                [TRACE_HOST_CALL_BEGIN] =
+                    EVENT(host_call_begin, trace_host_call, host_call, host_call),
+                [TRACE_HOST_CALL_END] = EVENT(host_call_end, trace_host_call, host_call, host_call),
+                [TRACE_QUEUE_FLUSH] =
+                    EVENT(queue_flush, trace_queue_flush, queue_flush, queue_flush),
+                [TRACE_EVENT_CREATE] = EVENT(event_create, trace_object_event, object, object),
+                [TRACE_EVENT_DESTROY] = EVENT(event_destroy, trace_object_event, object, object),
+            },
 };
 
 /* ---- Tables ------------------------------------------------------------------------------- */

@@ -58,6 +58,11 @@ enum trace_event_kind {
     TRACE_SCOPE_END = 24,
     TRACE_EVENT_CREATE = 32,
     TRACE_EVENT_DESTROY = 33,
+    TRACE_SUBSPAN_CREATE = 25, /* a name for a range of a buffer */
+    TRACE_SUBSPAN_DESTROY = 26,
+    TRACE_HOST_CALL_BEGIN = 27, /* of a submission that calls the host: its waits are met */
+    TRACE_HOST_CALL_END = 28,   /* its signals follow; in between, contents go in and out */
+    TRACE_QUEUE_FLUSH = 29,
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
@@ -206,11 +211,31 @@ struct trace_semaphore_wait {
     struct trace_semaphore_value values[];
 };
 
+/* What the application asked a queue for. The commands of fill to dispatch are in a command buffer
+ * like all others. The numbers are those of enum hal_operation. */
+enum trace_operation {
+    TRACE_OPERATION_EXECUTE = 0,
+    TRACE_OPERATION_BARRIER = 1,
+    TRACE_OPERATION_FILL = 2,
+    TRACE_OPERATION_COPY = 3,
+    TRACE_OPERATION_UPDATE = 4,
+    TRACE_OPERATION_DISPATCH = 5,
+    TRACE_OPERATION_ALLOCA = 6,   /* the range is the application's when the signals are set */
+    TRACE_OPERATION_DEALLOCA = 7, /* the range is given back when the waits are met */
+    TRACE_OPERATION_READ = 8,     /* from a file into the range */
+    TRACE_OPERATION_WRITE = 9,    /* from the range into a file */
+};
+
 struct trace_submit {
     struct trace_event head;
     uint64_t submission; /* the n of "#sn" */
     uint32_t queue;
     uint32_t wait_count, signal_count, command_buffer_count;
+    uint32_t operation; /* enum trace_operation */
+    uint32_t file;      /* string: the path; read and write */
+    uint64_t buffer;    /* alloca, dealloca, read, write: the range; else 0 */
+    uint64_t offset, size;
+    uint64_t file_offset;
     /* wait_count + signal_count semaphore values, then command_buffer_count ids (uint64_t) */
     struct trace_semaphore_value values[];
 };
@@ -234,6 +259,27 @@ struct trace_submission_done {
 struct trace_wait_idle {
     struct trace_event head;
     int64_t timeout_ns;
+};
+
+/* Commands never name a subspan: they name `root`, with the offset added. */
+struct trace_subspan_create {
+    struct trace_event head;
+    uint64_t subspan, root;
+    uint64_t offset, size; /* of the root */
+    uint32_t label;
+    uint32_t flags; /* enum trace_flag */
+};
+
+struct trace_host_call {
+    struct trace_event head; /* END: the status fails the signals, if it is not OK */
+    uint64_t submission;
+    uint32_t message; /* string, of a failure */
+    uint32_t reserved;
+};
+
+struct trace_queue_flush {
+    struct trace_event head;
+    uint64_t queues; /* bit i: queue i; 0: all */
 };
 
 struct trace_scope {

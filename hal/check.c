@@ -334,8 +334,9 @@ enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t sour
                                   const struct hal_buffer *target, uint64_t target_offset,
                                   uint64_t bytes)
 {
-    if (source != target || source_offset + bytes <= target_offset ||
-        target_offset + bytes <= source_offset)
+    uint64_t from = source_offset, to = target_offset;
+    if (hal_root_of(source, &from) != hal_root_of(target, &to) || from + bytes <= to ||
+        to + bytes <= from)
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID,
@@ -451,7 +452,7 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
     HAL_TRY(hal_add_context(check_usage(counts, HAL_USAGE_DISPATCH),
                             "dispatch of '%s': workgroup counts", kernel));
     char name[HAL_OBJECT_NAME_BYTES];
-    if (offset % 4)
+    if ((counts->root_offset + offset) % 4)
         return hal_fail(HAL_INVALID,
                         "dispatch of '%s': workgroup counts at offset %" PRIu64
                         " of %s, which must be a multiple of 4",
@@ -498,6 +499,16 @@ enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mo
     if (mode == HAL_WAIT_ANY && count == 0)
         return hal_fail(HAL_INVALID, "waiting for any of 0 semaphore values would never end");
     return HAL_OK;
+}
+
+enum hal_status hal_check_operation(const struct hal_device *device,
+                                    const struct hal_submit_desc *desc)
+{
+    HAL_TRY(hal_check_device(device));
+    if (desc && desc->command_count)
+        return hal_fail(HAL_INVALID, "a queue operation with %zu command buffers: it takes none",
+                        desc->command_count);
+    return desc ? hal_check_submit(device, desc) : HAL_OK;
 }
 
 enum hal_status hal_check_submit(const struct hal_device *device,

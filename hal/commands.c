@@ -32,6 +32,7 @@ static bool fill_barrier(struct hal_command_buffer *commands, struct hal_segment
             barrier->target_access = segment->target_access;
         if (!hal_record_retain(commands, &barrier->buffer->object))
             return false;
+        barrier->buffer = hal_root_of(barrier->buffer, &barrier->offset);
     }
     return true;
 }
@@ -127,11 +128,11 @@ enum hal_status hal_command_fill(struct hal_command_buffer *commands, struct hal
 {
     HAL_TRY(hal_check_transfer(commands, target, offset, bytes));
     bytes = resolve(target, offset, bytes);
-    HAL_TRY(hal_check_fill(offset, bytes, pattern_bytes));
+    HAL_TRY(hal_check_fill(target->root_offset + offset, bytes, pattern_bytes));
     struct hal_segment_fill *segment = hal_record_room(commands, HAL_SEGMENT_FILL, sizeof *segment);
     if (!segment || !hal_record_retain(commands, &target->object))
         return hal_record_no_memory(commands);
-    segment->target = target;
+    segment->target = hal_root_of(target, &offset);
     segment->offset = offset;
     segment->bytes = bytes;
     segment->pattern = repeat_pattern(pattern, pattern_bytes);
@@ -151,8 +152,8 @@ enum hal_status hal_command_copy(struct hal_command_buffer *commands, struct hal
     if (!segment || !hal_record_retain(commands, &source->object) ||
         !hal_record_retain(commands, &target->object))
         return hal_record_no_memory(commands);
-    segment->source = source;
-    segment->target = target;
+    segment->source = hal_root_of(source, &source_offset);
+    segment->target = hal_root_of(target, &target_offset);
     segment->source_offset = source_offset;
     segment->target_offset = target_offset;
     segment->bytes = bytes;
@@ -169,7 +170,7 @@ enum hal_status hal_command_update(struct hal_command_buffer *commands, const vo
         hal_record_room(commands, HAL_SEGMENT_UPDATE, sizeof *segment + bytes);
     if (!segment || !hal_record_retain(commands, &target->object))
         return hal_record_no_memory(commands);
-    segment->target = target;
+    segment->target = hal_root_of(target, &offset);
     segment->offset = offset;
     segment->bytes = bytes;
     if (bytes)
@@ -217,6 +218,7 @@ enum hal_status hal_command_push_descriptor_set(struct hal_command_buffer *comma
             resolve(bindings[i].buffer, bindings[i].offset, bindings[i].bytes);
         if (!hal_record_retain(commands, &bindings[i].buffer->object))
             return hal_record_no_memory(commands);
+        segment->bindings[i].buffer = hal_root_of(bindings[i].buffer, &segment->bindings[i].offset);
     }
     return hal_record_commit(commands, &segment->head);
 }
@@ -251,7 +253,7 @@ enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *command
         !hal_record_retain(commands, &counts->object))
         return hal_record_no_memory(commands);
     segment->executable = executable;
-    segment->counts = counts;
+    segment->counts = hal_root_of(counts, &offset);
     segment->offset = offset;
     segment->entry = entry;
     segment->state = UINT32_MAX;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the core share: the device handle, the gate, and one prototype per service.
  *
- * Lock order: devices_lock (device.c), then nothing; profiling_lock, then nothing; objects_lock,
- * then nothing. None is held while a table entry is called. */
+ * Lock order: devices_lock (device.c), then nothing; the pool's lock (pool.h), then nothing;
+ * profiling_lock, then nothing; objects_lock, then nothing. None is held while a table entry is
+ * called. */
 #ifndef HAL_CORE_H
 #define HAL_CORE_H
 
 #include "hal/driver.h"
+#include "hal/pool.h"
 
 /* ---- Gate (gate.c) ------------------------------------------------------------------------ */
 
@@ -53,6 +55,10 @@ struct hal_spare_arena {
     size_t capacity;
 };
 
+struct hal_memory_account {
+    _Atomic uint64_t current_bytes, peak_bytes, current_count, total_count;
+};
+
 struct hal_device {
     struct hal_gate gate;
     struct hal_driver_device *driver; /* the end of the chain */
@@ -61,12 +67,16 @@ struct hal_device {
     _Atomic uint32_t handles;    /* references that the application owns */
     _Atomic uint32_t references; /* one for all handles, one per live object */
     _Atomic uint64_t submissions;
+    _Atomic uint32_t queue_load[HAL_MAX_QUEUES]; /* submissions in flight */
 
     pthread_mutex_t objects_lock;
     struct hal_object *first_live, *last_live; /* in order of creation */
     struct hal_object *first_dead;             /* to be destroyed when the gate opens */
 
     struct hal_spare_arena spares[HAL_SPARE_ARENAS]; /* objects_lock; of recording.c */
+
+    struct hal_memory_account memory[HAL_MEMORY_TYPES + 1]; /* by type, and all */
+    struct hal_pool pool;
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
@@ -106,6 +116,30 @@ void hal_mapping_forget(const struct hal_mapping *mapping);
 void hal_mappings_each(struct hal_device *device,
                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
 
+/* The buffer that a driver knows, and the place there. */
+static inline struct hal_buffer *hal_root_of(const struct hal_buffer *buffer, uint64_t *offset)
+{
+    *offset += buffer->root_offset;
+    return buffer->root ? buffer->root : (struct hal_buffer *)(uintptr_t)buffer;
+}
+
+/* With the last reference gone and the layers told. */
+void hal_subspan_free(struct hal_buffer *subspan);
+
+/* The description with the defaults spelled out. */
+struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *desc);
+
+/* ---- Memory (statistics.c, transient.c) --------------------------------------------------- */
+
+void hal_memory_come(struct hal_device *device, const struct hal_buffer *buffer);
+void hal_memory_go(struct hal_device *device, uint64_t bytes, uint32_t memory);
+
+/* The last reference to a transient buffer went before its dealloca. */
+void hal_transient_lost(struct hal_buffer *buffer);
+
+/* The application lets go of the device: nothing of the pool keeps it alive afterwards. */
+void hal_transient_close(struct hal_device *device);
+
 /* A copy of `label`, NULL for NULL. */
 enum hal_status hal_copy_label(const char *label, char **out_copy) HAL_CHECKED;
 
@@ -118,6 +152,12 @@ void hal_spare_arenas_free(struct hal_device *device);
 
 /* With the list complete: HAL_INVALID when a wait has no signal. Fills in the waits' stages. */
 enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHECKED;
+/* ---- Queues (queue.c) --------------------------------------------------------------------- */
+
+/* Hands in the checked `desc` as the operation that `what` describes by its members from
+ * `operation` on. An operation with `retired` of its own is no load of its queue. */
+enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
+                                  const struct hal_submission *what) HAL_CHECKED;
 
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 
@@ -209,6 +249,9 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
                                             const struct hal_executable *executable, uint32_t entry,
                                             const struct hal_buffer *counts,
                                             uint64_t offset) HAL_CHECKED;
+/* What an operation straight on a queue is given; NULL is legal. */
+enum hal_status hal_check_operation(const struct hal_device *device,
+                                    const struct hal_submit_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_submit(const struct hal_device *device,
                                  const struct hal_submit_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_values(const struct hal_device *device, const char *what,

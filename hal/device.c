@@ -84,6 +84,7 @@ static void destroy_device(struct hal_device *device)
     unlist_device(device);
     device->driver->ops->device_destroy(device->driver);
     hal_spare_arenas_free(device);
+    hal_pool_finish(&device->pool);
     pthread_cond_destroy(&device->profiling_changed);
     pthread_mutex_destroy(&device->profiling_lock);
     pthread_mutex_destroy(&device->objects_lock);
@@ -112,6 +113,7 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     device->info = *info;
     atomic_init(&device->handles, 1);
     atomic_init(&device->references, 1);
+    hal_pool_init(&device->pool);
     pthread_mutex_init(&device->objects_lock, NULL);
     pthread_mutex_init(&device->profiling_lock, NULL);
     hal_condition_init(&device->profiling_changed);
@@ -159,6 +161,7 @@ void hal_device_release(struct hal_device *device)
         atomic_load(&device->gate.state) == HAL_GATE_FORKED)
         return;
     finish_work(device);
+    hal_transient_close(device);
     hal_profiling_finish(device);
     hal_device_unreference(device);
 }
@@ -207,7 +210,7 @@ enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_
 
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
-static struct hal_buffer_desc resolve(const struct hal_buffer_desc *desc)
+struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *desc)
 {
     struct hal_buffer_desc full = *desc;
     if (full.memory == 0)
@@ -228,7 +231,7 @@ enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_bu
     char *label;
     struct hal_buffer *buffer;
     HAL_TRY(hal_check_buffer_desc(device, desc));
-    const struct hal_buffer_desc full = resolve(desc);
+    const struct hal_buffer_desc full = hal_buffer_desc_resolve(desc);
     HAL_TRY(hal_copy_label(desc->label, &label));
     enum hal_status status = hal_device_enter(device);
     if (status != HAL_OK)
@@ -236,6 +239,7 @@ enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_bu
     status = device->top->ops->buffer_create(device->top, &full, &buffer);
     if (status != HAL_OK)
         goto fail_gate;
+    hal_memory_come(device, buffer);
     hal_object_publish(&buffer->object, device, label);
     hal_gate_leave(&device->gate);
     *out_buffer = buffer;
@@ -300,6 +304,7 @@ enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_
         return hal_fail(HAL_INVALID, "mapping a buffer needs a place for the mapping");
     if (bytes == HAL_WHOLE_BUFFER)
         bytes = buffer->bytes - offset;
+    buffer = hal_root_of(buffer, &offset);
     struct hal_device *device = buffer->object.device;
     HAL_TRY(hal_device_enter(device));
     enum hal_status status = map_inside(device, buffer, mode, offset, bytes, out_mapping);
@@ -361,6 +366,7 @@ static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64
     HAL_TRY(hal_check_map(buffer, mode, offset, bytes));
     if (!source && !target)
         return hal_fail(HAL_INVALID, "%" PRIu64 " bytes at a null pointer", bytes);
+    buffer = hal_root_of(buffer, &offset);
     struct hal_device *device = buffer->object.device;
     HAL_TRY(hal_device_enter(device));
     enum hal_status status = map_inside(device, buffer, mode, offset, bytes, &mapping);

@@ -35,6 +35,7 @@ enum hal_object_kind {
     HAL_OBJECT_EXECUTABLE = 2,
     HAL_OBJECT_COMMAND_BUFFER = 3,
     HAL_OBJECT_SEMAPHORE = 4,
+    HAL_OBJECT_SUBSPAN = 5, /* a struct hal_buffer with a root; drivers see its end alone */
     HAL_OBJECT_EVENT = 8,
 };
 
@@ -55,6 +56,11 @@ struct hal_buffer {
     uint32_t memory; /* driver: what it really gave, at least what was asked for */
     uint32_t usage;  /* driver */
     struct hal_open_mapping *open_mappings; /* core */
+    /* Core: of a subspan, the buffer that it is a range of, retained. Commands, mappings and
+     * submissions that reach a driver always name roots. */
+    struct hal_buffer *root;
+    uint64_t root_offset;
+    struct hal_pool_block *transient; /* core (pool.h): of an alloca, until the dealloca */
 };
 
 struct hal_executable {
@@ -270,6 +276,30 @@ struct hal_submission_result {
     int64_t busy_ns;     /* of that, time in which at least one worker or unit had work */
 };
 
+/* What the application asked the queue for; tools tell by it. Written into traces. */
+enum hal_operation {
+    HAL_OPERATION_EXECUTE = 0,
+    HAL_OPERATION_BARRIER = 1,
+    HAL_OPERATION_FILL = 2, /* to DISPATCH: one command buffer with one command */
+    HAL_OPERATION_COPY = 3,
+    HAL_OPERATION_UPDATE = 4,
+    HAL_OPERATION_DISPATCH = 5,
+    HAL_OPERATION_ALLOCA = 6, /* and DEALLOCA: no work; the range comes and goes */
+    HAL_OPERATION_DEALLOCA = 7,
+    HAL_OPERATION_READ = 8, /* and WRITE: a host call */
+    HAL_OPERATION_WRITE = 9,
+};
+
+/* A function that is called in queue order, in place of commands: after the waits, before the
+ * signals, on a thread that may block. `data` is the submission's range as host memory; what the
+ * call leaves there is in the buffer afterwards if it `writes`. A status other than HAL_OK, with
+ * the calling thread's hal_message(), is the submission's. */
+struct hal_host_call {
+    enum hal_status (*run)(void *user, void *data, uint64_t bytes); /* NULL: there is none */
+    void *user;
+    bool writes;
+};
+
 struct hal_submission {
     uint64_t id;    /* core: 0, 1, 2, ... per device, in the order of the calls */
     uint32_t queue; /* core: resolved from the affinity */
@@ -279,6 +309,13 @@ struct hal_submission {
     size_t signal_count;
     struct hal_command_buffer *const *commands;
     size_t command_count;
+
+    enum hal_operation operation;
+    struct hal_buffer *buffer; /* of ALLOCA, DEALLOCA, READ and WRITE: a root, retained */
+    uint64_t offset, bytes;
+    const char *file; /* of READ and WRITE */
+    uint64_t file_offset;
+    struct hal_host_call host; /* no commands then */
 
     /* Optional. Called once when the work has ended, well or not, on any thread, possibly before
      * queue_submit has returned, and *before* its signals can be observed. Must not block and
@@ -343,7 +380,7 @@ struct hal_driver_ops {
     enum hal_status (*command_buffer_prepare)(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands);
 
-    /* Optional. An object that the core makes by itself: an event. */
+    /* Optional. An object that the core makes by itself: an event, a subspan. */
     void (*object_created)(struct hal_driver_device *self, struct hal_object *object);
 
     enum hal_status (*semaphore_create)(struct hal_driver_device *self, const char *label,

@@ -179,6 +179,31 @@ HAL_API void hal_buffer_retain(struct hal_buffer *buffer);
 HAL_API void hal_buffer_release(struct hal_buffer *buffer);
 HAL_API uint64_t hal_buffer_bytes(const struct hal_buffer *buffer);
 
+/* A name for [offset, offset + bytes) of `buffer`, to be used wherever a buffer is: offsets then
+ * count from its start. Retains the buffer; memory type and usage are the buffer's. A subspan of a
+ * subspan is one of the buffer behind it. */
+HAL_API enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset,
+                                           uint64_t bytes, const char *label,
+                                           struct hal_buffer **out_subspan) HAL_CHECKED;
+
+/* What the buffers of a device hold; slabs of transient memory are buffers, too. Taken without a
+ * lock: while other threads create buffers, the numbers may be of slightly different moments. */
+struct hal_memory_use {
+    uint64_t current_bytes, peak_bytes;
+    uint64_t current_count; /* buffers that exist, also as work in flight holds them */
+    uint64_t total_count;   /* that were ever created */
+};
+
+enum { HAL_MEMORY_TYPES = 16 };
+
+struct hal_memory_statistics {
+    struct hal_memory_use total;
+    struct hal_memory_use by_type[HAL_MEMORY_TYPES]; /* index: enum hal_memory_type, as given */
+};
+
+HAL_API enum hal_status hal_device_memory_statistics(
+    struct hal_device *device, struct hal_memory_statistics *out_statistics) HAL_CHECKED;
+
 /* How the host accesses a mapping; bits. Written into traces. */
 enum hal_map_mode {
     HAL_MAP_READ = 1,
@@ -188,7 +213,7 @@ enum hal_map_mode {
 };
 
 struct hal_mapping {
-    struct hal_buffer *buffer; /* retained until unmapped */
+    struct hal_buffer *buffer; /* retained until unmapped; of a subspan: the buffer behind it */
     void *data;                /* the first mapped byte */
     uint64_t offset, bytes;
     uint32_t mode;
@@ -465,7 +490,8 @@ struct hal_semaphore_value {
 };
 
 struct hal_submit_desc {
-    uint64_t queues;                         /* affinity: bit i allows queue i; 0: queue 0 */
+    uint64_t queues; /* affinity: bit i allows queue i; of those allowed, the one with the fewest
+                        submissions in flight is taken, the lowest of equals; 0: queue 0 */
     const struct hal_semaphore_value *waits; /* all are reached before the commands start */
     size_t wait_count;
     const struct hal_semaphore_value *signals; /* set after all commands have finished */
@@ -479,6 +505,77 @@ struct hal_submit_desc {
  * signal them. */
 HAL_API enum hal_status hal_queue_submit(struct hal_device *device,
                                          const struct hal_submit_desc *desc) HAL_CHECKED;
+
+/* One operation straight on a queue: the same as submitting a command buffer with that one command.
+ * `desc` has queues, waits and signals, and no command buffers; NULL: queue 0, nothing to wait for
+ * and nothing to signal. Arguments have the rules of the hal_command_... functions, and are
+ * retained or copied until the work is done. */
+HAL_API enum hal_status hal_queue_fill(struct hal_device *device,
+                                       const struct hal_submit_desc *desc,
+                                       struct hal_buffer *target, uint64_t offset, uint64_t bytes,
+                                       uint32_t pattern, uint32_t pattern_bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_queue_copy(struct hal_device *device,
+                                       const struct hal_submit_desc *desc,
+                                       struct hal_buffer *source, uint64_t source_offset,
+                                       struct hal_buffer *target, uint64_t target_offset,
+                                       uint64_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_queue_update(struct hal_device *device,
+                                         const struct hal_submit_desc *desc, const void *data,
+                                         struct hal_buffer *target, uint64_t offset,
+                                         uint64_t bytes) HAL_CHECKED;
+
+struct hal_dispatch_desc {
+    struct hal_executable *executable;
+    uint32_t entry;
+    uint32_t workgroup_count[3];
+    const struct hal_binding *bindings; /* descriptor set 0 */
+    size_t binding_count;
+    const void *constants; /* from byte 0 */
+    uint32_t constant_bytes;
+};
+
+HAL_API enum hal_status hal_queue_dispatch(struct hal_device *device,
+                                           const struct hal_submit_desc *desc,
+                                           const struct hal_dispatch_desc *dispatch) HAL_CHECKED;
+
+/* Transient memory. The buffer can be named at once, and may be used by work that waits for a
+ * signal of this submission. The memory comes from a pool, which hands it out again once the
+ * dealloca has finished, or at once to an alloca that waits for a signal of the dealloca. A buffer
+ * that is released without a dealloca gives its memory back to the device, not to the pool. The
+ * handle is released as any other. HAL_NO_MEMORY names size, use and limit. */
+HAL_API enum hal_status hal_queue_alloca(struct hal_device *device,
+                                         const struct hal_submit_desc *desc,
+                                         const struct hal_buffer_desc *buffer_desc,
+                                         struct hal_buffer **out_buffer) HAL_CHECKED;
+
+/* Gives the memory back when the waits are met: all work that uses the buffer must have finished by
+ * then. Nothing may be submitted with the buffer afterwards. HAL_INVALID: it is not transient, or
+ * was given back before. */
+HAL_API enum hal_status hal_queue_dealloca(struct hal_device *device,
+                                           const struct hal_submit_desc *desc,
+                                           struct hal_buffer *buffer) HAL_CHECKED;
+
+struct hal_transient_statistics {
+    uint64_t reserved_bytes, peak_reserved_bytes; /* slabs */
+    uint64_t used_bytes, peak_used_bytes;         /* between alloca and dealloca, as called */
+    uint64_t slab_count, live_count;
+    uint64_t total_count;  /* allocas */
+    uint64_t reused_count; /* that took what another gave back */
+};
+
+HAL_API enum hal_status hal_device_transient_statistics(
+    struct hal_device *device, struct hal_transient_statistics *out_statistics) HAL_CHECKED;
+
+/* Most bytes that slabs may hold; 0: as much as the device has. What is reserved already stays. */
+HAL_API enum hal_status hal_device_transient_limit(struct hal_device *device,
+                                                   uint64_t bytes) HAL_CHECKED;
+
+/* Gives slabs back to the device of which nothing is in use. */
+HAL_API enum hal_status hal_device_transient_trim(struct hal_device *device) HAL_CHECKED;
+
+/* Signals when the waits are met, and does nothing else. */
+HAL_API enum hal_status hal_queue_barrier(struct hal_device *device,
+                                          const struct hal_submit_desc *desc) HAL_CHECKED;
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 

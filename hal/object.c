@@ -15,6 +15,7 @@ static const char *kind_name(enum hal_object_kind kind)
     case HAL_OBJECT_COMMAND_BUFFER: return "command buffer";
     case HAL_OBJECT_SEMAPHORE: return "semaphore";
     case HAL_OBJECT_EVENT: return "event";
+    case HAL_OBJECT_SUBSPAN: return "buffer";
     }
     return "object";
 }
@@ -99,12 +100,20 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     struct hal_executable copies = {0};
     struct hal_command_buffer *commands = NULL;
     struct hal_object *own = NULL; /* the core's, all of it */
+    struct hal_buffer *subspan = NULL;
     if (object->kind == HAL_OBJECT_EXECUTABLE)
         copies = *(struct hal_executable *)object;
     else if (object->kind == HAL_OBJECT_COMMAND_BUFFER)
         commands = (struct hal_command_buffer *)object;
     else if (object->kind == HAL_OBJECT_EVENT)
         own = object;
+    else if (object->kind == HAL_OBJECT_SUBSPAN)
+        subspan = (struct hal_buffer *)object;
+
+    if (object->kind == HAL_OBJECT_BUFFER) {
+        const struct hal_buffer *buffer = (const struct hal_buffer *)object;
+        hal_memory_go(object->device, buffer->bytes, buffer->memory);
+    }
 
     top->ops->object_destroy(top, object);
 
@@ -114,6 +123,8 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     if (commands)
         hal_commands_free(commands);
     free(own);
+    if (subspan)
+        hal_subspan_free(subspan);
     free(label);
 }
 

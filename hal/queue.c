@@ -26,28 +26,75 @@ static enum hal_status mark_submitted(struct hal_command_buffer *const *commands
     return HAL_OK;
 }
 
-enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_submit_desc *desc)
+/* ---- Which queue -------------------------------------------------------------------------- */
+
+static void leave_queue(void *user, const struct hal_submission_result *result)
 {
-    HAL_TRY(hal_check_submit(device, desc));
+    (void)result;
+    atomic_fetch_sub_explicit((_Atomic uint32_t *)user, 1, memory_order_relaxed);
+}
+
+/* The least busy of those that `queues` allows. */
+static uint32_t choose_queue(const struct hal_device *device, uint64_t queues)
+{
+    uint32_t best = queues ? (uint32_t)__builtin_ctzll(queues) : 0;
+    uint32_t least = atomic_load_explicit(&device->queue_load[best], memory_order_relaxed);
+    for (uint64_t others = queues & (queues - 1); others && least > 0; others &= others - 1) {
+        const uint32_t queue = (uint32_t)__builtin_ctzll(others);
+        const uint32_t load =
+            atomic_load_explicit(&device->queue_load[queue], memory_order_relaxed);
+        if (load < least) {
+            best = queue;
+            least = load;
+        }
+    }
+    return best;
+}
+
+/* With the gate entered. */
+static enum hal_status hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
+                               const struct hal_submission *what)
+{
+    struct hal_submission submission = *what;
+    submission.id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed);
+    submission.queue = choose_queue(device, desc->queues);
+    submission.waits = desc->waits;
+    submission.wait_count = desc->wait_count;
+    submission.signals = desc->signals;
+    submission.signal_count = desc->signal_count;
+    submission.commands = desc->commands;
+    submission.command_count = desc->command_count;
+    _Atomic uint32_t *load = &device->queue_load[submission.queue];
+    if (!submission.retired) {
+        submission.retired = leave_queue;
+        submission.user = load;
+        atomic_fetch_add_explicit(load, 1, memory_order_relaxed);
+    }
+    const enum hal_status status = device->top->ops->queue_submit(device->top, &submission);
+    if (status != HAL_OK && submission.user == load)
+        atomic_fetch_sub_explicit(load, 1, memory_order_relaxed);
+    return status;
+}
+
+enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
+                                  const struct hal_submission *what)
+{
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
-        const struct hal_submission submission = {
-            .id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed),
-            .queue = desc->queues ? (uint32_t)__builtin_ctzll(desc->queues) : 0,
-            .waits = desc->waits,
-            .wait_count = desc->wait_count,
-            .signals = desc->signals,
-            .signal_count = desc->signal_count,
-            .commands = desc->commands,
-            .command_count = desc->command_count,
-        };
-        status = device->top->ops->queue_submit(device->top, &submission);
+        status = hand_in(device, desc, what);
         hal_gate_leave(&device->gate);
     }
     if (status != HAL_OK)
         take_back(desc->commands, desc->command_count);
     return status;
+}
+
+enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_submit_desc *desc)
+{
+    static const struct hal_submission execute = {.operation = HAL_OPERATION_EXECUTE};
+    HAL_TRY(hal_check_submit(device, desc));
+    return hal_queue_hand_in(device, desc, &execute);
 }
 
 /* ---- Semaphores --------------------------------------------------------------------------- */

@@ -181,6 +181,13 @@ static enum hal_status decode_buffer_create(struct replay_decoder *decoder,
     return replay_decode_push(decoder, REPLAY_CREATE_BUFFER, event->buffer, &event->head);
 }
 
+static enum hal_status decode_subspan(struct replay_decoder *decoder,
+                                      struct trace_subspan_create *event)
+{
+    struct replay_object *root;
+    return replay_decode_range(decoder, &event->root, event->offset, event->size, &root);
+}
+
 static enum hal_status decode_mapping(struct replay_decoder *decoder,
                                       struct trace_mapping_event *event)
 {
@@ -397,6 +404,11 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_EVENT_CREATE: return decode_event_create(decoder, event);
     case TRACE_EVENT_DESTROY:
         return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);
+    case TRACE_SUBSPAN_CREATE: return decode_subspan(decoder, event);
+    case TRACE_SUBSPAN_DESTROY: /* commands name the buffer behind it */
+    case TRACE_HOST_CALL_BEGIN:
+    case TRACE_HOST_CALL_END:
+    case TRACE_QUEUE_FLUSH:
     case TRACE_SUBMISSION_DONE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:

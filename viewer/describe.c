@@ -167,6 +167,22 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
     snprintf(out, bytes, "%s", trace_segment_name(op->kind));
 }
 
+/* NULL: the operation is told by its command, or the work has a name of its own. */
+static const char *operation_verb(uint32_t operation)
+{
+    switch (operation) {
+    case TRACE_OPERATION_BARRIER: return "barrier";
+    case TRACE_OPERATION_FILL: return "fill";
+    case TRACE_OPERATION_COPY: return "copy";
+    case TRACE_OPERATION_UPDATE: return "update";
+    case TRACE_OPERATION_ALLOCA: return "alloca";
+    case TRACE_OPERATION_DEALLOCA: return "dealloca";
+    case TRACE_OPERATION_READ: return "read file";
+    case TRACE_OPERATION_WRITE: return "write file";
+    default: return NULL;
+    }
+}
+
 void view_work_label(const struct view_model *model, uint32_t submission, char *out, size_t bytes)
 {
     const struct view_submission *s = &model->submissions[submission];
@@ -175,7 +191,12 @@ void view_work_label(const struct view_model *model, uint32_t submission, char *
                             ? view_model_string(model, model->command_buffers[commands[0]].label)
                             : "";
     const struct view_op *only = view_model_dispatch(model, s, 0);
-    if (s->dispatch_count == 1 && only && *kernel_name(model, only))
+    const char *verb = operation_verb(s->operation);
+    if (verb && s->range_bytes)
+        snprintf(out, bytes, "%s %s", verb, view_bytes(s->range_bytes).text);
+    else if (verb)
+        snprintf(out, bytes, "%s", verb);
+    else if (s->dispatch_count == 1 && only && *kernel_name(model, only))
         copy_text(kernel_name(model, only), out, bytes);
     else if (*label)
         copy_text(label, out, bytes);
@@ -251,6 +272,11 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_SUBMISSION_DONE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:
+    case TRACE_SUBSPAN_CREATE:
+    case TRACE_SUBSPAN_DESTROY:
+    case TRACE_HOST_CALL_BEGIN:
+    case TRACE_HOST_CALL_END:
+    case TRACE_QUEUE_FLUSH:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

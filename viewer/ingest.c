@@ -464,6 +464,8 @@ static enum hal_status take_submit(struct ingest *in, const struct trace_submit 
     HAL_TRY(add_values(in, event->values + event->wait_count, event->signal_count, &signals));
     struct view_submission *s = &m->submissions[row];
     s->queue = event->queue;
+    s->operation = event->operation;
+    s->range_bytes = event->size;
     s->first_wait = waits, s->wait_count = event->wait_count;
     s->first_signal = signals, s->signal_count = event->signal_count;
     s->first_commands = (uint32_t)m->submitted_count;
@@ -626,6 +628,11 @@ static enum hal_status take(void *user, const struct trace_event *event,
                         (uint64_t)((const struct trace_wait_idle *)record)->timeout_ns, 0);
     case TRACE_SCOPE_BEGIN: return take_scope_begin(in, record);
     case TRACE_SCOPE_END: return take_scope_end(in, record);
+    case TRACE_SUBSPAN_CREATE:
+    case TRACE_SUBSPAN_DESTROY:
+    case TRACE_HOST_CALL_BEGIN:
+    case TRACE_HOST_CALL_END:
+    case TRACE_QUEUE_FLUSH:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -34,6 +34,11 @@ static enum view_class class_of_call(const struct view_call *call)
     case TRACE_SUBMISSION_DONE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:
+    case TRACE_SUBSPAN_CREATE:
+    case TRACE_SUBSPAN_DESTROY:
+    case TRACE_HOST_CALL_BEGIN:
+    case TRACE_HOST_CALL_END:
+    case TRACE_QUEUE_FLUSH:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -41,6 +41,8 @@ struct view_submission {
     int64_t busy_ns;
     uint64_t dispatch_count;
     uint32_t queue;
+    uint32_t operation;                      /* enum trace_operation */
+    uint64_t range_bytes;                    /* alloca, dealloca, read, write */
     uint32_t call;                           /* VIEW_NO_REF: the file tells only that it finished */
     uint32_t first_wait, wait_count;         /* in `values` */
     uint32_t first_signal, signal_count;     /* in `values` */

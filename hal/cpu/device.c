@@ -93,6 +93,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
         break;
     case HAL_OBJECT_EVENT: break;
     case HAL_OBJECT_SEMAPHORE: cpu_semaphore_destroy((struct cpu_semaphore *)object); break;
+    case HAL_OBJECT_SUBSPAN: break;
     }
 }
 

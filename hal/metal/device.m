@@ -172,6 +172,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
             break;
         case HAL_OBJECT_EVENT: break;
         case HAL_OBJECT_SEMAPHORE: metal_semaphore_destroy((struct metal_semaphore *)object); break;
+        case HAL_OBJECT_SUBSPAN: break; /* the core has no other part of one */
         }
     }
 }

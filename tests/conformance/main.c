@@ -32,6 +32,9 @@ static const struct suite_area *const areas[] = {
 #if SUITE_HAS_SPIRV
     &area_spirv,
 #endif
+    &area_subspans,
+    &area_queues,
+    &area_transients,
     /* clang-format on */
 };
 

@@ -211,6 +211,11 @@ struct hal_buffer *suite_buffer_of(struct suite *suite, struct hal_device *devic
     return own(suite, BUFFER, buffer);
 }
 
+struct hal_buffer *suite_own_buffer(struct suite *suite, struct hal_buffer *buffer)
+{
+    return own(suite, BUFFER, buffer);
+}
+
 struct hal_buffer *suite_buffer(struct suite *suite, const char *label, uint64_t bytes)
 {
     return suite_buffer_of(suite, suite_device(suite),

@@ -38,13 +38,16 @@ extern const struct suite_area area_errors;
 extern const struct suite_area area_events;
 extern const struct suite_area area_executables;
 extern const struct suite_area area_indirect;
+extern const struct suite_area area_queues;
 extern const struct suite_area area_reflection;
 extern const struct suite_area area_semaphores;
 extern const struct suite_area area_spirv; /* where modules can be built */
 extern const struct suite_area area_stress;
+extern const struct suite_area area_subspans;
 extern const struct suite_area area_sync;
 extern const struct suite_area area_threads;
 extern const struct suite_area area_transfers;
+extern const struct suite_area area_transients;
 extern const struct suite_area area_variants;
 
 #define SUITE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -126,6 +129,8 @@ struct hal_device *suite_open(struct suite *suite, const char *parameters);
 struct hal_buffer *suite_buffer(struct suite *suite, const char *label, uint64_t bytes);
 struct hal_buffer *suite_buffer_of(struct suite *suite, struct hal_device *device,
                                    const struct hal_buffer_desc *desc);
+/* Releases the buffer (a subspan, ...) with the case. */
+struct hal_buffer *suite_own_buffer(struct suite *suite, struct hal_buffer *buffer);
 struct hal_semaphore *suite_semaphore(struct suite *suite, const char *label, uint64_t value);
 struct hal_semaphore *suite_semaphore_of(struct suite *suite, struct hal_device *device,
                                          const char *label, uint64_t value);

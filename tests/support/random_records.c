@@ -363,6 +363,12 @@ static void queue_event(struct random_records *r, uint32_t kind)
         submit->wait_count = waits;
         submit->signal_count = signals;
         submit->command_buffer_count = buffers;
+        submit->operation = (uint32_t)random_below(r, 10);
+        submit->file = string(r);
+        submit->buffer = random_sized(r);
+        submit->offset = random_sized(r);
+        submit->size = random_sized(r);
+        submit->file_offset = random_sized(r);
         values(r, submit->values, waits + signals);
         uint64_t *list = (void *)&submit->values[waits + signals];
         for (uint32_t i = 0; i < buffers; i++)
@@ -375,6 +381,24 @@ static void queue_event(struct random_records *r, uint32_t kind)
         done->queue = small(r);
         done->message = string(r);
     }
+}
+
+static void subspan(struct random_records *r)
+{
+    struct trace_subspan_create *create = event(r, TRACE_SUBSPAN_CREATE, sizeof *create);
+    create->subspan = random_sized(r);
+    create->root = random_sized(r);
+    create->offset = random_sized(r);
+    create->size = random_sized(r);
+    create->label = string(r);
+    create->flags = small(r);
+}
+
+static void host_call(struct random_records *r, uint32_t kind)
+{
+    struct trace_host_call *call = event(r, kind, sizeof *call);
+    call->submission = random_sized(r);
+    call->message = string(r);
 }
 
 void random_event(struct random_records *r, uint32_t kind, uint32_t most_segments)
@@ -393,7 +417,16 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_COMMAND_BUFFER_DESTROY:
     case TRACE_SEMAPHORE_DESTROY:
     case TRACE_EVENT_CREATE:
-    case TRACE_EVENT_DESTROY: object(r, kind); break;
+    case TRACE_EVENT_DESTROY:
+    case TRACE_SUBSPAN_DESTROY: object(r, kind); break;
+    case TRACE_SUBSPAN_CREATE: subspan(r); break;
+    case TRACE_HOST_CALL_BEGIN:
+    case TRACE_HOST_CALL_END: host_call(r, kind); break;
+    case TRACE_QUEUE_FLUSH: {
+        struct trace_queue_flush *flush = event(r, kind, sizeof *flush);
+        flush->queues = random_sized(r);
+        break;
+    }
     case TRACE_EXECUTABLE_CREATE: executable(r); break;
     case TRACE_COMMAND_BUFFER_SEAL: seal(r, most_segments); break;
     case TRACE_SEMAPHORE_CREATE:

@@ -86,7 +86,11 @@ static int write_trace(void **state)
                          .submission = 12,
                          .queue = 1,
                          .signal_count = 1,
-                         .command_buffer_count = 1},
+                         .command_buffer_count = 1,
+                         .operation = TRACE_OPERATION_ALLOCA,
+                         .buffer = 4,
+                         .offset = 256,
+                         .size = 512},
                 .signal = {7, 100},
                 .buffer = 5};
     struct {
@@ -214,7 +218,8 @@ static void dump_is_in_order_and_complete(void **state)
         "    0: dispatch executable=9 entry=0 workgroup_count_x=64 workgroup_count_y=2 "
         "workgroup_count_z=1\n"
         "    1: push_constants offset=0 size=4 data=deadbeef\n"
-        "        2.500 us #3 thread-1: submit submission=12 queue=1 waits=[] "
+        "        2.500 us #3 thread-1: submit submission=12 queue=1 operation=6 "
+        "buffer=4 offset=256 size=512 file_offset=0 waits=[] "
         "signals=[{semaphore=7 value=100}] command_buffers=[5] took 1.250 us\n");
     assert_int_equal(run("dump --no-segments t.pb.zst"), 0);
     assert_int_equal(lines(), 3);
@@ -231,7 +236,9 @@ static void dump_json_is_one_object_per_line(void **state)
     says(
         "{\"segment\":\"push_constants\",\"command_buffer\":5,\"number\":1,\"offset\":0,\"size\":4,"
         "\"data\":\"deadbeef\"}\n");
-    says("\"submission\":12,\"queue\":1,\"waits\":[],\"signals\":[{\"semaphore\":7,\"value\":100}],"
+    says("\"submission\":12,\"queue\":1,\"operation\":6,\"file\":\"\",\"buffer\":4,\"offset\":256,"
+         "\"size\":512,\"file_offset\":0,\"waits\":[],"
+         "\"signals\":[{\"semaphore\":7,\"value\":100}],"
          "\"command_buffers\":[5]}\n");
 }
 

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account of transient memory: best fit in slabs, neighbours joined, and what must be over
+ * before a block is used again. */
+#include "hal/pool.h"
+
+#include "hal/base/mem.h"
+
+/* A block that comes after more deallocas is not joined with its neighbour. */
+enum { MOST_RELEASES = 32 };
+
+static const uint64_t smallest_slab_bytes = UINT64_C(1) << 20;
+static const uint64_t largest_step_bytes = UINT64_C(64) << 20;
+
+void hal_pool_init(struct hal_pool *pool)
+{
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->limit_bytes = UINT64_MAX;
+}
+
+/* ---- Garbage ------------------------------------------------------------------------------ */
+
+/* Without memory to remember it the object stays: it is needed no more, and small. */
+static void discard(struct hal_pool_garbage *garbage, struct hal_object *object)
+{
+    void *objects = garbage->objects;
+    if (!hal_grow(&objects, &garbage->capacity, garbage->count + 1, sizeof *garbage->objects))
+        return;
+    garbage->objects = objects;
+    garbage->objects[garbage->count++] = object;
+}
+
+/* ---- Releases ----------------------------------------------------------------------------- */
+
+static enum hal_release_state state_of(const struct hal_pool_release *release)
+{
+    return atomic_load_explicit(&release->state, memory_order_acquire);
+}
+
+void hal_pool_release_free(struct hal_pool_release *release)
+{
+    free(release->covered);
+    free(release->signals);
+    free(release);
+}
+
+static void drop_locked(struct hal_pool *pool, struct hal_pool_release *release)
+{
+    if (--release->references > 0)
+        return;
+    release->next = pool->orphans;
+    pool->orphans = release;
+}
+
+static bool give_semaphore_locked(struct hal_pool *pool, const struct hal_idle_semaphore *semaphore)
+{
+    void *idle = pool->idle;
+    if (pool->closed ||
+        !hal_grow(&idle, &pool->idle_capacity, pool->idle_count + 1, sizeof *pool->idle))
+        return false;
+    pool->idle = idle;
+    pool->idle[pool->idle_count++] = *semaphore;
+    return true;
+}
+
+/* Frees what nobody refers to and has finished; the semaphores of the successful are used again. */
+static void reap_locked(struct hal_pool *pool, struct hal_pool_garbage *garbage)
+{
+    struct hal_pool_release **link = &pool->orphans;
+    while (*link) {
+        struct hal_pool_release *release = *link;
+        const enum hal_release_state state = state_of(release);
+        if (state == HAL_RELEASE_PENDING) {
+            link = &release->next;
+            continue;
+        }
+        const struct hal_idle_semaphore idle = {release->semaphore, release->value};
+        if (state == HAL_RELEASE_FAILED || !give_semaphore_locked(pool, &idle)) {
+            if (!garbage) {
+                link = &release->next;
+                continue;
+            }
+            discard(garbage, &release->semaphore->object);
+        }
+        *link = release->next;
+        hal_pool_release_free(release);
+    }
+}
+
+static bool is_covered(const struct hal_pool_release *release,
+                       const struct hal_semaphore_value *waits, size_t wait_count)
+{
+    for (size_t i = 0; i < release->signal_count; i++) {
+        for (size_t k = 0; k < wait_count; k++) {
+            if (waits[k].semaphore->object.id == release->signals[i].semaphore &&
+                waits[k].value >= release->signals[i].value)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_free_for(const struct hal_pool_block *block, const struct hal_semaphore_value *waits,
+                        size_t wait_count)
+{
+    for (size_t i = 0; i < block->after_count; i++) {
+        const enum hal_release_state state = state_of(block->after[i]);
+        if (state == HAL_RELEASE_FAILED ||
+            (state == HAL_RELEASE_PENDING && !is_covered(block->after[i], waits, wait_count)))
+            return false;
+    }
+    return true;
+}
+
+static bool add_after(struct hal_pool_block *block, struct hal_pool_release *release)
+{
+    void *after = block->after;
+    if (!hal_grow(&after, &block->after_capacity, block->after_count + 1, sizeof *block->after))
+        return false;
+    block->after = after;
+    block->after[block->after_count++] = release;
+    release->references++;
+    return true;
+}
+
+static void clear_after_locked(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    for (size_t i = 0; i < block->after_count; i++)
+        drop_locked(pool, block->after[i]);
+    block->after_count = 0;
+}
+
+static bool comes_after(const struct hal_pool_block *block, const struct hal_pool_release *release)
+{
+    for (size_t i = 0; i < block->after_count; i++) {
+        const struct hal_pool_release *own = block->after[i];
+        if (own == release)
+            return true;
+        for (size_t k = 0; k < own->covered_count; k++) {
+            if (own->covered[k] == release->id)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+static void free_block(struct hal_pool_block *block)
+{
+    free(block->after);
+    free(block->covered);
+    free(block);
+}
+
+/* Cuts the block behind `bytes`; what is left over is free as the block was. */
+static bool split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes)
+{
+    if (block->bytes == bytes)
+        return true;
+    struct hal_pool_block *rest = hal_alloc(1, sizeof *rest);
+    if (!rest)
+        return false;
+    *rest = (struct hal_pool_block){.next = block->next,
+                                    .previous = block,
+                                    .slab = block->slab,
+                                    .offset = block->offset + bytes,
+                                    .bytes = block->bytes - bytes,
+                                    .state = HAL_BLOCK_FREE};
+    for (size_t i = 0; i < block->after_count; i++) {
+        if (!add_after(rest, block->after[i])) {
+            clear_after_locked(pool, rest);
+            free_block(rest);
+            return false;
+        }
+    }
+    if (rest->next)
+        rest->next->previous = rest;
+    block->next = rest;
+    block->bytes = bytes;
+    return true;
+}
+
+/* Joins the block with the free one behind it, when what both come after is known and short. */
+static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_pool_block *next = block->next;
+    if (!next || next->state != HAL_BLOCK_FREE || block->state != HAL_BLOCK_FREE)
+        return;
+    struct hal_pool_block joined = {0};
+    bool fits = true;
+    for (size_t i = 0; fits && i < block->after_count; i++) {
+        if (!comes_after(next, block->after[i]))
+            fits = add_after(&joined, block->after[i]);
+    }
+    for (size_t i = 0; fits && i < next->after_count; i++) {
+        if (!comes_after(&joined, next->after[i]))
+            fits = add_after(&joined, next->after[i]);
+    }
+    if (!fits || joined.after_count > MOST_RELEASES) {
+        for (size_t i = 0; i < joined.after_count; i++)
+            joined.after[i]->references--;
+        free(joined.after);
+        return;
+    }
+    clear_after_locked(pool, block);
+    clear_after_locked(pool, next);
+    free(block->after);
+    block->after = joined.after;
+    block->after_count = joined.after_count;
+    block->after_capacity = joined.after_capacity;
+    block->bytes += next->bytes;
+    block->next = next->next;
+    if (next->next)
+        next->next->previous = block;
+    free_block(next);
+}
+
+static void join_neighbours(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_pool_block *previous = block->previous;
+    join_next(pool, block);
+    if (previous)
+        join_next(pool, previous);
+}
+
+static struct hal_pool_block *find_best(const struct hal_pool *pool, uint32_t memory,
+                                        uint64_t bytes, const struct hal_semaphore_value *waits,
+                                        size_t wait_count)
+{
+    struct hal_pool_block *best = NULL;
+    for (const struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
+        if (slab->memory != memory)
+            continue;
+        for (struct hal_pool_block *block = slab->first; block; block = block->next) {
+            if (block->state == HAL_BLOCK_FREE && block->bytes >= bytes &&
+                (!best || block->bytes < best->bytes) && is_free_for(block, waits, wait_count))
+                best = block;
+        }
+    }
+    return best;
+}
+
+static void count_use(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_transient_statistics *statistics = &pool->statistics;
+    block->state = HAL_BLOCK_USED;
+    block->slab->used++;
+    statistics->used_bytes += block->bytes;
+    if (statistics->used_bytes > statistics->peak_used_bytes)
+        statistics->peak_used_bytes = statistics->used_bytes;
+    statistics->live_count++;
+}
+
+static void count_end(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    block->slab->used--;
+    pool->statistics.used_bytes -= block->bytes;
+    pool->statistics.live_count--;
+}
+
+/* Behind a dealloca that failed there may still be work: nobody gets the block any more. */
+static void give_up_failed_locked(struct hal_pool *pool)
+{
+    for (struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
+        for (struct hal_pool_block *block = slab->first; block; block = block->next) {
+            for (size_t i = 0; block->state == HAL_BLOCK_FREE && i < block->after_count; i++) {
+                if (state_of(block->after[i]) != HAL_RELEASE_FAILED)
+                    continue;
+                block->state = HAL_BLOCK_LOST;
+                slab->lost++;
+            }
+        }
+    }
+}
+
+/* ---- Taking ------------------------------------------------------------------------------- */
+
+struct hal_pool_block *hal_pool_take(struct hal_pool *pool, uint32_t memory, uint64_t bytes,
+                                     const struct hal_semaphore_value *waits, size_t wait_count)
+{
+    pthread_mutex_lock(&pool->lock);
+    reap_locked(pool, NULL);
+    struct hal_pool_block *block = find_best(pool, memory, bytes, waits, wait_count);
+    if (!block)
+        give_up_failed_locked(pool);
+    if (block && !split(pool, block, bytes))
+        block = NULL;
+    if (block)
+        count_use(pool, block);
+    pthread_mutex_unlock(&pool->lock);
+    return block;
+}
+
+struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *buffer,
+                                    uint32_t memory, uint64_t bytes)
+{
+    struct hal_pool_slab *slab = hal_alloc(1, sizeof *slab);
+    struct hal_pool_block *block = hal_alloc(1, sizeof *block);
+    if (!slab || !block) {
+        free(slab);
+        free(block);
+        return NULL;
+    }
+    *slab = (struct hal_pool_slab){.buffer = buffer, .first = block, .memory = memory};
+    *block = (struct hal_pool_block){.slab = slab, .bytes = buffer->bytes};
+    if (!split(pool, block, bytes)) {
+        free(slab);
+        free(block);
+        return NULL;
+    }
+    struct hal_transient_statistics *statistics = &pool->statistics;
+    pthread_mutex_lock(&pool->lock);
+    slab->next = pool->slabs;
+    pool->slabs = slab;
+    statistics->slab_count++;
+    statistics->reserved_bytes += buffer->bytes;
+    if (statistics->reserved_bytes > statistics->peak_reserved_bytes)
+        statistics->peak_reserved_bytes = statistics->reserved_bytes;
+    count_use(pool, block);
+    pthread_mutex_unlock(&pool->lock);
+    return block;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    const uint64_t reserved = pool->statistics.reserved_bytes;
+    const uint64_t left = pool->limit_bytes > reserved ? pool->limit_bytes - reserved : 0;
+    pthread_mutex_unlock(&pool->lock);
+    uint64_t step = smallest_slab_bytes;
+    while (step < reserved && step < largest_step_bytes)
+        step *= 2;
+    if (bytes > left)
+        return 0;
+    return bytes > step ? bytes : smaller(step, left / HAL_POOL_ALIGNMENT * HAL_POOL_ALIGNMENT);
+}
+
+bool hal_pool_taken(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    uint64_t *covered = hal_alloc(block->after_count ? block->after_count : 1, sizeof *covered);
+    pthread_mutex_lock(&pool->lock);
+    for (size_t i = 0; covered && i < block->after_count; i++)
+        covered[i] = block->after[i]->id;
+    block->covered = covered;
+    block->covered_count = covered ? block->after_count : 0;
+    pool->statistics.total_count++;
+    pool->statistics.reused_count += block->after_count > 0;
+    clear_after_locked(pool, block);
+    pthread_mutex_unlock(&pool->lock);
+    return covered != NULL;
+}
+
+void hal_pool_untake(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    pthread_mutex_lock(&pool->lock);
+    count_end(pool, block);
+    block->state = HAL_BLOCK_FREE;
+    join_neighbours(pool, block);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- Giving ------------------------------------------------------------------------------- */
+
+struct hal_pool_release *hal_pool_release_create(struct hal_pool *pool,
+                                                 const struct hal_pool_block *block,
+                                                 const struct hal_semaphore_value *signals,
+                                                 size_t signal_count)
+{
+    struct hal_pool_release *release = hal_alloc(1, sizeof *release);
+    if (!release)
+        return NULL;
+    release->signals = hal_alloc(signal_count ? signal_count : 1, sizeof *release->signals);
+    if (!release->signals) {
+        free(release);
+        return NULL;
+    }
+    for (size_t i = 0; i < signal_count; i++) {
+        release->signals[i].semaphore = signals[i].semaphore->object.id;
+        release->signals[i].value = signals[i].value;
+    }
+    release->signal_count = signal_count;
+    release->semaphore = block->semaphore;
+    release->value = block->value + 1;
+    pthread_mutex_lock(&pool->lock);
+    release->id = ++pool->next_release;
+    pthread_mutex_unlock(&pool->lock);
+    return release;
+}
+
+void hal_pool_give(struct hal_pool *pool, struct hal_pool_block *block,
+                   struct hal_pool_release *release)
+{
+    pthread_mutex_lock(&pool->lock);
+    release->covered = block->covered;
+    release->covered_count = block->covered_count;
+    block->covered = NULL;
+    block->covered_count = 0;
+    block->semaphore = NULL;
+    count_end(pool, block);
+    release->references = 1; /* until the block has its own */
+    if (add_after(block, release)) {
+        block->state = HAL_BLOCK_FREE;
+        join_neighbours(pool, block);
+    } else {
+        block->state = HAL_BLOCK_LOST;
+        block->slab->lost++;
+    }
+    drop_locked(pool, release);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- Slabs that go ------------------------------------------------------------------------ */
+
+static void remove_slab_locked(struct hal_pool *pool, struct hal_pool_slab **link,
+                               struct hal_pool_garbage *garbage)
+{
+    struct hal_pool_slab *slab = *link;
+    *link = slab->next;
+    pool->statistics.slab_count--;
+    pool->statistics.reserved_bytes -= slab->buffer->bytes;
+    while (slab->first) {
+        struct hal_pool_block *next = slab->first->next;
+        clear_after_locked(pool, slab->first);
+        free_block(slab->first);
+        slab->first = next;
+    }
+    slab->next = garbage->slabs;
+    garbage->slabs = slab;
+}
+
+static void remove_unused_locked(struct hal_pool *pool, bool lost_only,
+                                 struct hal_pool_garbage *garbage)
+{
+    struct hal_pool_slab **link = &pool->slabs;
+    while (*link) {
+        if ((*link)->used == 0 && (!lost_only || (*link)->lost))
+            remove_slab_locked(pool, link, garbage);
+        else
+            link = &(*link)->next;
+    }
+}
+
+void hal_pool_lose(struct hal_pool *pool, struct hal_pool_block *block,
+                   struct hal_pool_garbage *garbage)
+{
+    pthread_mutex_lock(&pool->lock);
+    count_end(pool, block);
+    if (block->semaphore)
+        discard(garbage, &block->semaphore->object);
+    block->semaphore = NULL;
+    block->state = HAL_BLOCK_LOST;
+    block->slab->lost++;
+    remove_unused_locked(pool, !pool->closed, garbage);
+    reap_locked(pool, garbage);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void hal_pool_trim(struct hal_pool *pool, bool lost_only, struct hal_pool_garbage *garbage)
+{
+    pthread_mutex_lock(&pool->lock);
+    remove_unused_locked(pool, lost_only, garbage);
+    reap_locked(pool, garbage);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---- Semaphores --------------------------------------------------------------------------- */
+
+bool hal_pool_take_semaphore(struct hal_pool *pool, struct hal_idle_semaphore *out)
+{
+    pthread_mutex_lock(&pool->lock);
+    const bool found = pool->idle_count > 0;
+    if (found)
+        *out = pool->idle[--pool->idle_count];
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
+bool hal_pool_give_semaphore(struct hal_pool *pool, const struct hal_idle_semaphore *semaphore)
+{
+    pthread_mutex_lock(&pool->lock);
+    const bool kept = give_semaphore_locked(pool, semaphore);
+    pthread_mutex_unlock(&pool->lock);
+    return kept;
+}
+
+/* ---- End ---------------------------------------------------------------------------------- */
+
+void hal_pool_close(struct hal_pool *pool, struct hal_pool_garbage *garbage)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->closed = true;
+    remove_unused_locked(pool, false, garbage);
+    reap_locked(pool, garbage);
+    while (pool->idle_count > 0)
+        discard(garbage, &pool->idle[--pool->idle_count].semaphore->object);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void hal_pool_finish(struct hal_pool *pool)
+{
+    while (pool->orphans) {
+        struct hal_pool_release *next = pool->orphans->next;
+        hal_pool_release_free(pool->orphans);
+        pool->orphans = next;
+    }
+    free(pool->idle);
+    pthread_mutex_destroy(&pool->lock);
+}
