@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const struct tool_command *const commands[] = {&tool_info, &tool_dump, &tool_recover};
+static const struct tool_command *const commands[] = {
+    &tool_info, &tool_dump, &tool_stats, &tool_verify, &tool_extract, &tool_recover,
+};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], OUTPUT_BYTES = 256 << 10 };
 
 void tool_error(const char *format, ...)
@@ -55,6 +58,30 @@ enum hal_status tool_write(struct trace_text *text, bool is_end)
     }
     text->bytes = 0;
     return HAL_OK;
+}
+
+void tool_progress_begin(struct tool_progress *progress, const char *name, uint64_t total)
+{
+    *progress = (struct tool_progress){
+        .name = name, .total = total, .shown = UINT_MAX, .on = isatty(STDERR_FILENO) == 1};
+}
+
+void tool_progress(struct tool_progress *progress, uint64_t done)
+{
+    if (!progress->on || !progress->total)
+        return;
+    const unsigned percent = (unsigned)(100.0 * (double)done / (double)progress->total);
+    if (percent == progress->shown)
+        return;
+    progress->shown = percent;
+    fprintf(stderr, "\r%s: %u %%", progress->name, percent);
+    fflush(stderr);
+}
+
+void tool_progress_end(struct tool_progress *progress)
+{
+    if (progress->on && progress->shown != UINT_MAX)
+        fprintf(stderr, "\r\033[K");
 }
 
 static void print_help(void)

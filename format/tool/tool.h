@@ -20,6 +20,9 @@ struct tool_command {
 extern const struct tool_command tool_info;
 extern const struct tool_command tool_dump;
 extern const struct tool_command tool_recover;
+extern const struct tool_command tool_stats;
+extern const struct tool_command tool_verify;
+extern const struct tool_command tool_extract;
 
 /* "hal-trace: " and the text on standard error. */
 void tool_error(const char *format, ...) HAL_PRINTF(1, 2);
@@ -32,5 +35,17 @@ const char *tool_one_file(int argc, char **argv, int first);
 
 /* Writes to standard output and empties `text` once it is large, or when `is_end`. */
 enum hal_status tool_write(struct trace_text *text, bool is_end) HAL_CHECKED;
+
+/* How far long work has come, on standard error, when that is a terminal. */
+struct tool_progress {
+    const char *name;
+    uint64_t total;
+    unsigned shown; /* percent */
+    bool on;
+};
+void tool_progress_begin(struct tool_progress *progress, const char *name, uint64_t total);
+void tool_progress(struct tool_progress *progress, uint64_t done);
+/* Clears the line. */
+void tool_progress_end(struct tool_progress *progress);
 
 #endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace extract: kernels and contents as files of their own. */
+#include "format/tool/tool.h"
+
+#include "hal/base/mem.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+struct extract {
+    struct trace_reader *reader;
+    const char *folder; /* for executables */
+    bool force;
+    uint64_t files;
+};
+
+static enum hal_status read_content(struct trace_reader *reader, uint64_t number, uint8_t **out,
+                                    size_t *out_bytes)
+{
+    uint64_t size;
+    uint8_t digest[32];
+    HAL_TRY(trace_reader_content_info(reader, number, &size, digest));
+    *out_bytes = (size_t)size;
+    *out = hal_alloc((size_t)size, 1);
+    if (!*out)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of content %" PRIu64, size,
+                        number);
+    const enum hal_status status = trace_reader_content(reader, number, *out, (size_t)size);
+    if (status != HAL_OK)
+        free(*out);
+    return status;
+}
+
+static enum hal_status write_all(int file, const char *path, const uint8_t *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t written = write(file, data, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
+        data += written;
+        bytes -= (size_t)written;
+    }
+    return HAL_OK;
+}
+
+/* `path` NULL: standard output. */
+static enum hal_status save(struct extract *e, uint64_t content, const char *path)
+{
+    uint8_t *data;
+    size_t bytes;
+    HAL_TRY(read_content(e->reader, content, &data, &bytes));
+    int file = STDOUT_FILENO;
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (e->force ? O_TRUNC : O_EXCL);
+    if (path)
+        file = open(path, flags, 0666);
+    enum hal_status status = HAL_OK;
+    if (file < 0)
+        status = hal_fail(HAL_IO, "cannot create '%s': %s%s", path, strerror(errno),
+                          errno == EEXIST ? " (--force replaces it)" : "");
+    else
+        status = write_all(file, path ? path : "standard output", data, bytes);
+    if (path && file >= 0 && close(file) != 0 && status == HAL_OK)
+        status = hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
+    free(data);
+    e->files++;
+    return status;
+}
+
+/* The label as a part of a file name: a file's own text must not choose a folder. */
+static void name_of(const char *label, char *out, size_t bytes)
+{
+    size_t length = 0;
+    for (; *label && length + 1 < bytes; label++) {
+        const unsigned char c = (unsigned char)*label;
+        const bool kept = isalnum(c) || c == '_' || c == '-' || (c == '.' && length);
+        out[length++] = kept ? *label : '_';
+    }
+    out[length] = '\0';
+}
+
+static enum hal_status save_variant(struct extract *e, const struct trace_executable_create *event,
+                                    uint64_t content, uint32_t format)
+{
+    static const char *const endings[] = {"", "metal", "metallib", "spv"};
+    const char *label = trace_reader_string(e->reader, event->label);
+    char name[100], path[PATH_BYTES];
+    name_of(label ? label : "", name, sizeof name);
+    const char *ending = format < 4 ? endings[format] : "bin";
+    const size_t bytes = strlen(name), known = strlen(ending);
+    if (bytes > known + 1 && name[bytes - known - 1] == '.' &&
+        strcmp(name + bytes - known, ending) == 0)
+        name[bytes - known - 1] = '\0';
+    const int length = snprintf(path, sizeof path, "%s/%" PRIu64 "%s%s.%s", e->folder,
+                                event->executable, *name ? "-" : "", name, ending);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return hal_fail(HAL_INVALID, "the folder's path is longer than %d bytes", PATH_BYTES);
+    HAL_TRY(save(e, content, path));
+    printf("%s\n", path);
+    return HAL_OK;
+}
+
+static enum hal_status take(void *user, const struct trace_event *event,
+                            const struct trace_segment *segments)
+{
+    struct extract *e = user;
+    (void)segments;
+    if (event->kind != TRACE_EXECUTABLE_CREATE || event->status != HAL_OK)
+        return HAL_OK;
+    const struct trace_executable_create *created = (const void *)event;
+    if (created->content)
+        HAL_TRY(save_variant(e, created, created->content, created->format));
+    for (uint32_t i = 0; i < created->variant_count; i++) {
+        const struct trace_variant *variant = &trace_executable_variants(created)[i];
+        if (variant->content && variant->format != created->format)
+            HAL_TRY(save_variant(e, created, variant->content, variant->format));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status extract_executables(struct extract *e)
+{
+    if (mkdir(e->folder, 0777) != 0 && errno != EEXIST)
+        return hal_fail(HAL_IO, "cannot create '%s': %s", e->folder, strerror(errno));
+    HAL_TRY(trace_reader_each(e->reader, take, e));
+    if (!e->files)
+        return hal_fail(HAL_NOT_FOUND, "the trace has no executables");
+    return HAL_OK;
+}
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    char *rest;
+    errno = 0;
+    *out = strtoull(text, &rest, 10);
+    return isdigit((unsigned char)*text) && !*rest && errno == 0 && *out > 0;
+}
+
+static int extract(const char *path, struct extract *e, uint64_t content, const char *output)
+{
+    enum hal_status status = trace_reader_open(path, &e->reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    if (e->folder)
+        status = extract_executables(e);
+    else
+        status = save(e, content, output);
+    if (status == HAL_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = hal_fail(HAL_IO, "cannot write the output: %s", strerror(errno));
+    if (status != HAL_OK)
+        tool_error("%s", hal_message());
+    trace_reader_close(e->reader);
+    return status == HAL_OK ? TOOL_OK : status == HAL_CORRUPT ? TOOL_UNREADABLE : TOOL_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"executables", required_argument, NULL, 'e'},
+                                            {"content", required_argument, NULL, 'c'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"force", no_argument, NULL, 'f'},
+                                            {0}};
+    struct extract e = {0};
+    const char *output = NULL;
+    uint64_t content = 0;
+    for (int option; (option = getopt_long(argc, argv, "o:f", options, NULL)) != -1;) {
+        switch (option) {
+        case 'e': e.folder = optarg; break;
+        case 'o': output = optarg; break;
+        case 'f': e.force = true; break;
+        case 'c':
+            if (parse_number(optarg, &content))
+                break;
+            tool_error("extract: --content=%s: not a number from 1", optarg);
+            return TOOL_USAGE;
+        default:
+            tool_error("extract: unknown option '%s', or one without its value", argv[optind - 1]);
+            return TOOL_USAGE;
+        }
+    }
+    if (!e.folder == !content || (e.folder && output)) {
+        tool_error("extract: either --executables=FOLDER, or --content=N [-o FILE]");
+        return TOOL_USAGE;
+    }
+    const char *path = tool_one_file(argc, argv, optind);
+    return path ? extract(path, &e, content, output) : TOOL_USAGE;
+}
+
+const struct tool_command tool_extract = {
+    .name = "extract",
+    .summary = "kernels and contents as files",
+    .help = "usage: hal-trace extract --executables=FOLDER [--force] FILE\n"
+            "       hal-trace extract --content=N [-o OUTPUT] [--force] FILE\n\n"
+            "Writes every executable's source or binary into the folder, as NUMBER-LABEL.metal,\n"
+            ".metallib or .spv, and prints the names; or one content, whose number dump shows.\n\n"
+            "  --executables=FOLDER   made when it does not exist\n"
+            "  --content=N            to standard output without -o\n"
+            "  -o, --output=OUTPUT    where to\n"
+            "  -f, --force            replace files that exist\n",
+    .run = run,
+};

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace stats: what was executed how often, in numbers. */
+#include "format/tool/tool.h"
+
+#include "hal/base/idmap.h"
+#include "hal/base/mem.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An entry point of an executable. */
+struct kernel {
+    uint64_t executable;
+    uint32_t name, entry;
+    uint32_t group_size[3];
+    uint64_t dispatches, groups;
+    uint64_t alone_ns, alone; /* device time of submissions that are one dispatch */
+};
+
+/* What a command buffer adds to the counts each time that it runs. */
+struct commands {
+    size_t first_use, use_count; /* in `uses` */
+    uint64_t barriers, fills, copies, updates, transfer_bytes, dispatches, indirect;
+};
+
+struct use {
+    uint32_t kernel;
+    uint64_t dispatches, groups;
+};
+
+struct submission {
+    uint64_t id;
+    size_t first_commands, commands_count; /* in `submitted` */
+    int64_t device_ns;
+};
+
+struct tally {
+    uint64_t count, bytes;
+    int64_t ns;
+};
+
+struct stats {
+    struct trace_reader *reader;
+    struct hal_idmap kernel_ids, command_ids, submission_ids;
+    struct kernel *kernels;
+    struct commands *commands;
+    struct use *uses;
+    struct submission *submissions;
+    uint64_t *submitted; /* command buffer ids */
+    size_t kernel_count, kernel_capacity, command_count, command_capacity, use_count, use_capacity;
+    size_t submission_count, submission_capacity, submitted_count, submitted_capacity;
+    struct tally waits, uploads, readbacks, submits;
+    struct commands total;
+    int64_t device_ns;
+};
+
+#define ROOM(stats, list, count, extra)                                                            \
+    room(&(stats)->list, &(stats)->count##_capacity, (stats)->count##_count + (extra),             \
+         sizeof *(stats)->list)
+
+static enum hal_status room(void *list, size_t *capacity, size_t wanted, size_t bytes_each)
+{
+    void *array;
+    memcpy(&array, list, sizeof array);
+    if (wanted >= UINT32_MAX || !hal_grow(&array, capacity, wanted, bytes_each))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu rows", wanted);
+    memcpy(list, &array, sizeof array);
+    return HAL_OK;
+}
+
+static enum hal_status row_of(struct hal_idmap *ids, uint64_t id, size_t count, uint32_t *out_row)
+{
+    if (!hal_idmap_add(ids, id, (uint32_t)count, out_row))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu numbers", count);
+    return HAL_OK;
+}
+
+/* ---- Kernels and command buffers ---- */
+
+/* Executable and entry as one number; a collision is looked for. */
+static enum hal_status kernel_row(struct stats *s, uint64_t executable, uint32_t entry,
+                                  uint32_t *out_row)
+{
+    HAL_TRY(ROOM(s, kernels, kernel, 1));
+    for (uint64_t id = executable * 0x9e3779b97f4a7c15ull + entry;; id++) {
+        HAL_TRY(row_of(&s->kernel_ids, id, s->kernel_count, out_row));
+        struct kernel *kernel = &s->kernels[*out_row];
+        if (*out_row == s->kernel_count)
+            s->kernels[s->kernel_count++] =
+                (struct kernel){.executable = executable, .entry = entry};
+        if (kernel->executable == executable && kernel->entry == entry)
+            return HAL_OK;
+    }
+}
+
+static enum hal_status take_executable(struct stats *s, const struct trace_executable_create *event)
+{
+    for (uint32_t i = 0; i < event->entry_point_count; i++) {
+        uint32_t row;
+        HAL_TRY(kernel_row(s, event->executable, i, &row));
+        s->kernels[row].name = event->entry_points[i].name;
+        memcpy(s->kernels[row].group_size, event->entry_points[i].group_size,
+               sizeof s->kernels[row].group_size);
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_use(struct stats *s, struct commands *commands, uint64_t executable,
+                               uint32_t entry, uint64_t groups)
+{
+    uint32_t kernel;
+    HAL_TRY(kernel_row(s, executable, entry, &kernel));
+    commands->dispatches++;
+    for (size_t i = s->use_count; i-- > commands->first_use;) {
+        if (s->uses[i].kernel == kernel) {
+            s->uses[i].dispatches++;
+            s->uses[i].groups += groups;
+            return HAL_OK;
+        }
+    }
+    HAL_TRY(ROOM(s, uses, use, 1));
+    s->uses[s->use_count++] = (struct use){.kernel = kernel, .dispatches = 1, .groups = groups};
+    return HAL_OK;
+}
+
+static enum hal_status take_segment(struct stats *s, struct commands *c,
+                                    const struct trace_segment *segment)
+{
+    const void *typed = segment;
+    switch ((enum trace_segment_kind)segment->kind) {
+    case TRACE_DISPATCH: {
+        const struct trace_dispatch *dispatch = typed;
+        return add_use(s, c, dispatch->executable, dispatch->entry,
+                       (uint64_t)dispatch->workgroup_count[0] * dispatch->workgroup_count[1] *
+                           dispatch->workgroup_count[2]);
+    }
+    case TRACE_DISPATCH_INDIRECT: {
+        const struct trace_dispatch_indirect *dispatch = typed;
+        c->indirect++;
+        return add_use(s, c, dispatch->executable, dispatch->entry, 0);
+    }
+    case TRACE_BARRIER: c->barriers++; break;
+    case TRACE_FILL:
+        c->fills++;
+        c->transfer_bytes += ((const struct trace_fill *)typed)->size;
+        break;
+    case TRACE_COPY:
+        c->copies++;
+        c->transfer_bytes += ((const struct trace_copy *)typed)->size;
+        break;
+    case TRACE_UPDATE:
+        c->updates++;
+        c->transfer_bytes += ((const struct trace_update *)typed)->size;
+        break;
+    case TRACE_EVENTS_WAIT:
+    case TRACE_EVENT_SIGNAL:
+    case TRACE_EVENT_RESET:
+    case TRACE_PUSH_CONSTANTS:
+    case TRACE_PUSH_DESCRIPTOR_SET:
+    case TRACE_DEBUG_BEGIN:
+    case TRACE_DEBUG_END: break;
+    }
+    return HAL_OK;
+}
+
+static enum hal_status take_seal(struct stats *s, const struct trace_command_buffer_seal *seal,
+                                 const struct trace_segment *segment)
+{
+    struct commands commands = {.first_use = s->use_count};
+    uint32_t row;
+    HAL_TRY(ROOM(s, commands, command, 1));
+    for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment))
+        HAL_TRY(take_segment(s, &commands, segment));
+    commands.use_count = s->use_count - commands.first_use;
+    HAL_TRY(row_of(&s->command_ids, seal->command_buffer, s->command_count, &row));
+    if (row == s->command_count)
+        s->command_count++;
+    s->commands[row] = commands;
+    return HAL_OK;
+}
+
+/* ---- Submissions ---- */
+
+static enum hal_status submission_row(struct stats *s, uint64_t id, struct submission **out)
+{
+    uint32_t row;
+    HAL_TRY(ROOM(s, submissions, submission, 1));
+    HAL_TRY(row_of(&s->submission_ids, id, s->submission_count, &row));
+    if (row == s->submission_count)
+        s->submissions[s->submission_count++] = (struct submission){.id = id};
+    *out = &s->submissions[row];
+    return HAL_OK;
+}
+
+static void tally(struct tally *tally, const struct trace_event *event, uint64_t bytes)
+{
+    tally->count++;
+    tally->bytes += bytes;
+    tally->ns += event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0;
+}
+
+static enum hal_status take_submit(struct stats *s, const struct trace_submit *event)
+{
+    struct submission *submission;
+    tally(&s->submits, &event->head, 0);
+    if (event->head.status != HAL_OK)
+        return HAL_OK;
+    HAL_TRY(submission_row(s, event->submission, &submission));
+    HAL_TRY(ROOM(s, submitted, submitted, event->command_buffer_count));
+    submission->first_commands = s->submitted_count;
+    submission->commands_count = event->command_buffer_count;
+    if (event->command_buffer_count)
+        memcpy(s->submitted + s->submitted_count, trace_submit_command_buffers(event),
+               event->command_buffer_count * sizeof *s->submitted);
+    s->submitted_count += event->command_buffer_count;
+    return HAL_OK;
+}
+
+static enum hal_status take_done(struct stats *s, const struct trace_submission_done *event)
+{
+    struct submission *submission;
+    HAL_TRY(submission_row(s, event->submission, &submission));
+    if (event->head.begin_ns && event->head.end_ns > event->head.begin_ns)
+        submission->device_ns = event->head.end_ns - event->head.begin_ns;
+    return HAL_OK;
+}
+
+static enum hal_status take(void *user, const struct trace_event *event,
+                            const struct trace_segment *segments)
+{
+    struct stats *s = user;
+    const void *typed = event;
+    const struct trace_content_event *content = typed;
+    if (event->kind == TRACE_EXECUTABLE_CREATE)
+        return take_executable(s, typed);
+    if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
+        return take_seal(s, typed, segments);
+    if (event->kind == TRACE_SUBMIT)
+        return take_submit(s, typed);
+    if (event->kind == TRACE_SUBMISSION_DONE)
+        return take_done(s, typed);
+    if (event->kind == TRACE_SEMAPHORE_WAIT || event->kind == TRACE_WAIT_IDLE)
+        tally(&s->waits, event, 0);
+    else if (event->kind == TRACE_HOST_WRITE && !(content->flags & TRACE_FLAG_SNAPSHOT))
+        tally(&s->uploads, event, content->size);
+    else if (event->kind == TRACE_HOST_READ)
+        tally(&s->readbacks, event, content->size);
+    return HAL_OK;
+}
+
+/* ---- Totals ---- */
+
+static void run_commands(struct stats *s, const struct commands *c)
+{
+    struct commands *total = &s->total;
+    total->barriers += c->barriers;
+    total->fills += c->fills;
+    total->copies += c->copies;
+    total->updates += c->updates;
+    total->transfer_bytes += c->transfer_bytes;
+    total->dispatches += c->dispatches;
+    total->indirect += c->indirect;
+    for (size_t i = 0; i < c->use_count; i++) {
+        const struct use *use = &s->uses[c->first_use + i];
+        s->kernels[use->kernel].dispatches += use->dispatches;
+        s->kernels[use->kernel].groups += use->groups;
+    }
+}
+
+static void count_all(struct stats *s)
+{
+    for (size_t i = 0; i < s->submission_count; i++) {
+        const struct submission *submission = &s->submissions[i];
+        const struct commands *only = NULL;
+        s->device_ns += submission->device_ns;
+        for (size_t k = 0; k < submission->commands_count; k++) {
+            uint32_t row;
+            if (!hal_idmap_find(&s->command_ids, s->submitted[submission->first_commands + k],
+                                &row))
+                continue;
+            run_commands(s, &s->commands[row]);
+            only = &s->commands[row];
+        }
+        if (submission->commands_count == 1 && only && only->dispatches == 1 && !only->fills &&
+            !only->copies && !only->updates && submission->device_ns) {
+            struct kernel *kernel = &s->kernels[s->uses[only->first_use].kernel];
+            kernel->alone++;
+            kernel->alone_ns += (uint64_t)submission->device_ns;
+        }
+    }
+}
+
+static int compare_kernels(const void *left, const void *right)
+{
+    const struct kernel *a = left, *b = right;
+    if (a->dispatches != b->dispatches)
+        return a->dispatches > b->dispatches ? -1 : 1;
+    if (a->executable != b->executable)
+        return a->executable < b->executable ? -1 : 1;
+    return a->entry < b->entry ? -1 : a->entry > b->entry;
+}
+
+/* ---- Output ---- */
+
+static void add(struct trace_text *text, const char *key, uint64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_u64(text, value);
+}
+
+static void json_kernels(struct trace_text *text, const struct stats *s)
+{
+    trace_json_key(text, "kernels");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        const struct kernel *k = &s->kernels[i];
+        const char *name = trace_reader_string(s->reader, k->name);
+        trace_json_open(text, '{');
+        trace_json_key(text, "name");
+        trace_json_text(text, name ? name : "");
+        add(text, "executable", k->executable);
+        add(text, "entry", k->entry);
+        add(text, "dispatches", k->dispatches);
+        add(text, "workgroups", k->groups);
+        add(text, "threads_per_group",
+            (uint64_t)k->group_size[0] * k->group_size[1] * k->group_size[2]);
+        add(text, "alone", k->alone);
+        add(text, "alone_ns", k->alone_ns);
+        trace_json_close(text, '}');
+    }
+    trace_json_close(text, ']');
+}
+
+static void json_tally(struct trace_text *text, const char *key, const struct tally *tally)
+{
+    trace_json_key(text, key);
+    trace_json_open(text, '{');
+    add(text, "count", tally->count);
+    add(text, "bytes", tally->bytes);
+    add(text, "ns", (uint64_t)tally->ns);
+    trace_json_close(text, '}');
+}
+
+static void print_json(struct trace_text *text, const char *path, const struct stats *s)
+{
+    trace_json_open(text, '{');
+    trace_json_key(text, "file");
+    trace_json_text(text, path);
+    add(text, "submissions", s->submission_count);
+    add(text, "device_ns", (uint64_t)s->device_ns);
+    add(text, "dispatches", s->total.dispatches);
+    add(text, "indirect_dispatches", s->total.indirect);
+    add(text, "barriers", s->total.barriers);
+    add(text, "fills", s->total.fills);
+    add(text, "copies", s->total.copies);
+    add(text, "updates", s->total.updates);
+    add(text, "transfer_bytes", s->total.transfer_bytes);
+    json_tally(text, "submit_calls", &s->submits);
+    json_tally(text, "host_waits", &s->waits);
+    json_tally(text, "uploads", &s->uploads);
+    json_tally(text, "readbacks", &s->readbacks);
+    json_kernels(text, s);
+    trace_json_close(text, '}');
+    trace_text_append(text, "\n", 1);
+}
+
+static void print_tally(struct trace_text *text, const char *name, const struct tally *tally)
+{
+    trace_text_printf(text, "%-12s %" PRIu64 " in %.3f ms", name, tally->count,
+                      (double)tally->ns / 1e6);
+    if (tally->bytes)
+        trace_text_printf(text, ", %" PRIu64 " bytes", tally->bytes);
+    trace_text_append(text, "\n", 1);
+}
+
+static void print_text(struct trace_text *text, const struct stats *s)
+{
+    trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submission_count,
+                      (double)s->device_ns / 1e6);
+    trace_text_printf(text,
+                      "executed     %" PRIu64 " dispatches (%" PRIu64 " indirect), %" PRIu64
+                      " barriers, %" PRIu64 " fills, %" PRIu64 " copies, %" PRIu64
+                      " updates, %" PRIu64 " bytes moved\n",
+                      s->total.dispatches, s->total.indirect, s->total.barriers, s->total.fills,
+                      s->total.copies, s->total.updates, s->total.transfer_bytes);
+    print_tally(text, "submit calls", &s->submits);
+    print_tally(text, "host waits", &s->waits);
+    print_tally(text, "uploads", &s->uploads);
+    print_tally(text, "read-backs", &s->readbacks);
+    trace_text_printf(text, "\n%12s %14s %12s  %s\n", "dispatches", "workgroups", "alone, mean",
+                      "kernel");
+    for (size_t i = 0; i < s->kernel_count; i++) {
+        const struct kernel *k = &s->kernels[i];
+        const char *name = trace_reader_string(s->reader, k->name);
+        trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " ", k->dispatches, k->groups);
+        if (k->alone)
+            trace_text_printf(text, "%9.3f us  ", (double)k->alone_ns / (double)k->alone / 1e3);
+        else
+            trace_text_printf(text, "%12s  ", "-");
+        trace_text_label(text, name ? name : "", strlen(name ? name : ""));
+        trace_text_printf(text, " (%u x %u x %u, executable %" PRIu64 ")\n", k->group_size[0],
+                          k->group_size[1], k->group_size[2], k->executable);
+    }
+}
+
+static void finish(struct stats *s)
+{
+    hal_idmap_finish(&s->kernel_ids);
+    hal_idmap_finish(&s->command_ids);
+    hal_idmap_finish(&s->submission_ids);
+    free(s->kernels);
+    free(s->commands);
+    free(s->uses);
+    free(s->submissions);
+    free(s->submitted);
+    trace_reader_close(s->reader);
+}
+
+static int stats(const char *path, bool as_json)
+{
+    struct stats s = {0};
+    struct trace_text text = {0};
+    enum hal_status status = trace_reader_open(path, &s.reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    if (*trace_reader_truncated(s.reader))
+        tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(s.reader));
+    status = trace_reader_each(s.reader, take, &s);
+    if (status != HAL_OK) {
+        const int code = tool_fail(status);
+        finish(&s);
+        return code;
+    }
+    count_all(&s);
+    if (s.kernel_count)
+        qsort(s.kernels, s.kernel_count, sizeof *s.kernels, compare_kernels);
+    if (as_json)
+        print_json(&text, path, &s);
+    else
+        print_text(&text, &s);
+    status = tool_write(&text, true);
+    if (status != HAL_OK)
+        tool_error("%s", hal_message());
+    trace_text_finish(&text);
+    finish(&s);
+    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool as_json = false;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option != 'j') {
+            tool_error("stats: unknown option '%s'", argv[optind - 1]);
+            return TOOL_USAGE;
+        }
+        as_json = true;
+    }
+    const char *path = tool_one_file(argc, argv, optind);
+    return path ? stats(path, as_json) : TOOL_USAGE;
+}
+
+const struct tool_command tool_stats = {
+    .name = "stats",
+    .summary = "what was executed how often",
+    .help =
+        "usage: hal-trace stats [--json] FILE\n\n"
+        "Counts what the device executed: submissions, dispatches by kernel, transfers; and what\n"
+        "the host did: submit calls, waits, uploads, read-backs. 'alone' is the mean device time\n"
+        "of those submissions that consist of one dispatch of the kernel.\n\n"
+        "  --json   as one JSON object; times are nanoseconds\n",
+    .run = run,
+};

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace verify: reads every byte and checks it against what the file says about it. */
+#include "format/tool/tool.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_COMPLAINTS = 20 };
+
+struct verify {
+    struct trace_reader *reader;
+    uint64_t chunks, events, contents, content_bytes;
+    uint64_t damaged_chunks, damaged_contents;
+    bool out_of_memory;
+    char last[HAL_MESSAGE_BYTES]; /* complaint: a damaged frame has many contents */
+    unsigned complaints;
+    struct tool_progress progress;
+};
+
+/* Says what is damaged, the first times. */
+static void complain(struct verify *v, uint64_t *count, enum hal_status status)
+{
+    ++*count;
+    v->out_of_memory |= status == HAL_NO_MEMORY;
+    if (strcmp(v->last, hal_message()) == 0)
+        return;
+    snprintf(v->last, sizeof v->last, "%s", hal_message());
+    if (++v->complaints <= MOST_COMPLAINTS)
+        tool_error("%s", v->last);
+    if (v->complaints == MOST_COMPLAINTS)
+        tool_error("more damage is counted and not described");
+}
+
+static void verify_chunks(struct verify *v)
+{
+    const size_t count = trace_reader_chunk_count(v->reader);
+    for (size_t i = 0; i < count; i++) {
+        struct trace_chunk chunk;
+        const enum hal_status status = trace_reader_chunk(v->reader, i, &chunk);
+        if (status == HAL_OK) {
+            v->chunks++;
+            v->events += chunk.event_count;
+            trace_chunk_free(&chunk);
+        } else {
+            complain(v, &v->damaged_chunks, status);
+        }
+        tool_progress(&v->progress, i + 1);
+    }
+}
+
+static enum hal_status verify_content(struct verify *v, uint64_t number, uint8_t **bytes,
+                                      uint64_t *capacity)
+{
+    uint64_t size;
+    uint8_t digest[32];
+    HAL_TRY(trace_reader_content_info(v->reader, number, &size, digest));
+    if (size > *capacity) {
+        uint8_t *grown = realloc(*bytes, (size_t)size);
+        if (!grown)
+            return hal_fail(HAL_NO_MEMORY, "no memory for content %" PRIu64 " of %" PRIu64 " bytes",
+                            number, size);
+        *bytes = grown;
+        *capacity = size;
+    }
+    HAL_TRY(trace_reader_content(v->reader, number, *bytes, (size_t)size));
+    v->contents++;
+    v->content_bytes += size;
+    return HAL_OK;
+}
+
+static void verify_contents(struct verify *v)
+{
+    const uint64_t count = trace_reader_counts(v->reader)->contents;
+    const size_t chunks = trace_reader_chunk_count(v->reader);
+    uint8_t *bytes = NULL;
+    uint64_t capacity = 0;
+    for (uint64_t i = 1; i <= count; i++) {
+        const enum hal_status status = verify_content(v, i, &bytes, &capacity);
+        if (status != HAL_OK)
+            complain(v, &v->damaged_contents, status);
+        tool_progress(&v->progress, chunks + i);
+    }
+    free(bytes);
+}
+
+static void print_json(struct trace_text *text, const char *path, const struct verify *v, bool good)
+{
+    trace_json_open(text, '{');
+    trace_json_key(text, "file");
+    trace_json_text(text, path);
+    trace_json_key(text, "good");
+    trace_json_bool(text, good);
+    static const char *const keys[] = {"chunks",        "events",         "contents",
+                                       "content_bytes", "damaged_chunks", "damaged_contents"};
+    const uint64_t values[] = {v->chunks,        v->events,         v->contents,
+                               v->content_bytes, v->damaged_chunks, v->damaged_contents};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        trace_json_key(text, keys[i]);
+        trace_json_u64(text, values[i]);
+    }
+    trace_json_key(text, "truncated");
+    trace_json_text(text, trace_reader_truncated(v->reader));
+    trace_json_close(text, '}');
+    trace_text_append(text, "\n", 1);
+}
+
+static void print_text(struct trace_text *text, const struct verify *v, bool good)
+{
+    trace_text_printf(text,
+                      "%s: %" PRIu64 " events in %" PRIu64 " chunks, %" PRIu64
+                      " contents of %" PRIu64 " bytes are as they were written",
+                      good ? "good" : "NOT GOOD", v->events, v->chunks, v->contents,
+                      v->content_bytes);
+    if (v->damaged_chunks || v->damaged_contents)
+        trace_text_printf(text, "; damaged: %" PRIu64 " chunks, %" PRIu64 " contents",
+                          v->damaged_chunks, v->damaged_contents);
+    trace_text_append(text, "\n", 1);
+}
+
+static int verify(const char *path, bool as_json)
+{
+    struct verify v = {0};
+    struct trace_text text = {0};
+    const enum hal_status status = trace_reader_open(path, &v.reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    const char *truncated = trace_reader_truncated(v.reader);
+    if (*truncated)
+        tool_error("'%s' is incomplete: %s", path, truncated);
+    tool_progress_begin(&v.progress, "verify",
+                        trace_reader_chunk_count(v.reader) +
+                            trace_reader_counts(v.reader)->contents);
+    verify_chunks(&v);
+    verify_contents(&v);
+    tool_progress_end(&v.progress);
+    const bool good = !*truncated && !v.damaged_chunks && !v.damaged_contents;
+    if (as_json)
+        print_json(&text, path, &v, good);
+    else
+        print_text(&text, &v, good);
+    const enum hal_status written = tool_write(&text, true);
+    if (written != HAL_OK)
+        tool_error("%s", hal_message());
+    trace_text_finish(&text);
+    trace_reader_close(v.reader);
+    return written != HAL_OK || v.out_of_memory ? TOOL_FAILED : good ? TOOL_OK : TOOL_UNREADABLE;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    bool as_json = false;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option != 'j') {
+            tool_error("verify: unknown option '%s'", argv[optind - 1]);
+            return TOOL_USAGE;
+        }
+        as_json = true;
+    }
+    const char *path = tool_one_file(argc, argv, optind);
+    return path ? verify(path, as_json) : TOOL_USAGE;
+}
+
+const struct tool_command tool_verify = {
+    .name = "verify",
+    .summary = "check every byte of a trace",
+    .help =
+        "usage: hal-trace verify [--json] FILE\n\n"
+        "Reads all events and all contents and checks sizes, references, checksums and digests.\n"
+        "Exit status 3 when anything is damaged or missing, after everything was looked at.\n\n"
+        "  --json   the result as one JSON object\n",
+    .run = run,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace stats, verify, extract: numbers worked out by hand, damage found, files made. */
+#include "tests/support/folder.h"
+#include "tests/support/trace_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BUFFER = 1, KERNELS = 2, DONE = 3, ONCE = 10, AGAIN = 11 };
+
+static const char source[] = "kernel void twice() {}\nkernel void never() {}\n";
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+static char output[1 << 14];
+
+/* Runs a shell command in the folder; the exit status. */
+static int run(const char *command_line)
+{
+    static char command[3 * PATH_MAX];
+    snprintf(command, sizeof command, "cd %s && PATH=%s:$PATH && %s", folder.path, HAL_TRACE_FOLDER,
+             command_line);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    const size_t bytes = fread(output, 1, sizeof output - 1, pipe);
+    output[bytes] = '\0';
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void says(const char *text)
+{
+    if (!strstr(output, text))
+        fail_msg("'%s' does not say '%s'", output, text);
+}
+
+/* #s0 runs ONCE and AGAIN, #s1 AGAIN alone. */
+static int write_trace(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    if (!test_folder_make(&folder))
+        return -1;
+    builder_open(&b, test_folder_file(&folder, "t.pb.zst", path), NULL);
+    const struct trace_entry_point points[] = {
+        {.name = builder_string(&b, "twice"), .group_size = {8, 2, 1}},
+        {.name = builder_string(&b, "never"), .group_size = {1, 1, 1}}};
+    builder_buffer_create(&b, BUFFER, "out", 256);
+    builder_executable_create(&b, KERNELS, "../a b.metal", source, points, 2, NULL, 0);
+    builder_semaphore_create(&b, DONE, "done", 0);
+    builder_host_write(&b, BUFFER, 0, "12345678", 8);
+    builder_command_buffer_create(&b, ONCE, NULL, 0);
+    builder_fill(&b, BUFFER, 0, 100, 1, 1);
+    builder_barrier(&b, NULL, 0);
+    builder_copy(&b, BUFFER, 0, BUFFER, 128, 20);
+    builder_dispatch(&b, KERNELS, 0, 2, 3, 4);
+    builder_dispatch(&b, KERNELS, 0, 1, 1, 1);
+    builder_seal(&b, ONCE);
+    builder_command_buffer_create(&b, AGAIN, NULL, 1);
+    builder_dispatch(&b, KERNELS, 0, 5, 1, 1);
+    builder_seal(&b, AGAIN);
+    const struct trace_semaphore_value values[] = {{DONE, 1}, {DONE, 2}};
+    builder_submit(&b, 0, 0, NULL, 0, &values[0], 1, (uint64_t[]){ONCE, AGAIN}, 2);
+    builder_submission_done(&b, 0, 0, 5000, 6000, 9000);
+    builder_submit(&b, 1, 0, NULL, 0, &values[1], 1, (uint64_t[]){AGAIN}, 1);
+    builder_submission_done(&b, 1, 0, 9000, 9000, 9700);
+    builder_semaphore_wait(&b, 0, &values[1], 1, INT64_MAX);
+    builder_host_read(&b, BUFFER, 0, "abcd", 4);
+    return builder_close(&b, NULL) == HAL_OK ? 0 : -1;
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static void stats_count_what_was_executed(void **state)
+{
+    (void)state;
+    assert_int_equal(run("hal-trace stats --json t.pb.zst"), 0);
+    says("\"submissions\":2,\"device_ns\":3700,\"dispatches\":4,\"indirect_dispatches\":0,"
+         "\"barriers\":1,\"fills\":1,\"copies\":1,\"updates\":0,\"transfer_bytes\":120");
+    says("\"submit_calls\":{\"count\":2,\"bytes\":0,\"ns\":200}");
+    says("\"uploads\":{\"count\":1,\"bytes\":8,");
+    says("\"readbacks\":{\"count\":1,\"bytes\":4,");
+    /* 24 + 1 + 2 * 5 workgroups; alone in #s1. */
+    says("{\"name\":\"twice\",\"executable\":2,\"entry\":0,\"dispatches\":4,\"workgroups\":35,"
+         "\"threads_per_group\":16,\"alone\":1,\"alone_ns\":700}");
+    says("{\"name\":\"never\",\"executable\":2,\"entry\":1,\"dispatches\":0,");
+    assert_int_equal(run("hal-trace stats t.pb.zst"), 0);
+    says("4 dispatches (0 indirect), 1 barriers");
+}
+
+static void verify_likes_what_is_whole(void **state)
+{
+    (void)state;
+    assert_int_equal(run("hal-trace verify t.pb.zst 2>&1"), 0);
+    says("good: ");
+    assert_int_equal(run("hal-trace verify --json t.pb.zst"), 0);
+    says("\"good\":true");
+    says("\"damaged_contents\":0");
+}
+
+/* Any byte that is changed is noticed: one in each 64. */
+static void verify_sees_every_changed_byte(void **state)
+{
+    (void)state;
+    struct stat status;
+    unsigned tried = 0;
+    assert_int_equal(stat(path, &status), 0);
+    for (long at = 0; at < status.st_size; at += 64) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "cp t.pb.zst bad.pb.zst && b=$(od -An -tu1 -j%ld -N1 bad.pb.zst) && "
+                 "printf \"\\\\$(printf %%o $((b ^ 16)))\" | "
+                 "dd of=bad.pb.zst bs=1 seek=%ld conv=notrunc 2>/dev/null && "
+                 "hal-trace verify bad.pb.zst 2>&1",
+                 at, at);
+        if (run(command) != 3)
+            fail_msg("byte %ld changed, and verify says: %s", at, output);
+        tried++;
+    }
+    assert_true(tried > 10);
+}
+
+static void verify_sees_a_cut(void **state)
+{
+    (void)state;
+    assert_int_equal(run("head -c -100 t.pb.zst > cut.pb.zst; hal-trace verify cut.pb.zst 2>&1"),
+                     3);
+    says("incomplete");
+}
+
+static void extract_writes_kernels_into_the_folder_only(void **state)
+{
+    (void)state;
+    char kernels[PATH_MAX], expected[sizeof source + 1];
+    assert_int_equal(run("hal-trace extract --executables=kernels t.pb.zst 2>&1"), 0);
+    assert_string_equal(output, "kernels/2-_._a_b.metal\n");
+    FILE *file = fopen(test_folder_file(&folder, "kernels/2-_._a_b.metal", kernels), "r");
+    assert_non_null(file);
+    expected[fread(expected, 1, sizeof source, file)] = '\0';
+    fclose(file);
+    assert_string_equal(expected, source);
+    assert_int_equal(run("hal-trace extract --executables=kernels t.pb.zst 2>&1"), 1);
+    says("--force");
+    assert_int_equal(run("hal-trace extract --executables=kernels --force t.pb.zst 2>&1"), 0);
+}
+
+static void extract_writes_a_content(void **state)
+{
+    (void)state;
+    bool found = false;
+    for (int i = 1; i <= 3; i++) {
+        char command[128];
+        snprintf(command, sizeof command, "hal-trace extract --content=%d t.pb.zst", i);
+        assert_int_equal(run(command), 0);
+        found |= strcmp(output, "12345678") == 0;
+    }
+    assert_true(found);
+    assert_int_equal(run("hal-trace extract --content=99 t.pb.zst 2>&1"), 1);
+    says("no content 99");
+    assert_int_equal(run("hal-trace extract --content=0 t.pb.zst 2>&1"), 2);
+    assert_int_equal(run("hal-trace extract t.pb.zst 2>&1"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stats_count_what_was_executed),
+        cmocka_unit_test(verify_likes_what_is_whole),
+        cmocka_unit_test(verify_sees_every_changed_byte),
+        cmocka_unit_test(verify_sees_a_cut),
+        cmocka_unit_test(extract_writes_kernels_into_the_folder_only),
+        cmocka_unit_test(extract_writes_a_content),
+    };
+    return cmocka_run_group_tests(tests, write_trace, remove_all);
+}
