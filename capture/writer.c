@@ -342,7 +342,7 @@ static void close_file(struct drain *drain)
     for (const struct capture_thread *thread = first_thread(stream); thread; thread = thread->next)
         overhead_ns += atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
     const bool left = stream->left && stream->error == HAL_OK;
-    const struct trace_health health = {
+    struct trace_health health = {
         .status = (uint32_t)(left ? HAL_FAILED : stream->error),
         .message = left ? "the process exited with work in flight" : stream->message,
         .lost_records = atomic_load(&stream->lost_records),
@@ -350,6 +350,7 @@ static void close_file(struct drain *drain)
         .ring_stall_ns = atomic_load(&stream->stall_ns),
         .overhead_ns = overhead_ns,
     };
+    health.clock = hal_clock_name(&health.clock_error_ns);
     const enum hal_status status = trace_writer_close(stream->writer, &health);
     stream->writer = NULL;
     if (status != HAL_OK)

@@ -9,27 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static const int64_t ns_per_second = 1000000000;
-
-static int64_t read_clock(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * ns_per_second + now.tv_nsec;
-}
-
-int64_t hal_clock_ns(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
-int64_t hal_wall_clock_ns(void)
-{
-    return read_clock(CLOCK_REALTIME);
-}
 
 int64_t hal_deadline_ns(int64_t timeout_ns)
 {

@@ -15,8 +15,13 @@
 /* Means "wait for ever" wherever a time limit is asked for. */
 #define HAL_FOREVER INT64_MAX
 
-/* Nanoseconds of the system's monotonic clock: the one clock of every host and device time. */
+/* Nanoseconds of the system's monotonic clock: the one clock of every host and device time. Never
+ * goes back. Where the system trusts the processor's counter it is read off that, which takes a
+ * third of the time. */
 HAL_API int64_t hal_clock_ns(void);
+
+/* "tsc" or "system", and how far it was seen from the system's clock so far. */
+HAL_API const char *hal_clock_name(uint64_t *out_worst_error_ns);
 
 /* Nanoseconds since 1970-01-01 UTC. */
 HAL_API int64_t hal_wall_clock_ns(void);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A line through two clocks: reads the system's nanoseconds off a counter that is cheap to read.
+ *
+ * The line is fitted again and again, always so that it goes on where it was and meets the system's
+ * clock one interval later: what is read never goes back. Reading takes no lock and never waits,
+ * whoever fits meanwhile; one thread fits at a time. */
+#ifndef HAL_BASE_CLOCK_FIT_H
+#define HAL_BASE_CLOCK_FIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hal_clock_line {
+    _Atomic uint64_t ticks;
+    _Atomic int64_t ns;    /* at `ticks` */
+    _Atomic uint64_t rate; /* nanoseconds per tick, times 2^32 */
+};
+
+struct hal_clock_fit {
+    _Atomic uint64_t version; /* 0: there is no line yet; lines[version % 2] holds */
+    struct hal_clock_line lines[2];
+    _Atomic uint64_t worst_error_ns; /* between line and system, where they were compared */
+    /* The fitting thread's: where the rate is measured from. */
+    uint64_t old_ticks, middle_ticks;
+    int64_t old_ns, middle_ns;
+};
+
+enum { HAL_CLOCK_INTERVAL_NS = 50000000, HAL_CLOCK_FIRST_NS = 20000000 };
+
+/* False: there is no line yet. *out_stale: an interval has passed, somebody should fit. */
+static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t ticks,
+                                      int64_t *out_ns, bool *out_stale)
+{
+    for (;;) {
+        const uint64_t version = atomic_load_explicit(&fit->version, memory_order_acquire);
+        const struct hal_clock_line *line = &fit->lines[version % 2];
+        const uint64_t at = atomic_load_explicit(&line->ticks, memory_order_acquire);
+        const int64_t ns = atomic_load_explicit(&line->ns, memory_order_acquire);
+        const uint64_t rate = atomic_load_explicit(&line->rate, memory_order_acquire);
+        if (version == 0)
+            return false;
+        if (__builtin_expect(atomic_load_explicit(&fit->version, memory_order_relaxed) != version,
+                             0))
+            continue; /* another line came, maybe into this place */
+        const int64_t passed = (int64_t)(((__int128)(int64_t)(ticks - at) * (int64_t)rate) >> 32);
+        *out_ns = ns + passed;
+        *out_stale = passed >= HAL_CLOCK_INTERVAL_NS || passed <= -HAL_CLOCK_INTERVAL_NS;
+        return true;
+    }
+}
+
+/* Counter and system's clock were the same moment. */
+void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns);
+
+#endif
