@@ -8,7 +8,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
-enum { first_ring_bytes = 256 << 10, thread_name_bytes = 64 };
+enum { first_ring_bytes = 256 << 10, growth = 4, thread_name_bytes = 64 };
 
 struct membership {
     uint64_t generation;
@@ -186,11 +186,21 @@ void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
 }
 
 /* Comfort for some threads must not keep others out: a quarter of the area is for first rings. */
-static bool may_grow_locked(struct capture_stream *stream)
+static bool may_grow_locked(struct capture_stream *stream, uint64_t bytes)
 {
     const uint64_t area = stream->sidecar.header->rings_bytes;
-    return find_free_locked(stream, stream->ring_bytes, UINT64_MAX) ||
-           stream->rings_used + stream->ring_bytes <= area - area / 4;
+    return find_free_locked(stream, bytes, UINT64_MAX) ||
+           stream->rings_used + bytes <= area - area / 4;
+}
+
+/* In steps: memory that a thread never fills costs time all the same. */
+static uint64_t next_size(const struct capture_stream *stream, const struct capture_ring *old,
+                          uint64_t bytes)
+{
+    uint64_t size = growth * old->bytes;
+    while (size < bytes)
+        size *= 2;
+    return size < stream->ring_bytes ? size : stream->ring_bytes;
 }
 
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
@@ -199,13 +209,13 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
     struct capture_ring *old = thread->ring, *grown = NULL;
     if (old->bytes >= stream->ring_bytes)
         return false;
+    const uint64_t size = next_size(stream, old, bytes);
     char message[HAL_MESSAGE_BYTES];
     capture_message_save(message);
     pthread_mutex_lock(&stream->threads_lock);
     enum hal_status status = HAL_NO_MEMORY;
-    if (bytes > old->bytes || may_grow_locked(stream))
-        status = create_ring_locked(stream, thread->number, old->slot->sequence + 1,
-                                    stream->ring_bytes, &grown);
+    if (bytes > old->bytes || may_grow_locked(stream, size))
+        status = create_ring_locked(stream, thread->number, old->slot->sequence + 1, size, &grown);
     pthread_mutex_unlock(&stream->threads_lock);
     capture_message_restore(message);
     if (status != HAL_OK)

@@ -8,7 +8,7 @@
 void capture_threads_open(struct capture_stream *stream);
 void capture_threads_close(struct capture_stream *stream);
 
-/* Goes on in a full-sized ring, for a record of `bytes`. False: it has one already, or there is no
+/* Goes on in a larger ring, for a record of `bytes`. False: it has one already, or there is no
  * memory for it, or not enough left to spend it on a record that fits the ring it has. */
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes);
 void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring);

@@ -16,8 +16,10 @@ void bench_begin(struct bench *bench, const char *name, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             bench->json = true;
+        } else if (strncmp(argv[i], "--only=", 7) == 0) {
+            bench->only = argv[i] + 7;
         } else if (strcmp(argv[i], "--help") == 0) {
-            printf("usage: %s [--json]\n", name);
+            printf("usage: %s [--json] [--only=NAME]\n", name);
             exit(0);
         } else if (strcmp(argv[i], "--version") == 0) {
             printf("%s %s\n", name, HAL_VERSION_STRING);
@@ -31,6 +33,11 @@ void bench_begin(struct bench *bench, const char *name, int argc, char **argv)
         printf("{\"rows\":[");
     else
         printf("%-48s %12s %-10s %10s\n", "figure", "value", "unit", "target");
+}
+
+bool bench_wants(const struct bench *bench, const char *name)
+{
+    return !bench->only || strcmp(bench->only, name) == 0;
 }
 
 void bench_row(struct bench *bench, const char *name, double value, const char *unit,

@@ -11,13 +11,18 @@
 struct bench {
     bool json;
     size_t row_count;
+    const char *only; /* NULL: everything */
 };
 
 /* Which way a figure is better. */
 enum bench_better { BENCH_LOWER, BENCH_HIGHER };
 
-/* Understands --json, --help and --version, and ends the program for wrong arguments. */
+/* Understands --json, --only=NAME, --help and --version, and ends the program for wrong arguments.
+ */
 void bench_begin(struct bench *bench, const char *name, int argc, char **argv);
+
+/* Whether the part of that name is asked for. */
+bool bench_wants(const struct bench *bench, const char *name);
 
 /* `target` NAN: none. */
 void bench_row(struct bench *bench, const char *name, double value, const char *unit,

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench-capture: what being captured costs a program. Workload a: one submission of 100,000 tiny
- * commands and as many barriers; b: 10,000 submissions of 5 and 5 that follow each other on one
- * timeline semaphore. A call is one command or one barrier. Plain and captured runs take turns on
- * one device; a run records, submits and waits. Beginning and ending a capture are not part of a
- * run, except where the row says "until the file is closed".
+/* bench-capture: what being captured costs a program. A call is one command or one barrier.
+ *
+ *   a   one submission of 100,000 tiny commands and as many barriers
+ *   b   10,000 submissions of 5 and 5 that follow each other on one timeline semaphore
+ *   mt  two threads, each with one submission of 50,000 and 50,000
+ *   c   512 MiB of uploads into buffers of 16 MiB: random bytes; weights (bf16)
+ *   cs  the same 16 MiB uploaded 32 times
+ *   d   a persistently mapped buffer of 64 MiB, of which 4 KiB change before each of 1,000
+ * submissions
+ *
+ * Plain and captured runs take turns on one device; a run records, submits and waits. Beginning and
+ * ending a capture are not part of a run, except where the row says "until the file is closed".
  *
  * decode: the program, which waits for each token, from its start to its end, plain and with the
  * environment that hal-capture sets; and of that, the loop over the tokens. */
@@ -17,22 +24,65 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 extern char **environ;
 
-enum { REPEATS = 21, A_PAIRS = 100000, B_SUBMISSIONS = 10000, B_PAIRS = 5, FILL_BYTES = 64 };
+enum {
+    MOST_REPEATS = 21,
+    A_PAIRS = 100000,
+    MT_THREADS = 2,
+    B_SUBMISSIONS = 10000,
+    B_PAIRS = 5,
+    FILL_BYTES = 64,
+    UPLOADS = 32,
+    UPLOAD_BYTES = 16 << 20,
+    D_SUBMISSIONS = 1000,
+    D_BYTES = 64 << 20,
+    D_CHANGE = 4096,
+    DISTINCT_WORDS = 1 << 18,
+};
 
 struct workload {
     const char *name;
+    double (*run)(struct hal_device *device, const struct workload *workload);
     uint64_t submissions;
-    uint64_t pairs; /* a command and a barrier, in each submission */
-    double target_ns;
+    uint64_t pairs;    /* a command and a barrier, in each submission */
+    uint32_t *data;    /* of uploads */
+    uint64_t distinct; /* uploads that differ */
+    int repeats;
+    double target_ns, target_us; /* cost per call, per submission */
+    double target_ratio, target_closed, target_mb_s, target_bytes;
 };
 
 static double ns_since(int64_t begin_ns)
 {
     return (double)(hal_clock_ns() - begin_ns);
 }
+
+/* What the calling thread itself has computed: says the same however busy the machine is. */
+static double thread_ns(void)
+{
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (double)spent.tv_sec * 1e9 + (double)spent.tv_nsec;
+}
+
+static struct hal_buffer *make_buffer(struct hal_device *device, uint64_t bytes)
+{
+    struct hal_buffer *buffer;
+    bench_try(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = bytes}, &buffer));
+    return buffer;
+}
+
+static struct hal_semaphore *make_semaphore(struct hal_device *device)
+{
+    struct hal_semaphore *semaphore;
+    bench_try(hal_semaphore_create(device, NULL, 0, &semaphore));
+    return semaphore;
+}
+
+/* ---- a, b, mt ----------------------------------------------------------------------------- */
 
 static void record(struct hal_command_buffer *commands, struct hal_buffer *buffer, uint64_t pairs)
 {
@@ -59,12 +109,10 @@ static void submit(struct hal_device *device, struct hal_buffer *buffer,
     hal_command_buffer_release(commands);
 }
 
-static double run(struct hal_device *device, const struct workload *workload)
+static double run_commands(struct hal_device *device, const struct workload *workload)
 {
-    struct hal_buffer *buffer;
-    struct hal_semaphore *semaphore;
-    bench_try(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = FILL_BYTES}, &buffer));
-    bench_try(hal_semaphore_create(device, NULL, 0, &semaphore));
+    struct hal_buffer *buffer = make_buffer(device, FILL_BYTES);
+    struct hal_semaphore *semaphore = make_semaphore(device);
     const int64_t begin_ns = hal_clock_ns();
     for (uint64_t i = 0; i < workload->submissions; i++)
         submit(device, buffer, semaphore, i, workload->pairs);
@@ -75,8 +123,109 @@ static double run(struct hal_device *device, const struct workload *workload)
     return ns;
 }
 
+struct part {
+    struct hal_device *device;
+    const struct workload *workload;
+};
+
+static void *run_part(void *argument)
+{
+    const struct part *part = argument;
+    struct workload share = *part->workload;
+    share.submissions = 1;
+    run_commands(part->device, &share);
+    return NULL;
+}
+
+/* As many submissions as threads. */
+static double run_threads(struct hal_device *device, const struct workload *workload)
+{
+    pthread_t threads[MT_THREADS];
+    struct part part = {device, workload};
+    const int64_t begin_ns = hal_clock_ns();
+    for (int i = 0; i < MT_THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, run_part, &part) != 0)
+            bench_die("a thread");
+    }
+    for (int i = 0; i < MT_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return ns_since(begin_ns);
+}
+
+/* ---- c, cs, d ----------------------------------------------------------------------------- */
+
+static double run_uploads(struct hal_device *device, const struct workload *workload)
+{
+    struct hal_buffer *buffers[UPLOADS];
+    for (int i = 0; i < UPLOADS; i++)
+        buffers[i] = make_buffer(device, UPLOAD_BYTES);
+    const int64_t begin_ns = hal_clock_ns();
+    for (uint64_t i = 0; i < UPLOADS; i++) {
+        for (size_t at = 0; at < UPLOAD_BYTES / sizeof *workload->data; at += DISTINCT_WORDS)
+            workload->data[at] = (uint32_t)(i % workload->distinct); /* else they were the same */
+        bench_try(hal_buffer_write(buffers[i], 0, workload->data, UPLOAD_BYTES));
+    }
+    const double ns = ns_since(begin_ns);
+    for (int i = 0; i < UPLOADS; i++)
+        hal_buffer_release(buffers[i]);
+    return ns;
+}
+
+static double run_mapped(struct hal_device *device, const struct workload *workload)
+{
+    struct hal_mapping mapping;
+    struct hal_buffer *buffer = make_buffer(device, D_BYTES);
+    struct hal_semaphore *semaphore = make_semaphore(device);
+    bench_try(hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, D_BYTES, &mapping));
+    memset(mapping.data, 1, D_BYTES);
+    submit(device, buffer, semaphore, 0, 1); /* everything is seen as written once */
+    bench_try(hal_semaphore_wait(semaphore, 1, HAL_FOREVER));
+    const enum hal_status flushed = hal_device_profiling_flush(device);
+    if (flushed != HAL_OK && flushed != HAL_NOT_FOUND) /* that is: it is not captured */
+        bench_die("flushing");
+    const int64_t begin_ns = hal_clock_ns();
+    for (uint64_t i = 1; i <= workload->submissions; i++) {
+        memset((uint8_t *)mapping.data + i * 7919 % (D_BYTES / D_CHANGE) * D_CHANGE, (int)i,
+               D_CHANGE);
+        submit(device, buffer, semaphore, i, workload->pairs);
+    }
+    bench_try(hal_semaphore_wait(semaphore, workload->submissions + 1, HAL_FOREVER));
+    const double ns = ns_since(begin_ns);
+    bench_try(hal_buffer_unmap(&mapping));
+    hal_semaphore_release(semaphore);
+    hal_buffer_release(buffer);
+    return ns;
+}
+
+/* Random bytes; or numbers between -2 and 2, most of them small, cut to 16 bits: weights. */
+static uint32_t *make_data(bool weights)
+{
+    uint32_t *data = malloc(UPLOAD_BYTES);
+    uint64_t random = 88172645463325252u;
+    if (!data)
+        bench_die("no memory");
+    for (size_t i = 0; i < UPLOAD_BYTES / sizeof *data; i++) {
+        uint32_t halves = 0;
+        for (int k = 0; k < 2 && weights; k++) {
+            float sum = 0;
+            uint32_t bits;
+            for (int j = 0; j < 4; j++) {
+                random = random * 6364136223846793005u + 1442695040888963407u;
+                sum += (float)(int32_t)(random >> 32) * 0x1p-33f;
+            }
+            memcpy(&bits, &sum, sizeof bits);
+            halves = halves << 16 | bits >> 16;
+        }
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        data[i] = weights ? halves : (uint32_t)(random >> 16);
+    }
+    return data;
+}
+
+/* ---- Comparing ---------------------------------------------------------------------------- */
+
 struct captured_run {
-    double run_ns, closed_ns, begin_ns;
+    double run_ns, thread_ns, closed_ns, begin_ns;
     double bytes, stalls, overhead_ns;
 };
 
@@ -90,14 +239,18 @@ static struct captured_run run_captured(struct hal_device *device, const struct 
     bench_try(hal_device_profiling_begin(device, &options, HAL_FOREVER));
     result.begin_ns = ns_since(begin_ns);
     begin_ns = hal_clock_ns();
-    result.run_ns = run(device, workload);
+    const double before_ns = thread_ns();
+    result.run_ns = workload->run(device, workload);
+    result.thread_ns = thread_ns() - before_ns;
     bench_try(hal_device_profiling_end(device));
     result.closed_ns = ns_since(begin_ns);
 
     bench_try(trace_reader_open(path, &reader));
     const struct trace_counts *counts = trace_reader_counts(reader);
     const struct trace_health *health = trace_reader_health(reader);
-    if (counts->segments != workload->submissions * workload->pairs * 2 || health->status)
+    const uint64_t written = workload->data ? (uint64_t)UPLOADS * UPLOAD_BYTES : 0;
+    if (counts->segments < workload->submissions * workload->pairs * 2 ||
+        counts->host_write_bytes < written || health->status)
         bench_die("not everything was captured");
     result.bytes = (double)counts->file_bytes;
     result.stalls = (double)health->ring_stalls;
@@ -106,42 +259,76 @@ static struct captured_run run_captured(struct hal_device *device, const struct 
     return result;
 }
 
-static void row(struct bench *bench, const struct workload *workload, const char *what,
-                double *values, const char *unit, double target)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s: %s", workload->name, what);
-    bench_row(bench, name, bench_median(values, REPEATS), unit, BENCH_LOWER, target);
-}
+struct figures {
+    double plain[MOST_REPEATS], cost[MOST_REPEATS], work[MOST_REPEATS], own[MOST_REPEATS],
+        ratio[MOST_REPEATS];
+    double closed[MOST_REPEATS], closed_ns[MOST_REPEATS], bytes[MOST_REPEATS];
+    double stalls[MOST_REPEATS], begin[MOST_REPEATS];
+};
 
-static void compare(struct bench *bench, struct hal_device *device, const char *path,
-                    const struct workload *workload)
+static void measure(struct hal_device *device, const char *path, const struct workload *workload,
+                    struct figures *figures)
 {
-    double plain[REPEATS], cost[REPEATS], own[REPEATS], ratio[REPEATS], closed[REPEATS];
-    double bytes[REPEATS], stalls[REPEATS], begin[REPEATS];
-    const double calls = (double)(workload->submissions * workload->pairs * 2);
-    for (int i = -1; i < REPEATS; i++) { /* -1 warms up */
-        const double plain_ns = run(device, workload);
+    for (int i = -1; i < workload->repeats; i++) { /* -1 warms up */
+        const double before_ns = thread_ns(), plain_ns = workload->run(device, workload);
+        const double plain_work_ns = thread_ns() - before_ns;
         const struct captured_run captured = run_captured(device, workload, path);
         if (i < 0)
             continue;
-        plain[i] = plain_ns / calls;
-        cost[i] = (captured.run_ns - plain_ns) / calls;
-        own[i] = captured.overhead_ns / calls;
-        ratio[i] = captured.run_ns / plain_ns;
-        closed[i] = captured.closed_ns / plain_ns;
-        bytes[i] = captured.bytes / calls;
-        stalls[i] = captured.stalls;
-        begin[i] = captured.begin_ns / 1e6;
+        figures->plain[i] = plain_ns;
+        figures->cost[i] = captured.run_ns - plain_ns;
+        figures->work[i] = captured.thread_ns - plain_work_ns;
+        figures->own[i] = captured.overhead_ns;
+        figures->ratio[i] = captured.run_ns / plain_ns;
+        figures->closed[i] = captured.closed_ns / plain_ns;
+        figures->closed_ns[i] = captured.closed_ns;
+        figures->bytes[i] = captured.bytes;
+        figures->stalls[i] = captured.stalls;
+        figures->begin[i] = captured.begin_ns;
     }
-    row(bench, workload, "plain run", plain, "ns/call", NAN);
-    row(bench, workload, "cost of being captured", cost, "ns/call", workload->target_ns);
-    row(bench, workload, "of which the trace says itself", own, "ns/call", NAN);
-    row(bench, workload, "captured / plain", ratio, "", NAN);
-    row(bench, workload, "captured / plain, until the file is closed", closed, "", NAN);
-    row(bench, workload, "file", bytes, "bytes/call", NAN);
-    row(bench, workload, "times that a thread waited for the writer", stalls, "", NAN);
-    row(bench, workload, "beginning a capture", begin, "ms", NAN);
+}
+
+static void row(struct bench *bench, const struct workload *workload, const char *what,
+                double *values, double divisor, const char *unit, double target)
+{
+    char name[96];
+    snprintf(name, sizeof name, "%s: %s", workload->name, what);
+    bench_row(bench, name, bench_median(values, (size_t)workload->repeats) / divisor, unit,
+              BENCH_LOWER, target);
+}
+
+static void report(struct bench *bench, const struct workload *workload, struct figures *figures)
+{
+    const double calls = (double)(workload->submissions * workload->pairs * 2);
+    const double submissions = (double)workload->submissions;
+    if (workload->data) {
+        char name[96];
+        const double bytes = (double)UPLOADS * UPLOAD_BYTES;
+        snprintf(name, sizeof name, "%s: until the file is closed", workload->name);
+        bench_row(bench, name,
+                  bytes / bench_median(figures->closed_ns, (size_t)workload->repeats) * 1e3, "MB/s",
+                  BENCH_HIGHER, workload->target_mb_s);
+        row(bench, workload, "plain run", figures->plain, 1e6, "ms", NAN);
+        row(bench, workload, "file", figures->bytes, 1e6, "MB", workload->target_bytes / 1e6);
+    } else if (!isnan(workload->target_us)) {
+        row(bench, workload, "plain run", figures->plain, 1e3 * submissions, "us/submit", NAN);
+        row(bench, workload, "cost of being captured", figures->cost, 1e3 * submissions,
+            "us/submit", workload->target_us);
+        row(bench, workload, "file", figures->bytes, 1e6, "MB", NAN);
+    } else {
+        row(bench, workload, "plain run", figures->plain, calls, "ns/call", NAN);
+        row(bench, workload, "cost of being captured", figures->cost, calls, "ns/call",
+            workload->target_ns);
+        row(bench, workload, "of which the thread's own work", figures->work, calls, "ns/call",
+            NAN);
+        row(bench, workload, "of which the trace says itself", figures->own, calls, "ns/call", NAN);
+        row(bench, workload, "file", figures->bytes, calls, "bytes/call", workload->target_bytes);
+    }
+    row(bench, workload, "captured / plain", figures->ratio, 1, "", workload->target_ratio);
+    row(bench, workload, "captured / plain, until the file is closed", figures->closed, 1, "",
+        workload->target_closed);
+    row(bench, workload, "times that a thread waited for the writer", figures->stalls, 1, "", NAN);
+    row(bench, workload, "beginning a capture", figures->begin, 1e6, "ms", NAN);
 }
 
 /* ---- decode ------------------------------------------------------------------------------- */
@@ -236,9 +423,86 @@ static void compare_decode(struct bench *bench, const char *path)
 
 int main(int argc, char **argv)
 {
-    const struct workload a = {.name = "a", .submissions = 1, .pairs = A_PAIRS, .target_ns = 100};
-    const struct workload b = {
-        .name = "b", .submissions = B_SUBMISSIONS, .pairs = B_PAIRS, .target_ns = NAN};
+    uint32_t *random = make_data(false), *weights = make_data(true);
+    struct workload workloads[] = {
+        {.name = "a",
+         .run = run_commands,
+         .submissions = 1,
+         .pairs = A_PAIRS,
+         .repeats = 21,
+         .target_ns = 30,
+         .target_us = NAN,
+         .target_ratio = NAN,
+         .target_closed = 1.5,
+         .target_mb_s = NAN,
+         .target_bytes = 4},
+        {.name = "b",
+         .run = run_commands,
+         .submissions = B_SUBMISSIONS,
+         .pairs = B_PAIRS,
+         .repeats = 21,
+         .target_ns = 60,
+         .target_us = NAN,
+         .target_ratio = NAN,
+         .target_closed = NAN,
+         .target_mb_s = NAN,
+         .target_bytes = NAN},
+        {.name = "mt",
+         .run = run_threads,
+         .submissions = MT_THREADS,
+         .pairs = A_PAIRS / 2,
+         .repeats = 21,
+         .target_ns = NAN,
+         .target_us = NAN,
+         .target_ratio = 1.3,
+         .target_closed = NAN,
+         .target_mb_s = NAN,
+         .target_bytes = NAN},
+        {.name = "c-random",
+         .run = run_uploads,
+         .data = random,
+         .distinct = UPLOADS,
+         .repeats = 5,
+         .target_ns = NAN,
+         .target_us = NAN,
+         .target_ratio = 2,
+         .target_closed = NAN,
+         .target_mb_s = 700,
+         .target_bytes = NAN},
+        {.name = "c-weights",
+         .run = run_uploads,
+         .data = weights,
+         .distinct = UPLOADS,
+         .repeats = 5,
+         .target_ns = NAN,
+         .target_us = NAN,
+         .target_ratio = 2,
+         .target_closed = NAN,
+         .target_mb_s = 450,
+         .target_bytes = NAN},
+        {.name = "cs",
+         .run = run_uploads,
+         .data = random,
+         .distinct = 1,
+         .repeats = 5,
+         .target_ns = NAN,
+         .target_us = NAN,
+         .target_ratio = 2,
+         .target_closed = NAN,
+         .target_mb_s = NAN,
+         .target_bytes = 17e6},
+        {.name = "d",
+         .run = run_mapped,
+         .submissions = D_SUBMISSIONS,
+         .pairs = 1,
+         .repeats = 7,
+         .target_ns = NAN,
+         .target_us = 25,
+         .target_ratio = NAN,
+         .target_closed = NAN,
+         .target_mb_s = NAN,
+         .target_bytes = NAN},
+    };
     struct bench bench;
     struct test_folder folder;
     struct hal_device *device;
@@ -250,10 +514,18 @@ int main(int argc, char **argv)
     }
     test_folder_file(&folder, "bench.pb.zst", path);
     bench_try(hal_device_open("cpu", &device));
-    compare(&bench, device, path, &a);
-    compare(&bench, device, path, &b);
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
+        struct figures figures;
+        if (!bench_wants(&bench, workloads[i].name))
+            continue;
+        measure(device, path, &workloads[i], &figures);
+        report(&bench, &workloads[i], &figures);
+    }
     hal_device_release(device);
-    compare_decode(&bench, path);
+    if (bench_wants(&bench, "decode"))
+        compare_decode(&bench, path);
+    free(random);
+    free(weights);
     test_folder_remove(&folder);
     return bench_end(&bench);
 }

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS = 1024, BYTES = WORDS * 4, MOST_THREADS = 16, LARGE_EVERY = 32, LARGE = 20000 };
+enum { WORDS = 1024, BYTES = WORDS * 4, MOST_THREADS = 16, LARGE_EVERY = 16, LARGE = 5000 };
 
 struct worker {
     struct hal_device *device;
