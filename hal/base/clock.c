@@ -94,8 +94,8 @@ static int64_t read_slowly(void)
 
 int64_t hal_clock_ns(void)
 {
-    int64_t ns;
-    bool stale;
+    int64_t ns = 0;
+    bool stale = false;
     if (__builtin_expect(!hal_clock_fit_read(&process_fit, __rdtsc(), &ns, &stale), 0))
         return read_slowly();
     if (__builtin_expect(stale, 0))

@@ -44,7 +44,7 @@ static uint64_t measure_rate(struct hal_clock_fit *fit, uint64_t ticks, int64_t 
 void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns)
 {
     int64_t guess_ns = ns;
-    bool stale;
+    bool stale = false;
     if (fit->old_ticks == 0 || ticks <= fit->old_ticks || ns <= fit->old_ns) {
         const uint64_t version = atomic_load_explicit(&fit->version, memory_order_relaxed);
         restart(fit, ticks, ns); /* the first pair, or a counter that began anew */

@@ -17,7 +17,7 @@ static uint64_t ticks_at(int64_t ns, int64_t ppm)
 static int64_t read_at(const struct hal_clock_fit *fit, uint64_t ticks)
 {
     int64_t ns = 0;
-    bool stale;
+    bool stale = false;
     assert_true(hal_clock_fit_read(fit, ticks, &ns, &stale));
     return ns;
 }
@@ -26,8 +26,8 @@ static void a_line_needs_two_moments(void **state)
 {
     (void)state;
     struct hal_clock_fit fit = {0};
-    int64_t ns;
-    bool stale;
+    int64_t ns = 0;
+    bool stale = false;
     assert_false(hal_clock_fit_read(&fit, 5, &ns, &stale));
     hal_clock_fit_update(&fit, ticks_at(1 * MS, 0), 1 * MS);
     hal_clock_fit_update(&fit, ticks_at(2 * MS, 0), 2 * MS); /* too near */
@@ -45,8 +45,8 @@ static void follow(struct hal_clock_fit *fit, int64_t from_ms, int64_t to_ms, in
                    int64_t allowed_ns, int64_t *last_ns)
 {
     for (int64_t ms = from_ms; ms < to_ms; ms++) {
-        int64_t ns;
-        bool stale;
+        int64_t ns = 0;
+        bool stale = false;
         assert_true(hal_clock_fit_read(fit, ticks_at(ms * MS, ppm), &ns, &stale));
         assert_true(ns > *last_ns);
         *last_ns = ns;
@@ -83,8 +83,8 @@ static void a_change_of_pace_is_told_and_taken_back(void **state)
     /* From 5 s on the counter gains 200 ppm: 3 * 0.2 ticks in a microsecond. */
     for (int64_t ms = 5000; ms < 12000; ms++) {
         const uint64_t ticks = ticks_at(ms * MS, 0) + (uint64_t)(ms - 5000) * 600;
-        int64_t ns;
-        bool stale;
+        int64_t ns = 0;
+        bool stale = false;
         assert_true(hal_clock_fit_read(&fit, ticks, &ns, &stale));
         assert_true(ns > last_ns);
         last_ns = ns;
