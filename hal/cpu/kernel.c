@@ -56,6 +56,7 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
         .constant_count = constant_count,
         .group_sizes = sizes,
         .group_size_count = desc->entry_point_count,
+        .only_listed = true,
     };
     const enum hal_status status = msl_compile(&source, out_library);
     free(constants);

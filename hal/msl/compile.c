@@ -78,7 +78,9 @@ static enum hal_status make_key(const struct msl_source *source, const char *fil
     const uint32_t mode = (uint32_t)road->mode;
     msl_digest_add(&digest, &mode, sizeof mode);
     msl_digest_add(&digest, &road->identity, sizeof road->identity);
-    for (size_t i = 0; road->splitter[0] && i < source->group_size_count; i++) {
+    const uint8_t only_listed = source->only_listed;
+    msl_digest_add(&digest, &only_listed, sizeof only_listed);
+    for (size_t i = 0; (road->splitter[0] || only_listed) && i < source->group_size_count; i++) {
         msl_digest_add_string(&digest, source->group_sizes[i].kernel);
         msl_digest_add(&digest, source->group_sizes[i].size, sizeof source->group_sizes[i].size);
     }
@@ -322,8 +324,7 @@ static enum hal_status translate_and_build(const struct job *job)
     if (status == HAL_OK)
         status = write_constants(job->source, &constants);
     if (status == HAL_OK)
-        status =
-            msl_translate(preprocessed.bytes, preprocessed.length, job->file, &kernels, &waits);
+        status = msl_translate(job->source, &preprocessed, job->file, &kernels, &waits);
     if (status == HAL_OK)
         status = build_any(job, &constants, &kernels, waits);
     msl_text_finish(&preprocessed);

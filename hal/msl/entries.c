@@ -129,6 +129,7 @@ static enum hal_status write_entry(struct msl_unit *unit, const struct msl_item 
                                    bool side_by_side, const char **out_text)
 {
     struct msl_text list = {0};
+    unit->waits |= side_by_side;
     const enum hal_status status = write_parameters(unit, kernel->parameters, &list);
     if (kernel->has_variables)
         msl_text_append_string(&list, "{::msl::source::group_variables, -1, true, false}, ");
@@ -161,24 +162,69 @@ static const struct msl_item *find_template(const struct msl_unit *unit,
     return NULL;
 }
 
+/* The kernel that is compiled for `item`: itself, or its template; NULL: none. */
+static const struct msl_item *kernel_of(const struct msl_unit *unit, const struct msl_item *item)
+{
+    if (item->is_instantiation)
+        return item->arguments ? find_template(unit, item) : NULL;
+    const bool is_entry =
+        item->is_kernel && item->body && item->parameters && !item->template_parameters;
+    return is_entry ? item : NULL;
+}
+
+/* What callers know it by. */
+static const char *entry_name(struct msl_unit *unit, const struct msl_item *item,
+                              const struct msl_item *kernel)
+{
+    if (item->host_name)
+        return item->host_name;
+    const char *const name = msl_unit_join(unit, kernel->name, kernel->name);
+    return item->is_instantiation
+               ? msl_unit_print(unit, "%s%s", name,
+                                msl_unit_join(unit, item->arguments,
+                                              msl_angle_end(&unit->tokens, item->arguments)))
+               : name;
+}
+
+static bool is_listed(const struct msl_unit *unit, const char *name)
+{
+    for (size_t i = 0; i < unit->source->group_size_count; i++)
+        if (strcmp(unit->source->group_sizes[i].kernel, name) == 0)
+            return true;
+    return false;
+}
+
+/* Every name in the list is a kernel's. */
+static bool all_listed_exist(struct msl_unit *unit)
+{
+    size_t found = 0, wanted = 0;
+    const struct msl_group_size *const list = unit->source->group_sizes;
+    for (size_t i = 0; i < unit->source->group_size_count; i++) {
+        size_t k = 0;
+        while (strcmp(list[k].kernel, list[i].kernel) != 0)
+            k++;
+        wanted += k == i; /* the first of this name */
+    }
+    for (size_t i = 0; i < unit->item_count; i++) {
+        const struct msl_item *const kernel = kernel_of(unit, &unit->items[i]);
+        found += kernel && is_listed(unit, entry_name(unit, &unit->items[i], kernel));
+    }
+    return wanted > 0 && found == wanted;
+}
+
 static enum hal_status add_instantiation(struct msl_unit *unit, const struct msl_item *item,
-                                         size_t number)
+                                         const struct msl_item *kernel, size_t number)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
-    if (!item->arguments)
-        return HAL_OK;
-    const struct msl_item *const kernel = find_template(unit, item);
-    if (!kernel)
-        return HAL_OK;
     const char *const arguments =
         msl_unit_join(unit, item->arguments, msl_angle_end(tokens, item->arguments));
     const char *const name = msl_unit_join(unit, kernel->name, kernel->name);
     const char *const function = msl_unit_print(unit, "::%s%s%s", kernel->scope, name, arguments);
+    const char *const known = entry_name(unit, item, kernel);
     const char *entry = "";
-    HAL_TRY(write_entry(unit, kernel, number, function,
-                        item->host_name ? item->host_name
-                                        : msl_unit_print(unit, "%s%s", name, arguments),
-                        kernel->needs_peers || item->needs_peers, &entry));
+    if (!unit->leaves_out || is_listed(unit, known))
+        HAL_TRY(write_entry(unit, kernel, number, function, known,
+                            kernel->needs_peers || item->needs_peers, &entry));
     msl_unit_erase(unit, item->first, item->last);
     unit->tokens.list[item->last].replacement = entry;
     return HAL_OK;
@@ -186,10 +232,12 @@ static enum hal_status add_instantiation(struct msl_unit *unit, const struct msl
 
 static enum hal_status add_kernel(struct msl_unit *unit, const struct msl_item *item, size_t number)
 {
-    const char *const name = msl_unit_join(unit, item->name, item->name);
+    const char *const name = entry_name(unit, item, item);
     const char *entry = "";
-    HAL_TRY(write_entry(unit, item, number, msl_unit_own_name(unit, item),
-                        item->host_name ? item->host_name : name, item->needs_peers, &entry));
+    if (unit->leaves_out && !is_listed(unit, name))
+        return HAL_OK;
+    HAL_TRY(write_entry(unit, item, number, msl_unit_own_name(unit, item), name, item->needs_peers,
+                        &entry));
     const char *const end = msl_unit_join(unit, item->last, item->last);
     unit->tokens.list[item->last].replacement = msl_unit_print(unit, "%s %s", end, entry);
     return HAL_OK;
@@ -197,12 +245,13 @@ static enum hal_status add_kernel(struct msl_unit *unit, const struct msl_item *
 
 enum hal_status msl_unit_add_entries(struct msl_unit *unit)
 {
+    unit->leaves_out = unit->source->only_listed && all_listed_exist(unit);
     for (size_t i = 0; i < unit->item_count; i++) {
         const struct msl_item *const item = &unit->items[i];
-        if (item->is_instantiation)
-            HAL_TRY(add_instantiation(unit, item, i));
-        else if (item->is_kernel && item->body && item->parameters && !item->template_parameters)
-            HAL_TRY(add_kernel(unit, item, i));
+        const struct msl_item *const kernel = kernel_of(unit, item);
+        if (kernel)
+            HAL_TRY(item->is_instantiation ? add_instantiation(unit, item, kernel, i)
+                                           : add_kernel(unit, item, i));
     }
     return HAL_OK;
 }

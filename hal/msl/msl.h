@@ -56,6 +56,9 @@ struct msl_source {
     size_t constant_count;
     const struct msl_group_size *group_sizes;
     size_t group_size_count;
+    /* Only the kernels in `group_sizes` are compiled, unless one of them does not exist: then all
+     * are, and their names can be told. */
+    bool only_listed;
 };
 
 struct msl_library;

@@ -120,11 +120,11 @@ static void write_program(const struct msl_unit *unit, struct msl_text *out_prog
     }
 }
 
-enum hal_status msl_translate(const char *source, size_t bytes, const char *file,
-                              struct msl_text *out_program, bool *out_waits)
+enum hal_status msl_translate(const struct msl_source *source, const struct msl_text *text,
+                              const char *file, struct msl_text *out_program, bool *out_waits)
 {
-    struct msl_unit unit = {.file = file};
-    enum hal_status status = msl_lex(source, bytes, file, &unit.tokens);
+    struct msl_unit unit = {.file = file, .source = source};
+    enum hal_status status = msl_lex(text->bytes, text->length, file, &unit.tokens);
     if (status == HAL_OK)
         status = msl_unit_declare(&unit);
     if (status == HAL_OK) {
@@ -134,9 +134,7 @@ enum hal_status msl_translate(const char *source, size_t bytes, const char *file
     }
     if (status == HAL_OK)
         status = msl_unit_add_entries(&unit);
-    *out_waits = false;
-    for (size_t i = 0; i < unit.item_count; i++)
-        *out_waits |= unit.items[i].needs_peers;
+    *out_waits = unit.waits;
     if (status == HAL_OK) {
         msl_unit_rewrite(&unit);
         write_program(&unit, out_program);

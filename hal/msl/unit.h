@@ -5,6 +5,7 @@
 #define HAL_MSL_UNIT_H
 
 #include "hal/msl/lex.h"
+#include "hal/msl/msl.h"
 #include "hal/msl/text.h"
 
 /* A declaration at namespace level; indices are those of tokens, 0 means none. */
@@ -30,7 +31,10 @@ struct msl_unit {
     size_t item_count, item_capacity;
     char **strings; /* owned replacements */
     size_t string_count, string_capacity;
-    bool failed; /* memory ran out */
+    const struct msl_source *source;
+    bool leaves_out; /* kernels that the source does not list */
+    bool waits;      /* threads of an entry may wait for each other */
+    bool failed;     /* memory ran out */
 };
 
 /* Finds the declarations; HAL_UNSUPPORTED for what only a GPU has. */
@@ -58,8 +62,9 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
 void msl_unit_finish(struct msl_unit *unit);
 
 /* All of the above: preprocessed MSL in, C++ out; and whether threads of any kernel may wait for
- * each other. */
-enum hal_status msl_translate(const char *source, size_t bytes, const char *file,
-                              struct msl_text *out_program, bool *out_waits) HAL_CHECKED;
+ * each other. `source` is what `text` was before. */
+enum hal_status msl_translate(const struct msl_source *source, const struct msl_text *text,
+                              const char *file, struct msl_text *out_program,
+                              bool *out_waits) HAL_CHECKED;
 
 #endif

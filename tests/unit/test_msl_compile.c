@@ -288,9 +288,55 @@ static int tear_down(void **state)
     return 0;
 }
 
+static enum hal_status compile_listed(const char *name, size_t *out_count)
+{
+    static const char text[] =
+        "#include <metal_stdlib>\n"
+        "using namespace metal;\n"
+        "template <typename T> void spread(threadgroup T *t, uint i)\n"
+        "{ t[i] = T(i); threadgroup_barrier(mem_flags::mem_threadgroup); }\n"
+        "kernel void one(device uint *x, uint i [[thread_position_in_grid]]) { x[i] = 1; }\n"
+        "kernel void two(device uint *x, uint i [[thread_position_in_grid]])\n"
+        "{ threadgroup uint t[64]; spread(t, i); x[i] = t[63 - i]; }\n"
+        "template <typename T> kernel void many(device T *x, uint i [[thread_position_in_grid]])\n"
+        "{ x[i] = T(3); }\n"
+        "template [[host_name(\"many_uint\")]] kernel void many<uint>(device uint *, uint);\n"
+        "template [[host_name(\"many_half\")]] kernel void many<half>(device half *, uint);\n";
+    const struct msl_group_size sizes[] = {{name, {64, 1, 1}}, {name, {32, 1, 1}}};
+    const struct msl_source source = {.text = text,
+                                      .bytes = sizeof text - 1,
+                                      .group_sizes = sizes,
+                                      .group_size_count = 2,
+                                      .only_listed = true};
+    struct msl_library *library;
+    const struct msl_function *function;
+    const enum hal_status status = msl_compile(&source, &library);
+    if (status != HAL_OK)
+        return status;
+    *out_count = msl_library_function_count(library);
+    const enum hal_status found = msl_library_find(library, name, &function);
+    msl_library_destroy(library);
+    return found;
+}
+
+static void only_what_is_listed_is_compiled(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"one", "two", "many_uint", "many_half"};
+    size_t count = 0;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(compile_listed(names[i], &count), HAL_OK);
+        assert_int_equal(count, 1);
+    }
+    assert_int_equal(compile_listed("three", &count), HAL_NOT_FOUND);
+    assert_int_equal(count, 4);
+    assert_non_null(strstr(hal_message(), "many_half"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_listed_is_compiled),
         cmocka_unit_test(syntax_and_names),
         cmocka_unit_test(every_error_is_reported),
         cmocka_unit_test(misused_library),
