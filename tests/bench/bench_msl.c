@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench-msl: kernels against loops written by hand, on one thread; and what compiling costs. */
-#include "hal/base/os.h"
-#include "hal/base/status.h"
-#include "hal/msl/msl.h"
-#include "tests/bench/bench.h"
+/* bench-msl: kernels against loops written by hand and against PoCL, on one thread. */
+#include "tests/bench/bench_msl.h"
+#include "tests/bench/bench_pocl.h"
 #include "tests/bench/msl_reference.h"
 
 #include <math.h>
@@ -150,6 +148,7 @@ struct pair {
     struct bench *bench;
     struct msl_library *library;
     struct msl_worker *worker;
+    struct bench_pocl *pocl; /* NULL: without */
     const char *row, *kernel;
     double target, operations; /* floating-point operations of one run; 0: not shown */
     void *buffers[MSL_MAX_BUFFERS];
@@ -179,6 +178,22 @@ static void check(const struct pair *pair)
         }
 }
 
+#if BENCH_HAS_OPENCL
+/* PoCL's time as a multiple of ours, both right after each other. */
+static double run_pocl(const struct pair *pair, const struct msl_launch *launch,
+                       const struct msl_function *function)
+{
+    struct bench_pocl_launch other = {.kernel = pair->kernel, .buffers = pair->buffers};
+    memcpy(other.groups, launch->group_count, sizeof other.groups);
+    memcpy(other.group_size, launch->group_size, sizeof other.group_size);
+    const double theirs = bench_pocl_run(pair->pocl, &other);
+    const double begin = cpu_ns();
+    msl_function_run(function, pair->worker, launch, 0,
+                     (uint64_t)other.groups[0] * other.groups[1] * other.groups[2]);
+    return theirs / (cpu_ns() - begin);
+}
+#endif
+
 static void run(const struct pair *pair)
 {
     const struct msl_function *function;
@@ -188,7 +203,7 @@ static void run(const struct pair *pair)
     memcpy(launch.group_count, pair->groups, sizeof launch.group_count);
     memcpy(launch.group_size, size_of(pair->kernel), sizeof launch.group_size);
     const uint64_t groups = (uint64_t)pair->groups[0] * pair->groups[1] * pair->groups[2];
-    double ratios[REPEATS], times[REPEATS];
+    double ratios[REPEATS], times[REPEATS], others[REPEATS];
     for (size_t i = 0; i < REPEATS; i++) {
         const double begin = cpu_ns();
         pair->reference(pair->buffers, pair->size);
@@ -198,6 +213,10 @@ static void run(const struct pair *pair)
         ratios[i] = times[i] / (middle - begin);
     }
     check(pair);
+    for (size_t i = 0; pair->pocl && i < REPEATS; i++)
+#if BENCH_HAS_OPENCL
+        others[i] = run_pocl(pair, &launch, function);
+#endif
     char row[128];
     snprintf(row, sizeof row, "%s, ratio to C (%s)", pair->row,
              msl_function_get_info(function)->road);
@@ -206,6 +225,9 @@ static void run(const struct pair *pair)
     if (pair->operations > 0)
         bench_row(pair->bench, row, pair->operations / bench_median(times, REPEATS), "GFLOP/s",
                   BENCH_HIGHER, NAN);
+    snprintf(row, sizeof row, "%s, PoCL's time to ours", pair->row);
+    if (pair->pocl)
+        bench_row(pair->bench, row, bench_median(others, REPEATS), "x", BENCH_HIGHER, 1);
 }
 
 /* ---- The table
@@ -354,50 +376,6 @@ static void run_matrix_vector(const struct pair *base)
     free(weights), free(x), free(y), free(expected);
 }
 
-/* ---- Compiling
- * -------------------------------------------------------------------------------------- */
-
-static double compile_ms(const char *text)
-{
-    const struct msl_source source = {
-        .text = text, .bytes = strlen(text), .group_sizes = sizes, .group_size_count = 1};
-    struct msl_library *library = NULL;
-    const int64_t begin = hal_clock_ns();
-    if (msl_compile(&source, &library) != HAL_OK)
-        die("compiling");
-    const int64_t end = hal_clock_ns();
-    msl_library_destroy(library);
-    return (double)(end - begin) / 1e6;
-}
-
-static void run_compiles(struct bench *bench)
-{
-    enum { TIMES = 5 };
-    double cold[TIMES], split[TIMES], warm[TIMES];
-    for (size_t i = 0; i < TIMES; i++) {
-        char text[512];
-        const long long unique = (long long)hal_wall_clock_ns();
-        snprintf(text, sizeof text,
-                 "kernel void add(device float* a, uint i [[thread_position_in_grid]])\n"
-                 "{ a[i] += 1; } // %lld\n",
-                 unique);
-        cold[i] = compile_ms(text);
-        warm[i] = compile_ms(text);
-        snprintf(text, sizeof text,
-                 "#include <metal_stdlib>\nusing namespace metal;\n"
-                 "kernel void add(device float* a, uint i [[thread_position_in_grid]])\n"
-                 "{ a[i] = simd_sum(a[i]); } // %lld\n",
-                 unique);
-        split[i] = compile_ms(text);
-    }
-    bench_row(bench, "compile a small kernel, cold", bench_median(cold, TIMES), "ms", BENCH_LOWER,
-              200);
-    bench_row(bench, "compile a small kernel with simd_sum, cold", bench_median(split, TIMES), "ms",
-              BENCH_LOWER, 200);
-    bench_row(bench, "the same from the disk cache", bench_median(warm, TIMES), "ms", BENCH_LOWER,
-              1);
-}
-
 int main(int argc, char **argv)
 {
     struct bench bench;
@@ -411,13 +389,26 @@ int main(int argc, char **argv)
         die("the kernels");
     if (msl_worker_create(&base.worker) != HAL_OK)
         die("a worker");
+    const char *reason = "bench-msl was built without OpenCL (Debian: ocl-icd-opencl-dev)";
+#if BENCH_HAS_OPENCL
+    base.pocl = bench_pocl_open(&reason);
+#endif
+    if (!base.pocl)
+        fprintf(stderr, "bench-msl: skipped: PoCL: %s\n", reason);
     run_elementwise(&base, 1 << 16, "vector add, 64 k", "saxpy, 64 k");
     run_elementwise(&base, 1 << 24, "vector add, 16 M", "saxpy, 16 M");
     run_matrices(&base);
     run_reductions(&base);
     run_matrix_vector(&base);
+#if BENCH_HAS_OPENCL
+    bench_pocl_close(base.pocl);
+#endif
+    const struct msl_function *matmul;
+    if (msl_library_find(base.library, "matmul", &matmul) != HAL_OK)
+        die("matmul");
+    bench_msl_workers(&bench, matmul);
     msl_worker_destroy(base.worker);
     msl_library_destroy(base.library);
-    run_compiles(&bench);
+    bench_msl_compile(&bench);
     return bench_end(&bench);
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench-msl: what compiling costs, and two workers beside two plain threads. */
+#include "tests/bench/bench_msl.h"
+
+#include "hal/base/os.h"
+#include "hal/msl/msl.h"
+#include "tests/bench/msl_reference.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "#include <metal_stdlib>\nusing namespace metal;\n"
+
+/* ---- Compiling ------------------------------------------------------------------------------ */
+
+/* Alone in the source's list of kernels: the one that is asked for. */
+static double compile_ms(const char *text, const char *kernel, bool only)
+{
+    const struct msl_group_size size = {kernel, {256, 1, 1}};
+    const struct msl_source source = {.text = text,
+                                      .bytes = strlen(text),
+                                      .group_sizes = &size,
+                                      .group_size_count = 1,
+                                      .only_listed = only};
+    struct msl_library *library = NULL;
+    const int64_t begin = hal_clock_ns();
+    if (msl_compile(&source, &library) != HAL_OK)
+        bench_die("compiling");
+    const int64_t end = hal_clock_ns();
+    msl_library_destroy(library);
+    return (double)(end - begin) / 1e6;
+}
+
+static void write_small(char *text, size_t bytes, const char *value, long long unique)
+{
+    snprintf(text, bytes,
+             HEAD "kernel void k(device float* a, uint i [[thread_position_in_grid]])\n"
+                  "{ a[i] = %s; } // %lld\n",
+             value, unique);
+}
+
+static void run_small(struct bench *bench)
+{
+    enum { TIMES = 5 };
+    double cold[TIMES], split[TIMES], warm[TIMES];
+    char text[512];
+    for (size_t i = 0; i < TIMES; i++) {
+        const long long unique = (long long)hal_wall_clock_ns();
+        write_small(text, sizeof text, "a[i] + 1", unique);
+        cold[i] = compile_ms(text, "k", false);
+        warm[i] = compile_ms(text, "k", false);
+        write_small(text, sizeof text, "simd_sum(a[i])", unique);
+        split[i] = compile_ms(text, "k", false);
+    }
+    bench_row(bench, "compile a small kernel, cold", bench_median(cold, TIMES), "ms", BENCH_LOWER,
+              200);
+    bench_row(bench, "compile a small kernel with simd_sum, cold", bench_median(split, TIMES), "ms",
+              BENCH_LOWER, 200);
+    bench_row(bench, "the same from the disk cache", bench_median(warm, TIMES), "ms", BENCH_LOWER,
+              1);
+}
+
+enum { SOURCES = 20 };
+
+static void *compile_half(void *first)
+{
+    char text[512];
+    for (size_t i = *(const size_t *)first; i < SOURCES; i += 2) {
+        write_small(text, sizeof text, i % 4 < 2 ? "a[i] * 3" : "a[i] + simd_sum(a[i])",
+                    (long long)hal_wall_clock_ns() * SOURCES + (long long)i);
+        compile_ms(text, "k", false);
+    }
+    return NULL;
+}
+
+static void run_twenty(struct bench *bench)
+{
+    size_t firsts[2] = {0, 1};
+    pthread_t other;
+    const int64_t begin = hal_clock_ns();
+    if (pthread_create(&other, NULL, compile_half, &firsts[1]) != 0)
+        exit(1);
+    compile_half(&firsts[0]);
+    pthread_join(other, NULL);
+    bench_row(bench, "compile 20 kernels, cold, on two threads",
+              (double)(hal_clock_ns() - begin) / 1e6, "ms", BENCH_LOWER, 2000);
+}
+
+/* 600 kernels that wait, of one template; one of them is asked for. */
+static void run_library(struct bench *bench)
+{
+    enum { KERNELS = 600, BYTES = KERNELS * 128 + 1024 };
+    char *const text = malloc(BYTES);
+    if (!text)
+        exit(1);
+    size_t length = (size_t)snprintf(
+        text, BYTES,
+        HEAD "// %lld\n"
+             "template <int n> kernel void rotate(device float* a [[buffer(0)]],\n"
+             "    uint i [[thread_index_in_threadgroup]])\n"
+             "{ threadgroup float t[256]; t[i] = a[i] * n;\n"
+             "  threadgroup_barrier(mem_flags::mem_threadgroup); a[i] = t[(i + n) %% 256]; }\n",
+        (long long)hal_wall_clock_ns());
+    for (int i = 0; i < KERNELS; i++)
+        length += (size_t)snprintf(text + length, BYTES - length,
+                                   "template [[host_name(\"rotate_%d\")]] kernel void "
+                                   "rotate<%d>(device float*, uint);\n",
+                                   i, i);
+    bench_row(bench, "one of 600 kernels, cold", compile_ms(text, "rotate_77", true), "ms",
+              BENCH_LOWER, 400);
+    free(text);
+}
+
+void bench_msl_compile(struct bench *bench)
+{
+    run_small(bench);
+    run_twenty(bench);
+    run_library(bench);
+}
+
+/* ---- Two workers ---------------------------------------------------------------------------- */
+
+/* A matrix product per thread, by the kernel or by the loop. */
+struct product {
+    const struct msl_function *function; /* NULL: the loop */
+    struct msl_worker *worker;
+    float *a, *b, *c;
+    uint32_t side;
+};
+
+static void *multiply(void *user)
+{
+    const struct product *const product = user;
+    void *buffers[MSL_MAX_BUFFERS] = {product->a, product->b, product->c, (void *)&product->side};
+    const uint32_t tiles = product->side / 16;
+    const struct msl_launch launch = {
+        .buffers = buffers, .group_size = {16, 16, 1}, .group_count = {tiles, tiles, 1}};
+    if (product->function)
+        msl_function_run(product->function, product->worker, &launch, 0, (uint64_t)tiles * tiles);
+    else
+        reference_matmul_16(product->a, product->b, product->c, product->side);
+    return NULL;
+}
+
+/* How much more two threads do than one, in the time of one. */
+static double gain(struct product products[2])
+{
+    pthread_t other;
+    const int64_t begin = hal_clock_ns();
+    multiply(&products[0]);
+    const int64_t alone = hal_clock_ns();
+    if (pthread_create(&other, NULL, multiply, &products[1]) != 0)
+        exit(1);
+    multiply(&products[0]);
+    pthread_join(other, NULL);
+    const int64_t both = hal_clock_ns();
+    return 2.0 * (double)(alone - begin) / (double)(both - alone);
+}
+
+void bench_msl_workers(struct bench *bench, const struct msl_function *matmul)
+{
+    enum { SIDE = 512, TIMES = 15 };
+    struct product products[2], plain[2];
+    double ratios[TIMES];
+    for (size_t i = 0; i < 2; i++) {
+        products[i] = (struct product){.function = matmul, .side = SIDE};
+        if (msl_worker_create(&products[i].worker) != HAL_OK)
+            bench_die("a worker");
+        products[i].a = calloc(3 * (size_t)SIDE * SIDE, sizeof(float));
+        if (!products[i].a)
+            exit(1);
+        products[i].b = products[i].a + SIDE * SIDE;
+        products[i].c = products[i].b + SIDE * SIDE;
+        plain[i] = products[i];
+        plain[i].function = NULL;
+    }
+    for (size_t i = 0; i < TIMES; i++)
+        ratios[i] = gain(products) / gain(plain);
+    bench_row(bench, "two workers, gain as part of two plain threads'", bench_median(ratios, TIMES),
+              "x", BENCH_HIGHER, 0.9);
+    for (size_t i = 0; i < 2; i++) {
+        msl_worker_destroy(products[i].worker);
+        free(products[i].a);
+    }
+}
