@@ -345,7 +345,7 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
 {
     static _Atomic uint64_t runs;
     const bool fails = hm_every_nth(&runs, hm_modes()->fail_command_buffers);
-    const size_t fail_at = fails ? (size_t)hm_random_below([self hm_passes] + 1) : SIZE_MAX;
+    const size_t fail_at = fails ? (size_t)hm_random_below([self hm_passes]) : SIZE_MAX;
     [self hm_setStatus:MTLCommandBufferStatusScheduled];
     [self hm_callHandlers:_scheduled_handlers];
     const uint64_t begin = hm_now_ns();

@@ -46,7 +46,7 @@ static void make_shared_listener(void)
 @end
 
 @interface MTLSharedEventHandle ()
-- (instancetype)hm_initWithEvent:(HMEvent *)event;
+- (instancetype)hm_initWithEvent:(HMEvent *)event HM_INITIALIZER;
 - (HMEvent *)hm_event;
 @end
 

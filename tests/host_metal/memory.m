@@ -72,10 +72,33 @@ bool hm_memory_create(size_t bytes, enum hm_views views, struct hm_memory *out_m
     return true;
 }
 
+/* Addresses of the last destroyed views stay reserved, so that nothing else lies where a late
+ * kernel looks for them. */
+static void retire(uint8_t *view, size_t bytes)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct {
+        uint8_t *view;
+        size_t bytes;
+    } retired[REMEMBERED_SPANS];
+    static size_t next;
+    if (mmap(view, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0) == MAP_FAILED) {
+        unmap(view, bytes);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    unmap(retired[next].view, retired[next].bytes);
+    retired[next].view = view;
+    retired[next].bytes = bytes;
+    next = (next + 1) % REMEMBERED_SPANS;
+    pthread_mutex_unlock(&lock);
+}
+
 void hm_memory_destroy(struct hm_memory *memory)
 {
     if (!memory->borrowed) {
-        unmap(memory->device, memory->bytes);
+        retire(memory->device, memory->bytes);
         unmap(memory->host, memory->bytes);
     }
     *memory = (struct hm_memory){.bytes = 0};

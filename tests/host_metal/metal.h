@@ -45,7 +45,7 @@ enum {
     const char *_name;  /* the label's bytes, for messages; or NULL */
     _Atomic long _uses; /* by command buffers that are not complete */
 }
-- (instancetype)hm_initWithDevice:(HMDevice *)device;
+- (instancetype)hm_initWithDevice:(HMDevice *)device HM_INITIALIZER;
 @property(readonly) id<MTLDevice> device;
 @property(nullable, copy, atomic) NSString *label;
 @end
@@ -301,7 +301,7 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
     size_t _used_count, _used_capacity;
     long _debug_groups;
 }
-- (instancetype)hm_initWithQueue:(HMQueue *)queue retains:(BOOL)retains;
+- (instancetype)hm_initWithQueue:(HMQueue *)queue retains:(BOOL)retains HM_INITIALIZER;
 /* Keeps the object until the commands are complete, or watches that others do. */
 - (void)hm_use:(HMObject *)object;
 - (void)hm_encoderEnded;
@@ -334,7 +334,7 @@ void hm_execute(HMQueue *queue, struct hm_step *const *steps, size_t count, size
     BOOL _ended;
     long _debug_groups;
 }
-- (instancetype)hm_initWithBuffer:(HMCommandBuffer *)buffer;
+- (instancetype)hm_initWithBuffer:(HMCommandBuffer *)buffer HM_INITIALIZER;
 - (void)hm_checkOpen:(const char *)call;
 - (struct hm_command *)hm_command:(enum hm_command_kind)kind;
 - (void)hm_addAccess:(HMBuffer *)buffer

@@ -15,6 +15,8 @@
  *   fail-allocations=N      every Nth buffer or heap cannot be had
  *   memory=MIB        devices have so much memory (default: half of the system's)
  *   devices=N         so many devices (1, at most 8)
+ *   patience=SECONDS  how long to wait for command buffers at exit, and for room in a queue,
+ *                     before that is an error (20)
  *   nocensus          objects that live at exit are no error */
 #ifndef HOST_METAL_MODES_H
 #define HOST_METAL_MODES_H
@@ -25,7 +27,7 @@
 struct hm_modes {
     bool shuffle, managed, use_resource, no_listeners, dirty, gpu_clock, fail_with_signal,
         no_census;
-    uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices;
+    uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience;
 };
 
 /* Read from the environment once. */

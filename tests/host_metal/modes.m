@@ -30,6 +30,7 @@ static const struct word words[] = {
     {"fail-allocations", NULL, &modes.fail_allocations, true, UINT64_MAX},
     {"memory", NULL, &modes.memory_mib, true, UINT64_C(1) << 40},
     {"devices", NULL, &modes.devices, true, 8},
+    {"patience", NULL, &modes.patience, true, 3600},
     {"nocensus", &modes.no_census, NULL, false, 0},
 };
 
@@ -81,6 +82,7 @@ static void read_modes(void)
 {
     modes.seed = 1;
     modes.devices = 1;
+    modes.patience = 20;
     const char *const variable = getenv("HOST_METAL");
     if (variable) {
         char *const copy = strdup(variable);

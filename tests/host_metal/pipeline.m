@@ -88,7 +88,7 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
 }
 
 @interface MTLComputePipelineReflection ()
-- (instancetype)hm_initWithPipeline:(HMPipeline *)pipeline;
+- (instancetype)hm_initWithPipeline:(HMPipeline *)pipeline HM_INITIALIZER;
 @end
 
 @implementation MTLComputePipelineReflection

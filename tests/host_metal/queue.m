@@ -6,8 +6,6 @@
 
 #include <errno.h>
 
-enum { FULL_QUEUE_SECONDS = 20 };
-
 @implementation HMQueue
 - (instancetype)hm_initWithDevice:(HMDevice *)device
 {
@@ -23,15 +21,16 @@ enum { FULL_QUEUE_SECONDS = 20 };
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += FULL_QUEUE_SECONDS;
+    until.tv_sec += (time_t)hm_modes()->patience;
     pthread_mutex_lock(&_lock);
     int error = 0;
     while (_unfinished >= _limit && error != ETIMEDOUT)
         error = pthread_cond_timedwait(&_room, &_lock, &until);
     hm_check(_unfinished < _limit, "command-queue-full",
-             "commandBuffer: all %lu command buffers of %s have been unfinished for %d s: this "
+             "commandBuffer: all %lu command buffers of %s have been unfinished for %" PRIu64
+             " s: this "
              "call would never return",
-             _limit, hm_name(self), FULL_QUEUE_SECONDS);
+             _limit, hm_name(self), hm_modes()->patience);
     _unfinished++;
     pthread_mutex_unlock(&_lock);
 }

@@ -23,11 +23,11 @@ void host_metal_busy(int change)
     pthread_mutex_unlock(&busy_lock);
 }
 
-bool host_metal_wait_until_idle(unsigned milliseconds)
+bool host_metal_wait_until_idle(uint64_t seconds)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += milliseconds / 1000;
+    until.tv_sec += (time_t)seconds;
     pthread_mutex_lock(&busy_lock);
     int error = 0;
     while (busy_count != 0 && error != ETIMEDOUT)
@@ -213,7 +213,7 @@ struct semaphore {
 };
 
 @interface OS_dispatch_semaphore ()
-- (instancetype)hm_initWithValue:(intptr_t)value;
+- (instancetype)hm_initWithValue:(intptr_t)value HM_INITIALIZER;
 - (struct semaphore *)hm_state;
 @end
 
@@ -318,7 +318,7 @@ intptr_t dispatch_semaphore_wait(dispatch_semaphore_t object, dispatch_time_t ti
 - (instancetype)hm_initWithBytes:(const void *)bytes
                            count:(size_t)count
                            queue:(dispatch_queue_t)queue
-                      destructor:(dispatch_block_t)destructor;
+                      destructor:(dispatch_block_t)destructor HM_INITIALIZER;
 - (const void *)hm_bytes;
 - (size_t)hm_count;
 @end

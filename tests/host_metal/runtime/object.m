@@ -85,7 +85,7 @@ static struct header *forget(struct header *header)
         oldest_zombie = header;
     newest_zombie = header;
     zombie_bytes += header->bytes;
-    while (zombie_bytes > ZOMBIE_BYTES) {
+    while (oldest_zombie && zombie_bytes > ZOMBIE_BYTES) {
         struct header *const last = oldest_zombie;
         oldest_zombie = last->next;
         if (!oldest_zombie)

@@ -7,6 +7,9 @@
 
 #include <pthread.h>
 
+/* Methods that behave like init, whatever their name, for the analyzer. */
+#define HM_INITIALIZER __attribute__((objc_method_family(init)))
+
 /* Says which rule was broken and how, and aborts. Rules are short words that tests look for. */
 _Noreturn void host_metal_broken(const char *rule, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -24,9 +27,9 @@ NSError *host_metal_error(NSErrorDomain domain, NSInteger code, NSString *messag
 /* Threads that run blocks or command buffers: the census at exit waits for them. */
 void host_metal_start_thread(void *(*main)(void *), void *context);
 
-/* Waits until no thread above is busy, at most `milliseconds`. */
+/* Waits until no thread above is busy, at most so long. */
 void host_metal_busy(int change);
-bool host_metal_wait_until_idle(unsigned milliseconds);
+bool host_metal_wait_until_idle(uint64_t seconds);
 
 /* Objects that the runtime itself keeps and that are no leak. */
 void host_metal_exempt(id object);

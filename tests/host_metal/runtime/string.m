@@ -7,7 +7,7 @@
     char *_bytes;
     size_t _count;
 }
-- (instancetype)hm_initWithOwnedBytes:(char *)bytes count:(size_t)count;
+- (instancetype)hm_initWithOwnedBytes:(char *)bytes count:(size_t)count HM_INITIALIZER;
 @end
 
 /* ---- Formats ------------------------------------------------------------------------------ */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bugs planted on purpose, each to be reported by the name of its rule. */
+#ifndef HOST_METAL_TESTS_PLANTED_H
+#define HOST_METAL_TESTS_PLANTED_H
+
+#import <Metal/Metal.h>
+
+struct planted {
+    const char *name;
+    const char *rule;  /* NULL: it is visible by its result alone, see `wrong` */
+    const char *modes; /* HOST_METAL, or NULL */
+    /* Runs in a process of its own, inside an autorelease pool. With a rule, it must not live to
+     * the end of its process. Without: returns whether the result was wrong, which it must be with
+     * `modes` and must not be without. */
+    bool (*run)(void);
+};
+
+/* Ended by an entry without a name. */
+extern const struct planted planted_calls[], planted_order[], planted_memory[], planted_runtime[],
+    planted_modes[];
+
+/* What most bugs need, kept until the process ends. */
+struct bench {
+    id<MTLDevice> device;
+    id<MTLCommandQueue> queue;
+    id<MTLCommandBuffer> commands;
+    id<MTLComputePipelineState> add, twice, through;
+    id<MTLBuffer> shared, private, managed;
+    id<MTLFunction> function;
+};
+
+enum { BENCH_BYTES = 4096 };
+
+void bench_begin(struct bench *bench);
+
+/* Releases it all, so that nothing leaks. */
+void bench_end(struct bench *bench);
+
+id<MTLBlitCommandEncoder> bench_blit(struct bench *bench);
+id<MTLComputeCommandEncoder> bench_compute(struct bench *bench);
+
+/* target[i] += 3 or target[i] *= 2, for all words. */
+void bench_dispatch(id<MTLComputeCommandEncoder> compute, const struct bench *bench,
+                    id<MTLBuffer> target, bool add);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every rule of the host Metal catches the bug that it is there for: each planted bug runs in a
+ * process of its own, which must end with the rule's name. And every rule has a bug. */
+#import "tests/host_metal/tests/planted.h"
+#import "tests/host_metal/tests/work.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_BUGS = 256, OUTPUT_BYTES = 16384, WRONG = 42 };
+
+static const struct planted *bugs[MAX_BUGS];
+static size_t bug_count;
+
+/* Rules that no test can break, and why. */
+static const struct {
+    const char *rule, *reason;
+} unplanted[] = {
+    {"out-of-memory", "bookkeeping memory cannot be made to run out"},
+    {"out-of-threads", "threads cannot be made to run out without harm to other tests"},
+    {"string-class", "a subclass of NSString without initWithBytes does not exist"},
+};
+
+/* ---- One bug in its own process ----------------------------------------------------------- */
+
+struct outcome {
+    int status;
+    char output[OUTPUT_BYTES];
+};
+
+static void run_child(const struct planted *bug, const char *modes, struct outcome *out)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (modes)
+            setenv("HOST_METAL", modes, 1);
+        else
+            unsetenv("HOST_METAL");
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        execl("/proc/self/exe", "planted", bug->name, (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    size_t count = 0;
+    ssize_t got = 0;
+    char rest[512];
+    for (;;) {
+        const size_t room = sizeof out->output - 1 - count;
+        got = room ? read(ends[0], out->output + count, room) : read(ends[0], rest, sizeof rest);
+        if (got <= 0)
+            break;
+        count += room ? (size_t)got : 0;
+    }
+    out->output[count] = 0;
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &out->status, 0), child);
+}
+
+static bool exited_with(const struct outcome *outcome, int code)
+{
+    return WIFEXITED(outcome->status) && WEXITSTATUS(outcome->status) == code;
+}
+
+static void test_planted(void **state)
+{
+    const struct planted *const bug = *state;
+    struct outcome outcome;
+    if (!bug->rule) {
+        run_child(bug, NULL, &outcome);
+        if (!exited_with(&outcome, 0))
+            fail_msg("%s shows without HOST_METAL=%s (status %d): %s", bug->name, bug->modes,
+                     outcome.status, outcome.output);
+        run_child(bug, bug->modes, &outcome);
+        if (!exited_with(&outcome, WRONG))
+            fail_msg("%s does not show with HOST_METAL=%s (status %d): %s", bug->name, bug->modes,
+                     outcome.status, outcome.output);
+        return;
+    }
+    run_child(bug, bug->modes, &outcome);
+    char expected[256];
+    snprintf(expected, sizeof expected, "Metal (host emulation): %s: ", bug->rule);
+#if __has_feature(address_sanitizer)
+    if (strcmp(bug->rule, "message-to-released-object") == 0)
+        strcpy(expected, "heap-use-after-free");
+#endif
+    if (!strstr(outcome.output, expected) || exited_with(&outcome, 0))
+        fail_msg("%s: expected '%s', got (status %d) '%s'", bug->name, expected, outcome.status,
+                 outcome.output);
+}
+
+static int run_bug(const char *name)
+{
+    bool wrong = false;
+    for (size_t i = 0; i < bug_count; i++)
+        if (strcmp(bugs[i]->name, name) == 0) {
+            @autoreleasepool {
+                wrong = bugs[i]->run();
+            }
+            return wrong ? WRONG : 0;
+        }
+    return 127;
+}
+
+/* ---- Every rule has a bug ----------------------------------------------------------------- */
+
+static bool is_planted(const char *rule)
+{
+    for (size_t i = 0; i < bug_count; i++)
+        if (bugs[i]->rule && strcmp(bugs[i]->rule, rule) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof unplanted / sizeof *unplanted; i++)
+        if (strcmp(unplanted[i].rule, rule) == 0)
+            return true;
+    return false;
+}
+
+static char *read_source(const char *folder, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *const file = fopen(path, "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    const long bytes = ftell(file);
+    rewind(file);
+    char *const text = calloc(1, (size_t)bytes + 1);
+    assert_int_equal(fread(text, 1, (size_t)bytes, file), bytes);
+    fclose(file);
+    return text;
+}
+
+/* The first string literal behind `position` that is a rule: small letters and at least one dash,
+ * followed by a comma. NULL: the call has none before its end. */
+static const char *find_rule(const char *position, char rule[64])
+{
+    const char *const end = strstr(position, ");");
+    for (const char *quote = strchr(position, '"'); quote && quote < end;
+         quote = strchr(quote, '"')) {
+        const char *const begin = quote + 1;
+        const size_t length = strspn(begin, "abcdefghijklmnopqrstuvwxyz-");
+        if (length && length < 64 && begin[length] == '"' && begin[length + 1] == ',' &&
+            memchr(begin, '-', length)) {
+            memcpy(rule, begin, length);
+            rule[length] = 0;
+            return begin;
+        }
+        quote = strchr(begin, '"');
+        if (!quote)
+            break;
+        quote++;
+    }
+    return NULL;
+}
+
+static size_t check_calls(const char *text, const char *call, const char *name)
+{
+    size_t found = 0;
+    char rule[64];
+    for (const char *at = strstr(text, call); at; at = strstr(at + 1, call)) {
+        if (!find_rule(at, rule))
+            continue;
+        found++;
+        if (!is_planted(rule))
+            fail_msg("%s: no bug is planted for the rule '%s'", name, rule);
+    }
+    return found;
+}
+
+static size_t check_folder(const char *folder)
+{
+    size_t found = 0;
+    DIR *const directory = opendir(folder);
+    assert_non_null(directory);
+    for (const struct dirent *entry = readdir(directory); entry; entry = readdir(directory)) {
+        const char *const dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".m") != 0)
+            continue;
+        char *const text = read_source(folder, entry->d_name);
+        found += check_calls(text, "hm_check(", entry->d_name);
+        found += check_calls(text, "host_metal_broken(", entry->d_name);
+        free(text);
+    }
+    closedir(directory);
+    return found;
+}
+
+static void test_every_rule_has_a_bug(void **state)
+{
+    (void)state;
+    assert_true(check_folder(HOST_METAL_SOURCES) > 80);
+    assert_true(check_folder(HOST_METAL_SOURCES "/runtime") > 15);
+}
+
+static void add(const struct planted *list)
+{
+    for (; list->name; list++)
+        bugs[bug_count++] = list;
+}
+
+int main(int argc, char **argv)
+{
+    add(planted_calls);
+    add(planted_order);
+    add(planted_memory);
+    add(planted_runtime);
+    add(planted_modes);
+    if (argc == 2)
+        return run_bug(argv[1]);
+    static struct CMUnitTest tests[MAX_BUGS + 1];
+    for (size_t i = 0; i < bug_count; i++)
+        tests[i] = (struct CMUnitTest){.name = bugs[i]->name,
+                                       .test_func = test_planted,
+                                       .initial_state = (void *)(uintptr_t)bugs[i]};
+    tests[bug_count] = (struct CMUnitTest)cmocka_unit_test(test_every_rule_has_a_bug);
+    return _cmocka_run_group_tests("planted bugs", tests, bug_count + 1, NULL, NULL);
+}
