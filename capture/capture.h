@@ -98,6 +98,9 @@ void capture_record_wait(const struct capture_call *call, enum hal_wait_mode mod
 void capture_record_wait_idle(const struct capture_call *call, int64_t timeout_ns);
 void capture_record_submit(const struct capture_call *call,
                            const struct hal_submission *submission);
+void capture_record_host_call(const struct capture_call *call, enum trace_event_kind kind,
+                              uint64_t submission, const char *message);
+void capture_record_flush(const struct capture_call *call, uint64_t queues);
 void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
                          const struct hal_submission_result *result);
 void capture_record_scope(struct capture_thread *thread, const char *name);

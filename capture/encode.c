@@ -662,6 +662,28 @@ void capture_record_submit(const struct capture_call *call, const struct hal_sub
     capture_publish(call->thread, bytes);
 }
 
+void capture_record_host_call(const struct capture_call *call, enum trace_event_kind kind,
+                              uint64_t submission, const char *message)
+{
+    const uint32_t string = capture_string(call->thread, message);
+    struct trace_host_call *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_host_call){
+        .head = head(call, kind, sizeof *record), .submission = submission, .message = string};
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_flush(const struct capture_call *call, uint64_t queues)
+{
+    struct trace_queue_flush *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_queue_flush){.head = head(call, TRACE_QUEUE_FLUSH, sizeof *record),
+                                         .queues = queues};
+    capture_publish(call->thread, sizeof *record);
+}
+
 void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
                          const struct hal_submission_result *result)
 {

@@ -49,7 +49,7 @@ static bool reserve_arrays(struct capture_submission *entry,
 {
     const size_t signals = submission->wait_count + submission->signal_count;
     const size_t bytes =
-        signals * sizeof *entry->signals + submission->command_count * sizeof *entry->writes;
+        signals * sizeof *entry->signals + (submission->command_count + 1) * sizeof *entry->writes;
     uint8_t *memory = entry->own;
     if (bytes > sizeof entry->own)
         memory = entry->more = malloc(bytes);
@@ -65,6 +65,12 @@ static void retain_parts(struct capture_submission *entry, const struct hal_subm
         entry->waits[entry->wait_count++] = retain_signal(&submission->waits[i]);
     for (size_t i = 0; i < submission->signal_count; i++)
         entry->signals[entry->signal_count++] = retain_signal(&submission->signals[i]);
+    if (submission->host.writes) {
+        struct capture_writes *writes =
+            capture_writes_of(submission->buffer, submission->offset, submission->bytes);
+        if (writes)
+            entry->writes[entry->writes_count++] = writes;
+    }
     for (size_t i = 0; i < submission->command_count; i++) {
         struct capture_writes *writes = submission->commands[i]->object.layer_data;
         if (writes)

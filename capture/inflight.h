@@ -45,6 +45,9 @@ struct capture_submission {
     void (*retired)(void *user, const struct hal_submission_result *result);
     void *user;
 
+    struct hal_host_call host; /* the application's */
+    uint64_t buffer, offset;   /* of the host call */
+
     struct capture_submission *list;
     _Atomic uint32_t state; /* enum capture_submission_state */
     uint64_t number;        /* counts submissions of the capture */

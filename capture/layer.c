@@ -120,6 +120,68 @@ static enum hal_status buffer_create(struct hal_driver_device *self,
     return call.status;
 }
 
+/* The host may write it at any moment, from now on. */
+static void record_import(struct capture *capture, const struct capture_call *call,
+                          struct hal_buffer *buffer)
+{
+    const struct hal_mapping mapping = capture_mapping_of_import(buffer);
+    const struct capture_mapping *opened = capture_mapping_open(capture, call->thread, &mapping);
+    if (!opened)
+        return;
+    capture_record_mapping(call, TRACE_BUFFER_MAP, &mapping, opened->number, 0, buffer->bytes);
+    capture_record_content(call->thread, &(struct capture_content){.kind = TRACE_HOST_WRITE,
+                                                                   .buffer = buffer->object.id,
+                                                                   .bytes = buffer->bytes,
+                                                                   .data = buffer->imported});
+}
+
+static enum hal_status buffer_import(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, void *pointer,
+                                     struct hal_buffer **out)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    if (!next->ops->buffer_import)
+        return hal_fail(HAL_UNSUPPORTED, "buffer '%s': the device cannot import host memory",
+                        desc->label ? desc->label : "");
+    struct capture_call call = capture_call_enter(capture);
+    if (!call.thread)
+        return next->ops->buffer_import(next, desc, pointer, out);
+    capture_call_begin(&call);
+    capture_call_end(&call, next->ops->buffer_import(next, desc, pointer, out));
+    capture_call_take_ticket(&call);
+    struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
+    if (buffer) {
+        buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
+        if (!buffer->object.layer_data)
+            out_of_memory(capture, "a buffer");
+    }
+    capture_record_buffer(&call, desc, buffer, 0);
+    if (buffer && buffer->object.layer_data) {
+        capture_call_take_ticket(&call);
+        record_import(capture, &call, buffer);
+    }
+    capture_call_leave(&call);
+    return call.status;
+}
+
+static void queue_flush(struct hal_driver_device *self, uint64_t queues)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture_of(self));
+    if (call.thread) {
+        capture_call_take_ticket(&call);
+        capture_call_begin(&call);
+    }
+    if (next->ops->queue_flush)
+        next->ops->queue_flush(next, queues);
+    if (!call.thread)
+        return;
+    capture_call_end(&call, HAL_OK);
+    capture_record_flush(&call, queues);
+    capture_call_leave(&call);
+}
+
 static enum hal_status buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                   struct hal_mapping *out)
 {
@@ -489,6 +551,41 @@ static void retired(void *user, const struct hal_submission_result *result)
                                                                  : CAPTURE_SUBMISSION_FAILED);
 }
 
+/* The bytes that come in are what the device writes, those that go out are seen by the host. Both
+ * are recorded in between, so that a replay has them without the file. */
+static enum hal_status host_call(void *user, void *data, uint64_t bytes)
+{
+    const struct capture_submission *submission = user;
+    struct capture *capture = submission->capture;
+    struct capture_call call = {.thread = capture_enter(&capture->stream)};
+    struct capture_content content = {.kind = submission->host.writes ? TRACE_HOST_WRITE
+                                                                      : TRACE_HOST_READ,
+                                      .buffer = submission->buffer,
+                                      .offset = submission->offset,
+                                      .bytes = bytes,
+                                      .data = data};
+    if (call.thread) {
+        call_at_once(&call);
+        capture_call_take_ticket(&call);
+        capture_record_host_call(&call, TRACE_HOST_CALL_BEGIN, submission->id, NULL);
+    }
+    if (call.thread && bytes && !submission->host.writes)
+        capture_record_content(call.thread, &content);
+    capture_call_begin(&call);
+    capture_call_end(&call, submission->host.run(submission->host.user, data, bytes));
+    if (!call.thread)
+        return call.status;
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    if (bytes && submission->host.writes && call.status == HAL_OK)
+        capture_record_content(call.thread, &content);
+    capture_call_take_ticket(&call);
+    capture_record_host_call(&call, TRACE_HOST_CALL_END, submission->id,
+                             call.status == HAL_OK ? NULL : message);
+    capture_message_restore(message);
+    return call.status;
+}
+
 static enum hal_status forward_submit(struct capture *capture, struct capture_call *call,
                                       const struct hal_submission *submission,
                                       struct capture_submission *entry)
@@ -500,6 +597,13 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
     entry->queue = submission->queue;
     entry->retired = submission->retired;
     entry->user = submission->user;
+    if (submission->host.run) {
+        entry->host = submission->host;
+        entry->buffer = submission->buffer->object.id;
+        entry->offset = submission->offset;
+        wrapped.host.run = host_call;
+        wrapped.host.user = entry;
+    }
     wrapped.retired = retired;
     wrapped.user = entry;
     capture_call_take_ticket(call);
@@ -611,6 +715,7 @@ const struct hal_driver_ops capture_ops = {
     .device_query = device_query,
     .device_wait_idle = device_wait_idle,
     .buffer_create = buffer_create,
+    .buffer_import = buffer_import,
     .buffer_map = buffer_map,
     .buffer_unmap = buffer_unmap,
     .mapping_flush = mapping_flush,
@@ -625,6 +730,7 @@ const struct hal_driver_ops capture_ops = {
     .semaphore_fail = semaphore_fail,
     .semaphores_wait = semaphores_wait,
     .queue_submit = queue_submit,
+    .queue_flush = queue_flush,
     .object_destroy = object_destroy,
     .scope = scope,
 };

@@ -323,7 +323,7 @@ static bool track_locked(struct capture *capture, struct capture_thread *thread,
 {
     struct capture_mappings *mappings = &capture->mappings;
     collect_locked(capture, thread);
-    if (mapping->mode & HAL_MAP_WRITE)
+    if (mapping->mode & HAL_MAP_WRITE && !mapping->imported)
         mapping->watched = watch(mappings, mapping, buffer_bytes);
     if (mapping->mode & HAL_MAP_WRITE && !mapping->watched && !prepare_comparison(mapping))
         return false;
@@ -353,6 +353,14 @@ static struct capture_mapping *new_mapping(struct capture_buffer *buffer)
     return &buffer->own;
 }
 
+struct hal_mapping capture_mapping_of_import(struct hal_buffer *buffer)
+{
+    return (struct hal_mapping){.buffer = buffer,
+                                .data = buffer->imported,
+                                .bytes = buffer->bytes,
+                                .mode = HAL_MAP_READ | HAL_MAP_WRITE | HAL_MAP_PERSISTENT};
+}
+
 struct capture_mapping *capture_mapping_open(struct capture *capture, struct capture_thread *thread,
                                              const struct hal_mapping *mapping)
 {
@@ -367,6 +375,7 @@ struct capture_mapping *capture_mapping_open(struct capture *capture, struct cap
         opened->offset = mapping->offset;
         opened->bytes = mapping->bytes;
         opened->mode = mapping->mode;
+        opened->imported = mapping->buffer->imported != NULL;
     }
     if (ok && is_tracked(mapping)) {
         pthread_mutex_lock(&mappings->tracked_lock);

@@ -30,6 +30,7 @@ struct capture_mapping {
     bool is_own; /* lies in the capture_buffer */
     /* Of tracked mappings, under tracked_lock. */
     bool tracked, watched; /* watched: by pages, else by comparison */
+    bool imported;         /* host and device see it through one mapping: pages tell nothing */
     struct capture_mapping *next_tracked;
     uint8_t *shadow;
     uint8_t *from_device;          /* per block: the device was seen writing it */
@@ -57,6 +58,9 @@ void capture_mappings_finish(struct capture_mappings *mappings);
 /* After the driver has mapped. NULL, with recording stopped: memory is out. */
 struct capture_mapping *capture_mapping_open(struct capture *capture, struct capture_thread *thread,
                                              const struct hal_mapping *mapping);
+
+/* Imported memory is mapped for good. */
+struct hal_mapping capture_mapping_of_import(struct hal_buffer *buffer);
 
 /* NULL: it was mapped before the capture began. */
 struct capture_mapping *capture_mapping_find(const struct hal_mapping *mapping);

@@ -287,11 +287,18 @@ static void collect_mapping(void *user, const struct hal_mapping *mapping)
     mappings->list[mappings->count++] = *mapping;
 }
 
-/* Those that stay open through the beginning. */
-static enum hal_status open_mappings(struct capture *capture)
+/* Those that stay open through the beginning, and imported memory, which is open always. */
+static enum hal_status open_mappings(struct capture *capture, const struct objects *objects)
 {
     struct mappings mappings = {0};
     capture->core.each_mapping(capture->handle, collect_mapping, &mappings);
+    for (size_t i = 0; i < objects->count; i++) {
+        struct hal_buffer *buffer = (void *)objects->list[i];
+        if (objects->list[i]->kind != HAL_OBJECT_BUFFER || !buffer->imported)
+            continue;
+        const struct hal_mapping mapping = capture_mapping_of_import(buffer);
+        collect_mapping(&mappings, &mapping);
+    }
     for (size_t i = 0; i < mappings.count; i++) {
         const struct capture_call call = snapshot_call(capture);
         const struct capture_mapping *opened =
@@ -330,7 +337,7 @@ enum hal_status capture_snapshot(struct capture *capture)
     for (size_t i = 0; status == HAL_OK && i < objects.count; i++)
         status = record_object(capture, objects.list[i]);
     if (status == HAL_OK)
-        status = open_mappings(capture);
+        status = open_mappings(capture, &objects);
     if (status == HAL_OK)
         status = record_contents(capture, &objects);
     free(objects.list);

@@ -171,6 +171,21 @@ struct capture_writes *capture_writes_create(const struct hal_command_buffer *co
     return writes;
 }
 
+struct capture_writes *capture_writes_of(const struct hal_buffer *buffer, uint64_t offset,
+                                         uint64_t bytes)
+{
+    if (!(buffer->memory & HAL_MEMORY_HOST_COHERENT) || bytes == 0)
+        return NULL;
+    struct capture_writes *writes = malloc(sizeof *writes + sizeof writes->ranges[0]);
+    if (!writes)
+        return NULL;
+    atomic_init(&writes->references, 1);
+    writes->count = 1;
+    writes->ranges[0] = (struct capture_write_range){
+        .buffer = buffer->object.id, .begin = offset, .end = offset + bytes};
+    return writes;
+}
+
 struct capture_writes *capture_writes_retain(struct capture_writes *writes)
 {
     if (writes)

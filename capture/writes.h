@@ -24,6 +24,10 @@ struct capture_writes *capture_writes_create(const struct hal_command_buffer *co
                                              bool *out_failed);
 
 /* Both accept NULL. */
+/* One range; NULL: nobody could see it, or memory is out. */
+struct capture_writes *capture_writes_of(const struct hal_buffer *buffer, uint64_t offset,
+                                         uint64_t bytes);
+
 struct capture_writes *capture_writes_retain(struct capture_writes *writes);
 void capture_writes_release(struct capture_writes *writes);
 

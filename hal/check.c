@@ -309,13 +309,20 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
     return HAL_OK;
 }
 
+enum hal_status hal_check_transfer_of(const struct hal_device *device,
+                                      const struct hal_buffer *buffer, uint64_t offset,
+                                      uint64_t bytes)
+{
+    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", device));
+    HAL_TRY(hal_check_range(buffer, offset, bytes));
+    return check_usage(buffer, HAL_USAGE_TRANSFER);
+}
+
 enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
                                    const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
 {
     HAL_TRY(hal_check_recording(commands));
-    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", commands->object.device));
-    HAL_TRY(hal_check_range(buffer, offset, bytes));
-    return check_usage(buffer, HAL_USAGE_TRANSFER);
+    return hal_check_transfer_of(commands->object.device, buffer, offset, bytes);
 }
 
 enum hal_status hal_check_fill(uint64_t offset, uint64_t bytes, uint32_t pattern_bytes)

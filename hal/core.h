@@ -129,6 +129,11 @@ void hal_subspan_free(struct hal_buffer *subspan);
 /* The description with the defaults spelled out. */
 struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *desc);
 
+/* ---- Host memory (host.c) ----------------------------------------------------------------- */
+
+/* The buffer goes: undoes its export; gives imported memory back. */
+void hal_export_end(struct hal_driver_device *top, struct hal_buffer *buffer);
+
 /* ---- Memory (statistics.c, transient.c) --------------------------------------------------- */
 
 void hal_memory_come(struct hal_device *device, const struct hal_buffer *buffer);
@@ -249,6 +254,11 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
                                             const struct hal_executable *executable, uint32_t entry,
                                             const struct hal_buffer *counts,
                                             uint64_t offset) HAL_CHECKED;
+/* `buffer` as source or target of a transfer on the device's queues. */
+enum hal_status hal_check_transfer_of(const struct hal_device *device,
+                                      const struct hal_buffer *buffer, uint64_t offset,
+                                      uint64_t bytes) HAL_CHECKED;
+
 /* What an operation straight on a queue is given; NULL is legal. */
 enum hal_status hal_check_operation(const struct hal_device *device,
                                     const struct hal_submit_desc *desc) HAL_CHECKED;

@@ -60,6 +60,10 @@ struct hal_buffer {
      * submissions that reach a driver always name roots. */
     struct hal_buffer *root;
     uint64_t root_offset;
+    void *imported; /* driver: the host's memory, of buffer_import; else NULL */
+    void (*import_release)(void *user, void *pointer); /* core */
+    void *import_user;                                 /* core */
+    struct hal_mapping exported;      /* core: `data` is NULL before the first export */
     struct hal_pool_block *transient; /* core (pool.h): of an alloca, until the dealloca */
 };
 
@@ -346,6 +350,11 @@ struct hal_driver_ops {
     enum hal_status (*buffer_create)(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);
 
+    /* Optional. A buffer over host memory; fills `imported`. */
+    enum hal_status (*buffer_import)(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, void *pointer,
+                                     struct hal_buffer **out);
+
     /* Fills out->data; the core has set the other fields, with the range resolved. */
     enum hal_status (*buffer_map)(struct hal_driver_device *self, struct hal_buffer *buffer,
                                   struct hal_mapping *out);
@@ -402,6 +411,9 @@ struct hal_driver_ops {
     /* The last reference went: frees the driver's part (driver_data) and the struct itself. Of
      * command buffers and other objects of the core, the core frees the rest afterwards. */
     void (*object_destroy)(struct hal_driver_device *self, struct hal_object *object);
+
+    /* Optional. Begin with what was submitted; `queues` names at least one. */
+    void (*queue_flush)(struct hal_driver_device *self, uint64_t queues);
 
     /* Optional; for layers. `name` NULL ends the innermost scope of the calling thread. */
     void (*scope)(struct hal_driver_device *self, const char *name);

@@ -186,6 +186,21 @@ HAL_API enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t o
                                            uint64_t bytes, const char *label,
                                            struct hal_buffer **out_subspan) HAL_CHECKED;
 
+/* A buffer over the host's own memory: `desc->bytes` from `pointer`, host-visible and coherent. The
+ * memory stays the caller's and must be there until `release` (optional) is called, once, on any
+ * thread, when the last reference to the buffer has gone. The host may read and write it as if it
+ * were mapped persistently. It is not counted as the device's memory. HAL_UNSUPPORTED: this device
+ * cannot; HAL_INVALID names the alignment that it needs. On failure `release` is not called. */
+HAL_API enum hal_status hal_buffer_import(struct hal_device *device,
+                                          const struct hal_buffer_desc *desc, void *pointer,
+                                          void (*release)(void *user, void *pointer), void *user,
+                                          struct hal_buffer **out_buffer) HAL_CHECKED;
+
+/* Where the host sees the buffer, as long as the buffer lives: a persistent mapping of all of it,
+ * to read and to write, that need not be undone. Each call returns the same address. */
+HAL_API enum hal_status hal_buffer_export(struct hal_buffer *buffer,
+                                          void **out_pointer) HAL_CHECKED;
+
 /* What the buffers of a device hold; slabs of transient memory are buffers, too. Taken without a
  * lock: while other threads create buffers, the numbers may be of slightly different moments. */
 struct hal_memory_use {
@@ -572,6 +587,41 @@ HAL_API enum hal_status hal_device_transient_limit(struct hal_device *device,
 
 /* Gives slabs back to the device of which nothing is in use. */
 HAL_API enum hal_status hal_device_transient_trim(struct hal_device *device) HAL_CHECKED;
+
+/* Files. */
+struct hal_file;
+
+enum hal_file_mode {
+    HAL_FILE_READ = 1,
+    HAL_FILE_WRITE = 2,
+    HAL_FILE_CREATE = 4,   /* if it is not there */
+    HAL_FILE_TRUNCATE = 8, /* to nothing */
+};
+
+/* HAL_NOT_FOUND, HAL_IO; HAL_UNSUPPORTED: neither a regular file nor a block device. May be used
+ * with all devices, from any thread. */
+HAL_API enum hal_status hal_file_open(const char *path, uint32_t mode,
+                                      struct hal_file **out_file) HAL_CHECKED;
+HAL_API void hal_file_retain(struct hal_file *file);
+HAL_API void hal_file_release(struct hal_file *file); /* work in flight keeps it open */
+HAL_API enum hal_status hal_file_bytes(struct hal_file *file, uint64_t *out_bytes) HAL_CHECKED;
+
+/* In queue order, between a file and a buffer with usage transfer. A file that ends too early, or
+ * any error of the system, fails the submission with HAL_IO; the target then holds unspecified
+ * bytes. Transfers that no semaphore orders may run at the same time. */
+HAL_API enum hal_status hal_queue_read(struct hal_device *device,
+                                       const struct hal_submit_desc *desc, struct hal_file *file,
+                                       uint64_t file_offset, struct hal_buffer *target,
+                                       uint64_t offset, uint64_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_queue_write(struct hal_device *device,
+                                        const struct hal_submit_desc *desc,
+                                        struct hal_buffer *source, uint64_t offset,
+                                        struct hal_file *file, uint64_t file_offset,
+                                        uint64_t bytes) HAL_CHECKED;
+
+/* Tells the device to begin with what it has, where it collects work. Nothing waits for it, and
+ * nothing depends on it. `queues`: bit i names queue i; 0: all. */
+HAL_API enum hal_status hal_queue_flush(struct hal_device *device, uint64_t queues) HAL_CHECKED;
 
 /* Signals when the waits are met, and does nothing else. */
 HAL_API enum hal_status hal_queue_barrier(struct hal_device *device,

@@ -110,9 +110,15 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     else if (object->kind == HAL_OBJECT_SUBSPAN)
         subspan = (struct hal_buffer *)object;
 
+    struct hal_buffer gone = {0};
     if (object->kind == HAL_OBJECT_BUFFER) {
-        const struct hal_buffer *buffer = (const struct hal_buffer *)object;
-        hal_memory_go(object->device, buffer->bytes, buffer->memory);
+        struct hal_buffer *buffer = (struct hal_buffer *)object;
+        hal_export_end(top, buffer);
+        gone.imported = buffer->imported;
+        gone.import_release = buffer->import_release;
+        gone.import_user = buffer->import_user;
+        if (!buffer->imported)
+            hal_memory_go(object->device, buffer->bytes, buffer->memory);
     }
 
     top->ops->object_destroy(top, object);
@@ -125,6 +131,8 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     free(own);
     if (subspan)
         hal_subspan_free(subspan);
+    if (gone.import_release)
+        gone.import_release(gone.import_user, gone.imported);
     free(label);
 }
 

@@ -97,6 +97,19 @@ enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_sub
     return hal_queue_hand_in(device, desc, &execute);
 }
 
+enum hal_status hal_queue_flush(struct hal_device *device, uint64_t queues)
+{
+    HAL_TRY(hal_check_device(device));
+    const uint64_t all = UINT64_MAX >> (HAL_MAX_QUEUES - device->info.queue_count);
+    const struct hal_submit_desc named = {.queues = queues};
+    HAL_TRY(hal_check_submit(device, &named));
+    HAL_TRY(hal_device_enter(device));
+    if (device->top->ops->queue_flush)
+        device->top->ops->queue_flush(device->top, queues ? queues : all);
+    hal_gate_leave(&device->gate);
+    return HAL_OK;
+}
+
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
 enum hal_status hal_semaphore_create(struct hal_device *device, const char *label,

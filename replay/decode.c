@@ -368,7 +368,8 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     void *event = gathered->event;
     const enum trace_event_kind kind = (enum trace_event_kind)gathered->event->kind;
     if (gathered->event->status != HAL_OK && kind != TRACE_SEMAPHORE_FAIL &&
-        kind != TRACE_SEMAPHORE_WAIT && kind != TRACE_SEMAPHORE_QUERY) {
+        kind != TRACE_SEMAPHORE_WAIT && kind != TRACE_SEMAPHORE_QUERY &&
+        kind != TRACE_HOST_CALL_END) {
         if (kind == TRACE_WAIT_IDLE && gathered->event->status == HAL_TIMEOUT)
             decoder->plan->info.timed_out_waits++;
         else
@@ -405,10 +406,10 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_EVENT_DESTROY:
         return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);
     case TRACE_SUBSPAN_CREATE: return decode_subspan(decoder, event);
-    case TRACE_SUBSPAN_DESTROY: /* commands name the buffer behind it */
+    case TRACE_SUBSPAN_DESTROY: return HAL_OK; /* commands name the buffer behind it */
     case TRACE_HOST_CALL_BEGIN:
-    case TRACE_HOST_CALL_END:
-    case TRACE_QUEUE_FLUSH:
+    case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
+    case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
     case TRACE_SUBMISSION_DONE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:

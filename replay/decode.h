@@ -64,6 +64,9 @@ enum hal_status replay_decode_wait(struct replay_decoder *decoder,
                                    struct trace_semaphore_wait *event) HAL_CHECKED;
 enum hal_status replay_decode_wait_idle(struct replay_decoder *decoder,
                                         const struct trace_wait_idle *event) HAL_CHECKED;
+/* A host call is replayed here, between its two events, while the submission waits. */
+enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
+                                        const struct trace_host_call *event) HAL_CHECKED;
 enum hal_status replay_decode_submit(struct replay_decoder *decoder,
                                      struct trace_submit *event) HAL_CHECKED;
 

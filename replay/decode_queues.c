@@ -223,6 +223,81 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
     return HAL_OK;
 }
 
+/* In place of the file the player moves the contents, between the host call's two events. Until
+ * then a semaphore of the plan's own, the last that it waits for, keeps the submission. */
+static enum hal_status hold(struct replay_decoder *decoder, const struct trace_submit *event,
+                            const struct trace_submit **out_held)
+{
+    struct replay_plan *plan = decoder->plan;
+    void *room;
+    uint32_t index;
+    HAL_TRY(replay_plan_room(plan, sizeof(struct trace_semaphore_create), &room));
+    HAL_TRY(replay_plan_object(plan, REPLAY_SEMAPHORE, room, &index));
+    plan->objects[index].semaphore.outcome = REPLAY_EITHER;
+    HAL_TRY(replay_plan_room(plan, event->head.bytes + sizeof *event->values, &room));
+    struct trace_submit *held = room;
+    const size_t waits_end = sizeof *event + event->wait_count * sizeof *event->values;
+    memcpy(held, event, waits_end);
+    held->head.bytes += (uint32_t)sizeof *event->values;
+    held->wait_count = event->wait_count + 1;
+    held->values[event->wait_count] = (struct trace_semaphore_value){index, 1};
+    memcpy(held->values + event->wait_count + 1, event->values + event->wait_count,
+           event->head.bytes - waits_end);
+    note_list(plan, (uint64_t)held->wait_count + held->signal_count);
+    *out_held = held;
+    return HAL_OK;
+}
+
+/* All that the submission waits for, but what holds it. */
+static enum hal_status await_waits(struct replay_decoder *decoder,
+                                   const struct trace_host_call *event,
+                                   const struct trace_submit *held)
+{
+    struct trace_semaphore_wait *wait;
+    const uint32_t count = held->wait_count - 1;
+    char name[REPLAY_NAME_BYTES];
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t semaphore = held->values[i].semaphore;
+        if (decoder->plan->objects[semaphore].destroyed)
+            return hal_fail(HAL_CORRUPT, "%s was destroyed before the host call began",
+                            replay_object_name(decoder->plan, (uint32_t)semaphore, name));
+    }
+    if (count == 0)
+        return HAL_OK;
+    HAL_TRY(new_wait(decoder->plan, &event->head, count, &wait));
+    memcpy(wait->values, held->values, count * sizeof *held->values);
+    return replay_decode_push(decoder, REPLAY_WAIT, 0, &wait->head);
+}
+
+static enum hal_status let_go(struct replay_decoder *decoder, const struct trace_host_call *event,
+                              const struct trace_submit *held)
+{
+    void *room;
+    HAL_TRY(replay_plan_room(decoder->plan, sizeof(struct trace_semaphore_event), &room));
+    struct trace_semaphore_event *end = room;
+    *end = (struct trace_semaphore_event){.head = event->head,
+                                          .semaphore = held->values[held->wait_count - 1].semaphore,
+                                          .value = 1,
+                                          .message = event->message};
+    end->head.bytes = sizeof *end;
+    const bool ok = event->head.status == HAL_OK;
+    return replay_decode_push(decoder, ok ? REPLAY_SIGNAL : REPLAY_FAIL, end->semaphore,
+                              &end->head);
+}
+
+enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
+                                        const struct trace_host_call *event)
+{
+    uint32_t op;
+    if (!hal_idmap_find(&decoder->submissions, event->submission, &op))
+        return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " does not exist", event->submission);
+    const struct trace_submit *held = (const void *)decoder->plan->ops[op].event;
+    if (held->operation != TRACE_OPERATION_READ && held->operation != TRACE_OPERATION_WRITE)
+        return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " calls no host", event->submission);
+    return event->head.kind == TRACE_HOST_CALL_BEGIN ? await_waits(decoder, event, held)
+                                                     : let_go(decoder, event, held);
+}
+
 enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trace_submit *event)
 {
     struct replay_plan *plan = decoder->plan;
@@ -242,9 +317,12 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
                   sizeof *decoder->unsettled))
         return replay_decode_no_memory("submissions");
     decoder->unsettled = list;
-    if (!hal_idmap_add(&decoder->submissions, event->submission, 0, &unused))
+    if (!hal_idmap_add(&decoder->submissions, event->submission, (uint32_t)plan->op_count, &unused))
         return replay_decode_no_memory("submissions");
-    HAL_TRY(replay_decode_push(decoder, REPLAY_SUBMIT, 0, &event->head));
+    const struct trace_submit *submit = event;
+    if (event->operation == TRACE_OPERATION_READ || event->operation == TRACE_OPERATION_WRITE)
+        HAL_TRY(hold(decoder, event, &submit));
+    HAL_TRY(replay_decode_push(decoder, REPLAY_SUBMIT, 0, &submit->head));
     decoder->unsettled[decoder->unsettled_count++] = plan->op_count - 1;
     if (event->queue >= plan->info.queue_count)
         plan->info.queue_count = event->queue + 1;

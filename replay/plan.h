@@ -66,6 +66,7 @@ enum replay_action {
     REPLAY_WAIT,               /* trace_semaphore_wait, also for queries; its status is expected */
     REPLAY_WAIT_IDLE,          /* trace_wait_idle */
     REPLAY_SUBMIT,             /* trace_submit */
+    REPLAY_FLUSH,              /* trace_queue_flush */
 };
 
 struct replay_op {

@@ -325,6 +325,7 @@ static enum hal_status play(struct replay_player *player, size_t index)
     case REPLAY_WAIT: return play_wait(player, event);
     case REPLAY_WAIT_IDLE: return replay_await(player, HAL_WAIT_ALL, NULL, 0);
     case REPLAY_SUBMIT: return play_submit(player, event);
+    case REPLAY_FLUSH: return hal_queue_flush(player->device, 0);
     }
     return HAL_OK;
 }

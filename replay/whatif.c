@@ -246,6 +246,7 @@ static enum hal_status take(struct transform *t, const struct replay_op *op)
     case REPLAY_CREATE_EVENT:
     case REPLAY_CREATE_EXECUTABLE:
     case REPLAY_DESTROY_EXECUTABLE:
+    case REPLAY_FLUSH:
     case REPLAY_RECORD_COMMANDS: return emit(t, op); /* disturb nothing that is held back */
     case REPLAY_CREATE_SEMAPHORE:
         values_raise(&t->promised, op->object,

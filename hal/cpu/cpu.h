@@ -9,6 +9,7 @@
  *   program.c    a sealed command buffer as lanes of phases of tiles
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
+ *   host.c       host calls of submissions, on threads that may block
  *   queue.c      submissions, from the call to their signals
  *
  * Lock order: device lock and pool lock are leaves, never held together, and never while calling
@@ -49,6 +50,9 @@ void cpu_heap_finish(struct cpu_heap *heap);
 uint64_t cpu_heap_used_bytes(struct cpu_heap *heap);
 enum hal_status cpu_buffer_create(struct hal_driver_device *self,
                                   const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status cpu_buffer_import(struct hal_driver_device *self,
+                                  const struct hal_buffer_desc *desc, void *pointer,
+                                  struct hal_buffer **out);
 void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer);
 enum hal_status cpu_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                struct hal_mapping *out);
@@ -318,6 +322,24 @@ enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wai
                                     int64_t timeout_ns);
 void cpu_waits_interrupt(struct hal_driver_device *self, bool on);
 
+/* ---- Host calls (host.c) ------------------------------------------------------------------ */
+
+struct cpu_host;
+
+struct cpu_host_call {
+    struct cpu_host_call *next;
+    struct hal_host_call host;
+    void *data;
+    uint64_t bytes;
+    int64_t begin_ns, end_ns;
+    /* On the thread that ran it, with hal_message() of a failure; the last use of the call. */
+    void (*done)(struct cpu_host_call *call, enum hal_status status);
+};
+
+enum hal_status cpu_host_create(struct cpu_host **out_host) HAL_CHECKED;
+void cpu_host_destroy(struct cpu_host *host); /* nothing runs */
+void cpu_host_start(struct cpu_host *host, struct cpu_host_call *call);
+
 /* ---- Submissions (queue.c) ---------------------------------------------------------------- */
 
 enum hal_status cpu_queue_submit(struct hal_driver_device *self,
@@ -339,6 +361,7 @@ struct cpu_device {
     struct hal_driver_device base;
     struct cpu_heap heap;
     struct cpu_pool *pool;
+    struct cpu_host *host;
     uint32_t worker_count, queue_count;
     uint64_t memory_total_bytes;
 

@@ -12,6 +12,7 @@
 static void device_destroy(struct hal_driver_device *self)
 {
     struct cpu_device *device = to_cpu_device(self);
+    cpu_host_destroy(device->host);
     cpu_pool_destroy(device->pool);
     cpu_heap_finish(&device->heap);
     pthread_cond_destroy(&device->retired);
@@ -102,6 +103,7 @@ static const struct hal_driver_ops ops = {
     .device_query = device_query,
     .device_wait_idle = cpu_wait_idle,
     .buffer_create = cpu_buffer_create,
+    .buffer_import = cpu_buffer_import,
     .buffer_map = cpu_buffer_map,
     .buffer_unmap = buffer_unmap,
     .mapping_flush = keep_coherent,
@@ -182,7 +184,12 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     struct cpu_device *device = hal_alloc(1, sizeof *device);
     if (!device)
         return hal_fail(HAL_NO_MEMORY, "no memory for the device");
-    const enum hal_status status = cpu_pool_create(workers, &device->pool);
+    enum hal_status status = cpu_pool_create(workers, &device->pool);
+    if (status == HAL_OK) {
+        status = cpu_host_create(&device->host);
+        if (status != HAL_OK)
+            cpu_pool_destroy(device->pool);
+    }
     if (status != HAL_OK) {
         free(device);
         return status;

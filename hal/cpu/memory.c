@@ -242,8 +242,36 @@ fail:
                            desc->label ? desc->label : "", desc->bytes);
 }
 
+/* Kernels read up to 16 bytes at once. */
+enum { IMPORT_ALIGNMENT = 16 };
+
+enum hal_status cpu_buffer_import(struct hal_driver_device *self,
+                                  const struct hal_buffer_desc *desc, void *pointer,
+                                  struct hal_buffer **out)
+{
+    (void)self;
+    const char *label = desc->label ? desc->label : "";
+    if ((uintptr_t)pointer % IMPORT_ALIGNMENT)
+        return hal_fail(HAL_INVALID, "buffer '%s': imported memory at %p must be a multiple of %d",
+                        label, pointer, IMPORT_ALIGNMENT);
+    struct cpu_buffer *buffer = hal_alloc(1, sizeof *buffer);
+    if (!buffer)
+        return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
+    hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
+    buffer->base.bytes = desc->bytes;
+    buffer->base.memory = desc->memory | HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_CACHED;
+    buffer->base.usage = desc->usage;
+    buffer->base.imported = buffer->device_view = buffer->host_view = pointer;
+    *out = &buffer->base;
+    return HAL_OK;
+}
+
 void cpu_buffer_destroy(struct cpu_heap *heap, struct cpu_buffer *buffer)
 {
+    if (buffer->base.imported) {
+        free(buffer);
+        return;
+    }
     if (buffer->slab)
         give_slot(heap, buffer->slab, buffer->slot);
     else

@@ -19,7 +19,9 @@ struct cpu_submission {
     struct cpu_submission *next_in_flight, *previous_in_flight; /* device lock */
     struct cpu_waiter waiter;
     enum cpu_effort effort;
-    enum hal_status status; /* of its waits, then of its run */
+    struct cpu_host_call host;
+    struct hal_buffer *buffer; /* of the host call; retained */
+    enum hal_status status;    /* of its waits, then of its run */
     char *message;
     int64_t ready_ns;
     void (*retired)(void *user, const struct hal_submission_result *result);
@@ -116,6 +118,8 @@ static void leave_flight(struct cpu_submission *submission)
 
 static void release_commands(struct cpu_submission *submission)
 {
+    if (submission->buffer)
+        hal_object_release(&submission->buffer->object);
     for (size_t i = 0; i < submission->command_count; i++)
         hal_object_release(&submission->commands[i]->object);
     for (size_t i = 0; i < submission->wait_count; i++)
@@ -164,6 +168,21 @@ static void run_done(struct cpu_run *run)
     cpu_queue_go_on(&wakes);
 }
 
+static void host_call_done(struct cpu_host_call *call, enum hal_status status)
+{
+    struct cpu_submission *submission =
+        (struct cpu_submission *)(void *)((uint8_t *)call - offsetof(struct cpu_submission, host));
+    struct cpu_wakes wakes = {0};
+    submission->status = status;
+    if (status != HAL_OK)
+        submission->message = hal_copy_string(hal_message());
+    submission->run.begin_ns = call->begin_ns;
+    submission->run.end_ns = call->end_ns;
+    submission->run.busy_ns = call->end_ns - call->begin_ns;
+    retire(submission, &wakes);
+    cpu_queue_go_on(&wakes);
+}
+
 /* ---- Starting ----------------------------------------------------------------------------- */
 
 static void no_next(struct cpu_run *run)
@@ -198,6 +217,11 @@ static void start(struct cpu_submission *submission, struct cpu_wakes *wakes)
     struct cpu_run *run = &submission->run;
     const enum cpu_effort effort = submission->status == HAL_OK ? submission->effort : CPU_NOTHING;
     submission->ready_ns = hal_clock_ns();
+    if (submission->status == HAL_OK && submission->host.host.run) {
+        atomic_init(&run->references, 1);
+        cpu_host_start(submission->device->host, &submission->host);
+        return;
+    }
     if (effort == CPU_BY_WORKERS) {
         cpu_pool_start(submission->device->pool, run);
         return;
@@ -241,6 +265,12 @@ static enum hal_status create_submission(struct cpu_device *device,
     submission->wait_count = waits;
     submission->signal_count = signals;
     submission->command_count = commands;
+    submission->host = (struct cpu_host_call){
+        .host = source->host, .bytes = source->bytes, .done = host_call_done};
+    if (source->host.run) {
+        submission->buffer = source->buffer;
+        submission->host.data = to_cpu_buffer(source->buffer)->device_view + source->offset;
+    }
     submission->waits = (struct cpu_wait *)(submission + 1);
     submission->signals = (struct hal_semaphore_value *)(submission->waits + waits);
     submission->waited = (struct hal_semaphore **)(submission->signals + signals);
@@ -256,6 +286,8 @@ static enum hal_status create_submission(struct cpu_device *device,
 
 static void retain_all(struct cpu_submission *submission, const struct hal_submission *source)
 {
+    if (submission->buffer)
+        hal_object_retain(&submission->buffer->object);
     for (size_t i = 0; i < source->wait_count; i++) {
         submission->waited[i] = source->waits[i].semaphore;
         hal_object_retain(&submission->waited[i]->object);

@@ -300,6 +300,9 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
                                    const struct hal_submission *source)
 {
     struct metal_device *device = to_metal_device(self);
+    if (source->host.run)
+        return hal_fail(HAL_UNSUPPORTED, "the Metal driver does not transfer files yet: '%s'",
+                        source->file ? source->file : "");
     struct metal_submission *submission = create_submission(device, source);
     if (!submission)
         return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);

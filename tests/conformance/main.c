@@ -35,6 +35,7 @@ static const struct suite_area *const areas[] = {
     &area_subspans,
     &area_queues,
     &area_transients,
+    &area_files,
     /* clang-format on */
 };
 

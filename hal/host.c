@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host memory as a buffer, and a buffer as host memory. */
+#include "hal/core.h"
+
+#include <stdlib.h>
+
+/* ---- Import ------------------------------------------------------------------------------- */
+
+static enum hal_status check_import(const struct hal_device *device,
+                                    const struct hal_buffer_desc *desc, const void *pointer)
+{
+    static const uint32_t visible =
+        HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT | HAL_MEMORY_HOST_CACHED;
+    HAL_TRY(hal_check_buffer_desc(device, desc));
+    const char *label = desc->label ? desc->label : "";
+    if (!pointer)
+        return hal_fail(HAL_INVALID, "buffer '%s' is to be imported from NULL", label);
+    if (desc->memory && !(desc->memory & visible))
+        return hal_fail(HAL_INVALID, "buffer '%s' is imported, but memory type 0x%x is not visible",
+                        label, desc->memory);
+    if (!device->top->ops->buffer_import)
+        return hal_fail(HAL_UNSUPPORTED, "buffer '%s': device '%s' cannot import host memory",
+                        label, device->info.uri);
+    return HAL_OK;
+}
+
+enum hal_status hal_buffer_import(struct hal_device *device, const struct hal_buffer_desc *desc,
+                                  void *pointer, void (*release)(void *user, void *pointer),
+                                  void *user, struct hal_buffer **out_buffer)
+{
+    char *label;
+    struct hal_buffer *buffer;
+    HAL_TRY(check_import(device, desc, pointer));
+    struct hal_buffer_desc full = hal_buffer_desc_resolve(desc);
+    full.memory |= HAL_MEMORY_HOST_COHERENT;
+    HAL_TRY(hal_copy_label(desc->label, &label));
+    enum hal_status status = hal_device_enter(device);
+    if (status != HAL_OK)
+        goto fail_label;
+    status = device->top->ops->buffer_import(device->top, &full, pointer, &buffer);
+    if (status != HAL_OK)
+        goto fail_gate;
+    buffer->import_release = release;
+    buffer->import_user = user;
+    hal_object_publish(&buffer->object, device, label);
+    hal_gate_leave(&device->gate);
+    *out_buffer = buffer;
+    return HAL_OK;
+
+fail_gate:
+    hal_gate_leave(&device->gate);
+fail_label:
+    free(label);
+    return status;
+}
+
+/* ---- Export ------------------------------------------------------------------------------- */
+
+/* The mapping lives as long as the buffer and holds no reference to it. */
+static enum hal_status map_for_good(struct hal_buffer *root)
+{
+    static const uint32_t mode = HAL_MAP_READ | HAL_MAP_WRITE | HAL_MAP_PERSISTENT;
+    struct hal_mapping mapping;
+    HAL_TRY(hal_buffer_map(root, mode, 0, root->bytes, &mapping));
+    root->exported = mapping;
+    hal_buffer_release(root);
+    return HAL_OK;
+}
+
+enum hal_status hal_buffer_export(struct hal_buffer *buffer, void **out_pointer)
+{
+    HAL_TRY(hal_check_map(buffer, HAL_MAP_READ | HAL_MAP_WRITE, 0, HAL_WHOLE_BUFFER));
+    if (!out_pointer)
+        return hal_fail(HAL_INVALID, "exporting a buffer needs a place for the pointer");
+    uint64_t offset = 0;
+    struct hal_buffer *root = hal_root_of(buffer, &offset);
+    if (!root->imported && !root->exported.data)
+        HAL_TRY(map_for_good(root));
+    uint8_t *base = root->imported ? root->imported : root->exported.data;
+    *out_pointer = base + offset;
+    return HAL_OK;
+}
+
+void hal_export_end(struct hal_driver_device *top, struct hal_buffer *buffer)
+{
+    if (!buffer->exported.data)
+        return;
+    hal_mapping_forget(&buffer->exported);
+    if (top->ops->buffer_unmap(top, &buffer->exported) != HAL_OK)
+        return; /* the buffer goes anyway */
+}
