@@ -413,6 +413,40 @@ static const struct trace_content_event *find_observed(const struct captured *ca
     }
 }
 
+/* Pages that another mapping of the buffer covers stay watched when the first one goes. */
+static void a_mapping_that_goes_leaves_the_other_exact(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_mapping first, second;
+    struct hal_device *device = fixture_device("cpu");
+    struct hal_buffer *buffer = buffer_of(device, 0, BYTES);
+    const uint32_t mode = HAL_MAP_WRITE | HAL_MAP_PERSISTENT;
+    captured_begin(device, path);
+    assert_ok(hal_buffer_map(buffer, mode, 0, BYTES, &first));
+    assert_ok(hal_buffer_map(buffer, mode, 0, BYTES, &second));
+    memset(first.data, 3, BYTES);
+    assert_ok(hal_buffer_unmap(&first));
+    ((uint8_t *)second.data)[40 * KIB + 1] = 9;
+    submit_fill(device, buffer, 0, 4, 1);
+    assert_ok(hal_buffer_unmap(&second));
+    assert_ok(hal_device_profiling_end(device));
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    const uint64_t unmapped = nth_ticket(&captured, TRACE_BUFFER_UNMAP, 0);
+    const uint64_t submitted = nth_ticket(&captured, TRACE_SUBMIT, 0);
+    const struct trace_content_event *write;
+    uint64_t bytes = 0;
+    for (size_t i = 0; (write = captured_find(&captured, TRACE_HOST_WRITE, i)); i++) {
+        if (write->head.ticket > unmapped && write->head.ticket < submitted)
+            bytes += write->size;
+    }
+    assert_int_equal(bytes, 4096);
+    captured_close(&captured);
+}
+
 static void finished_work_is_observed_in_mapped_memory(void **state)
 {
     (void)state;
@@ -825,6 +859,8 @@ int main(void)
         cmocka_unit_test_setup(a_signal_from_the_host_publishes_stores_too, by_comparison),
         cmocka_unit_test_setup(every_mapping_gets_its_part, by_pages),
         cmocka_unit_test_setup(every_mapping_gets_its_part, by_comparison),
+        cmocka_unit_test_setup(a_mapping_that_goes_leaves_the_other_exact, by_pages),
+        cmocka_unit_test_setup(a_mapping_that_goes_leaves_the_other_exact, by_comparison),
         cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, by_pages),
         cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, by_comparison),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, by_pages),

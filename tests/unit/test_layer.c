@@ -5,6 +5,8 @@
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
 
+#include <dlfcn.h>
+
 #include "hal/driver.h"
 
 enum { BYTES = 64 << 10 };
@@ -759,6 +761,53 @@ static void captures_follow_each_other_and_run_side_by_side(void **state)
     hal_device_release(two);
 }
 
+static int signal_from_there(void *user)
+{
+    struct hal_device *device = user;
+    struct hal_semaphore *done = fixture_semaphore(device, NULL, 0);
+    assert_ok(fixture_submit(device, NULL, NULL, 0, done, 1));
+    assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+    hal_semaphore_release(done);
+    return 0;
+}
+
+/* A library that is loaded during the capture is listed before a stack leads through it. */
+static void a_module_that_comes_later_is_listed(void **state)
+{
+    (void)state;
+    struct captured captured;
+    int (*call)(int (*)(void *), void *);
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    signal_from_there(device);
+    void *module = dlopen(LATE_MODULE, RTLD_NOW);
+    assert_non_null(module);
+    void *symbol = dlsym(module, "late_call");
+    assert_non_null(symbol);
+    memcpy(&call, &symbol, sizeof call);
+    assert_int_equal(call(signal_from_there, device), 0);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, path);
+    const struct trace_submit *submit = captured_find(&captured, TRACE_SUBMIT, 1);
+    const struct trace_stack *stack = trace_reader_stack(captured.reader, submit->head.stack);
+    const struct trace_module *late = NULL;
+    for (size_t i = 0; i < trace_reader_module_count(captured.reader); i++) {
+        const struct trace_module *found = trace_reader_module(captured.reader, i);
+        if (strstr(captured_string(&captured, found->path), "late_module"))
+            late = found;
+    }
+    assert_non_null(late);
+    bool leads_through = false;
+    for (uint32_t i = 0; i < stack->frame_count; i++)
+        leads_through |=
+            stack->frames[i] >= late->base && stack->frames[i] < late->base + late->size;
+    assert_true(leads_through);
+    captured_close(&captured);
+    dlclose(module);
+}
+
 static void flush_puts_everything_into_the_file(void **state)
 {
     (void)state;
@@ -791,6 +840,7 @@ int main(void)
         cmocka_unit_test_teardown(full_rings_wait_and_say_so, remove_trace),
         cmocka_unit_test_teardown(many_short_threads_share_few_rings, remove_trace),
         cmocka_unit_test_teardown(captures_follow_each_other_and_run_side_by_side, remove_trace),
+        cmocka_unit_test_teardown(a_module_that_comes_later_is_listed, remove_trace),
         cmocka_unit_test_teardown(flush_puts_everything_into_the_file, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
