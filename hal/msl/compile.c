@@ -235,15 +235,43 @@ static enum hal_status run_with_headers(const struct job *job, const struct msl_
     return status;
 }
 
+/* Starting the compiler for a link takes longer than the link. */
+static bool link_directly(const struct job *job)
+{
+    const char *const arguments[] = {
+        job->compiler.linker, "-shared", "-z",  "defs", "--eh-frame-hdr", job->object, "-o",
+        job->built,           "-lm",     "-lc", NULL};
+    const struct msl_process process = {
+        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+    struct msl_text output = {0}, errors = {0};
+    int code = 1;
+    const bool linked = job->compiler.linker[0] &&
+                        msl_process_run(&process, &output, &errors, &code) == HAL_OK && code == 0;
+    msl_text_finish(&output);
+    msl_text_finish(&errors);
+    return linked;
+}
+
+/* The compiler knows libraries of its own, which code for some processors needs. */
+static enum hal_status link_object(const struct job *job)
+{
+    if (link_directly(job))
+        return HAL_OK;
+    const char *const arguments[] = {job->compiler.path, "-shared",   "-nostartfiles",
+                                     "-Wl,-z,defs",      job->object, "-o",
+                                     job->built,         "-lm",       NULL};
+    struct msl_text output = {0};
+    const enum hal_status status = run_compiler(job, arguments, 1 << 16, &output);
+    msl_text_finish(&output);
+    return status;
+}
+
 static enum hal_status build(const struct job *job, const struct msl_text *program)
 {
-    const char *const more[] = {"-include-pch", job->headers.precompiled,
-                                "-shared",      "-nostartfiles",
-                                "-Wl,-z,defs",  "-x",
-                                "c++",          "-",
-                                "-o",           job->built,
-                                "-lm"};
-    return run_with_headers(job, program, more, sizeof more / sizeof *more);
+    const char *const more[] = {
+        "-include-pch", job->headers.precompiled, "-c", "-x", "c++", "-", "-o", job->object};
+    HAL_TRY(run_with_headers(job, program, more, sizeof more / sizeof *more));
+    return link_object(job);
 }
 
 static enum hal_status run_splitter(const struct job *job)
@@ -280,13 +308,7 @@ static enum hal_status build_split(const struct job *job, const struct msl_text 
                                  job->bitcode};
     HAL_TRY(run_with_headers(job, program, front, sizeof front / sizeof *front));
     HAL_TRY(run_splitter(job));
-    const char *const link[] = {job->compiler.path, "-shared",   "-nostartfiles",
-                                "-Wl,-z,defs",      job->object, "-o",
-                                job->built,         "-lm",       NULL};
-    struct msl_text output = {0};
-    const enum hal_status status = run_compiler(job, link, 1 << 16, &output);
-    msl_text_finish(&output);
-    return status;
+    return link_object(job);
 }
 
 static enum hal_status build_on_road(const struct job *job, const struct msl_text *constants,

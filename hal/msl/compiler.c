@@ -146,6 +146,11 @@ static enum hal_status search(struct msl_compiler *out_compiler)
 
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler)
 {
+    out_compiler->linker[0] = '\0';
+#if defined(__linux__)
+    if (!on_path("ld", out_compiler->linker, sizeof out_compiler->linker))
+        out_compiler->linker[0] = '\0';
+#endif
     return search(out_compiler);
 }
 

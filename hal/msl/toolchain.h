@@ -13,8 +13,9 @@
 
 struct msl_compiler {
     char path[MSL_PATH_BYTES];
-    char version[96];        /* "clang version 16.0.6" */
-    struct msl_key identity; /* of the program file and of this processor */
+    char version[96];            /* "clang version 16.0.6" */
+    struct msl_key identity;     /* of the program file and of this processor */
+    char linker[MSL_PATH_BYTES]; /* the system's ld, started directly; "": through the compiler */
 };
 
 /* HAL_NOT_FOUND: none is usable; the message says what to install. */

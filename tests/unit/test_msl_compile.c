@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -333,9 +335,46 @@ static void only_what_is_listed_is_compiled(void **state)
     assert_non_null(strstr(hal_message(), "many_half"));
 }
 
+/* One that fails when it is started directly, and works for the compiler. */
+static void a_linker_that_cannot_is_no_harm(void **state)
+{
+    (void)state;
+    char path[256], text[160];
+    char *const kept = strdup(getenv("PATH"));
+    snprintf(path, sizeof path, "%s/ld", fixture_directory());
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "#!/bin/sh\n"
+            "PATH=%s\n"
+            "echo \"$1\" >>%s.asked\n"
+            "[ \"$1\" = -shared ] && exit 1\n"
+            "exec ld \"$@\"\n",
+            kept, path);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    snprintf(path, sizeof path, "%s:%s", fixture_directory(), kept);
+    setenv("PATH", path, 1);
+    snprintf(text, sizeof text, "kernel void k(device uint *x) { x[0] = 5; } // %d", (int)getpid());
+    uint32_t x = 0;
+    fixture_run_source(text, "k", (void *[]){&x}, 1, 1, 1);
+    setenv("PATH", kept, 1);
+    free(kept);
+    assert_int_equal(x, 5);
+    snprintf(path, sizeof path, "%s/ld.asked", fixture_directory());
+    FILE *const asked = fopen(path, "r");
+    assert_non_null(asked);
+    assert_non_null(fgets(text, sizeof text, asked));
+    assert_string_equal(text, "-shared\n");
+    assert_non_null(fgets(text, sizeof text, asked));
+    assert_string_not_equal(text, "-shared\n");
+    fclose(asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_linker_that_cannot_is_no_harm),
         cmocka_unit_test(only_what_is_listed_is_compiled),
         cmocka_unit_test(syntax_and_names),
         cmocka_unit_test(every_error_is_reported),
