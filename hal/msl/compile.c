@@ -23,6 +23,7 @@ struct job {
     struct msl_compiler compiler;
     struct msl_headers headers;
     struct msl_road road;
+    struct msl_options options;
     char scratch[MSL_PATH_BYTES];
     char input[MSL_PATH_BYTES + 16], built[MSL_PATH_BYTES + 16];
     char bitcode[MSL_PATH_BYTES + 16], object[MSL_PATH_BYTES + 16];
@@ -62,10 +63,10 @@ static enum hal_status check_source(const struct msl_source *source, const char 
 
 static enum hal_status make_key(const struct msl_source *source, const char *file,
                                 const struct msl_compiler *compiler, const struct msl_road *road,
-                                struct msl_key *out_key)
+                                const struct msl_options *options, struct msl_key *out_key)
 {
     struct msl_digest digest = msl_digest_begin();
-    msl_toolchain_digest(&digest);
+    msl_toolchain_digest(options, &digest);
     msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
     msl_digest_add_string(&digest, compiler->version);
     msl_digest_add_string(&digest, file);
@@ -224,7 +225,7 @@ static enum hal_status run_with_headers(const struct job *job, const struct msl_
 {
     const char *arguments[MSL_MAX_ARGUMENTS];
     arguments[0] = job->compiler.path;
-    size_t count = msl_compiler_flags(arguments, 1);
+    size_t count = msl_compiler_flags(&job->options, arguments, 1);
     for (size_t i = 0; i < more_count; i++)
         arguments[count++] = more[i];
     arguments[count] = NULL;
@@ -329,7 +330,7 @@ static enum hal_status build_on_road(const struct job *job, const struct msl_tex
 static enum hal_status build_any(const struct job *job, const struct msl_text *constants,
                                  const struct msl_text *kernels, bool waits)
 {
-    if (job->road.splitter[0] && waits) {
+    if (job->road.splitter[0] && waits && job->options.optimise) {
         const enum hal_status status = build_on_road(job, constants, kernels, true);
         if (status == HAL_OK || status == HAL_INVALID || job->road.mode == MSL_ROAD_FISSION)
             return status;
@@ -357,7 +358,7 @@ static enum hal_status translate_and_build(const struct job *job)
 
 static enum hal_status compile(struct job *job, const char *path, const struct msl_key *key)
 {
-    HAL_TRY(msl_headers_prepare(&job->compiler, &job->headers));
+    HAL_TRY(msl_headers_prepare(&job->compiler, &job->options, &job->headers));
     HAL_TRY(msl_scratch_create(job->scratch, sizeof job->scratch));
     snprintf(job->input, sizeof job->input, "%s/input", job->scratch);
     snprintf(job->built, sizeof job->built, "%s/built", job->scratch);
@@ -386,7 +387,9 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = msl_road_find(&job->road);
     if (status == HAL_OK)
-        status = make_key(source, file, &job->compiler, &job->road, &key);
+        status = msl_options_find(&job->options);
+    if (status == HAL_OK)
+        status = make_key(source, file, &job->compiler, &job->road, &job->options, &key);
     if (status == HAL_OK)
         status = msl_cache_path(&key, ".so", path, sizeof path);
     if (status == HAL_OK && !msl_cache_valid(path, &key))

@@ -70,9 +70,7 @@ static const char *const flags[] = {
     "-nostdinc",
     "-nostdinc++",
     "-fdeclspec",
-    "-O3",
     "-march=native",
-    "-ffp-contract=off",
     "-fno-math-errno",
     "-Xclang",
     "-cl-single-precision-constant",
@@ -92,12 +90,31 @@ static const char *const flags[] = {
     "-ferror-limit=20",
     "-w"};
 
-size_t msl_compiler_flags(const char **out_arguments, size_t count)
+/* Each operation rounded by itself. */
+static const char *const precise[] = {"-ffp-contract=off"};
+
+/* As Metal's default: sums in any order, reciprocals, contraction; infinities and NaN still are. */
+static const char *const fast[] = {"-ffp-contract=fast", "-fassociative-math", "-freciprocal-math",
+                                   "-fno-signed-zeros",  "-fno-trapping-math", "-fapprox-func"};
+
+static size_t append(const char *const *list, size_t list_count, const char **out_arguments,
+                     size_t count)
 {
-    for (size_t i = 0; i < sizeof flags / sizeof *flags && count + 1 < MSL_MAX_ARGUMENTS; i++)
-        out_arguments[count++] = flags[i];
+    for (size_t i = 0; i < list_count && count + 1 < MSL_MAX_ARGUMENTS; i++)
+        out_arguments[count++] = list[i];
     out_arguments[count] = NULL;
     return count;
+}
+
+size_t msl_compiler_flags(const struct msl_options *options, const char **out_arguments,
+                          size_t count)
+{
+    const char *const level = options->optimise ? "-O3" : "-O0";
+    count = append(flags, sizeof flags / sizeof *flags, out_arguments, count);
+    count = append(&level, 1, out_arguments, count);
+    if (options->math == MSL_MATH_FAST)
+        return append(fast, sizeof fast / sizeof *fast, out_arguments, count);
+    return append(precise, sizeof precise / sizeof *precise, out_arguments, count);
 }
 
 static void add_headers(struct msl_digest *digest)
@@ -110,12 +127,14 @@ static void add_headers(struct msl_digest *digest)
         msl_digest_add_string(digest, includable[i]);
 }
 
-void msl_toolchain_digest(struct msl_digest *digest)
+void msl_toolchain_digest(const struct msl_options *options, struct msl_digest *digest)
 {
+    const char *arguments[MSL_MAX_ARGUMENTS];
+    const size_t count = msl_compiler_flags(options, arguments, 0);
     add_headers(digest);
     msl_digest_add_string(digest, translator_digest);
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        msl_digest_add_string(digest, flags[i]);
+    for (size_t i = 0; i < count; i++)
+        msl_digest_add_string(digest, arguments[i]);
 }
 
 static bool same_file(const char *path, const void *contents, size_t bytes)
@@ -189,6 +208,7 @@ static enum hal_status put_headers_locked(const struct msl_headers *paths)
 }
 
 static enum hal_status precompile(const struct msl_compiler *compiler,
+                                  const struct msl_options *options,
                                   const struct msl_headers *paths, const char *scratch,
                                   const char *built)
 {
@@ -197,7 +217,7 @@ static enum hal_status precompile(const struct msl_compiler *compiler,
     snprintf(root, sizeof root, "-I%s", paths->directory);
     snprintf(source, sizeof source, "%s/msl/module.h", paths->directory);
     arguments[0] = compiler->path;
-    size_t count = msl_compiler_flags(arguments, 1);
+    size_t count = msl_compiler_flags(options, arguments, 1);
     const char *const more[] = {
         "-Xclang", "-fno-pch-timestamp", root, "-x", "c++-header", source, "-o", built};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
@@ -219,7 +239,8 @@ static enum hal_status precompile(const struct msl_compiler *compiler,
 }
 
 static enum hal_status prepare_locked(const struct msl_compiler *compiler,
-                                      const struct msl_key *key, const struct msl_headers *paths)
+                                      const struct msl_options *options, const struct msl_key *key,
+                                      const struct msl_headers *paths)
 {
     char scratch[MSL_PATH_BYTES], built[MSL_PATH_BYTES + 16];
     HAL_TRY(put_headers_locked(paths));
@@ -227,7 +248,7 @@ static enum hal_status prepare_locked(const struct msl_compiler *compiler,
         return HAL_OK;
     HAL_TRY(msl_scratch_create(scratch, sizeof scratch));
     snprintf(built, sizeof built, "%s/module.pch", scratch);
-    enum hal_status status = precompile(compiler, paths, scratch, built);
+    enum hal_status status = precompile(compiler, options, paths, scratch, built);
     if (status == HAL_OK)
         status = msl_cache_publish(built, paths->precompiled, key);
     msl_scratch_remove(scratch);
@@ -235,6 +256,7 @@ static enum hal_status prepare_locked(const struct msl_compiler *compiler,
 }
 
 enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
+                                    const struct msl_options *options,
                                     struct msl_headers *out_headers)
 {
     struct msl_key contents_key, key;
@@ -248,7 +270,7 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
         msl_cache_path(&contents_key, ".yaml", out_headers->overlay, sizeof out_headers->overlay));
     HAL_TRY(msl_cache_path(&contents_key, ".lock", lock_path, sizeof lock_path));
     digest = msl_digest_begin();
-    msl_toolchain_digest(&digest);
+    msl_toolchain_digest(options, &digest);
     msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
     msl_digest_add_string(&digest, out_headers->directory);
     HAL_TRY(msl_digest_end(&digest, &key));
@@ -257,7 +279,7 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
     int lock;
     HAL_TRY(make_directory(out_headers->directory));
     HAL_TRY(msl_lock_file(lock_path, &lock));
-    const enum hal_status status = prepare_locked(compiler, &key, out_headers);
+    const enum hal_status status = prepare_locked(compiler, options, &key, out_headers);
     msl_scratch_remove_stale();
     close(lock);
     return hal_add_context(status, "preparing the kernel headers in '%s'", out_headers->directory);

@@ -69,7 +69,9 @@ static bool is_fractional(const char *digits, size_t length)
 static void rewrite_number(struct msl_unit *unit, size_t i)
 {
     struct msl_token *const token = &unit->tokens.list[i];
-    if (token->length > 1 && token->text[0] == '0' && tolower((unsigned char)token->text[1]) == 'x')
+    const bool is_hex =
+        token->length > 1 && token->text[0] == '0' && tolower((unsigned char)token->text[1]) == 'x';
+    if (is_hex && !memchr(token->text, 'p', token->length))
         return;
     const int last = tolower((unsigned char)token->text[token->length - 1]);
     const bool is_half = last == 'h';
@@ -112,6 +114,45 @@ static void rewrite_directive(struct msl_unit *unit, size_t i)
         token->replacement = "";
 }
 
+/* "coherent" or "coherent(device)" before a pointer. */
+static void rewrite_coherent(struct msl_unit *unit, size_t i)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const size_t after = msl_next(tokens, i);
+    if (msl_is(tokens, after, "(") && msl_is(tokens, msl_next(tokens, after), "device"))
+        msl_unit_erase(unit, i, tokens->list[after].match);
+    else if (msl_is(tokens, after, "device"))
+        msl_unit_erase(unit, i, i);
+}
+
+static bool is_vector_name(const struct msl_token *token)
+{
+    static const char *const scalars[] = {"bool", "char", "uchar", "short", "ushort", "int",
+                                          "uint", "long", "ulong", "half",  "float",  "bfloat"};
+    const char width = token->length ? token->text[token->length - 1] : 0;
+    if (token->kind != MSL_NAME || width < '2' || width > '4')
+        return false;
+    for (size_t n = 0; n < sizeof scalars / sizeof *scalars; n++)
+        if (strlen(scalars[n]) == token->length - 1 &&
+            memcmp(scalars[n], token->text, token->length - 1) == 0)
+            return true;
+    return false;
+}
+
+/* "(float4)(a, b, c, d)" builds a vector; C++ would take the last one. */
+static void rewrite_vector_cast(struct msl_unit *unit, size_t open)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const size_t before = msl_previous(tokens, open), name = msl_next(tokens, open);
+    const size_t close = msl_next(tokens, name);
+    const bool is_called =
+        tokens->list[before].kind == MSL_NAME && !msl_is(tokens, before, "return");
+    if (is_called || !is_vector_name(&tokens->list[name]) || close != tokens->list[open].match ||
+        !msl_is(tokens, msl_next(tokens, close), "("))
+        return;
+    unit->tokens.list[open].replacement = unit->tokens.list[close].replacement = "";
+}
+
 static void rewrite_word(struct msl_unit *unit, size_t i)
 {
     static const char *const erased[] = {"device", "thread", "threadgroup"};
@@ -124,6 +165,8 @@ static void rewrite_word(struct msl_unit *unit, size_t i)
         token->replacement = "const";
     else if (msl_is(tokens, i, "kernel"))
         token->replacement = "__MSL_KERNEL";
+    else if (msl_is(tokens, i, "coherent"))
+        rewrite_coherent(unit, i);
     else if (msl_is(tokens, i, "is_function_constant_defined"))
         rewrite_defined(unit, i);
 }
@@ -148,5 +191,7 @@ void msl_unit_rewrite(struct msl_unit *unit)
             rewrite_word(unit, i);
         else if (msl_is(tokens, i, "[["))
             rewrite_attribute(&rewriter, i);
+        else if (msl_is(tokens, i, "("))
+            rewrite_vector_cast(unit, i);
     }
 }

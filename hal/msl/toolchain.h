@@ -6,6 +6,7 @@
 
 #include "hal/msl/cache.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Nanoseconds that one run of the compiler may take. */
@@ -40,6 +41,16 @@ struct msl_road {
  * not there. */
 enum hal_status msl_road_find(struct msl_road *out_road) HAL_CHECKED;
 
+/* What kernels are compiled for. */
+enum msl_math { MSL_MATH_PRECISE, MSL_MATH_FAST };
+struct msl_options {
+    enum msl_math math;
+    bool optimise;
+};
+
+/* From the environment. HAL_INVALID: HAL_MSL_MATH or HAL_MSL_OPTIMISE says something else. */
+enum hal_status msl_options_find(struct msl_options *out_options) HAL_CHECKED;
+
 struct msl_headers {
     char directory[MSL_PATH_BYTES]; /* paths in diagnostics that begin so are not the user's */
     char overlay[MSL_PATH_BYTES];   /* file system that the preprocessor sees */
@@ -48,13 +59,15 @@ struct msl_headers {
 
 /* Writes and precompiles the headers unless that is done; blocks while another process does. */
 enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
+                                    const struct msl_options *options,
                                     struct msl_headers *out_headers) HAL_CHECKED;
 
 /* What decides about the code that is made: headers, flags. */
-void msl_toolchain_digest(struct msl_digest *digest);
+void msl_toolchain_digest(const struct msl_options *options, struct msl_digest *digest);
 
 /* Appends the flags of native compilation, ends with NULL; returns the number of arguments. */
-size_t msl_compiler_flags(const char **out_arguments, size_t count);
+size_t msl_compiler_flags(const struct msl_options *options, const char **out_arguments,
+                          size_t count);
 enum { MSL_MAX_ARGUMENTS = 64 };
 
 #endif

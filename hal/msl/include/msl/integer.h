@@ -194,4 +194,81 @@ MSL_PACK(2, 16, snorm, uint, 2x16)
 #undef MSL_PACK
 } // namespace metal
 
+namespace msl
+{
+MSL_INLINE float from_srgb(float x)
+{
+    return x <= 0.04045f ? x / 12.92f : __builtin_powf((x + 0.055f) / 1.055f, 2.4f);
+}
+MSL_INLINE float to_srgb(float x)
+{
+    return x <= 0.0031308f ? x * 12.92f : 1.055f * __builtin_powf(x, 1.0f / 2.4f) - 0.055f;
+}
+/* Components of different widths, the lowest bits first. */
+template <int N> struct fields {
+    static MSL_INLINE metal::vec<float, N> unpack(uint64_t bits, const int (&width)[N])
+    {
+        metal::vec<float, N> result;
+        for (int i = 0; i < N; bits >>= width[i++])
+            result[i] = unpack_unorm(bits, 0, width[i]);
+        return result;
+    }
+    static MSL_INLINE uint64_t pack(const metal::vec<float, N> &x, const int (&width)[N])
+    {
+        uint64_t bits = 0;
+        for (int i = 0, at = 0; i < N; at += width[i++])
+            bits |= pack_unorm(x.at(i), 0, width[i]) << at;
+        return bits;
+    }
+};
+inline constexpr int fields_10a2[4] = {10, 10, 10, 2};
+inline constexpr int fields_565[3] = {5, 6, 5};
+} // namespace msl
+
+namespace metal
+{
+#define MSL_PACK(N, word, shape)                                                                   \
+    MSL_INLINE vec<float, N> unpack_unorm##shape##_to_float(word bits)                             \
+    {                                                                                              \
+        return msl::fields<N>::unpack(bits, msl::fields_##shape);                                  \
+    }                                                                                              \
+    MSL_INLINE vec<half, N> unpack_unorm##shape##_to_half(word bits)                               \
+    {                                                                                              \
+        return vec<half, N>(unpack_unorm##shape##_to_float(bits));                                 \
+    }                                                                                              \
+    MSL_INLINE word pack_float_to_unorm##shape(const vec<float, N> &x)                             \
+    {                                                                                              \
+        return word(msl::fields<N>::pack(x, msl::fields_##shape));                                 \
+    }                                                                                              \
+    MSL_INLINE word pack_half_to_unorm##shape(const vec<half, N> &x)                               \
+    {                                                                                              \
+        return pack_float_to_unorm##shape(vec<float, N>(x));                                       \
+    }
+MSL_PACK(4, uint, 10a2)
+MSL_PACK(3, ushort, 565)
+#undef MSL_PACK
+MSL_INLINE vec<float, 4> unpack_unorm4x8_srgb_to_float(uint bits)
+{
+    vec<float, 4> v = unpack_unorm4x8_to_float(bits);
+    for (int i = 0; i < 3; i++)
+        v[i] = msl::from_srgb(v[i]);
+    return v;
+}
+MSL_INLINE vec<half, 4> unpack_unorm4x8_srgb_to_half(uint bits)
+{
+    return vec<half, 4>(unpack_unorm4x8_srgb_to_float(bits));
+}
+MSL_INLINE uint pack_float_to_srgb_unorm4x8(const vec<float, 4> &x)
+{
+    vec<float, 4> v = x;
+    for (int i = 0; i < 3; i++)
+        v[i] = msl::to_srgb(msl::saturate(v[i]));
+    return pack_float_to_unorm4x8(v);
+}
+MSL_INLINE uint pack_half_to_srgb_unorm4x8(const vec<half, 4> &x)
+{
+    return pack_float_to_srgb_unorm4x8(vec<float, 4>(x));
+}
+} // namespace metal
+
 #endif

@@ -13,7 +13,18 @@ template <class T> struct numeric_limits {
     static constexpr bool is_signed = is_signed_v<T>;
     static constexpr bool has_infinity = false;
     static constexpr bool has_quiet_NaN = false;
+    static constexpr bool has_signaling_NaN = false;
+    static constexpr bool is_iec559 = false;
+    static constexpr bool is_exact = true;
+    static constexpr bool is_bounded = true;
+    static constexpr bool is_modulo = !is_signed;
+    static constexpr int radix = 2;
     static constexpr int digits = int(sizeof(T) * 8) - (is_signed ? 1 : 0);
+    static constexpr int digits10 = digits * 3 / 10;
+    static constexpr T epsilon()
+    {
+        return T(0);
+    }
     static constexpr T max()
     {
         return T(is_signed ? (1ul << (sizeof(T) * 8 - 1)) - 1 : ~0ul);
@@ -29,6 +40,7 @@ template <class T> struct numeric_limits {
 };
 template <> struct numeric_limits<bool> : numeric_limits<uint8_t> {
     static constexpr int digits = 1;
+    static constexpr int digits10 = 0;
     static constexpr bool max()
     {
         return true;
@@ -42,14 +54,33 @@ template <> struct numeric_limits<bool> : numeric_limits<uint8_t> {
         return false;
     }
 };
-#define MSL_FLOAT_LIMITS(T, mantissa, greatest, smallest, gap)                                     \
+#define MSL_FLOAT_LIMITS(T, mantissa, greatest, smallest, gap, least, exponent, decimals)          \
     template <> struct numeric_limits<T> {                                                         \
         static constexpr bool is_specialized = true;                                               \
         static constexpr bool is_integer = false;                                                  \
         static constexpr bool is_signed = true;                                                    \
         static constexpr bool has_infinity = true;                                                 \
         static constexpr bool has_quiet_NaN = true;                                                \
+        static constexpr bool has_signaling_NaN = true;                                            \
+        static constexpr bool has_denorm = true;                                                   \
+        static constexpr bool is_iec559 = true;                                                    \
+        static constexpr bool is_exact = false;                                                    \
+        static constexpr bool is_bounded = true;                                                   \
+        static constexpr bool is_modulo = false;                                                   \
+        static constexpr int radix = 2;                                                            \
         static constexpr int digits = mantissa;                                                    \
+        static constexpr int digits10 = (mantissa - 1) * 3 / 10;                                   \
+        static constexpr int max_digits10 = decimals;                                              \
+        static constexpr int max_exponent = exponent;                                              \
+        static constexpr int min_exponent = 3 - exponent;                                          \
+        static constexpr T denorm_min()                                                            \
+        {                                                                                          \
+            return T(least);                                                                       \
+        }                                                                                          \
+        static constexpr T round_error()                                                           \
+        {                                                                                          \
+            return T(0.5f);                                                                        \
+        }                                                                                          \
         static constexpr T max()                                                                   \
         {                                                                                          \
             return T(greatest);                                                                    \
@@ -79,9 +110,9 @@ template <> struct numeric_limits<bool> : numeric_limits<uint8_t> {
             return T(__builtin_nansf(""));                                                         \
         }                                                                                          \
     };
-MSL_FLOAT_LIMITS(float, 24, 0x1.fffffep127f, 0x1p-126f, 0x1p-23f)
-MSL_FLOAT_LIMITS(half, 11, 65504.0f, 0x1p-14f, 0x1p-10f)
-MSL_FLOAT_LIMITS(bfloat, 8, 0x1.fep127f, 0x1p-126f, 0x1p-7f)
+MSL_FLOAT_LIMITS(float, 24, 0x1.fffffep127f, 0x1p-126f, 0x1p-23f, 0x1p-149f, 128, 9)
+MSL_FLOAT_LIMITS(half, 11, 65504.0f, 0x1p-14f, 0x1p-10f, 0x1p-24f, 16, 5)
+MSL_FLOAT_LIMITS(bfloat, 8, 0x1.fep127f, 0x1p-126f, 0x1p-7f, 0x1p-133f, 128, 4)
 #undef MSL_FLOAT_LIMITS
 } // namespace metal
 
@@ -117,22 +148,29 @@ MSL_INLINE float saturate(float x)
 {
     return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
 }
-/* Exact reduction first: sin(pi x) has period 2. */
+/* Exact reduction first: sin(pi x) has period 2, and its halves are mirror images. */
 MSL_INLINE float half_turns(float x)
 {
     return x - 2.0f * __builtin_rintf(x * 0.5f);
 }
+MSL_INLINE float quarter_turns(float half_turns)
+{
+    const float magnitude = __builtin_fabsf(half_turns);
+    return magnitude > 0.5f ? __builtin_copysignf(1.0f - magnitude, half_turns) : half_turns;
+}
 MSL_INLINE float sinpi(float x)
 {
-    return __builtin_sinf(half_turns(x) * pi);
+    return __builtin_sinf(quarter_turns(half_turns(x)) * pi);
 }
 MSL_INLINE float cospi(float x)
 {
-    return __builtin_cosf(half_turns(x) * pi);
+    const float magnitude = __builtin_fabsf(half_turns(x));
+    const float sine = __builtin_sinf((0.5f - magnitude) * pi);
+    return magnitude < 0.25f ? __builtin_cosf(magnitude * pi) : sine;
 }
 MSL_INLINE float tanpi(float x)
 {
-    return __builtin_tanf(half_turns(x) * pi);
+    return sinpi(x) / cospi(x);
 }
 MSL_INLINE float exp10(float x)
 {
@@ -607,15 +645,37 @@ MSL_INLINE vec<T, N> faceforward(const vec<T, N> &n, const vec<T, N> &i, const v
     return dot(reference, i) < T(0) ? n : -n;
 }
 
-/* Both are the exact versions: results do not depend on which one a source asks for. */
+/* Both are the exact versions: results do not depend on which one a source asks for. Each name is
+ * declared there, because sources add overloads of their own to these namespaces. */
+#define MSL_EACH_NAME(apply)                                                                       \
+    apply(acos) apply(acosh) apply(asin) apply(asinh) apply(atan) apply(atan2) apply(atanh) apply( \
+        ceil) apply(copysign) apply(cos) apply(cosh) apply(cospi) apply(divide) apply(erf)         \
+        apply(exp) apply(exp10) apply(exp2) apply(expm1) apply(fabs) apply(fdim) apply(floor)      \
+            apply(fma) apply(fmax) apply(fmax3) apply(fmedian3) apply(fmin) apply(fmin3) apply(    \
+                fmod) apply(fract) apply(frexp) apply(ilogb) apply(ldexp) apply(log) apply(log10)  \
+                apply(log1p) apply(log2) apply(modf) apply(nextafter) apply(pow) apply(powr)       \
+                    apply(rint) apply(round) apply(rsqrt) apply(sign) apply(sin) apply(sincos)     \
+                        apply(sinh) apply(sinpi) apply(sqrt) apply(tan) apply(tanh) apply(tanpi)   \
+                            apply(trunc) apply(abs) apply(clamp) apply(max) apply(max3)            \
+                                apply(median3) apply(min) apply(min3) apply(mix) apply(saturate)   \
+                                    apply(smoothstep) apply(step) apply(cross) apply(distance)     \
+                                        apply(distance_squared) apply(dot) apply(faceforward)      \
+                                            apply(length) apply(length_squared) apply(normalize)   \
+                                                apply(reflect) apply(refract) apply(isnan)         \
+                                                    apply(isinf) apply(isfinite) apply(isnormal)   \
+                                                        apply(isordered) apply(isunordered)        \
+                                                            apply(signbit) apply(select)
+#define MSL_USING(name) using metal::name;
 namespace precise
 {
-using namespace metal;
+MSL_EACH_NAME(MSL_USING)
 }
 namespace fast
 {
-using namespace metal;
+MSL_EACH_NAME(MSL_USING)
 }
+#undef MSL_USING
+#undef MSL_EACH_NAME
 } // namespace metal
 
 #endif

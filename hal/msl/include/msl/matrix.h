@@ -71,6 +71,12 @@ template <class T, int C, int R> struct matrix {
     {
         return a * s;
     }
+    MSL_INLINE friend constexpr matrix operator/(matrix a, T s)
+    {
+        for (int i = 0; i < C; i++)
+            a.columns[i] /= s;
+        return a;
+    }
     MSL_INLINE friend constexpr vec<T, R> operator*(const matrix &a, const vec<T, C> &v)
     {
         vec<T, R> sum = a.columns[0] * v[0];
@@ -112,6 +118,10 @@ template <class T, int C, int R> struct matrix {
     MSL_INLINE constexpr matrix &operator-=(const matrix &b)
     {
         return *this = *this - b;
+    }
+    MSL_INLINE constexpr matrix &operator/=(T s)
+    {
+        return *this = *this / s;
     }
     template <class U> MSL_INLINE constexpr matrix &operator*=(const U &b)
     {

@@ -5,6 +5,7 @@
 
 #include "msl/abi.h"
 #include "msl/atomic.h"
+#include "msl/builtins.h"
 #include "msl/entry.h"
 #include "msl/integer.h"
 #include "msl/math.h"

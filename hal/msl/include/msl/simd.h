@@ -280,27 +280,31 @@ MSL_PREFIX(sum, 0)
 MSL_PREFIX(product, 1)
 #undef MSL_PREFIX
 
-class simd_vote
-{
-  public:
-    typedef uint64_t vote_t;
-    MSL_INLINE constexpr explicit simd_vote(vote_t v = 0) : bits(v) {}
-    MSL_INLINE constexpr explicit operator vote_t() const
-    {
-        return bits;
-    }
-    MSL_INLINE constexpr bool all() const
-    {
-        return bits == 0xffffffffu;
-    }
-    MSL_INLINE constexpr bool any() const
-    {
-        return bits != 0;
-    }
-
-  private:
-    vote_t bits;
-};
+#define MSL_VOTE(name, word, everybody)                                                            \
+    class name                                                                                     \
+    {                                                                                              \
+      public:                                                                                      \
+        typedef word vote_t;                                                                       \
+        MSL_INLINE constexpr explicit name(vote_t v = 0) : bits(v) {}                              \
+        MSL_INLINE constexpr explicit operator vote_t() const                                      \
+        {                                                                                          \
+            return bits;                                                                           \
+        }                                                                                          \
+        MSL_INLINE constexpr bool all() const                                                      \
+        {                                                                                          \
+            return bits == (everybody);                                                            \
+        }                                                                                          \
+        MSL_INLINE constexpr bool any() const                                                      \
+        {                                                                                          \
+            return bits != 0;                                                                      \
+        }                                                                                          \
+                                                                                                   \
+      private:                                                                                     \
+        vote_t bits;                                                                               \
+    };
+MSL_VOTE(simd_vote, uint64_t, 0xffffffffu)
+MSL_VOTE(quad_vote, uint64_t, 15u)
+#undef MSL_VOTE
 MSL_INLINE simd_vote simd_ballot(bool value)
 {
     const msl::exchanged<uint> all(value);
@@ -313,6 +317,15 @@ MSL_INLINE simd_vote simd_ballot(bool value)
 MSL_INLINE simd_vote simd_active_threads_mask()
 {
     return simd_ballot(true);
+}
+MSL_INLINE quad_vote quad_ballot(bool value)
+{
+    const uint64_t bits = uint64_t(simd_ballot(value));
+    return quad_vote(bits >> (__msl_lane() & ~3u) & 15u);
+}
+MSL_INLINE quad_vote quad_active_threads_mask()
+{
+    return quad_ballot(true);
 }
 } // namespace metal
 

@@ -177,6 +177,7 @@ template <class T> struct alignas(4 * sizeof(T)) vec<T, 3> {
 
     MSL_INLINE constexpr vec(T a) : x(a), y(a), z(a) {}
     MSL_INLINE constexpr vec(T a, T b, T c) : x(a), y(b), z(c) {}
+    MSL_INLINE constexpr vec(T a, T b) : x(a), y(b), z(T(0)) {} /* {a, b}: the rest is zero */
     MSL_INLINE constexpr vec(vec<T, 2> a, T c) : x(a.x), y(a.y), z(c) {}
     MSL_INLINE constexpr vec(T a, vec<T, 2> b) : x(a), y(b.x), z(b.y) {}
     MSL_INLINE constexpr T at(int i) const
@@ -204,6 +205,9 @@ template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
 
     MSL_INLINE constexpr vec(T s) : x(s), y(s), z(s), w(s) {}
     MSL_INLINE constexpr vec(T p, T q, T s, T t) : x(p), y(q), z(s), w(t) {}
+    /* {p, q, s}: the rest is zero. */
+    MSL_INLINE constexpr vec(T p, T q, T s) : x(p), y(q), z(s), w(T(0)) {}
+    MSL_INLINE constexpr vec(T p, T q) : x(p), y(q), z(T(0)), w(T(0)) {}
     MSL_INLINE constexpr vec(vec<T, 2> p, vec<T, 2> q) : x(p.x), y(p.y), z(q.x), w(q.y) {}
     MSL_INLINE constexpr vec(vec<T, 2> p, T s, T t) : x(p.x), y(p.y), z(s), w(t) {}
     MSL_INLINE constexpr vec(T s, vec<T, 2> p, T t) : x(s), y(p.x), z(p.y), w(t) {}
