@@ -206,6 +206,8 @@ static void fill_entry_points(struct trace_executable_create *record,
             .constant_bytes = entry->constant_bytes,
             .constants_slot = entry->constants_slot,
         };
+        for (size_t k = 0; k < HAL_MAX_GROUP_ARGUMENTS; k++)
+            record->entry_points[i].group_argument_bytes[k] = entry->group_argument_bytes[k];
     }
 }
 

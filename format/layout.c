@@ -116,6 +116,22 @@ static const struct trace_column entry_points[] = {
               NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, constants_slot, struct trace_entry_point, constants_slot,
               NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_0, struct trace_entry_point,
+              group_argument_bytes[0], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_1, struct trace_entry_point,
+              group_argument_bytes[1], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_2, struct trace_entry_point,
+              group_argument_bytes[2], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_3, struct trace_entry_point,
+              group_argument_bytes[3], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_4, struct trace_entry_point,
+              group_argument_bytes[4], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_5, struct trace_entry_point,
+              group_argument_bytes[5], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_6, struct trace_entry_point,
+              group_argument_bytes[6], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_7, struct trace_entry_point,
+              group_argument_bytes[7], NONE),
 };
 
 static const struct trace_column constants[] = {

@@ -126,11 +126,14 @@ struct trace_content_event {
     uint32_t reserved;
 };
 
+enum { TRACE_MAX_GROUP_ARGUMENTS = 8 };
+
 struct trace_entry_point {
     uint32_t name; /* string */
     uint32_t group_size[3];
     uint32_t constant_bytes;
     uint32_t constants_slot;
+    uint32_t group_argument_bytes[TRACE_MAX_GROUP_ARGUMENTS];
 };
 
 struct trace_constant {

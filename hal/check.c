@@ -135,6 +135,27 @@ enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t of
 
 /* ---- Executables -------------------------------------------------------------------------- */
 
+static enum hal_status check_group_arguments(const struct hal_device *device, const char *label,
+                                             const struct hal_entry_point *entry)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
+        const uint32_t bytes = entry->group_argument_bytes[i];
+        total += bytes;
+        if (bytes % 16)
+            return hal_fail(HAL_INVALID,
+                            "executable '%s', entry point '%s': threadgroup argument %zu has %u "
+                            "bytes, no multiple of 16",
+                            label, entry->name, i, bytes);
+    }
+    if (total > device->info.max_group_memory_bytes)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %" PRIu64
+                        " bytes of threadgroup arguments, the limit is %" PRIu64,
+                        label, entry->name, total, device->info.max_group_memory_bytes);
+    return HAL_OK;
+}
+
 static enum hal_status check_entry(const struct hal_device *device, const char *label,
                                    const struct hal_entry_point *entry, size_t index)
 {
@@ -165,7 +186,7 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': constants slot %u, the last is %d",
                         label, entry->name, entry->constants_slot, HAL_MAX_BINDINGS - 1);
-    return HAL_OK;
+    return check_group_arguments(device, label, entry);
 }
 
 static enum hal_status check_constant(const char *label, const struct hal_constant *constant)

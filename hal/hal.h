@@ -71,6 +71,7 @@ struct hal_semaphore;
 /* Limits that hold on every device. */
 enum {
     HAL_MAX_BINDINGS = 31,         /* per descriptor set; Metal has 31 buffer slots */
+    HAL_MAX_GROUP_ARGUMENTS = 8,   /* [[threadgroup(n)]] arguments of a kernel */
     HAL_MAX_SETS = 4,              /* descriptor sets that a dispatch sees */
     HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes */
     HAL_MAX_UPDATE_BYTES = 65536,  /* one update command; Vulkan's vkCmdUpdateBuffer */
@@ -264,6 +265,9 @@ struct hal_entry_point {
     uint32_t group_size[3];  /* threads per workgroup; each at least 1 */
     uint32_t constant_bytes; /* push constants that the kernel takes; 0: none */
     uint32_t constants_slot; /* MSL: the [[buffer(n)]] index that receives them */
+    /* MSL: bytes of each [[threadgroup(n)]] argument that the kernel has, a multiple of 16;
+     * together with its threadgroup variables at most max_group_memory_bytes. 0: it has none. */
+    uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
 };
 
 /* Specialization constant: MSL's [[function_constant(index)]]. `type` is written into traces. */

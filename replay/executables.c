@@ -6,6 +6,9 @@
 #include "hal/base/mem.h"
 
 /* One description with everything that it points to. */
+_Static_assert((int)HAL_MAX_GROUP_ARGUMENTS == (int)TRACE_MAX_GROUP_ARGUMENTS,
+               "every length is recorded");
+
 struct description {
     struct hal_executable_desc desc;
     struct hal_entry_point *entry_points;
@@ -34,6 +37,8 @@ static void describe_lists(const struct replay_plan *plan,
             .constant_bytes = point->constant_bytes,
             .constants_slot = point->constants_slot,
         };
+        for (size_t k = 0; k < HAL_MAX_GROUP_ARGUMENTS; k++)
+            description->entry_points[i].group_argument_bytes[k] = point->group_argument_bytes[k];
     }
     const struct trace_constant *constants = trace_executable_constants(created);
     for (uint32_t i = 0; i < created->constant_count; i++)

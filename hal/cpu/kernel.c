@@ -94,6 +94,37 @@ static enum hal_status place_buffers(const struct hal_entry_point *wanted, struc
     return HAL_OK;
 }
 
+/* Every [[threadgroup(n)]] argument has a length, and all of it fits. */
+static enum hal_status check_group_memory(const struct hal_entry_point *wanted,
+                                          struct cpu_entry *entry)
+{
+    uint64_t total = entry->info->static_group_memory_bytes;
+    for (uint32_t i = 0; i < MSL_MAX_THREADGROUP_ARGUMENTS; i++) {
+        const bool is_taken = entry->info->threadgroup_mask >> i & 1;
+        const bool has_place = i < HAL_MAX_GROUP_ARGUMENTS;
+        if (is_taken && !has_place)
+            return hal_fail(HAL_UNSUPPORTED, "kernel '%s': [[threadgroup(%u)]], the last is %d",
+                            wanted->name, i, HAL_MAX_GROUP_ARGUMENTS - 1);
+        const uint32_t bytes = has_place ? wanted->group_argument_bytes[i] : 0;
+        if (is_taken && !bytes)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' has a [[threadgroup(%u)]] argument, but the entry point "
+                            "gives it no length (group_argument_bytes)",
+                            wanted->name, i);
+        if (!is_taken && bytes)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' has no [[threadgroup(%u)]] argument for %u bytes",
+                            wanted->name, i, bytes);
+        entry->group_argument_bytes[i] = bytes;
+        total += bytes;
+    }
+    if (total > MSL_MAX_GROUP_MEMORY_BYTES)
+        return hal_fail(HAL_INVALID,
+                        "kernel '%s' uses %llu bytes of threadgroup memory, the limit is %d",
+                        wanted->name, (unsigned long long)total, MSL_MAX_GROUP_MEMORY_BYTES);
+    return HAL_OK;
+}
+
 static enum hal_status find_entry(const struct msl_library *library,
                                   const struct hal_entry_point *wanted,
                                   const struct spirv_entry *where, struct cpu_entry *out_entry)
@@ -106,15 +137,7 @@ static enum hal_status find_entry(const struct msl_library *library,
     entry->info = msl_function_get_info(entry->function);
     memcpy(entry->group_size, wanted->group_size, sizeof entry->group_size);
     HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
-    if (entry->info->threadgroup_mask)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "kernel '%s' takes threadgroup memory as an argument ([[threadgroup(%d)]])",
-                        wanted->name, __builtin_ctz(entry->info->threadgroup_mask));
-    if (entry->info->static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES)
-        return hal_fail(
-            HAL_INVALID, "kernel '%s' uses %u bytes of threadgroup memory, the limit is %d",
-            wanted->name, entry->info->static_group_memory_bytes, MSL_MAX_GROUP_MEMORY_BYTES);
-    return HAL_OK;
+    return check_group_memory(wanted, entry);
 }
 
 /* ---- Variants ----------------------------------------------------------------------------- */

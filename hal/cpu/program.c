@@ -314,6 +314,7 @@ static enum hal_status make_launch(struct builder *builder, const struct hal_exe
     out_op->dispatch.function = entry->function;
     out_op->dispatch.launch.buffers = builder->table;
     out_op->dispatch.group_cost = &entry->group_cost;
+    out_op->dispatch.launch.group_argument_bytes = entry->group_argument_bytes;
     memcpy(out_op->dispatch.launch.group_size, entry->group_size, sizeof entry->group_size);
     builder->program->dispatch_count++;
     builder->dispatch_number++;

@@ -125,6 +125,10 @@ static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
                            atIndex:op->dispatch.constants_slot];
         encoder->bound[op->dispatch.constants_slot].buffer = nil;
     }
+    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
+        if (op->dispatch.group_argument_bytes[i])
+            [encoder->compute setThreadgroupMemoryLength:op->dispatch.group_argument_bytes[i]
+                                                 atIndex:i];
     if (op->dispatch.is_indirect)
         [encoder->compute dispatchThreadgroupsWithIndirectBuffer:encoder->target->counts
                                             indirectBufferOffset:op->dispatch.counts_offset

@@ -222,7 +222,7 @@ static enum hal_status check_entry(const struct metal_device *device,
     const uint64_t threads =
         (uint64_t)wanted->group_size[0] * wanted->group_size[1] * wanted->group_size[2];
     const uint64_t most = entry->pipeline.maxTotalThreadsPerThreadgroup;
-    const uint64_t group_bytes = entry->pipeline.staticThreadgroupMemoryLength;
+    uint64_t group_bytes = entry->pipeline.staticThreadgroupMemoryLength;
     const uint64_t most_bytes = device->device.maxThreadgroupMemoryLength;
     if (wanted->constant_bytes && !(entry->buffer_mask >> wanted->constants_slot & 1))
         return hal_fail(HAL_INVALID,
@@ -232,6 +232,8 @@ static enum hal_status check_entry(const struct metal_device *device,
         return hal_fail(HAL_INVALID,
                         "kernel '%s' has workgroups of %llu threads, the limit for it is %llu",
                         wanted->name, (unsigned long long)threads, (unsigned long long)most);
+    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
+        group_bytes += wanted->group_argument_bytes[i];
     if (group_bytes > most_bytes)
         return hal_fail(
             HAL_INVALID, "kernel '%s' uses %llu bytes of threadgroup memory, the limit is %llu",
@@ -261,6 +263,8 @@ static enum hal_status make_pipeline(struct metal_device *device, id<MTLFunction
         MTLSizeMake(wanted->group_size[0], wanted->group_size[1], wanted->group_size[2]);
     entry->constant_bytes = wanted->constant_bytes;
     entry->constants_slot = wanted->constants_slot;
+    memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
+           sizeof entry->group_argument_bytes);
     HAL_TRY(read_reflection(reflection, wanted->name, entry));
     return check_entry(device, wanted, entry);
 }

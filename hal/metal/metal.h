@@ -97,6 +97,7 @@ struct metal_entry {
     uint32_t buffer_mask;             /* [[buffer(i)]] that the kernel uses */
     uint32_t read_mask, written_mask; /* those that it may read, and write */
     uint32_t constant_bytes, constants_slot;
+    uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
     struct hal_entry_binding *bindings; /* for reflection */
     size_t binding_count;
 };
@@ -196,6 +197,7 @@ struct metal_op {
             size_t first_argument, argument_count;
             size_t constants_offset; /* in the program's constants */
             uint32_t constant_bytes, constants_slot;
+            uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
             bool is_indirect; /* group_count is in the submission's counts */
             size_t counts_offset;
         } dispatch;

@@ -275,6 +275,8 @@ static enum hal_status make_dispatch(struct builder *builder, const struct launc
     struct metal_op op = {.kind = METAL_OP_DISPATCH};
     op.dispatch.pipeline = entry->pipeline;
     op.dispatch.group_size = entry->group_size;
+    memcpy(op.dispatch.group_argument_bytes, entry->group_argument_bytes,
+           sizeof op.dispatch.group_argument_bytes);
     op.dispatch.first_argument = builder->program->argument_count;
     HAL_TRY(add_bindings(builder, launch, entry, state));
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;

@@ -39,6 +39,44 @@ static void run_words(struct suite *suite, struct hal_executable *executable, ui
     suite_read(suite, x, 0, words, count * 4);
 }
 
+/* ---- Threadgroup arguments ------------------------------------------------------------------ */
+
+/* Each group turns its words around and adds what its other argument holds. */
+static void group_arguments(struct suite *suite, uint64_t threads)
+{
+    static const char source[] =
+        "#include <metal_stdlib>\n"
+        "using namespace metal;\n"
+        "kernel void turn(device uint *x [[buffer(0)]], threadgroup uint *all [[threadgroup(0)]],\n"
+        "                 threadgroup ushort *more [[threadgroup(2)]],\n"
+        "                 uint i [[thread_position_in_grid]],\n"
+        "                 uint t [[thread_index_in_threadgroup]],\n"
+        "                 uint n [[threads_per_threadgroup]])\n"
+        "{\n"
+        "    all[t] = x[i];\n"
+        "    more[t] = ushort(t * 3);\n"
+        "    threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+        "    x[i] = all[n - 1 - t] + more[(t + 1) % n];\n"
+        "}\n";
+    enum { MAX_WORDS = 3 * 256 };
+    uint32_t words[MAX_WORDS], wanted[MAX_WORDS];
+    const uint32_t count = (uint32_t)threads;
+    const struct hal_entry_point entry = {
+        .name = "turn",
+        .group_size = {count, 1, 1},
+        .group_argument_bytes = {(count * 4 + 15) & ~15U, 0, (count * 2 + 15) & ~15U},
+    };
+    const struct hal_executable_desc desc = describe("turn", source, &entry, 1);
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        const uint32_t group = i / count, t = i % count;
+        words[i] = i * 1000;
+        wanted[i] = (group * count + count - 1 - t) * 1000 + (t + 1) % count * 3;
+    }
+    run_words(suite, executable, 0, 3, words, 3 * count);
+    check_bytes(suite, words, wanted, 3 * count * sizeof *words);
+}
+
 /* ---- Entry points --------------------------------------------------------------------------- */
 
 static void entries_in_any_order(struct suite *suite, uint64_t unused)
@@ -399,6 +437,9 @@ static void no_label(struct suite *suite, uint64_t unused)
 static const struct suite_case cases[] = {
     {"entries_in_any_order", entries_in_any_order, 0},
     {"find", find, 0},
+    {"group_arguments_of_32", group_arguments, 32},
+    {"group_arguments_of_7", group_arguments, 7},
+    {"group_arguments_of_256", group_arguments, 256},
     {"host_name", host_name, 0},
     {"many_entry_points", many_entry_points, 100},
     {"description_is_copied", description_is_copied, 0},

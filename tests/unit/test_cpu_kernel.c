@@ -324,9 +324,30 @@ static void bad_sources_are_refused(void **state)
     desc.entry_points = &slotless;
     assert_fails(try_to_create(&desc), HAL_INVALID,
                  "executable 'kernels': kernel 'grow' has no [[buffer(9)]] to receive its 16");
-    const struct hal_entry_point borrowing = {"borrow", {1, 1, 1}, 0, 0};
-    desc.entry_points = &borrowing;
-    assert_fails(try_to_create(&desc), HAL_UNSUPPORTED, "[[threadgroup(0)]]");
+}
+
+static void threadgroup_arguments_have_lengths(void **state)
+{
+    (void)state;
+    struct hal_entry_point entry = {"borrow", {8, 1, 1}, 0, 0};
+    struct hal_executable_desc desc = describe(source);
+    desc.entry_points = &entry;
+    desc.entry_point_count = 1;
+    assert_fails(try_to_create(&desc), HAL_INVALID,
+                 "kernel 'borrow' has a [[threadgroup(0)]] argument, but the entry point gives it "
+                 "no length");
+    entry.group_argument_bytes[0] = 24;
+    assert_fails(try_to_create(&desc), HAL_INVALID,
+                 "entry point 'borrow': threadgroup argument 0 has 24 bytes, no multiple of 16");
+    entry.group_argument_bytes[0] = 32784;
+    assert_fails(try_to_create(&desc), HAL_INVALID,
+                 "32784 bytes of threadgroup arguments, the limit is 32768");
+    entry.group_argument_bytes[0] = 32;
+    entry.group_argument_bytes[3] = 16;
+    assert_fails(try_to_create(&desc), HAL_INVALID,
+                 "kernel 'borrow' has no [[threadgroup(3)]] argument for 16 bytes");
+    entry.group_argument_bytes[3] = 0;
+    assert_ok(try_to_create(&desc));
 }
 
 static void entry_points_have_names_and_limits(void **state)
@@ -427,6 +448,7 @@ int main(void)
         cmocka_unit_test(barriers_order_dispatches),
         cmocka_unit_test(missing_bindings_are_named),
         cmocka_unit_test(bad_sources_are_refused),
+        cmocka_unit_test(threadgroup_arguments_have_lengths),
         cmocka_unit_test(entry_points_have_names_and_limits),
         cmocka_unit_test(threads_submit_chains),
     };
