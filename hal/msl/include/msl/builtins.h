@@ -13,36 +13,69 @@
         return metal::name(x);                                                                     \
     }
 MSL_BUILTIN(acos)
-MSL_BUILTIN(acosh) MSL_BUILTIN(asin) MSL_BUILTIN(asinh) MSL_BUILTIN(atan) MSL_BUILTIN(atanh)
-    MSL_BUILTIN(ceil) MSL_BUILTIN(cos) MSL_BUILTIN(cosh) MSL_BUILTIN(cospi) MSL_BUILTIN(erf)
-        MSL_BUILTIN(exp) MSL_BUILTIN(exp10) MSL_BUILTIN(exp2) MSL_BUILTIN(expm1) MSL_BUILTIN(fabs)
-            MSL_BUILTIN(floor) MSL_BUILTIN(fract) MSL_BUILTIN(log) MSL_BUILTIN(log10)
-                MSL_BUILTIN(log1p) MSL_BUILTIN(log2) MSL_BUILTIN(rint) MSL_BUILTIN(round)
-                    MSL_BUILTIN(rsqrt) MSL_BUILTIN(saturate) MSL_BUILTIN(sin) MSL_BUILTIN(sinh)
-                        MSL_BUILTIN(sinpi) MSL_BUILTIN(sqrt) MSL_BUILTIN(tan) MSL_BUILTIN(tanh)
-                            MSL_BUILTIN(tanpi) MSL_BUILTIN(trunc)
+MSL_BUILTIN(acosh)
+MSL_BUILTIN(asin)
+MSL_BUILTIN(asinh)
+MSL_BUILTIN(atan)
+MSL_BUILTIN(atanh)
+MSL_BUILTIN(ceil)
+MSL_BUILTIN(cos)
+MSL_BUILTIN(cosh)
+MSL_BUILTIN(cospi)
+MSL_BUILTIN(erf)
+MSL_BUILTIN(exp)
+MSL_BUILTIN(exp10)
+MSL_BUILTIN(exp2)
+MSL_BUILTIN(expm1)
+MSL_BUILTIN(fabs)
+MSL_BUILTIN(floor)
+MSL_BUILTIN(fract)
+MSL_BUILTIN(log)
+MSL_BUILTIN(log10)
+MSL_BUILTIN(log1p)
+MSL_BUILTIN(log2)
+MSL_BUILTIN(rint)
+MSL_BUILTIN(round)
+MSL_BUILTIN(rsqrt)
+MSL_BUILTIN(saturate)
+MSL_BUILTIN(sin)
+MSL_BUILTIN(sinh)
+MSL_BUILTIN(sinpi)
+MSL_BUILTIN(sqrt)
+MSL_BUILTIN(tan)
+MSL_BUILTIN(tanh)
+MSL_BUILTIN(tanpi)
+MSL_BUILTIN(trunc)
 #undef MSL_BUILTIN
 #define MSL_BUILTIN(name)                                                                          \
     template <class T> MSL_INLINE T __metal_##name(T a, msl::given<T> b, int = 0)                  \
     {                                                                                              \
         return metal::name(a, b);                                                                  \
     }
-                                MSL_BUILTIN(atan2) MSL_BUILTIN(copysign) MSL_BUILTIN(divide)
-                                    MSL_BUILTIN(fdim) MSL_BUILTIN(fmax) MSL_BUILTIN(fmin)
-                                        MSL_BUILTIN(fmod) MSL_BUILTIN(nextafter) MSL_BUILTIN(pow)
-                                            MSL_BUILTIN(powr)
+MSL_BUILTIN(atan2)
+MSL_BUILTIN(copysign)
+MSL_BUILTIN(divide)
+MSL_BUILTIN(fdim)
+MSL_BUILTIN(fmax)
+MSL_BUILTIN(fmin)
+MSL_BUILTIN(fmod)
+MSL_BUILTIN(nextafter)
+MSL_BUILTIN(pow)
+MSL_BUILTIN(powr)
 #undef MSL_BUILTIN
 #define MSL_BUILTIN(name)                                                                          \
     template <class T> MSL_INLINE T __metal_##name(T a, msl::given<T> b, msl::given<T> c, int = 0) \
     {                                                                                              \
         return metal::name(a, b, c);                                                               \
     }
-                                                MSL_BUILTIN(fma) MSL_BUILTIN(fmax3)
-                                                    MSL_BUILTIN(fmedian3) MSL_BUILTIN(fmin3)
-                                                        MSL_BUILTIN(clamp) MSL_BUILTIN(mix)
+MSL_BUILTIN(fma)
+MSL_BUILTIN(fmax3)
+MSL_BUILTIN(fmedian3)
+MSL_BUILTIN(fmin3)
+MSL_BUILTIN(clamp)
+MSL_BUILTIN(mix)
 #undef MSL_BUILTIN
-                                                            template <class T>
-                                                            MSL_INLINE T __metal_frexp(T x, int *e)
+template <class T> MSL_INLINE T __metal_frexp(T x, int *e)
 {
     return metal::frexp(x, *e);
 }
@@ -68,10 +101,17 @@ template <class T> MSL_INLINE T __metal_sincos(T x, T *cosine, int = 0)
         return metal::quad_##name(x);                                                              \
     }
 MSL_BUILTIN(sum)
-MSL_BUILTIN(product) MSL_BUILTIN(min) MSL_BUILTIN(max) MSL_BUILTIN(and) MSL_BUILTIN(or)
-    MSL_BUILTIN(xor) MSL_BUILTIN(prefix_inclusive_sum) MSL_BUILTIN(prefix_exclusive_sum)
-        MSL_BUILTIN(prefix_inclusive_product) MSL_BUILTIN(prefix_exclusive_product)
-            MSL_BUILTIN(broadcast_first)
+MSL_BUILTIN(product)
+MSL_BUILTIN(min)
+MSL_BUILTIN(max)
+MSL_BUILTIN(and)
+MSL_BUILTIN(or)
+MSL_BUILTIN(xor)
+MSL_BUILTIN(prefix_inclusive_sum)
+MSL_BUILTIN(prefix_exclusive_sum)
+MSL_BUILTIN(prefix_inclusive_product)
+MSL_BUILTIN(prefix_exclusive_product)
+MSL_BUILTIN(broadcast_first)
 #undef MSL_BUILTIN
 #define MSL_BUILTIN(name)                                                                          \
     template <class T> MSL_INLINE T __metal_simd_##name(T x, ushort which)                         \
@@ -82,13 +122,16 @@ MSL_BUILTIN(product) MSL_BUILTIN(min) MSL_BUILTIN(max) MSL_BUILTIN(and) MSL_BUIL
     {                                                                                              \
         return metal::quad_##name(x, which);                                                       \
     }
-                MSL_BUILTIN(broadcast) MSL_BUILTIN(shuffle) MSL_BUILTIN(shuffle_up)
-                    MSL_BUILTIN(shuffle_down) MSL_BUILTIN(shuffle_xor)
-                        MSL_BUILTIN(shuffle_rotate_up) MSL_BUILTIN(shuffle_rotate_down)
+MSL_BUILTIN(broadcast)
+MSL_BUILTIN(shuffle)
+MSL_BUILTIN(shuffle_up)
+MSL_BUILTIN(shuffle_down)
+MSL_BUILTIN(shuffle_xor)
+MSL_BUILTIN(shuffle_rotate_up)
+MSL_BUILTIN(shuffle_rotate_down)
 #undef MSL_BUILTIN
-                            template <class T>
-                            MSL_INLINE T
-    __metal_simd_shuffle_and_fill_up(T x, T fill, ushort delta, ushort modulo = 32)
+template <class T>
+MSL_INLINE T __metal_simd_shuffle_and_fill_up(T x, T fill, ushort delta, ushort modulo = 32)
 {
     return metal::simd_shuffle_and_fill_up(x, fill, delta, modulo);
 }
