@@ -35,9 +35,6 @@
     hm_check(offset < buffer->_length, "range-out-of-bounds",
              "%s: offset %lu of %s, which has %lu bytes", call, offset, hm_name(buffer),
              buffer->_length);
-    hm_check(offset % HM_OFFSET_ALIGNMENT == 0, "binding-alignment",
-             "%s: offset %lu of %s is not a multiple of %d", call, offset, hm_name(buffer),
-             HM_OFFSET_ALIGNMENT);
 }
 - (void)setBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index
 {
@@ -228,6 +225,11 @@
                  "%s: kernel '%s' has a [[buffer(%u)]], but nothing is bound there", call,
                  info->name, i);
         if (binding->buffer) {
+            hm_check(binding->offset % _pipeline->_alignment[i] == 0, "binding-alignment",
+                     "%s: [[buffer(%u)]] of kernel '%s' is bound at offset %lu of %s, which is not "
+                     "a multiple of its type's %u bytes",
+                     call, i, info->name, binding->offset, hm_name(binding->buffer),
+                     _pipeline->_alignment[i]);
             const unsigned access =
                 info->buffer_access[i] & MSL_WRITE ? HM_READ | HM_WRITE : HM_READ;
             [self hm_addAccess:binding->buffer access:access command:command];

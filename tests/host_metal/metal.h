@@ -22,7 +22,6 @@
 enum {
     HM_MAX_SET_BYTES = 4096,
     HM_COPY_ALIGNMENT = 4,
-    HM_OFFSET_ALIGNMENT = 4,
     HM_MAX_SAMPLES = 4096,
     HM_DEFAULT_COMMAND_BUFFERS = 64,
     HM_PASS_ATTACHMENTS = 4
@@ -162,6 +161,7 @@ NSUInteger hm_heap_alignment(void);
     const struct msl_function_info *_info;
     NSUInteger _max_threads;
     BOOL _multiple_of_width, _indirect;
+    uint8_t _alignment[MSL_MAX_BUFFERS]; /* of offsets: the type's, 1 where it is not known */
 }
 @end
 

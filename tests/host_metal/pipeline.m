@@ -148,6 +148,20 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
 }
 @end
 
+/* Offsets of bound buffers are multiples of the size of the kernel's type, at most 16 bytes. */
+static void find_alignments(HMPipeline *pipeline)
+{
+    const HMFunction *const function = pipeline->_function;
+    struct hm_parameter parameter;
+    for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
+        const bool known =
+            pipeline->_info->buffer_mask >> i & 1 &&
+            hm_reflect_parameter(function->_owner->_source->_text,
+                                 function->_name_string.UTF8String, "buffer", i, &parameter);
+        pipeline->_alignment[i] = known && parameter.bytes ? (uint8_t)parameter.bytes : 1;
+    }
+}
+
 @implementation HMDevice (Pipelines)
 - (HMPipeline *)hm_pipelineFor:(HMFunction *)function NS_RETURNS_RETAINED
 {
@@ -156,6 +170,7 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
     pipeline->_function = [function retain];
     pipeline->_info = msl_function_get_info(function->_function);
     pipeline->_max_threads = MSL_MAX_GROUP_THREADS;
+    find_alignments(pipeline);
     pipeline.label = function->_name_string;
     return pipeline;
 }

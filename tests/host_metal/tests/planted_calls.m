@@ -129,7 +129,7 @@ PLANT(debug_group_not_open, blit, [e popDebugGroup])
 
 PLANT(index_too_large, compute, [e setBuffer:bench.shared offset:0 atIndex:31])
 PLANT(offset_too_large, compute, [e setBuffer:bench.shared offset:BENCH_BYTES atIndex:0])
-PLANT(offset_unaligned, compute, [e setBuffer:bench.shared offset:6 atIndex:0])
+PLANT(offset_unaligned, compute, [e setBuffer:bench.shared offset:6 atIndex:0]; [e dispatchThreadgroups:one threadsPerThreadgroup:group])
 PLANT(offset_without_buffer, compute, [e setBufferOffset:0 atIndex:5])
 PLANT(bytes_too_many, compute, char bytes[4097] = {0}; [e setBytes:bytes length:sizeof bytes atIndex:0])
 PLANT(bytes_none, compute, [e setBytes:"" length:0 atIndex:0])
