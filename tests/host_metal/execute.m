@@ -21,22 +21,25 @@ static void choose_order(size_t *order, size_t count, before_function before, co
         order[i] = i;
     if (!hm_modes()->shuffle)
         return;
-    bool *const placed = host_metal_allocate(count);
+    size_t *const pending = host_metal_allocate(count * sizeof *pending); /* predecessors */
     size_t *const ready = host_metal_allocate(count * sizeof *ready);
+    size_t ready_count = 0;
+    for (size_t j = 0; j < count; j++) {
+        for (size_t i = 0; i < j; i++)
+            pending[j] += before(context, i, j);
+        if (!pending[j])
+            ready[ready_count++] = j;
+    }
     for (size_t n = 0; n < count; n++) {
-        size_t ready_count = 0;
-        for (size_t j = 0; j < count; j++) {
-            bool free_to_go = !placed[j];
-            for (size_t i = 0; i < j && free_to_go; i++)
-                free_to_go = placed[i] || !before(context, i, j);
-            if (free_to_go)
+        const size_t chosen = (size_t)hm_random_below(ready_count);
+        const size_t i = order[n] = ready[chosen];
+        ready[chosen] = ready[--ready_count];
+        for (size_t j = i + 1; j < count; j++)
+            if (before(context, i, j) && --pending[j] == 0)
                 ready[ready_count++] = j;
-        }
-        order[n] = ready[hm_random_below(ready_count)];
-        placed[order[n]] = true;
     }
     free(ready);
-    free(placed);
+    free(pending);
 }
 
 static bool touches(const struct hm_accesses *accesses, const HMBuffer *buffer)
