@@ -74,6 +74,8 @@ void capture_record_content(struct capture_thread *thread, const struct capture_
 
 void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
                            const struct hal_object *object, const char *label, uint32_t mode);
+/* The creation of one that the core made by itself. */
+void capture_record_own_object(const struct capture_call *call, const struct hal_object *object);
 void capture_record_buffer(const struct capture_call *call, const struct hal_buffer_desc *desc,
                            const struct hal_buffer *buffer, uint32_t flags);
 void capture_record_subspan(const struct capture_call *call, const struct hal_buffer *subspan,

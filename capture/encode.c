@@ -153,6 +153,60 @@ void capture_record_semaphore(const struct capture_call *call, const char *label
     capture_publish(call->thread, sizeof *record);
 }
 
+/* ---- Objects of the core ---- */
+
+static void record_set_layout(const struct capture_call *call, const struct hal_set_layout *layout)
+{
+    const uint32_t label = capture_string(call->thread, layout->object.label);
+    const size_t used = sizeof(struct trace_set_layout_create) +
+                        layout->binding_count * sizeof(struct trace_layout_binding);
+    const size_t bytes = hal_align_up(used, 8);
+    struct trace_set_layout_create *record = capture_reserve(call->thread, bytes);
+    if (!record)
+        return;
+    memset((uint8_t *)record + used, 0, bytes - used);
+    *record = (struct trace_set_layout_create){.head = head(call, TRACE_SET_LAYOUT_CREATE, bytes),
+                                               .layout = layout->object.id,
+                                               .label = label,
+                                               .binding_count = (uint32_t)layout->binding_count};
+    for (size_t i = 0; i < layout->binding_count; i++)
+        record->bindings[i] =
+            (struct trace_layout_binding){.index = layout->bindings[i].index,
+                                          .kind = (uint32_t)layout->bindings[i].kind,
+                                          .flags = layout->bindings[i].flags};
+    capture_publish(call->thread, bytes);
+}
+
+static void record_pipeline_layout(const struct capture_call *call,
+                                   const struct hal_pipeline_layout *layout)
+{
+    const uint32_t label = capture_string(call->thread, layout->object.label);
+    const size_t bytes =
+        sizeof(struct trace_pipeline_layout_create) + layout->set_count * sizeof(uint64_t);
+    struct trace_pipeline_layout_create *record = capture_reserve(call->thread, bytes);
+    if (!record)
+        return;
+    *record = (struct trace_pipeline_layout_create){
+        .head = head(call, TRACE_PIPELINE_LAYOUT_CREATE, bytes),
+        .layout = layout->object.id,
+        .label = label,
+        .constant_bytes = layout->constant_bytes,
+        .set_count = (uint32_t)layout->set_count};
+    for (size_t i = 0; i < layout->set_count; i++)
+        record->sets[i] = layout->sets[i]->object.id;
+    capture_publish(call->thread, bytes);
+}
+
+void capture_record_own_object(const struct capture_call *call, const struct hal_object *object)
+{
+    if (object->kind == HAL_OBJECT_SET_LAYOUT)
+        record_set_layout(call, (const void *)object);
+    else if (object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
+        record_pipeline_layout(call, (const void *)object);
+    else
+        capture_record_object(call, TRACE_EVENT_CREATE, object, object->label, 0);
+}
+
 /* ---- Executables ---- */
 
 /* All variants in staging memory. */
@@ -205,6 +259,7 @@ static void fill_entry_points(struct trace_executable_create *record,
             .group_size = {entry->group_size[0], entry->group_size[1], entry->group_size[2]},
             .constant_bytes = entry->constant_bytes,
             .constants_slot = entry->constants_slot,
+            .layout = desc->layouts && desc->layouts[i] ? desc->layouts[i]->object.id : 0,
         };
         for (size_t k = 0; k < HAL_MAX_GROUP_ARGUMENTS; k++)
             record->entry_points[i].group_argument_bytes[k] = entry->group_argument_bytes[k];

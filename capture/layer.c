@@ -363,7 +363,7 @@ static void object_created(struct hal_driver_device *self, struct hal_object *ob
     if (object->kind == HAL_OBJECT_SUBSPAN)
         capture_record_subspan(&call, (const struct hal_buffer *)(void *)object, 0);
     else
-        capture_record_object(&call, TRACE_EVENT_CREATE, object, object->label, 0);
+        capture_record_own_object(&call, object);
     capture_call_leave(&call);
 }
 
@@ -651,7 +651,9 @@ static void forget_object(struct capture *capture, struct hal_object *object)
     case HAL_OBJECT_SEMAPHORE: capture_semaphore_release(object->layer_data); break;
     case HAL_OBJECT_EXECUTABLE:
     case HAL_OBJECT_EVENT:
-    case HAL_OBJECT_SUBSPAN: break;
+    case HAL_OBJECT_SUBSPAN:
+    case HAL_OBJECT_SET_LAYOUT:
+    case HAL_OBJECT_PIPELINE_LAYOUT: break;
     }
     object->layer_data = NULL;
 }
@@ -665,6 +667,8 @@ static enum trace_event_kind destroy_kind(enum hal_object_kind kind)
     case HAL_OBJECT_SEMAPHORE: return TRACE_SEMAPHORE_DESTROY;
     case HAL_OBJECT_EVENT: return TRACE_EVENT_DESTROY;
     case HAL_OBJECT_SUBSPAN: return TRACE_SUBSPAN_DESTROY;
+    case HAL_OBJECT_SET_LAYOUT: return TRACE_SET_LAYOUT_DESTROY;
+    case HAL_OBJECT_PIPELINE_LAYOUT: return TRACE_PIPELINE_LAYOUT_DESTROY;
     }
     return TRACE_BUFFER_DESTROY;
 }

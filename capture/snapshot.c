@@ -191,6 +191,7 @@ static void record_executable(struct capture *capture, const struct hal_executab
     const struct hal_executable_desc desc = {.label = executable->object.label,
                                              .variants = executable->variants,
                                              .variant_count = executable->variant_count,
+                                             .layouts = executable->layouts,
                                              .entry_points = executable->entry_points,
                                              .entry_point_count = executable->entry_point_count,
                                              .constants = executable->constants,
@@ -240,11 +241,11 @@ static enum hal_status record_semaphore(struct capture *capture, struct hal_sema
     return HAL_OK;
 }
 
-static void record_event(struct capture *capture, const struct hal_object *event)
+static void record_own_object(struct capture *capture, const struct hal_object *object)
 {
     const struct capture_call call = snapshot_call(capture);
     if (call.thread)
-        capture_record_object(&call, TRACE_EVENT_CREATE, event, event->label, 0);
+        capture_record_own_object(&call, object);
 }
 
 static void record_subspan(struct capture *capture, const struct hal_buffer *subspan)
@@ -260,7 +261,9 @@ static enum hal_status record_object(struct capture *capture, struct hal_object 
     case HAL_OBJECT_BUFFER: return record_buffer(capture, (void *)object);
     case HAL_OBJECT_EXECUTABLE: record_executable(capture, (void *)object); return HAL_OK;
     case HAL_OBJECT_COMMAND_BUFFER: return record_commands(capture, (void *)object);
-    case HAL_OBJECT_EVENT: record_event(capture, object); return HAL_OK;
+    case HAL_OBJECT_EVENT:
+    case HAL_OBJECT_SET_LAYOUT:
+    case HAL_OBJECT_PIPELINE_LAYOUT: record_own_object(capture, object); return HAL_OK;
     case HAL_OBJECT_SEMAPHORE: return record_semaphore(capture, (void *)object);
     case HAL_OBJECT_SUBSPAN: record_subspan(capture, (void *)object); return HAL_OK;
     }

@@ -132,6 +132,7 @@ static const struct trace_column entry_points[] = {
               group_argument_bytes[6], NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_7, struct trace_entry_point,
               group_argument_bytes[7], NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, entry_layout, struct trace_entry_point, layout, NONE),
 };
 
 static const struct trace_column constants[] = {
@@ -267,6 +268,44 @@ static const struct trace_column scope[] = {
     COLUMN_OF(Haltrace__Scope, name, struct trace_scope, name, STRING),
 };
 
+static const struct trace_column set_layout[] = {
+    COLUMN_OF(Haltrace__SetLayoutCreate, layout, struct trace_set_layout_create, layout, NONE),
+    COLUMN_OF(Haltrace__SetLayoutCreate, label, struct trace_set_layout_create, label, STRING),
+    COLUMN_OF(Haltrace__SetLayoutCreate, binding_count, struct trace_set_layout_create,
+              binding_count, NONE),
+};
+
+static const struct trace_column set_layout_bindings[] = {
+    COLUMN_OF(Haltrace__SetLayoutCreate, index, struct trace_layout_binding, index, NONE),
+    COLUMN_OF(Haltrace__SetLayoutCreate, kind, struct trace_layout_binding, kind, NONE),
+    COLUMN_OF(Haltrace__SetLayoutCreate, flags, struct trace_layout_binding, flags, NONE),
+};
+
+static const struct trace_part set_layout_parts[] = {
+    LIST("bindings", struct trace_set_layout_create, binding_count, struct trace_layout_binding,
+         TRACE_MAX_BINDINGS, set_layout_bindings),
+};
+
+static const struct trace_column pipeline_layout[] = {
+    COLUMN_OF(Haltrace__PipelineLayoutCreate, layout, struct trace_pipeline_layout_create, layout,
+              NONE),
+    COLUMN_OF(Haltrace__PipelineLayoutCreate, label, struct trace_pipeline_layout_create, label,
+              STRING),
+    COLUMN_OF(Haltrace__PipelineLayoutCreate, constant_bytes, struct trace_pipeline_layout_create,
+              constant_bytes, NONE),
+    COLUMN_OF(Haltrace__PipelineLayoutCreate, set_count, struct trace_pipeline_layout_create,
+              set_count, NONE),
+};
+
+static const struct trace_column pipeline_layout_sets[] = {
+    COLUMN_OF(Haltrace__PipelineLayoutCreate, set, struct number, value, NONE),
+};
+
+static const struct trace_part pipeline_layout_parts[] = {
+    LIST("sets", struct trace_pipeline_layout_create, set_count, struct number, TRACE_MAX_SETS,
+         pipeline_layout_sets),
+};
+
 static const struct trace_column event_heads[] = {
     COLUMN_AS(Haltrace__Chunk, ticket, struct trace_event, ticket, TRACE_CODING_TICKET, NONE),
     COLUMN_AS(Haltrace__Chunk, begin_ns, struct trace_event, begin_ns, TRACE_CODING_DELTA, NONE),
@@ -343,6 +382,16 @@ const struct trace_family trace_event_family =
                     EVENT(queue_flush, trace_queue_flush, queue_flush, queue_flush),
                 [TRACE_EVENT_CREATE] = EVENT(event_create, trace_object_event, object, object),
                 [TRACE_EVENT_DESTROY] = EVENT(event_destroy, trace_object_event, object, object),
+                [TRACE_SET_LAYOUT_CREATE] =
+                    EVENT_PARTS(set_layout_create, trace_set_layout_create, set_layout_create,
+                                set_layout, set_layout_parts),
+                [TRACE_SET_LAYOUT_DESTROY] =
+                    EVENT(set_layout_destroy, trace_object_event, object, object),
+                [TRACE_PIPELINE_LAYOUT_CREATE] =
+                    EVENT_PARTS(pipeline_layout_create, trace_pipeline_layout_create,
+                                pipeline_layout_create, pipeline_layout, pipeline_layout_parts),
+                [TRACE_PIPELINE_LAYOUT_DESTROY] =
+                    EVENT(pipeline_layout_destroy, trace_object_event, object, object),
             },
 };
 

@@ -63,6 +63,10 @@ enum trace_event_kind {
     TRACE_HOST_CALL_BEGIN = 27, /* of a submission that calls the host: its waits are met */
     TRACE_HOST_CALL_END = 28,   /* its signals follow; in between, contents go in and out */
     TRACE_QUEUE_FLUSH = 29,
+    TRACE_SET_LAYOUT_CREATE = 34,
+    TRACE_SET_LAYOUT_DESTROY = 35,
+    TRACE_PIPELINE_LAYOUT_CREATE = 36,
+    TRACE_PIPELINE_LAYOUT_DESTROY = 37,
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
@@ -134,6 +138,29 @@ struct trace_entry_point {
     uint32_t constant_bytes;
     uint32_t constants_slot;
     uint32_t group_argument_bytes[TRACE_MAX_GROUP_ARGUMENTS];
+    uint64_t layout; /* pipeline layout; 0: none */
+};
+
+struct trace_layout_binding {
+    uint32_t index, kind, flags;
+};
+
+struct trace_set_layout_create {
+    struct trace_event head;
+    uint64_t layout;
+    uint32_t label;
+    uint32_t binding_count;
+    struct trace_layout_binding bindings[];
+};
+
+struct trace_pipeline_layout_create {
+    struct trace_event head;
+    uint64_t layout;
+    uint32_t label;
+    uint32_t constant_bytes;
+    uint32_t set_count;
+    uint32_t reserved;
+    uint64_t sets[];
 };
 
 struct trace_constant {

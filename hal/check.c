@@ -156,6 +156,26 @@ static enum hal_status check_group_arguments(const struct hal_device *device, co
     return HAL_OK;
 }
 
+static enum hal_status check_entry_layout(const struct hal_device *device, const char *label,
+                                          const struct hal_entry_point *entry,
+                                          const struct hal_pipeline_layout *layout)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_check_belongs(&layout->object, "pipeline layout", device));
+    if (entry->constant_bytes > layout->constant_bytes)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %u bytes of constants, its %s has %u",
+                        label, entry->name, entry->constant_bytes,
+                        hal_object_name(&layout->object, name), layout->constant_bytes);
+    if (entry->constant_bytes && entry->constants_slot < layout->set_count)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': constants slot %u is the place of a "
+                        "descriptor set, of which its %s has %zu",
+                        label, entry->name, entry->constants_slot,
+                        hal_object_name(&layout->object, name), layout->set_count);
+    return HAL_OK;
+}
+
 static enum hal_status check_entry(const struct hal_device *device, const char *label,
                                    const struct hal_entry_point *entry, size_t index)
 {
@@ -252,6 +272,10 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
                         desc->entry_points ? desc->entry_point_count : 0);
     for (size_t i = 0; i < desc->entry_point_count; i++)
         HAL_TRY(check_entry(device, label, &desc->entry_points[i], i));
+    for (size_t i = 0; desc->layouts && i < desc->entry_point_count; i++) {
+        if (desc->layouts[i])
+            HAL_TRY(check_entry_layout(device, label, &desc->entry_points[i], desc->layouts[i]));
+    }
     if (desc->constant_count && !desc->constants)
         return hal_fail(HAL_INVALID, "executable '%s': %zu specialization constants at NULL", label,
                         desc->constant_count);
@@ -290,6 +314,17 @@ static enum hal_status check_bits(const struct hal_command_buffer *commands, con
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID, "barrier in %s: %s 0x%x have unknown bits (known: 0x%x)",
                     hal_object_name(&commands->object, name), what, bits, known);
+}
+
+enum hal_status hal_check_category(const struct hal_command_buffer *commands,
+                                   enum hal_command_category category, const char *what)
+{
+    HAL_TRY(hal_check_recording(commands));
+    if (commands->categories & category)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s was created for commands of categories 0x%x: a %s is of 0x%x",
+                    hal_object_name(&commands->object, name), commands->categories, what, category);
 }
 
 enum hal_status hal_check_events(const struct hal_command_buffer *commands,
@@ -342,7 +377,7 @@ enum hal_status hal_check_transfer_of(const struct hal_device *device,
 enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
                                    const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
 {
-    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_TRANSFER, "transfer"));
     return hal_check_transfer_of(commands->object.device, buffer, offset, bytes);
 }
 
@@ -451,7 +486,7 @@ enum hal_status hal_check_workgroups(const struct hal_entry_point *entry, const 
 static enum hal_status check_kernel(const struct hal_command_buffer *commands,
                                     const struct hal_executable *executable, uint32_t entry)
 {
-    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "dispatch"));
     HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
                               commands->object.device));
     return hal_check_entry(executable, entry);

@@ -239,6 +239,7 @@ enum hal_status hal_command_dispatch(struct hal_command_buffer *commands,
     segment->state = UINT32_MAX;
     segment->reserved = 0;
     commands->dispatch_count++;
+    commands->recording->has_layouts |= hal_entry_layout(executable, entry) != NULL;
     return hal_record_commit(commands, &segment->head);
 }
 
@@ -258,6 +259,7 @@ enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *command
     segment->entry = entry;
     segment->state = UINT32_MAX;
     commands->dispatch_count++;
+    commands->recording->has_layouts |= hal_entry_layout(executable, entry) != NULL;
     return hal_record_commit(commands, &segment->head);
 }
 

@@ -164,6 +164,14 @@ enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHEC
 enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
                                   const struct hal_submission *what) HAL_CHECKED;
 
+/* ---- Layouts (layout.c) ------------------------------------------------------------------- */
+
+/* Frees what the core has of a layout or an event. */
+void hal_own_object_free(struct hal_object *object);
+
+/* With the states resolved: HAL_INVALID when a dispatch lacks a binding of its layout. */
+enum hal_status hal_layouts_check(const struct hal_command_buffer *commands) HAL_CHECKED;
+
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 
 /* What flag and environment say now. Pointers live until the next hal_flags_parse. */
@@ -232,6 +240,9 @@ enum hal_status hal_check_recording(const struct hal_command_buffer *commands) H
 enum hal_status hal_check_events(const struct hal_command_buffer *commands,
                                  struct hal_event *const *events, size_t count,
                                  uint32_t source_stages) HAL_CHECKED;
+enum hal_status hal_check_category(const struct hal_command_buffer *commands,
+                                   enum hal_command_category category,
+                                   const char *what) HAL_CHECKED;
 enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                   const struct hal_barrier_desc *desc) HAL_CHECKED;
 

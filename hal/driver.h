@@ -37,6 +37,8 @@ enum hal_object_kind {
     HAL_OBJECT_SEMAPHORE = 4,
     HAL_OBJECT_SUBSPAN = 5, /* a struct hal_buffer with a root; drivers see its end alone */
     HAL_OBJECT_EVENT = 8,
+    HAL_OBJECT_SET_LAYOUT = 9,
+    HAL_OBJECT_PIPELINE_LAYOUT = 10,
 };
 
 struct hal_object {
@@ -75,6 +77,7 @@ struct hal_executable {
     size_t variant_count;
     struct hal_entry_point *entry_points;
     size_t entry_point_count;
+    struct hal_pipeline_layout **layouts; /* NULL: no entry point has one */
     struct hal_constant *constants;
     size_t constant_count;
 };
@@ -83,6 +86,28 @@ struct hal_executable {
 struct hal_event {
     struct hal_object object;
     void *driver_data; /* the driver's */
+};
+
+static inline struct hal_pipeline_layout *hal_entry_layout(const struct hal_executable *executable,
+                                                           uint32_t entry)
+{
+    return executable->layouts ? executable->layouts[entry] : NULL;
+}
+
+/* Likewise. */
+struct hal_set_layout {
+    struct hal_object object;
+    void *driver_data;
+    struct hal_layout_binding *bindings; /* by rising index */
+    size_t binding_count, dynamic_count;
+};
+
+struct hal_pipeline_layout {
+    struct hal_object object;
+    void *driver_data;
+    struct hal_set_layout *sets[HAL_MAX_SETS];
+    size_t set_count;
+    uint32_t constant_bytes;
 };
 
 struct hal_semaphore {
@@ -233,6 +258,8 @@ struct hal_dispatch_state {
 struct hal_command_buffer {
     struct hal_object object;
     enum hal_command_buffer_mode mode;
+    uint32_t categories;                 /* never 0 */
+    struct hal_command_buffer_info info; /* core: counted by hal_command_buffer_end */
     bool sealed;
     _Atomic bool submitted; /* core: a one-shot buffer was handed in */
     uint8_t *arena;         /* the segments, verbatim, in order of recording */
@@ -389,7 +416,7 @@ struct hal_driver_ops {
     enum hal_status (*command_buffer_prepare)(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands);
 
-    /* Optional. An object that the core makes by itself: an event, a subspan. */
+    /* Optional. An object that the core makes by itself: an event, a subspan, a layout. */
     void (*object_created)(struct hal_driver_device *self, struct hal_object *object);
 
     enum hal_status (*semaphore_create)(struct hal_driver_device *self, const char *label,

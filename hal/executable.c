@@ -12,6 +12,7 @@ struct copies {
     size_t variant_count;
     struct hal_entry_point *entry_points;
     struct hal_constant *constants;
+    struct hal_pipeline_layout **layouts;
 };
 
 /* The data lie behind the array, so that one free() releases all. */
@@ -59,12 +60,22 @@ static struct hal_constant *copy_constants(const struct hal_constant *constants,
     return copy;
 }
 
+static struct hal_pipeline_layout **copy_layouts(struct hal_pipeline_layout *const *layouts,
+                                                 size_t count)
+{
+    struct hal_pipeline_layout **copy = layouts ? hal_alloc(count, sizeof(void *)) : NULL;
+    if (copy)
+        memcpy(copy, layouts, count * sizeof(void *));
+    return copy;
+}
+
 static void free_copies(struct copies *copies)
 {
     free(copies->label);
     free(copies->variants);
     free(copies->entry_points);
     free(copies->constants);
+    free(copies->layouts);
 }
 
 /* A single variant becomes a list of one. */
@@ -92,7 +103,9 @@ static enum hal_status make_copies(const struct hal_executable_desc *desc,
     copies->variants = copy_variants(desc->variants, desc->variant_count);
     copies->entry_points = copy_entry_points(desc->entry_points, desc->entry_point_count);
     copies->constants = copy_constants(desc->constants, desc->constant_count);
-    if (copies->variants && copies->entry_points && copies->constants)
+    copies->layouts = copy_layouts(desc->layouts, desc->entry_point_count);
+    if (copies->variants && copies->entry_points && copies->constants &&
+        (copies->layouts || !desc->layouts))
         return HAL_OK;
     const enum hal_status status =
         hal_fail(HAL_NO_MEMORY, "no memory for executable '%s' with %zu entry points",
@@ -125,6 +138,9 @@ enum hal_status hal_executable_create(struct hal_device *device,
     executable->entry_point_count = desc->entry_point_count;
     executable->constants = copies.constants;
     executable->constant_count = desc->constant_count;
+    executable->layouts = copies.layouts;
+    for (size_t i = 0; copies.layouts && i < desc->entry_point_count; i++)
+        hal_pipeline_layout_retain(copies.layouts[i]);
     hal_object_publish(&executable->object, device, copies.label);
     hal_gate_leave(&device->gate);
     *out_executable = executable;

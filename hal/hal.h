@@ -58,6 +58,8 @@ struct hal_buffer;
 struct hal_executable;
 struct hal_command_buffer;
 struct hal_event;
+struct hal_set_layout;
+struct hal_pipeline_layout;
 struct hal_semaphore;
 
 /* "Wait for ever" as a timeout in nanoseconds; 0 polls. */
@@ -258,6 +260,53 @@ HAL_API enum hal_status hal_buffer_write(struct hal_buffer *buffer, uint64_t off
 HAL_API enum hal_status hal_buffer_read(struct hal_buffer *buffer, uint64_t offset, void *out_data,
                                         uint64_t bytes) HAL_CHECKED;
 
+/* ---- Layouts ------------------------------------------------------------------------------ */
+
+/* Written into traces. */
+enum hal_binding_kind {
+    HAL_BINDING_STORAGE = 1, /* MSL: device memory */
+    HAL_BINDING_UNIFORM = 2, /* MSL: constant memory; only read */
+};
+
+/* Bits. Written into traces. */
+enum hal_binding_flag {
+    HAL_BINDING_READ_ONLY = 1, /* no kernel writes through it: a promise */
+    HAL_BINDING_DYNAMIC = 2,   /* each push adds an offset of its own */
+};
+
+struct hal_layout_binding {
+    uint32_t index; /* below HAL_MAX_BINDINGS; each at most once */
+    enum hal_binding_kind kind;
+    uint32_t flags; /* enum hal_binding_flag */
+};
+
+struct hal_set_layout_desc {
+    const char *label;
+    const struct hal_layout_binding *bindings; /* copied; by any order of indexes */
+    size_t binding_count;
+};
+
+/* What a descriptor set consists of. Immutable: any thread may use it. */
+HAL_API enum hal_status hal_set_layout_create(struct hal_device *device,
+                                              const struct hal_set_layout_desc *desc,
+                                              struct hal_set_layout **out_layout) HAL_CHECKED;
+HAL_API void hal_set_layout_retain(struct hal_set_layout *layout);
+HAL_API void hal_set_layout_release(struct hal_set_layout *layout);
+
+struct hal_pipeline_layout_desc {
+    const char *label;
+    struct hal_set_layout *const *sets; /* retained; set i is sets[i] */
+    size_t set_count;                   /* at most HAL_MAX_SETS */
+    uint32_t constant_bytes;            /* push constants that entry points may take */
+};
+
+/* What an entry point takes. Immutable: any thread may use it. */
+HAL_API enum hal_status hal_pipeline_layout_create(
+    struct hal_device *device, const struct hal_pipeline_layout_desc *desc,
+    struct hal_pipeline_layout **out_layout) HAL_CHECKED;
+HAL_API void hal_pipeline_layout_retain(struct hal_pipeline_layout *layout);
+HAL_API void hal_pipeline_layout_release(struct hal_pipeline_layout *layout);
+
 /* ---- Executables -------------------------------------------------------------------------- */
 
 struct hal_entry_point {
@@ -303,13 +352,16 @@ struct hal_executable_desc {
     size_t constant_count;
     const struct hal_executable_variant *variants;
     size_t variant_count; /* at most HAL_MAX_VARIANTS */
+    /* One per entry point, retained. Where it is NULL, or all of this, binding i of set 0 is the
+     * kernel's [[buffer(i)]]. Else set s is an argument buffer: the struct at [[buffer(s)]], and
+     * binding i its member [[id(i)]]. */
+    struct hal_pipeline_layout *const *layouts;
 };
 
 /* Compiles; may take long and may block. Of several variants the device takes the first that it can
  * run, in the order of hal_device_info.formats and then of the list; one that is HAL_UNSUPPORTED is
  * passed over.
- *   MSL: binding i of descriptor set 0 is the kernel's [[buffer(i)]], and constants are function
- *     constants.
+ *   MSL: bindings are as hal_executable_desc.layouts says, and constants are function constants.
  *   SPIR-V: a module as Vulkan takes it, for compute. Binding b of set s is what is decorated so
  *     (a buffer; arrays of buffers and images are not supported); constants go by their SpecId;
  *     push constants need no slot; group_size must be the module's workgroup size.
@@ -369,6 +421,12 @@ HAL_API enum hal_status hal_executable_find(const struct hal_executable *executa
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
 
+/* What may be recorded; bits. Written into traces. */
+enum hal_command_category {
+    HAL_COMMANDS_TRANSFER = 1, /* fill, copy, update */
+    HAL_COMMANDS_DISPATCH = 2, /* dispatches, and what they see */
+};
+
 /* Written into traces. */
 enum hal_command_buffer_mode {
     HAL_ONE_SHOT = 0, /* submitted at most once */
@@ -378,6 +436,7 @@ enum hal_command_buffer_mode {
 struct hal_command_buffer_desc {
     const char *label;
     enum hal_command_buffer_mode mode;
+    uint32_t categories; /* enum hal_command_category; 0: any */
 };
 
 /* A new command buffer records. The functions below append one command each; hal_command_buffer_end
@@ -388,6 +447,23 @@ HAL_API enum hal_status hal_command_buffer_create(
 HAL_API void hal_command_buffer_retain(struct hal_command_buffer *commands);
 HAL_API void hal_command_buffer_release(struct hal_command_buffer *commands);
 HAL_API enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* What is in a sealed command buffer. Redundant: pushed what was there already, so that drivers do
+ * nothing for it. */
+struct hal_command_buffer_info {
+    const char *label; /* NULL: none; lives as long as the command buffer */
+    enum hal_command_buffer_mode mode;
+    uint32_t categories;
+    uint32_t command_count; /* all of them, with what follows */
+    uint32_t barrier_count; /* waits for events, too */
+    uint32_t transfer_count, dispatch_count;
+    uint32_t constants_count, redundant_constants_count; /* pushes of constants */
+    uint32_t set_count, redundant_set_count;             /* pushes of descriptor sets */
+    uint32_t state_count; /* different states that dispatches see, in a row */
+};
+HAL_API enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *commands,
+                                                    struct hal_command_buffer_info *out_info)
+    HAL_CHECKED;
 
 /* Pipeline stages that a barrier orders; bits. Written into traces. */
 enum hal_stage {
@@ -481,6 +557,20 @@ HAL_API enum hal_status hal_command_push_descriptor_set(struct hal_command_buffe
                                                         uint32_t set,
                                                         const struct hal_binding *bindings,
                                                         size_t binding_count) HAL_CHECKED;
+
+struct hal_push_set_desc {
+    struct hal_set_layout *layout;
+    uint32_t set;
+    const struct hal_binding *bindings; /* one for each binding of the layout, at its index */
+    size_t binding_count;
+    const uint64_t *dynamic_offsets; /* one for each dynamic binding, by rising index */
+    size_t dynamic_offset_count;
+};
+
+/* The same, checked against a layout. A dynamic offset moves where its binding begins: a binding
+ * of HAL_WHOLE_BUFFER then ends where the buffer does, others keep their size. */
+HAL_API enum hal_status hal_command_push_set(struct hal_command_buffer *commands,
+                                             const struct hal_push_set_desc *desc) HAL_CHECKED;
 
 /* Runs workgroup_count[0] * [1] * [2] workgroups of the entry point; zero is legal and runs none.
  */

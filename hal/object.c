@@ -16,6 +16,8 @@ static const char *kind_name(enum hal_object_kind kind)
     case HAL_OBJECT_SEMAPHORE: return "semaphore";
     case HAL_OBJECT_EVENT: return "event";
     case HAL_OBJECT_SUBSPAN: return "buffer";
+    case HAL_OBJECT_SET_LAYOUT: return "set layout";
+    case HAL_OBJECT_PIPELINE_LAYOUT: return "pipeline layout";
     }
     return "object";
 }
@@ -105,7 +107,8 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
         copies = *(struct hal_executable *)object;
     else if (object->kind == HAL_OBJECT_COMMAND_BUFFER)
         commands = (struct hal_command_buffer *)object;
-    else if (object->kind == HAL_OBJECT_EVENT)
+    else if (object->kind == HAL_OBJECT_EVENT || object->kind == HAL_OBJECT_SET_LAYOUT ||
+             object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
         own = object;
     else if (object->kind == HAL_OBJECT_SUBSPAN)
         subspan = (struct hal_buffer *)object;
@@ -123,12 +126,16 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
 
     top->ops->object_destroy(top, object);
 
+    for (size_t i = 0; copies.layouts && i < copies.entry_point_count; i++)
+        hal_pipeline_layout_release(copies.layouts[i]);
+    free(copies.layouts);
     free(copies.variants);
     free(copies.entry_points);
     free(copies.constants);
     if (commands)
         hal_commands_free(commands);
-    free(own);
+    if (own)
+        hal_own_object_free(own);
     if (subspan)
         hal_subspan_free(subspan);
     if (gone.import_release)

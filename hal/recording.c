@@ -65,6 +65,11 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
     if (desc->mode != HAL_ONE_SHOT && desc->mode != HAL_REUSABLE)
         return hal_fail(HAL_INVALID, "command buffer '%s': there is no mode %d",
                         desc->label ? desc->label : "", (int)desc->mode);
+    static const uint32_t any = HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
+    if (desc->categories & ~any)
+        return hal_fail(HAL_INVALID,
+                        "command buffer '%s': categories 0x%x have unknown bits (known: 0x%x)",
+                        desc->label ? desc->label : "", desc->categories, any);
     HAL_TRY(hal_copy_label(desc->label, &label));
     struct hal_command_buffer *commands = hal_alloc(1, sizeof *commands);
     struct hal_recording *recording = hal_alloc(1, sizeof *recording);
@@ -78,6 +83,7 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
         goto fail;
     hal_object_init(&commands->object, HAL_OBJECT_COMMAND_BUFFER);
     commands->mode = desc->mode;
+    commands->categories = desc->categories ? desc->categories : any;
     commands->recording = recording;
     hal_object_publish(&commands->object, device, label);
     if (device->top->ops->command_buffer_created)

@@ -39,8 +39,11 @@ static void push_constants(struct resolver *resolver, const struct hal_segment_p
 {
     const uint32_t end = push->offset + push->bytes;
     uint8_t *target = resolver->merged + push->offset;
-    if (end <= resolver->now.constant_bytes && memcmp(target, push->data, push->bytes) == 0)
+    resolver->commands->info.constants_count++;
+    if (end <= resolver->now.constant_bytes && memcmp(target, push->data, push->bytes) == 0) {
+        resolver->commands->info.redundant_constants_count++;
         return;
+    }
     memcpy(target, push->data, push->bytes);
     if (end > resolver->now.constant_bytes)
         resolver->now.constant_bytes = end;
@@ -52,10 +55,13 @@ static void push_constants(struct resolver *resolver, const struct hal_segment_p
 static void push_set(struct resolver *resolver, const struct hal_segment_push_descriptor_set *push)
 {
     struct hal_dispatch_state *now = &resolver->now;
+    resolver->commands->info.set_count++;
     if (now->binding_count[push->set] == push->binding_count &&
         (push->binding_count == 0 || memcmp(now->bindings[push->set], push->bindings,
-                                            push->binding_count * sizeof *push->bindings) == 0))
+                                            push->binding_count * sizeof *push->bindings) == 0)) {
+        resolver->commands->info.redundant_set_count++;
         return;
+    }
     now->binding_count[push->set] = push->binding_count;
     now->bindings[push->set] = push->binding_count ? push->bindings : NULL;
     resolver->changed = true;
@@ -93,10 +99,19 @@ static bool take_dispatch(struct resolver *resolver, struct hal_segment *segment
     return true;
 }
 
+static void count_segment(struct hal_command_buffer_info *info, enum hal_segment_kind kind)
+{
+    info->barrier_count += kind == HAL_SEGMENT_BARRIER || kind == HAL_SEGMENT_EVENTS_WAIT;
+    info->transfer_count +=
+        kind == HAL_SEGMENT_FILL || kind == HAL_SEGMENT_COPY || kind == HAL_SEGMENT_UPDATE;
+}
+
 static bool resolve_states(struct hal_command_buffer *commands)
 {
     struct resolver resolver = {.commands = commands, .changed = true};
+    commands->info = (struct hal_command_buffer_info){0};
     hal_each_segment (commands, segment) {
+        count_segment(&commands->info, (enum hal_segment_kind)segment->kind);
         if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS)
             push_constants(&resolver, (const void *)segment);
         else if (segment->kind == HAL_SEGMENT_PUSH_DESCRIPTOR_SET)
@@ -129,7 +144,10 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
         return hal_record_no_memory(commands);
     }
     struct hal_device *device = commands->object.device;
-    enum hal_status status = hal_device_enter(device);
+    enum hal_status status =
+        commands->recording->has_layouts ? hal_layouts_check(commands) : HAL_OK;
+    if (status == HAL_OK)
+        status = hal_device_enter(device);
     if (status == HAL_OK) {
         /* Not before: a layer that begins while this thread stands at the gate looks at all command
          * buffers, and takes a sealed one for prepared. */
@@ -140,4 +158,23 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
     if (status != HAL_OK)
         forget_states(commands);
     return status;
+}
+
+enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *commands,
+                                            struct hal_command_buffer_info *out_info)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
+    HAL_TRY(hal_check_place(out_info, "what is known of a command buffer"));
+    if (!commands->sealed)
+        return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
+                        hal_object_name(&commands->object, name));
+    *out_info = commands->info;
+    out_info->label = commands->object.label;
+    out_info->mode = commands->mode;
+    out_info->categories = commands->categories;
+    out_info->command_count = commands->segment_count;
+    out_info->dispatch_count = commands->dispatch_count;
+    out_info->state_count = commands->state_count;
+    return HAL_OK;
 }

@@ -272,7 +272,8 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
     if (event->entry_point_count == 0 || event->entry_point_count > TRACE_MAX_ENTRY_POINTS)
         return hal_fail(HAL_CORRUPT, "the executable has %u entry points",
                         event->entry_point_count);
-    const struct trace_entry_point *points = event->entry_points;
+    struct trace_entry_point *points = event->entry_points;
+    struct replay_object *layout;
     for (uint32_t i = 0; i < event->entry_point_count; i++) {
         const char *name = trace_reader_string(decoder->plan->reader, points[i].name);
         if (!name || !name[0])
@@ -283,6 +284,8 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
         if (points[i].constant_bytes > HAL_MAX_CONSTANT_BYTES)
             return hal_fail(HAL_CORRUPT, "entry point %u ('%s') takes %u bytes of constants", i,
                             name, points[i].constant_bytes);
+        if (points[i].layout)
+            HAL_TRY(replay_decode_use(decoder, REPLAY_PIPELINE_LAYOUT, &points[i].layout, &layout));
     }
     const struct trace_constant *constants = trace_executable_constants(event);
     for (uint32_t i = 0; i < event->constant_count; i++) {
@@ -336,6 +339,46 @@ static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
     struct replay_object *object = &decoder->plan->objects[event->semaphore];
     object->semaphore.reached = object->semaphore.promised = object->semaphore.settled = initial;
     return replay_decode_push(decoder, REPLAY_CREATE_SEMAPHORE, event->semaphore, &event->head);
+}
+
+/* A layout is there before anything else, and lives as long as the plan's player. */
+static enum hal_status decode_set_layout(struct replay_decoder *decoder,
+                                         struct trace_set_layout_create *event)
+{
+    const uint32_t flags = HAL_BINDING_READ_ONLY | HAL_BINDING_DYNAMIC;
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < event->binding_count; i++) {
+        const struct trace_layout_binding *binding = &event->bindings[i];
+        if (binding->index >= HAL_MAX_BINDINGS || seen >> binding->index & 1)
+            return hal_fail(HAL_CORRUPT, "binding %u is there twice, or over the limit of %d",
+                            binding->index, HAL_MAX_BINDINGS);
+        if ((binding->kind != HAL_BINDING_STORAGE && binding->kind != HAL_BINDING_UNIFORM) ||
+            binding->flags & ~flags)
+            return hal_fail(HAL_CORRUPT, "binding %u has kind %u and flags 0x%x", binding->index,
+                            binding->kind, binding->flags);
+        seen |= UINT32_C(1) << binding->index;
+    }
+    return add_object(decoder, REPLAY_SET_LAYOUT, &event->layout, &event->head);
+}
+
+static enum hal_status decode_pipeline_layout(struct replay_decoder *decoder,
+                                              struct trace_pipeline_layout_create *event)
+{
+    struct replay_object *set;
+    if (event->constant_bytes > HAL_MAX_CONSTANT_BYTES || event->constant_bytes % 4)
+        return hal_fail(HAL_CORRUPT, "%u bytes of constants", event->constant_bytes);
+    for (uint32_t i = 0; i < event->set_count; i++)
+        HAL_TRY(replay_decode_use(decoder, REPLAY_SET_LAYOUT, &event->sets[i], &set));
+    return add_object(decoder, REPLAY_PIPELINE_LAYOUT, &event->layout, &event->head);
+}
+
+static enum hal_status decode_layout_destroy(struct replay_decoder *decoder, enum replay_kind kind,
+                                             struct trace_object_event *event)
+{
+    struct replay_object *layout;
+    HAL_TRY(replay_decode_use(decoder, kind, &event->object, &layout));
+    layout->destroyed = true;
+    return HAL_OK;
 }
 
 static enum hal_status decode_event_create(struct replay_decoder *decoder,
@@ -402,6 +445,11 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_SEMAPHORE_WAIT: return replay_decode_wait(decoder, event);
     case TRACE_SUBMIT: return replay_decode_submit(decoder, event);
     case TRACE_WAIT_IDLE: return replay_decode_wait_idle(decoder, event);
+    case TRACE_SET_LAYOUT_CREATE: return decode_set_layout(decoder, event);
+    case TRACE_SET_LAYOUT_DESTROY: return decode_layout_destroy(decoder, REPLAY_SET_LAYOUT, event);
+    case TRACE_PIPELINE_LAYOUT_CREATE: return decode_pipeline_layout(decoder, event);
+    case TRACE_PIPELINE_LAYOUT_DESTROY:
+        return decode_layout_destroy(decoder, REPLAY_PIPELINE_LAYOUT, event);
     case TRACE_EVENT_CREATE: return decode_event_create(decoder, event);
     case TRACE_EVENT_DESTROY:
         return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);

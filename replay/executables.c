@@ -13,6 +13,7 @@ struct description {
     struct hal_executable_desc desc;
     struct hal_entry_point *entry_points;
     struct hal_constant *constants;
+    struct hal_pipeline_layout **layouts;
     struct hal_executable_variant variants[HAL_MAX_VARIANTS];
     uint8_t *room[HAL_MAX_VARIANTS]; /* for contents that stay in the file */
 };
@@ -23,22 +24,59 @@ static void finish(struct description *description)
         free(description->room[i]);
     free(description->entry_points);
     free(description->constants);
+    free(description->layouts);
 }
 
-static void describe_lists(const struct replay_plan *plan,
+/* ---- Layouts ------------------------------------------------------------------------------- */
+
+enum hal_status replay_set_layout_create(struct replay_player *player, uint32_t object)
+{
+    const struct trace_set_layout_create *created =
+        (const void *)player->plan->objects[object].created;
+    struct hal_layout_binding bindings[HAL_MAX_BINDINGS];
+    for (uint32_t i = 0; i < created->binding_count; i++)
+        bindings[i] =
+            (struct hal_layout_binding){.index = created->bindings[i].index,
+                                        .kind = (enum hal_binding_kind)created->bindings[i].kind,
+                                        .flags = created->bindings[i].flags};
+    const struct hal_set_layout_desc desc = {.label = replay_object_label(player->plan, object),
+                                             .bindings = bindings,
+                                             .binding_count = created->binding_count};
+    return hal_set_layout_create(player->device, &desc, &player->live[object].set_layout);
+}
+
+enum hal_status replay_pipeline_layout_create(struct replay_player *player, uint32_t object)
+{
+    const struct trace_pipeline_layout_create *created =
+        (const void *)player->plan->objects[object].created;
+    struct hal_set_layout *sets[HAL_MAX_SETS];
+    for (uint32_t i = 0; i < created->set_count; i++)
+        sets[i] = player->live[created->sets[i]].set_layout;
+    const struct hal_pipeline_layout_desc desc = {.label =
+                                                      replay_object_label(player->plan, object),
+                                                  .sets = sets,
+                                                  .set_count = created->set_count,
+                                                  .constant_bytes = created->constant_bytes};
+    return hal_pipeline_layout_create(player->device, &desc, &player->live[object].pipeline_layout);
+}
+
+/* ---- Executables --------------------------------------------------------------------------- */
+
+static void describe_lists(const struct replay_player *player,
                            const struct trace_executable_create *created,
                            struct description *description)
 {
     for (uint32_t i = 0; i < created->entry_point_count; i++) {
         const struct trace_entry_point *point = &created->entry_points[i];
         description->entry_points[i] = (struct hal_entry_point){
-            .name = trace_reader_string(plan->reader, point->name),
+            .name = trace_reader_string(player->plan->reader, point->name),
             .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
             .constant_bytes = point->constant_bytes,
             .constants_slot = point->constants_slot,
         };
         for (size_t k = 0; k < HAL_MAX_GROUP_ARGUMENTS; k++)
             description->entry_points[i].group_argument_bytes[k] = point->group_argument_bytes[k];
+        description->layouts[i] = player->live[point->layout].pipeline_layout;
     }
     const struct trace_constant *constants = trace_executable_constants(created);
     for (uint32_t i = 0; i < created->constant_count; i++)
@@ -63,25 +101,28 @@ static enum hal_status describe_variant(const struct replay_plan *plan,
 }
 
 /* The variant that was taken comes first: a device that runs several of one format takes it. */
-static enum hal_status describe(const struct replay_plan *plan, uint32_t object,
+static enum hal_status describe(const struct replay_player *player, uint32_t object,
                                 struct description *out_description)
 {
     struct description *description = out_description;
+    const struct replay_plan *plan = player->plan;
     const struct trace_executable_create *created = (const void *)plan->objects[object].created;
     const struct trace_variant taken = {created->content, created->size, created->format, 0};
     *description = (struct description){
         .entry_points = hal_alloc(created->entry_point_count, sizeof(struct hal_entry_point)),
         .constants = hal_alloc(created->constant_count, sizeof(struct hal_constant)),
+        .layouts = hal_alloc(created->entry_point_count, sizeof(void *)),
     };
-    if (!description->entry_points || !description->constants)
+    if (!description->entry_points || !description->constants || !description->layouts)
         return hal_fail(HAL_NO_MEMORY, "no memory for its entry points");
-    describe_lists(plan, created, description);
+    describe_lists(player, created, description);
     HAL_TRY(describe_variant(plan, &taken, description));
     for (uint32_t i = 0; i < created->variant_count; i++)
         HAL_TRY(describe_variant(plan, &trace_executable_variants(created)[i], description));
     description->desc.label = replay_object_label(plan, object);
     description->desc.variants = description->variants;
     description->desc.entry_points = description->entry_points;
+    description->desc.layouts = description->layouts;
     description->desc.entry_point_count = created->entry_point_count;
     description->desc.constants = description->constants;
     description->desc.constant_count = created->constant_count;
@@ -91,7 +132,7 @@ static enum hal_status describe(const struct replay_plan *plan, uint32_t object,
 enum hal_status replay_executable_create(struct replay_player *player, uint32_t object)
 {
     struct description description;
-    enum hal_status status = describe(player->plan, object, &description);
+    enum hal_status status = describe(player, object, &description);
     if (status == HAL_OK)
         status = hal_executable_create(player->device, &description.desc,
                                        &player->live[object].executable);

@@ -72,6 +72,8 @@ const char *replay_kind_name(enum replay_kind kind)
     case REPLAY_COMMANDS: return "command buffer";
     case REPLAY_SEMAPHORE: return "semaphore";
     case REPLAY_EVENT: return "event";
+    case REPLAY_SET_LAYOUT: return "set layout";
+    case REPLAY_PIPELINE_LAYOUT: return "pipeline layout";
     }
     return "object";
 }
@@ -84,6 +86,9 @@ static uint32_t label_of(const struct replay_object *object)
     case REPLAY_EXECUTABLE: return ((const struct trace_executable_create *)created)->label;
     case REPLAY_COMMANDS:
     case REPLAY_EVENT: return ((const struct trace_object_event *)created)->label;
+    case REPLAY_SET_LAYOUT: return ((const struct trace_set_layout_create *)created)->label;
+    case REPLAY_PIPELINE_LAYOUT:
+        return ((const struct trace_pipeline_layout_create *)created)->label;
     case REPLAY_SEMAPHORE: return ((const struct trace_semaphore_create *)created)->label;
     }
     return 0;

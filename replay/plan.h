@@ -15,7 +15,9 @@ enum replay_kind {
     REPLAY_EXECUTABLE,
     REPLAY_COMMANDS,
     REPLAY_SEMAPHORE,
-    REPLAY_EVENT
+    REPLAY_EVENT,
+    REPLAY_SET_LAYOUT,
+    REPLAY_PIPELINE_LAYOUT
 };
 
 /* How a semaphore ends, as far as a trace can tell: a value that comes too late fails a semaphore,

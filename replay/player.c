@@ -388,7 +388,9 @@ static void end_run(struct replay_player *player)
         case REPLAY_COMMANDS: destroy_commands(player, i); break;
         case REPLAY_SEMAPHORE: destroy_semaphore(player, i); break;
         case REPLAY_EVENT: destroy_event(player, i); break;
-        case REPLAY_EXECUTABLE: break;
+        case REPLAY_EXECUTABLE:
+        case REPLAY_SET_LAYOUT:
+        case REPLAY_PIPELINE_LAYOUT: break;
         }
     }
     replay_memory_finish(player);
@@ -438,6 +440,10 @@ static enum hal_status prepare(struct replay_player *player)
     for (uint32_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_EXECUTABLE)
             HAL_TRY(replay_executable_create(player, i));
+        else if (plan->objects[i].kind == REPLAY_SET_LAYOUT)
+            HAL_TRY(replay_set_layout_create(player, i));
+        else if (plan->objects[i].kind == REPLAY_PIPELINE_LAYOUT)
+            HAL_TRY(replay_pipeline_layout_create(player, i));
     }
     return HAL_OK;
 }
@@ -469,8 +475,13 @@ void replay_player_destroy(struct replay_player *player)
     if (!player || player->abandoned)
         return;
     for (uint32_t i = 1; player->live && i < player->plan->object_count; i++) {
-        if (player->plan->objects[i].kind == REPLAY_EXECUTABLE)
+        const enum replay_kind kind = player->plan->objects[i].kind;
+        if (kind == REPLAY_EXECUTABLE)
             hal_executable_release(player->live[i].executable);
+        else if (kind == REPLAY_SET_LAYOUT)
+            hal_set_layout_release(player->live[i].set_layout);
+        else if (kind == REPLAY_PIPELINE_LAYOUT)
+            hal_pipeline_layout_release(player->live[i].pipeline_layout);
     }
     free(player->live);
     free(player->values);

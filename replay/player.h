@@ -13,6 +13,8 @@ struct replay_live {
         struct hal_command_buffer *commands;
         struct hal_semaphore *semaphore;
         struct hal_event *event;
+        struct hal_set_layout *set_layout;
+        struct hal_pipeline_layout *pipeline_layout;
     };
     struct hal_mapping *mapping; /* of a persistently mapped buffer: all of it */
 };
@@ -23,7 +25,7 @@ struct replay_player {
     int64_t timeout_ns;
     uint8_t fill;
     uint64_t shuffle;             /* not 0: calls come at random moments; the generator's state */
-    struct replay_live *live;     /* by object index; executables live as long as the player */
+    struct replay_live *live;     /* by object index; executables, layouts: as long as the player */
     struct replay_report *report; /* of the run */
     size_t op;                    /* which runs now */
     bool abandoned;               /* work hangs: nothing may be freed */
@@ -54,6 +56,11 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
                                        struct hal_command_buffer **out_commands) HAL_CHECKED;
 
 /* ---- executables.c ------------------------------------------------------------------------- */
+
+/* Before the executables, whose entry points name them. */
+enum hal_status replay_set_layout_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
+enum hal_status replay_pipeline_layout_create(struct replay_player *player,
+                                              uint32_t object) HAL_CHECKED;
 
 enum hal_status replay_executable_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
 

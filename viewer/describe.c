@@ -265,6 +265,12 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_SEMAPHORE_FAIL: view_semaphore_name(m, call->object, name, sizeof name); break;
     case TRACE_EVENT_CREATE:
     case TRACE_EVENT_DESTROY: other_name(m, call->object, "event", name, sizeof name); break;
+    case TRACE_SET_LAYOUT_CREATE:
+    case TRACE_SET_LAYOUT_DESTROY:
+    case TRACE_PIPELINE_LAYOUT_CREATE:
+    case TRACE_PIPELINE_LAYOUT_DESTROY:
+        other_name(m, call->object, "layout", name, sizeof name);
+        break;
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ:
     case TRACE_COMMAND_BUFFER_CREATE:

@@ -217,12 +217,13 @@ static enum hal_status take_destroy(struct ingest *in, const struct trace_object
     return add_call(in, &event->head, object, 0, 0);
 }
 
-static enum hal_status take_other(struct ingest *in, const struct trace_object_event *event)
+static enum hal_status take_other(struct ingest *in, const struct trace_event *event, uint64_t id,
+                                  uint32_t label)
 {
     uint32_t row;
-    HAL_TRY(other_row(in, event->object, &row));
-    in->model->others[row].label = event->label;
-    return add_call(in, &event->head, row, 0, 0);
+    HAL_TRY(other_row(in, id, &row));
+    in->model->others[row].label = label;
+    return add_call(in, event, row, 0, 0);
 }
 
 static enum hal_status take_wait(struct ingest *in, const struct trace_semaphore_wait *event)
@@ -612,8 +613,21 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_EXECUTABLE_DESTROY:
     case TRACE_COMMAND_BUFFER_DESTROY:
     case TRACE_SEMAPHORE_DESTROY:
-    case TRACE_EVENT_DESTROY: return take_destroy(in, record);
-    case TRACE_EVENT_CREATE: return take_other(in, record);
+    case TRACE_EVENT_DESTROY:
+    case TRACE_SET_LAYOUT_DESTROY:
+    case TRACE_PIPELINE_LAYOUT_DESTROY: return take_destroy(in, record);
+    case TRACE_EVENT_CREATE: {
+        const struct trace_object_event *created = record;
+        return take_other(in, event, created->object, created->label);
+    }
+    case TRACE_SET_LAYOUT_CREATE: {
+        const struct trace_set_layout_create *created = record;
+        return take_other(in, event, created->layout, created->label);
+    }
+    case TRACE_PIPELINE_LAYOUT_CREATE: {
+        const struct trace_pipeline_layout_create *created = record;
+        return take_other(in, event, created->layout, created->label);
+    }
     case TRACE_COMMAND_BUFFER_CREATE: return take_command_buffer(in, record);
     case TRACE_COMMAND_BUFFER_SEAL: return take_seal(in, record, segments);
     case TRACE_SEMAPHORE_CREATE: return take_semaphore(in, record);

@@ -10,7 +10,9 @@ static enum view_class class_of_call(const struct view_call *call)
     switch ((enum trace_event_kind)call->kind) {
     case TRACE_BUFFER_CREATE:
     case TRACE_SEMAPHORE_CREATE:
-    case TRACE_EVENT_CREATE: return VIEW_CREATE;
+    case TRACE_EVENT_CREATE:
+    case TRACE_SET_LAYOUT_CREATE:
+    case TRACE_PIPELINE_LAYOUT_CREATE: return VIEW_CREATE;
     case TRACE_EXECUTABLE_CREATE: return VIEW_COMPILE;
     case TRACE_BUFFER_MAP:
     case TRACE_BUFFER_UNMAP:
@@ -20,7 +22,9 @@ static enum view_class class_of_call(const struct view_call *call)
     case TRACE_EXECUTABLE_DESTROY:
     case TRACE_COMMAND_BUFFER_DESTROY:
     case TRACE_SEMAPHORE_DESTROY:
-    case TRACE_EVENT_DESTROY: return VIEW_DESTROY;
+    case TRACE_EVENT_DESTROY:
+    case TRACE_SET_LAYOUT_DESTROY:
+    case TRACE_PIPELINE_LAYOUT_DESTROY: return VIEW_DESTROY;
     case TRACE_SEMAPHORE_QUERY: return VIEW_QUERY;
     case TRACE_SEMAPHORE_SIGNAL:
     case TRACE_SEMAPHORE_FAIL: return VIEW_SIGNAL;

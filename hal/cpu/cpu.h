@@ -70,6 +70,7 @@ struct cpu_entry {
     uint32_t group_size[3];
     uint32_t constant_bytes, constants_slot;
     uint32_t group_argument_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
+    const struct hal_pipeline_layout *layout; /* NULL: bindings of set 0 are buffer slots */
     struct hal_entry_binding *bindings;
     uint32_t binding_count;
     uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */

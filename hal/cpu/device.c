@@ -92,7 +92,9 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
     case HAL_OBJECT_COMMAND_BUFFER:
         cpu_program_destroy(((struct hal_command_buffer *)object)->driver_data);
         break;
-    case HAL_OBJECT_EVENT: break;
+    case HAL_OBJECT_EVENT:
+    case HAL_OBJECT_SET_LAYOUT:
+    case HAL_OBJECT_PIPELINE_LAYOUT: break;
     case HAL_OBJECT_SEMAPHORE: cpu_semaphore_destroy((struct cpu_semaphore *)object); break;
     case HAL_OBJECT_SUBSPAN: break;
     }

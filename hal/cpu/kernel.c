@@ -64,6 +64,23 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
     return status;
 }
 
+/* Each buffer that the kernel takes is a descriptor set, or its constants. */
+static enum hal_status check_sets(const struct cpu_entry *entry,
+                                  const struct hal_entry_point *wanted)
+{
+    uint32_t rest = entry->info->buffer_mask;
+    char name[HAL_OBJECT_NAME_BYTES];
+    rest &= ~((UINT32_C(1) << entry->layout->set_count) - 1);
+    if (wanted->constant_bytes)
+        rest &= ~(UINT32_C(1) << wanted->constants_slot);
+    if (rest)
+        return hal_fail(HAL_INVALID,
+                        "kernel '%s' has a [[buffer(%d)]], but its %s has %zu descriptor sets",
+                        wanted->name, __builtin_ctz(rest),
+                        hal_object_name(&entry->layout->object, name), entry->layout->set_count);
+    return HAL_OK;
+}
+
 static enum hal_status compile(const struct hal_executable_desc *desc,
                                const struct hal_executable_variant *variant,
                                struct cpu_executable *executable)
@@ -79,14 +96,20 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
     return status;
 }
 
-/* MSL: binding i of set 0 is [[buffer(i)]], and the executable says where constants go. */
-static enum hal_status place_buffers(const struct hal_entry_point *wanted, struct cpu_entry *entry)
+/* MSL: binding i of set 0 is [[buffer(i)]] where no layout is, and the executable says where
+ * constants go. */
+static enum hal_status place_buffers(const struct hal_entry_point *wanted,
+                                     const struct hal_pipeline_layout *layout,
+                                     struct cpu_entry *entry)
 {
     entry->constant_bytes = wanted->constant_bytes;
     entry->constants_slot = wanted->constants_slot;
     entry->sizes_slot = SPIRV_NO_SLOT;
     for (uint8_t i = 0; i < HAL_MAX_BINDINGS; i++)
         entry->places[i] = (struct cpu_place){0, i};
+    entry->layout = layout;
+    if (layout)
+        HAL_TRY(check_sets(entry, wanted));
     if (wanted->constant_bytes && !(entry->info->buffer_mask >> wanted->constants_slot & 1))
         return hal_fail(HAL_INVALID,
                         "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
@@ -127,7 +150,9 @@ static enum hal_status check_group_memory(const struct hal_entry_point *wanted,
 
 static enum hal_status find_entry(const struct msl_library *library,
                                   const struct hal_entry_point *wanted,
-                                  const struct spirv_entry *where, struct cpu_entry *out_entry)
+                                  const struct spirv_entry *where,
+                                  const struct hal_pipeline_layout *layout,
+                                  struct cpu_entry *out_entry)
 {
     struct cpu_entry *entry = out_entry;
     const enum hal_status found =
@@ -136,7 +161,7 @@ static enum hal_status find_entry(const struct msl_library *library,
         return found == HAL_NOT_FOUND ? HAL_INVALID : found;
     entry->info = msl_function_get_info(entry->function);
     memcpy(entry->group_size, wanted->group_size, sizeof entry->group_size);
-    HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
+    HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
     return check_group_memory(wanted, entry);
 }
 
@@ -182,9 +207,35 @@ static enum hal_status compile_variants(const struct hal_executable_desc *desc,
 
 /* ---- Reflection --------------------------------------------------------------------------- */
 
+/* What a layout promises: nobody looks into the kernel's argument buffers. */
+static enum hal_status list_layout(struct cpu_entry *entry)
+{
+    const struct hal_pipeline_layout *layout = entry->layout;
+    size_t count = 0;
+    for (size_t set = 0; set < layout->set_count; set++)
+        count += layout->sets[set]->binding_count;
+    entry->bindings = hal_alloc(count, sizeof *entry->bindings);
+    if (!entry->bindings)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'",
+                        entry->info->name);
+    for (uint32_t set = 0; set < layout->set_count; set++) {
+        for (size_t i = 0; i < layout->sets[set]->binding_count; i++) {
+            const struct hal_layout_binding *binding = &layout->sets[set]->bindings[i];
+            const bool only = binding->flags & HAL_BINDING_READ_ONLY;
+            entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
+                .set = set,
+                .index = binding->index,
+                .access = HAL_ACCESS_READ | (only ? 0U : (uint32_t)HAL_ACCESS_WRITE)};
+        }
+    }
+    return HAL_OK;
+}
+
 static enum hal_status list_bindings(struct cpu_entry *entry)
 {
     const struct msl_function_info *info = entry->info;
+    if (entry->layout)
+        return list_layout(entry);
     entry->bindings =
         hal_alloc((size_t)__builtin_popcount(info->buffer_mask), sizeof *entry->bindings);
     if (!entry->bindings)
@@ -290,7 +341,7 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
     for (size_t i = 0; status == HAL_OK && i < count; i++) {
         status = find_entry(executable->library, &desc->entry_points[i],
                             executable->spirv ? &executable->spirv->entries[i] : NULL,
-                            &executable->entries[i]);
+                            desc->layouts ? desc->layouts[i] : NULL, &executable->entries[i]);
         if (status == HAL_OK)
             status = list_bindings(&executable->entries[i]);
     }

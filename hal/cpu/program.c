@@ -265,6 +265,21 @@ static void *list_sizes(struct builder *builder, const struct cpu_entry *entry,
     return sizes;
 }
 
+/* A descriptor set as a struct of pointers: all of it is bound, the core has seen to that. */
+static void *make_set(struct builder *builder, const struct hal_set_layout *layout, uint32_t set,
+                      const struct hal_dispatch_state *state)
+{
+    const size_t last = layout->binding_count;
+    const size_t length = last ? layout->bindings[last - 1].index + 1 : 1;
+    void **members = take(builder->program, length * sizeof *members, sizeof *members);
+    for (size_t i = 0; members && i < layout->binding_count; i++) {
+        const uint32_t index = layout->bindings[i].index;
+        const struct hal_binding *binding = &state->bindings[set][index];
+        members[index] = view(binding->buffer, binding->offset);
+    }
+    return members;
+}
+
 static enum hal_status make_table(struct builder *builder, const struct cpu_entry *entry,
                                   const struct hal_dispatch_state *state, void *const **out_table)
 {
@@ -284,6 +299,12 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
         }
         if (i == entry->sizes_slot) {
             table[i] = list_sizes(builder, entry, state);
+            if (!table[i])
+                return no_memory(builder);
+            continue;
+        }
+        if (entry->layout) {
+            table[i] = make_set(builder, entry->layout->sets[i], i, state);
             if (!table[i])
                 return no_memory(builder);
             continue;

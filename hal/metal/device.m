@@ -170,7 +170,9 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
         case HAL_OBJECT_COMMAND_BUFFER:
             metal_program_destroy(((struct hal_command_buffer *)object)->driver_data);
             break;
-        case HAL_OBJECT_EVENT: break;
+        case HAL_OBJECT_EVENT:
+        case HAL_OBJECT_SET_LAYOUT:
+        case HAL_OBJECT_PIPELINE_LAYOUT: break;
         case HAL_OBJECT_SEMAPHORE: metal_semaphore_destroy((struct metal_semaphore *)object); break;
         case HAL_OBJECT_SUBSPAN: break; /* the core has no other part of one */
         }

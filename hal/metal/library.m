@@ -475,6 +475,13 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
 {
     const char *label = desc->label ? desc->label : "";
     const size_t count = desc->entry_point_count;
+    for (size_t i = 0; desc->layouts && i < count; i++) {
+        if (desc->layouts[i])
+            return hal_fail(HAL_UNSUPPORTED,
+                            "executable '%s', entry point '%s': the Metal driver knows no "
+                            "pipeline layouts yet",
+                            label, desc->entry_points[i].name);
+    }
     struct metal_executable *executable =
         hal_alloc(1, sizeof *executable + count * sizeof executable->entries[0]);
     if (!executable)

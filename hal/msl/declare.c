@@ -4,6 +4,8 @@
 
 #include "hal/base/mem.h"
 
+#include <stdlib.h>
+
 static const char *const address_spaces[] = {"device", "constant", "threadgroup", "thread"};
 
 static bool one_of(const struct msl_tokens *tokens, size_t i, const char *const *names,
@@ -63,6 +65,44 @@ static const char *missing_here(const struct msl_tokens *tokens, size_t i)
     return NULL;
 }
 
+/* The bracket that the token stands in. */
+static size_t enclosing(const struct msl_tokens *tokens, size_t i)
+{
+    for (i--; i > 0; i--) {
+        const size_t match = tokens->list[i].match;
+        if (match && match < i)
+            i = match;
+        else if (match)
+            return i;
+    }
+    return 0;
+}
+
+/* Members of an argument buffer are found by their place, which must be what [[id(n)]] says. */
+static enum hal_status check_member_id(const struct msl_unit *unit, size_t id)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const size_t open = msl_next(tokens, id), number = msl_next(tokens, open);
+    const size_t attribute = enclosing(tokens, id);
+    const size_t brace = enclosing(tokens, attribute);
+    unsigned long place = 0;
+    if (!msl_is(tokens, open, "(") || !msl_is(tokens, attribute, "[[") ||
+        !msl_is(tokens, brace, "{") || tokens->list[number].kind != MSL_NUMBER)
+        return HAL_OK;
+    for (size_t i = msl_next(tokens, brace); i < attribute; i = msl_next(tokens, i)) {
+        if (tokens->list[i].match > i)
+            i = tokens->list[i].match;
+        place += msl_is(tokens, i, ";");
+    }
+    if (strtoul(tokens->list[number].text, NULL, 0) == place)
+        return HAL_OK;
+    return hal_fail(HAL_UNSUPPORTED,
+                    "%s:%u: error: member %lu of an argument buffer has [[id(%.*s)]]: on a "
+                    "processor, ids count the members from 0",
+                    unit->file, tokens->list[id].line, place, (int)tokens->list[number].length,
+                    tokens->list[number].text);
+}
+
 static enum hal_status check_names(const struct msl_unit *unit)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
@@ -74,6 +114,8 @@ static enum hal_status check_names(const struct msl_unit *unit)
         if (why)
             return hal_fail(HAL_UNSUPPORTED, "%s:%u: error: '%.*s': %s", unit->file, token->line,
                             (int)token->length, token->text, why);
+        if (msl_is(tokens, i, "id"))
+            HAL_TRY(check_member_id(unit, i));
         if (msl_is(tokens, i, "double"))
             return hal_fail(HAL_INVALID, "%s:%u: error: 'double' is not a type of the language",
                             unit->file, token->line);

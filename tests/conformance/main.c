@@ -22,6 +22,7 @@ static const struct suite_area *const areas[] = {
     &area_reflection,
     &area_dispatch,
     &area_indirect,
+    &area_layouts,
     &area_sync,
     &area_events,
     &area_semaphores,

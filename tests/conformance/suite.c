@@ -10,7 +10,17 @@ const uint64_t suite_sizes[SUITE_SIZE_COUNT] = {
     1, 2, 3, 4, 15, 16, 17, 255, 256, 4095, 4096, 4097, 65536, SUITE_LARGEST,
 };
 
-enum kind { DEVICE, BUFFER, EXECUTABLE, COMMANDS, SEMAPHORE, EVENT, MEMORY };
+enum kind {
+    DEVICE,
+    BUFFER,
+    EXECUTABLE,
+    COMMANDS,
+    SEMAPHORE,
+    EVENT,
+    SET_LAYOUT,
+    PIPELINE_LAYOUT,
+    MEMORY
+};
 
 struct owned {
     struct owned *next; /* created before */
@@ -153,6 +163,8 @@ static void release(struct owned *owned)
     case COMMANDS: hal_command_buffer_release(owned->what); break;
     case SEMAPHORE: hal_semaphore_release(owned->what); break;
     case EVENT: hal_event_release(owned->what); break;
+    case SET_LAYOUT: hal_set_layout_release(owned->what); break;
+    case PIPELINE_LAYOUT: hal_pipeline_layout_release(owned->what); break;
     case MEMORY: free(owned->what); break;
     }
     free(owned);
@@ -262,6 +274,25 @@ struct hal_event *suite_event(struct suite *suite, struct hal_device *device, co
     struct hal_event *event;
     check_ok(suite, hal_event_create(device, label, &event));
     return own(suite, EVENT, event);
+}
+
+struct hal_set_layout *suite_set_layout(struct suite *suite, const char *label,
+                                        const struct hal_layout_binding *bindings, size_t count)
+{
+    struct hal_set_layout *layout;
+    const struct hal_set_layout_desc desc = {label, bindings, count};
+    check_ok(suite, hal_set_layout_create(suite_device(suite), &desc, &layout));
+    return own(suite, SET_LAYOUT, layout);
+}
+
+struct hal_pipeline_layout *suite_pipeline_layout(struct suite *suite, const char *label,
+                                                  struct hal_set_layout *const *sets, size_t count,
+                                                  uint32_t constant_bytes)
+{
+    struct hal_pipeline_layout *layout;
+    const struct hal_pipeline_layout_desc desc = {label, sets, count, constant_bytes};
+    check_ok(suite, hal_pipeline_layout_create(suite_device(suite), &desc, &layout));
+    return own(suite, PIPELINE_LAYOUT, layout);
 }
 
 /* ---- Threads -------------------------------------------------------------------------------- */

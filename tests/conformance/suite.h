@@ -39,6 +39,7 @@ extern const struct suite_area area_events;
 extern const struct suite_area area_executables;
 extern const struct suite_area area_files;
 extern const struct suite_area area_indirect;
+extern const struct suite_area area_layouts;
 extern const struct suite_area area_queues;
 extern const struct suite_area area_reflection;
 extern const struct suite_area area_semaphores;
@@ -143,6 +144,12 @@ struct hal_executable *suite_executable(struct suite *suite,
                                         const struct hal_executable_desc *desc);
 
 struct hal_event *suite_event(struct suite *suite, struct hal_device *device, const char *label);
+
+struct hal_set_layout *suite_set_layout(struct suite *suite, const char *label,
+                                        const struct hal_layout_binding *bindings, size_t count);
+struct hal_pipeline_layout *suite_pipeline_layout(struct suite *suite, const char *label,
+                                                  struct hal_set_layout *const *sets, size_t count,
+                                                  uint32_t constant_bytes);
 
 /* Zeroed memory. */
 void *suite_memory(struct suite *suite, size_t bytes);

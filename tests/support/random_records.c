@@ -271,6 +271,32 @@ static void object(struct random_records *r, uint32_t kind)
     object->mode = small(r);
 }
 
+static void set_layout(struct random_records *r)
+{
+    const uint32_t bindings = (uint32_t)random_below(r, 32);
+    struct trace_set_layout_create *create =
+        event(r, TRACE_SET_LAYOUT_CREATE,
+              sizeof *create + bindings * sizeof(struct trace_layout_binding));
+    create->layout = random_sized(r);
+    create->label = string(r);
+    create->binding_count = bindings;
+    for (uint32_t i = 0; i < bindings; i++)
+        create->bindings[i] = (struct trace_layout_binding){small(r), small(r), small(r)};
+}
+
+static void pipeline_layout(struct random_records *r)
+{
+    const uint32_t sets = (uint32_t)random_below(r, 5);
+    struct trace_pipeline_layout_create *create =
+        event(r, TRACE_PIPELINE_LAYOUT_CREATE, sizeof *create + sets * 8);
+    create->layout = random_sized(r);
+    create->label = string(r);
+    create->constant_bytes = small(r);
+    create->set_count = sets;
+    for (uint32_t i = 0; i < sets; i++)
+        create->sets[i] = random_sized(r);
+}
+
 static void executable(struct random_records *r)
 {
     const uint32_t entries = (uint32_t)random_below(r, 5);
@@ -290,8 +316,11 @@ static void executable(struct random_records *r)
     create->constant_count = constants;
     create->variant_count = variants;
     for (uint32_t i = 0; i < entries; i++)
-        create->entry_points[i] = (struct trace_entry_point){
-            string(r), {small(r), small(r), small(r)}, small(r), small(r)};
+        create->entry_points[i] = (struct trace_entry_point){string(r),
+                                                             {small(r), small(r), small(r)},
+                                                             small(r),
+                                                             small(r),
+                                                             .layout = random_sized(r)};
     struct trace_variant *others = (void *)&create->entry_points[entries];
     for (uint32_t i = 0; i < variants; i++)
         others[i] = (struct trace_variant){.content = random_below(r, r->content_count + 1),
@@ -418,7 +447,9 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_SEMAPHORE_DESTROY:
     case TRACE_EVENT_CREATE:
     case TRACE_EVENT_DESTROY:
-    case TRACE_SUBSPAN_DESTROY: object(r, kind); break;
+    case TRACE_SUBSPAN_DESTROY:
+    case TRACE_SET_LAYOUT_DESTROY:
+    case TRACE_PIPELINE_LAYOUT_DESTROY: object(r, kind); break;
     case TRACE_SUBSPAN_CREATE: subspan(r); break;
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END: host_call(r, kind); break;
@@ -427,6 +458,8 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
         flush->queues = random_sized(r);
         break;
     }
+    case TRACE_SET_LAYOUT_CREATE: set_layout(r); break;
+    case TRACE_PIPELINE_LAYOUT_CREATE: pipeline_layout(r); break;
     case TRACE_EXECUTABLE_CREATE: executable(r); break;
     case TRACE_COMMAND_BUFFER_SEAL: seal(r, most_segments); break;
     case TRACE_SEMAPHORE_CREATE:

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layouts: several descriptor sets as argument buffers, dynamic offsets, what is refused; what
+ * command buffers may hold (categories), and what they tell about themselves. */
+#include "tests/conformance/suite.h"
+
+static const char source[] =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "struct inputs { device const uint *a [[id(0)]]; device const uint *b [[id(1)]]; };\n"
+    "struct outputs { device uint *sum [[id(0)]]; device uint *product [[id(1)]]; };\n"
+    "struct single { device uint *x [[id(0)]]; };\n"
+    "kernel void combine(constant inputs &in [[buffer(0)]], constant outputs &out [[buffer(1)]],\n"
+    "                    constant uint &bias [[buffer(4)]], uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    out.sum[i] = in.a[i] + in.b[i] + bias;\n"
+    "    out.product[i] = in.a[i] * in.b[i];\n"
+    "}\n"
+    "kernel void four(constant single &s [[buffer(0)]], constant single &t [[buffer(1)]],\n"
+    "                 constant single &u [[buffer(2)]], constant single &v [[buffer(3)]],\n"
+    "                 uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    v.x[i] = s.x[i] + 10 * t.x[i] + 100 * u.x[i];\n"
+    "}\n"
+    "kernel void plain(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    x[i] += 1;\n"
+    "}\n";
+
+enum { COMBINE, FOUR, PLAIN, ENTRIES, WORDS = 32 };
+static const struct hal_entry_point entries[ENTRIES] = {{"combine", {WORDS, 1, 1}, 4, 4},
+                                                        {"four", {WORDS, 1, 1}, 0, 0},
+                                                        {"plain", {WORDS, 1, 1}, 0, 0}};
+
+/* Sets of two inputs and two outputs, and what they make. */
+struct rig {
+    struct hal_set_layout *in, *out, *single;
+    struct hal_pipeline_layout *combine, *four;
+    struct hal_executable *executable;
+    struct hal_command_buffer *commands;
+};
+
+static void set_up(struct suite *suite, struct rig *rig, uint32_t flags)
+{
+    const struct hal_layout_binding in[] = {
+        {1, HAL_BINDING_STORAGE, HAL_BINDING_READ_ONLY},
+        {0, HAL_BINDING_STORAGE, HAL_BINDING_READ_ONLY | flags}};
+    const struct hal_layout_binding out[] = {{0, HAL_BINDING_STORAGE, flags},
+                                             {1, HAL_BINDING_STORAGE, 0}};
+    rig->in = suite_set_layout(suite, "inputs", in, 2);
+    rig->out = suite_set_layout(suite, "outputs", out, 2);
+    rig->single = suite_set_layout(suite, "single",
+                                   &(struct hal_layout_binding){0, HAL_BINDING_STORAGE, 0}, 1);
+    struct hal_set_layout *const two[] = {rig->in, rig->out};
+    struct hal_set_layout *const all[] = {rig->single, rig->single, rig->single, rig->single};
+    rig->combine = suite_pipeline_layout(suite, "of combine", two, 2, 4);
+    rig->four = suite_pipeline_layout(suite, "of four", all, 4, 0);
+    struct hal_pipeline_layout *const layouts[ENTRIES] = {rig->combine, rig->four, NULL};
+    rig->executable =
+        suite_executable(suite, &(struct hal_executable_desc){.label = "layouts.metal",
+                                                              .format = HAL_FORMAT_MSL,
+                                                              .data = source,
+                                                              .bytes = sizeof source - 1,
+                                                              .entry_points = entries,
+                                                              .entry_point_count = ENTRIES,
+                                                              .layouts = layouts});
+    rig->commands = suite_commands(suite, "list", HAL_ONE_SHOT);
+}
+
+static struct hal_buffer *words(struct suite *suite, const char *label, uint32_t first,
+                                uint32_t step, uint32_t count)
+{
+    uint32_t *list = suite_memory(suite, count * 4);
+    struct hal_buffer *buffer = suite_buffer(suite, label, count * 4);
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = first + i * step;
+    suite_write(suite, buffer, 0, list, count * 4);
+    return buffer;
+}
+
+static struct hal_binding whole(struct hal_buffer *buffer)
+{
+    return (struct hal_binding){buffer, 0, HAL_WHOLE_BUFFER};
+}
+
+static void push(struct suite *suite, struct rig *rig, struct hal_set_layout *layout, uint32_t set,
+                 struct hal_binding first, struct hal_binding second, const uint64_t *offsets,
+                 size_t offset_count)
+{
+    const struct hal_binding bindings[2] = {first, second};
+    check_ok(suite, hal_command_push_set(rig->commands, &(struct hal_push_set_desc){
+                                                            .layout = layout,
+                                                            .set = set,
+                                                            .bindings = bindings,
+                                                            .binding_count = second.buffer ? 2 : 1,
+                                                            .dynamic_offsets = offsets,
+                                                            .dynamic_offset_count = offset_count}));
+}
+
+static void dispatch(struct suite *suite, struct rig *rig, uint32_t entry)
+{
+    check_ok(suite,
+             hal_command_dispatch(rig->commands, rig->executable, entry, (uint32_t[3]){1, 1, 1}));
+}
+
+static void two_sets(struct suite *suite, uint64_t by_indirect)
+{
+    struct rig rig;
+    uint32_t sums[WORDS], products[WORDS];
+    const uint32_t bias = 7, one[3] = {1, 1, 1};
+    set_up(suite, &rig, 0);
+    struct hal_buffer *sum = words(suite, "sum", 0, 0, WORDS);
+    struct hal_buffer *product = words(suite, "product", 0, 0, WORDS);
+    struct hal_buffer *counts = suite_buffer(suite, "counts", 12);
+    suite_write(suite, counts, 0, one, 12);
+    push(suite, &rig, rig.out, 1, whole(sum), whole(product), NULL, 0);
+    push(suite, &rig, rig.in, 0, whole(words(suite, "a", 5, 3, WORDS)),
+         whole(words(suite, "b", 100, 1, WORDS)), NULL, 0);
+    check_ok(suite, hal_command_push_constants(rig.commands, 0, &bias, 4));
+    if (by_indirect)
+        check_ok(suite,
+                 hal_command_dispatch_indirect(rig.commands, rig.executable, COMBINE, counts, 0));
+    else
+        dispatch(suite, &rig, COMBINE);
+    suite_run(suite, rig.commands);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        sums[i] = 5 + 3 * i + 100 + i + 7;
+        products[i] = (5 + 3 * i) * (100 + i);
+    }
+    check_buffer(suite, sum, 0, sums, sizeof sums);
+    check_buffer(suite, product, 0, products, sizeof products);
+}
+
+/* All four sets; the last one is written. The plain push does the same as one with a layout. */
+static void four_sets(struct suite *suite, uint64_t plainly)
+{
+    struct rig rig;
+    uint32_t wanted[WORDS];
+    set_up(suite, &rig, 0);
+    struct hal_buffer *out = words(suite, "out", 0, 0, WORDS);
+    for (uint32_t set = 0; set < 4; set++) {
+        const struct hal_binding binding =
+            whole(set < 3 ? words(suite, "part", set + 1, 1, WORDS) : out);
+        if (plainly)
+            check_ok(suite, hal_command_push_descriptor_set(rig.commands, set, &binding, 1));
+        else
+            push(suite, &rig, rig.single, set, binding, (struct hal_binding){0}, NULL, 0);
+    }
+    dispatch(suite, &rig, FOUR);
+    suite_run(suite, rig.commands);
+    for (uint32_t i = 0; i < WORDS; i++)
+        wanted[i] = 1 + i + 10 * (2 + i) + 100 * (3 + i);
+    check_buffer(suite, out, 0, wanted, sizeof wanted);
+}
+
+/* The same sets again and again with other offsets, and one set replaced while the other stays. */
+static void dynamic_offsets(struct suite *suite, uint64_t rounds)
+{
+    struct rig rig;
+    uint32_t *wanted = suite_memory(suite, rounds * WORDS * 4);
+    const uint32_t bias = 0;
+    set_up(suite, &rig, HAL_BINDING_DYNAMIC);
+    struct hal_buffer *a = words(suite, "a", 1, 1, (uint32_t)rounds * WORDS);
+    struct hal_buffer *b = words(suite, "b", 1000, 0, WORDS);
+    struct hal_buffer *sum = words(suite, "sum", 0, 0, (uint32_t)rounds * WORDS);
+    struct hal_buffer *product = words(suite, "product", 0, 0, WORDS * (uint32_t)rounds);
+    check_ok(suite, hal_command_push_constants(rig.commands, 0, &bias, 4));
+    for (uint32_t i = 0; i < rounds; i++) {
+        const uint64_t from = (rounds - 1 - i) * WORDS * 4, to = i * WORDS * 4;
+        push(suite, &rig, rig.in, 0, (struct hal_binding){a, 0, WORDS * 4}, whole(b), &from, 1);
+        push(suite, &rig, rig.out, 1, whole(sum), (struct hal_binding){product, to, WORDS * 4}, &to,
+             1);
+        dispatch(suite, &rig, COMBINE);
+        for (uint32_t w = 0; w < WORDS; w++)
+            wanted[i * WORDS + w] = 1 + (uint32_t)(rounds - 1 - i) * WORDS + w + 1000;
+    }
+    suite_run(suite, rig.commands);
+    check_buffer(suite, sum, 0, wanted, rounds * WORDS * 4);
+}
+
+/* An entry point without a layout stands beside those that have one. */
+static void without_layout(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct rig rig;
+    uint32_t wanted[WORDS];
+    set_up(suite, &rig, 0);
+    struct hal_buffer *x = words(suite, "x", 9, 2, WORDS);
+    const struct hal_binding binding = whole(x);
+    check_ok(suite, hal_command_push_descriptor_set(rig.commands, 0, &binding, 1));
+    dispatch(suite, &rig, PLAIN);
+    suite_run(suite, rig.commands);
+    for (uint32_t i = 0; i < WORDS; i++)
+        wanted[i] = 10 + 2 * i;
+    check_buffer(suite, x, 0, wanted, sizeof wanted);
+}
+
+static void reflected(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct rig rig;
+    struct hal_entry_info info;
+    set_up(suite, &rig, 0);
+    check_ok(suite, hal_executable_get_entry(rig.executable, COMBINE, &info));
+    check_u64(suite, info.binding_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        check_u64(suite, info.bindings[i].set, i / 2);
+        check_u64(suite, info.bindings[i].index, i % 2);
+        check_u64(suite, info.bindings[i].access,
+                  i < 2 ? HAL_ACCESS_READ : HAL_ACCESS_READ | HAL_ACCESS_WRITE);
+    }
+}
+
+/* ---- Errors --------------------------------------------------------------------------------- */
+
+static void wrong_set_layouts(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    const struct hal_layout_binding far[] = {{31, HAL_BINDING_STORAGE, 0}};
+    const struct hal_layout_binding twice[] = {{3, HAL_BINDING_STORAGE, 0},
+                                               {3, HAL_BINDING_UNIFORM, 0}};
+    const struct hal_layout_binding kind[] = {{0, (enum hal_binding_kind)9, 0}};
+    const struct hal_layout_binding flags[] = {{0, HAL_BINDING_STORAGE, 0x40}};
+    const struct {
+        struct hal_set_layout_desc desc;
+        const char *a, *b;
+    } wrong[] = {
+        {{"L", far, 1}, "binding 31", "30"},     {{"L", twice, 2}, "binding 3", "twice"},
+        {{"L", kind, 1}, "binding 0", "kind 9"}, {{"L", flags, 1}, "0x40", "0x3"},
+        {{"L", NULL, 2}, "2 bindings", "NULL"},  {{"L", far, 32}, "32 bindings", "31"},
+    };
+    struct hal_set_layout *layout;
+    for (size_t i = 0; i < SUITE_COUNT(wrong); i++)
+        check_fails(suite, hal_set_layout_create(suite_device(suite), &wrong[i].desc, &layout),
+                    HAL_INVALID, "'L'", wrong[i].a, wrong[i].b);
+    check_fails(suite, hal_set_layout_create(NULL, &wrong[0].desc, &layout), HAL_INVALID, "device");
+    check_fails(suite, hal_set_layout_create(suite_device(suite), NULL, &layout), HAL_INVALID,
+                "description");
+    hal_set_layout_retain(NULL);
+    hal_set_layout_release(NULL);
+}
+
+static void wrong_pipeline_layouts(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct rig rig;
+    struct hal_pipeline_layout *layout;
+    set_up(suite, &rig, 0);
+    struct hal_set_layout *const null = NULL, *const five[5] = {rig.in, rig.in, rig.in, rig.in,
+                                                                rig.in};
+    const struct {
+        struct hal_pipeline_layout_desc desc;
+        const char *a, *b;
+    } wrong[] = {
+        {{"P", five, 5, 0}, "5 sets", "4"},           {{"P", NULL, 1, 0}, "1 sets", "NULL"},
+        {{"P", &null, 1, 0}, "set layout", "NULL"},   {{"P", five, 1, 6}, "6 bytes", "4096"},
+        {{"P", five, 1, 4100}, "4100 bytes", "4096"},
+    };
+    for (size_t i = 0; i < SUITE_COUNT(wrong); i++)
+        check_fails(suite, hal_pipeline_layout_create(suite_device(suite), &wrong[i].desc, &layout),
+                    HAL_INVALID, wrong[i].a, wrong[i].b);
+    hal_pipeline_layout_retain(NULL);
+    hal_pipeline_layout_release(NULL);
+}
+
+static void wrong_pushes(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct rig rig;
+    set_up(suite, &rig, HAL_BINDING_DYNAMIC);
+    struct hal_buffer *x = words(suite, "x", 0, 0, WORDS);
+    const uint64_t zero = 0, far = 128, huge = UINT64_MAX;
+    const struct hal_binding both[3] = {{x, 4, 4}, {x, 0, 4}, {x, 0, 4}}, one[2] = {{x, 0, 4}};
+    const struct {
+        struct hal_push_set_desc desc;
+        const char *a, *b;
+    } wrong[] = {
+        {{NULL, 0, both, 2, &zero, 1}, "set layout", "NULL"},
+        {{rig.in, 0, both, 2, NULL, 0}, "'inputs'", "1 dynamic"},
+        {{rig.in, 0, both, 2, &zero, 2}, "2 dynamic offsets", "1 dynamic"},
+        {{rig.in, 0, one, 2, &zero, 1}, "'inputs'", "lacks binding 1"},
+        {{rig.in, 0, one, 0, &zero, 1}, "'inputs'", "lacks binding 0"},
+        {{rig.in, 0, both, 3, &zero, 1}, "'inputs'", "no binding 2"},
+        {{rig.in, 4, both, 2, &zero, 1}, "set 4", "3"},
+        {{rig.in, 0, both, 2, &far, 1}, "'x'", "132 + 4"},
+        {{rig.in, 0, both, 2, &huge, 1}, "binding 0", "2^64-1"},
+        {{rig.in, 0, NULL, 2, &zero, 1}, "2 bindings", "NULL"},
+        {{rig.in, 0, both, 40, &zero, 1}, "40 bindings", "31"},
+    };
+    for (size_t i = 0; i < SUITE_COUNT(wrong); i++) {
+        suite_note(suite, "push %zu", i);
+        check_fails(suite, hal_command_push_set(rig.commands, &wrong[i].desc), HAL_INVALID,
+                    wrong[i].a, wrong[i].b);
+    }
+    check_fails(suite, hal_command_push_set(rig.commands, NULL), HAL_INVALID, "description");
+    suite_run(suite, rig.commands);
+}
+
+static void missing_binding(struct suite *suite, uint64_t set)
+{
+    struct rig rig;
+    set_up(suite, &rig, 0);
+    struct hal_buffer *x = words(suite, "x", 0, 0, WORDS);
+    const struct hal_binding binding = whole(x);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (i != set)
+            check_ok(suite, hal_command_push_descriptor_set(rig.commands, i, &binding, 1));
+    }
+    dispatch(suite, &rig, FOUR);
+    check_fails(suite, hal_command_buffer_end(rig.commands), HAL_INVALID, "'list'", "dispatch 0",
+                "'four'", "'of four'");
+}
+
+static void wrong_executables(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct rig rig;
+    struct hal_executable *executable;
+    set_up(suite, &rig, 0);
+    struct hal_pipeline_layout *none = suite_pipeline_layout(suite, "none", NULL, 0, 0);
+    struct hal_pipeline_layout *one = suite_pipeline_layout(suite, "one", &rig.in, 1, 4);
+    struct hal_executable_desc desc = {.label = "wrong.metal",
+                                       .format = HAL_FORMAT_MSL,
+                                       .data = source,
+                                       .bytes = sizeof source - 1,
+                                       .entry_points = entries,
+                                       .entry_point_count = 1,
+                                       .layouts = &none};
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "wrong.metal", "combine", "4 bytes", "'none'");
+    desc.layouts = &one;
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "combine", "[[buffer(1)]]", "'one'", "1 descriptor sets");
+    struct hal_entry_point slot = entries[0];
+    slot.constants_slot = 1;
+    desc.entry_points = &slot;
+    desc.layouts = &rig.combine;
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "combine", "slot 1", "'of combine'");
+}
+
+/* ---- Categories ----------------------------------------------------------------------------- */
+
+static void categories(struct suite *suite, uint64_t allowed)
+{
+    struct hal_command_buffer *commands;
+    struct hal_buffer *x = words(suite, "x", 0, 0, 64);
+    const struct hal_command_buffer_desc desc = {.label = "only", .categories = (uint32_t)allowed};
+    const struct hal_binding binding = whole(x);
+    const uint32_t one[3] = {1, 1, 1};
+    check_ok(suite, hal_command_buffer_create(suite_device(suite), &desc, &commands));
+    const bool transfers = allowed != HAL_COMMANDS_DISPATCH;
+    const bool dispatches = allowed != HAL_COMMANDS_TRANSFER;
+    const char *wrong = NULL;
+    if ((hal_command_fill(commands, x, 0, 4, 0, 4) == HAL_OK) != transfers)
+        wrong = "fill";
+    if ((hal_command_update(commands, one, x, 0, 4) == HAL_OK) != transfers)
+        wrong = "update";
+    if ((hal_command_copy(commands, x, 0, x, 8, 4) == HAL_OK) != transfers)
+        wrong = "copy";
+    if (!transfers && !strstr(hal_message(), "'only'"))
+        wrong = "message";
+    if (hal_command_push_descriptor_set(commands, 0, &binding, 1) != HAL_OK)
+        wrong = "push";
+    if ((hal_command_dispatch(commands, suite_kernels(suite), KERNEL_INCREMENT, one) == HAL_OK) !=
+        dispatches)
+        wrong = "dispatch";
+    if (!dispatches && !strstr(hal_message(), "'only'"))
+        wrong = "message";
+    if (hal_command_barrier(commands, NULL) != HAL_OK || hal_command_buffer_end(commands) != HAL_OK)
+        wrong = "barrier";
+    hal_command_buffer_release(commands);
+    if (wrong)
+        suite_fail(suite, __FILE__, __LINE__, "%s is treated wrongly", wrong);
+    check_fails(suite,
+                hal_command_buffer_create(
+                    suite_device(suite),
+                    &(struct hal_command_buffer_desc){.label = "bits", .categories = 0x14},
+                    &commands),
+                HAL_INVALID, "bits", "0x14", "0x3");
+}
+
+/* ---- What a list tells ---------------------------------------------------------------------- */
+
+static void counts(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_command_buffer *commands = suite_commands(suite, "told", HAL_REUSABLE);
+    struct hal_command_buffer_info info;
+    struct hal_buffer *x = words(suite, "x", 0, 0, 64), *y = words(suite, "y", 0, 0, 64);
+    const uint32_t one[3] = {1, 1, 1}, words_pushed[2] = {3, 4};
+    const struct hal_binding of_x = whole(x), of_y = whole(y);
+    check_fails(suite, hal_command_buffer_get_info(commands, &info), HAL_INVALID, "told", "sealed");
+    check_ok(suite, hal_command_fill(commands, x, 0, 4, 0, 4));
+    check_ok(suite, hal_command_copy(commands, x, 0, y, 0, 4));
+    check_ok(suite, hal_command_barrier(commands, NULL));
+    for (int i = 0; i < 3; i++) {
+        check_ok(suite, hal_command_push_constants(commands, 0, words_pushed, 8));
+        check_ok(suite, hal_command_push_descriptor_set(commands, 0, i < 2 ? &of_x : &of_y, 1));
+        check_ok(suite,
+                 hal_command_dispatch(commands, suite_kernels(suite), KERNEL_INCREMENT, one));
+    }
+    check_ok(suite, hal_command_push_constants(commands, 4, words_pushed + 1, 4)); /* the same */
+    check_ok(suite, hal_command_push_constants(commands, 0, words_pushed + 1, 4)); /* another */
+    check_ok(suite, hal_command_buffer_end(commands));
+    check_ok(suite, hal_command_buffer_get_info(commands, &info));
+    check(suite, strcmp(info.label, "told") == 0);
+    check_u64(suite, info.mode, HAL_REUSABLE);
+    check_u64(suite, info.categories, HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH);
+    check_u64(suite, info.command_count, 14);
+    check_u64(suite, info.barrier_count, 1);
+    check_u64(suite, info.transfer_count, 2);
+    check_u64(suite, info.dispatch_count, 3);
+    check_u64(suite, info.constants_count, 5);
+    check_u64(suite, info.redundant_constants_count, 3);
+    check_u64(suite, info.set_count, 3);
+    check_u64(suite, info.redundant_set_count, 1);
+    check_u64(suite, info.state_count, 2);
+    check_fails(suite, hal_command_buffer_get_info(NULL, &info), HAL_INVALID, "command buffer");
+}
+
+static const struct suite_case cases[] = {
+    {"two_sets", two_sets, false},
+    {"two_sets_indirect", two_sets, true},
+    {"four_sets", four_sets, false},
+    {"four_sets_pushed_plainly", four_sets, true},
+    {"dynamic_offset", dynamic_offsets, 1},
+    {"dynamic_offsets", dynamic_offsets, 50},
+    {"without_layout", without_layout, 0},
+    {"reflected", reflected, 0},
+    {"wrong_set_layouts", wrong_set_layouts, 0},
+    {"wrong_pipeline_layouts", wrong_pipeline_layouts, 0},
+    {"wrong_pushes", wrong_pushes, 0},
+    {"missing_first_set", missing_binding, 0},
+    {"missing_last_set", missing_binding, 3},
+    {"wrong_executables", wrong_executables, 0},
+    {"transfers_only", categories, HAL_COMMANDS_TRANSFER},
+    {"dispatches_only", categories, HAL_COMMANDS_DISPATCH},
+    {"any_category", categories, 0},
+    {"counts", counts, 0},
+};
+
+const struct suite_area area_layouts = {"layouts", cases, SUITE_COUNT(cases)};
