@@ -149,6 +149,13 @@ static enum hal_status take_seal(struct audit *a, const struct trace_command_buf
     return audit_hazards(a, row, seal, segments);
 }
 
+/* The clock's time as the model's. Unsigned, since a damaged file holds any. */
+static int64_t moment(const struct audit *a, int64_t clock_ns)
+{
+    const uint64_t origin_ns = (uint64_t)a->model->header->start_ns + (uint64_t)a->model->offset_ns;
+    return (int64_t)((uint64_t)clock_ns - origin_ns);
+}
+
 /* ---- Contents ----------------------------------------------------------------------------- */
 
 static enum hal_status find_range(struct audit *a, const struct trace_content_event *event,
@@ -182,7 +189,7 @@ static enum hal_status take_write(struct audit *a, const struct trace_content_ev
     if (written->content == event->content) {
         if (!a->repeated++) {
             a->repeated_buffer = event->buffer;
-            a->repeated_at_ns = event->head.begin_ns - a->model->header->start_ns;
+            a->repeated_at_ns = moment(a, event->head.begin_ns);
         }
         a->repeated_bytes += event->size;
         a->repeated_ns += event->head.end_ns - event->head.begin_ns;
@@ -197,10 +204,8 @@ static enum hal_status take_turn(struct audit *a, int64_t ns, uint64_t buffer, u
                                  bool destroyed)
 {
     HAL_TRY(VIEW_ROOM(a, turns, 1));
-    a->turns[a->turns_count++] = (struct turn){.ns = ns - a->model->header->start_ns,
-                                               .buffer = buffer,
-                                               .bytes = bytes,
-                                               .destroyed = destroyed};
+    a->turns[a->turns_count++] = (struct turn){
+        .ns = moment(a, ns), .buffer = buffer, .bytes = bytes, .destroyed = destroyed};
     return HAL_OK;
 }
 
@@ -367,8 +372,8 @@ static void report_uploads(struct audit *a, struct view_findings *findings)
     finding->bytes = a->repeated_bytes;
     finding->cost_ns = a->repeated_ns;
     finding->at_ns = a->repeated_at_ns;
-    snprintf(finding->title, sizeof finding->title, "%s uploads write what the host wrote before",
-             view_count(a->repeated).text);
+    snprintf(finding->title, sizeof finding->title, "%s of what the host wrote before",
+             view_things(a->repeated, "upload").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "%s of %s uploaded: the same bytes to the same place, first in %s. Needed only where "
              "the device changed them in between.",

@@ -18,11 +18,12 @@ static void draw_title(struct view *view, struct view_area area)
         view_write_cut(area, 0, 1, area.columns / 3, VIEW_STYLE_TITLE | VIEW_REVERSE | VIEW_BOLD,
                        slash ? slash + 1 : m->path);
     char facts[512];
-    snprintf(facts, sizeof facts, "  %s · %s · %s submissions · %s dispatches · busy %s",
-             m->header->device.driver, view_time(m->last_ns - m->first_ns).text,
-             view_count(s->submissions).text, view_count(s->dispatches).text,
+    snprintf(facts, sizeof facts, "  %s · %s · %s · %s · busy %s", m->header->device.driver,
+             view_time(m->last_ns - m->first_ns).text,
+             view_things(s->submissions, "submission").text,
+             view_things(s->dispatches, "dispatch").text,
              view_share(s->device_busy_ns, s->device_end_ns - s->device_begin_ns).text);
-    char frames[48] = "";
+    char frames[64] = "";
     if (view->show_frames)
         snprintf(frames, sizeof frames, " frame %s ", view_count(view->frames).text);
     const char *state = healthy ? " healthy " : " ! incomplete ";
@@ -61,7 +62,7 @@ static void draw_prompt(struct view *view, struct view_area area)
 static void draw_status(struct view *view, struct view_area area)
 {
     const struct view_window w = view->window;
-    char position[96];
+    char position[112];
     if (view->prompt != VIEW_PROMPT_NONE) {
         draw_prompt(view, area);
         return;

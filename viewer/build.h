@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a model is made, in three steps that follow each other: ingest.c turns the file's records
- * into tables, lanes.c tables into lanes, analyse.c lanes into numbers. */
+/* How a model is made, in steps that follow each other: ingest.c turns the file's records into
+ * tables, origin.c says when time begins, lanes.c turns tables into lanes, analyse.c lanes into
+ * numbers. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
 
@@ -17,6 +18,9 @@ enum hal_status view_build_room(void *array, size_t *capacity, size_t count, siz
                                 size_t bytes_each, const char *what) HAL_CHECKED;
 
 enum hal_status view_build_tables(struct view_model *model) HAL_CHECKED;
+/* Lets all times count from the first event. */
+void view_build_origin(struct view_model *model);
+
 enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 

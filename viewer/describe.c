@@ -201,7 +201,7 @@ void view_work_label(const struct view_model *model, uint32_t submission, char *
     else if (*label)
         copy_text(label, out, bytes);
     else if (s->dispatch_count)
-        snprintf(out, bytes, "%s dispatches", view_count(s->dispatch_count).text);
+        snprintf(out, bytes, "%s", view_things(s->dispatch_count, "dispatch").text);
     else
         snprintf(out, bytes, "#s%" PRIu64, s->number);
 }

@@ -58,6 +58,9 @@ bool view_health(const struct view_model *model, char *out, size_t bytes);
 /* The first screen: health, busy, idle by cause, syncs and iterations, transfers. */
 void view_summary(const struct view_model *model, struct view_lines *lines);
 
+/* What letters and marks of the lanes mean; without `all`, of those that the model has. */
+void view_legend(const struct view_model *model, bool all, struct view_lines *lines);
+
 /* Everything about one of the lane's events. */
 void view_describe(const struct view_model *model, const struct view_lane *lane,
                    const struct view_span *event, struct view_lines *lines);

@@ -145,8 +145,10 @@ static void add_commands(const struct view_model *m, const struct view_submissio
     }
     if (others)
         view_lines_add(lines, "", "%s × others", view_right(view_count(others).text, 4).text);
-    view_lines_add(lines, kinds ? "" : "commands", "%s barriers, %s state changes",
-                   view_right(view_count(barriers).text, 4).text, view_count(states).text);
+    view_lines_add(
+        lines, kinds ? "" : "commands", "%s, %s",
+        view_right(view_things(barriers, "barrier").text, 4 + (barriers == 1 ? 8 : 9)).text,
+        view_things(states, "state change").text);
 }
 
 /* ---- Events ------------------------------------------------------------------------------- */
@@ -182,9 +184,9 @@ static void describe_submission(const struct view_model *m, uint32_t index,
                                 struct view_lines *lines)
 {
     const struct view_submission *s = &m->submissions[index];
-    view_lines_add(lines, "submission", "#s%" PRIu64 " on queue %u: %s dispatches in %u %s",
-                   s->number, s->queue, view_count(s->dispatch_count).text, s->commands_count,
-                   s->commands_count == 1 ? "command buffer" : "command buffers");
+    view_lines_add(lines, "submission", "#s%" PRIu64 " on queue %u: %s in %s", s->number, s->queue,
+                   view_things(s->dispatch_count, "dispatch").text,
+                   view_things(s->commands_count, "command buffer").text);
     add_status(lines, s->status);
     if (s->message)
         view_lines_add(lines, "message", "%s", view_model_string(m, s->message));
@@ -240,8 +242,10 @@ static void describe_recording(const struct view_model *m, const struct view_spa
     view_lines_add(lines, "recording", "command buffer %" PRIu64 "%s%s", c->id, *label ? " " : "",
                    label);
     add_span(lines, "at", event->begin_ns, event->end_ns);
-    view_lines_add(lines, "commands", "%u: %u dispatches, %u barriers, %u transfers", c->op_count,
-                   c->dispatch_count, c->barrier_count, c->transfer_count);
+    view_lines_add(lines, "commands", "%s: %s, %s, %s", view_count(c->op_count).text,
+                   view_things(c->dispatch_count, "dispatch").text,
+                   view_things(c->barrier_count, "barrier").text,
+                   view_things(c->transfer_count, "transfer").text);
     if (c->op_count)
         view_lines_add(lines, "per command", "%s",
                        view_time((event->end_ns - event->begin_ns) / c->op_count).text);

@@ -116,12 +116,35 @@ static void to_sync(struct view *view, int key)
 
 /* ---- Search ------------------------------------------------------------------------------- */
 
+/* Behind the last match comes the first one: that is said. */
+static void search_on(struct view *view, bool forward)
+{
+    const uint32_t lane = view->lane, event = view->event;
+    const int64_t cursor_ns = view->cursor_ns;
+    if (jump(view, forward, matches))
+        return;
+    view->lane = VIEW_NO_LANE;
+    view->event = VIEW_NO_REF;
+    view->cursor_ns = forward ? view->model->first_ns - 1 : view->model->last_ns;
+    if (jump(view, forward, matches)) {
+        const bool same = lane == view->lane && event == view->event;
+        view_say(view, same      ? "the only match"
+                       : forward ? "went on from the start: no later match"
+                                 : "went on from the end: no earlier match");
+        return;
+    }
+    view->lane = lane;
+    view->event = event;
+    view->cursor_ns = cursor_ns;
+    view_say(view, "nothing matches '%s'", view->searched);
+}
+
 static void again(struct view *view, int key)
 {
     if (!view->has_search)
         view_say(view, "nothing was searched for yet: / starts a search");
-    else if (!jump(view, key == 'n', matches))
-        view_say(view, "no %s match", key == 'n' ? "later" : "earlier");
+    else
+        search_on(view, key == 'n');
 }
 
 void view_find(struct view *view)
@@ -140,12 +163,8 @@ void view_find(struct view *view)
         regfree(&view->search);
     view->search = search;
     view->has_search = true;
-    if (jump(view, true, matches))
-        return;
-    if (jump(view, false, matches))
-        view_say(view, "the last match: there is none later");
-    else
-        view_say(view, "nothing matches '%s'", view->typed);
+    snprintf(view->searched, sizeof view->searched, "%s", view->typed);
+    search_on(view, true);
 }
 
 /* ---- Go to -------------------------------------------------------------------------------- */

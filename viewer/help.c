@@ -15,28 +15,48 @@ static void add_bindings(const char *title, const struct view_binding *bindings,
     }
 }
 
-static void add_letters(struct view_lines *lines)
+static bool has_lane(const struct view_model *m, enum view_lane_kind kind)
 {
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        if (m->lanes[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+void view_legend(const struct view_model *model, bool all, struct view_lines *lines)
+{
+    static const struct {
+        enum view_lane_kind kind;
+        const char *key, *text;
+    } lanes[] = {
+        {VIEW_LANE_HOST, "threads",
+         "r record  s submit  w wait  m map  c create  d destroy  x compile  q poll  g signal"},
+        {VIEW_LANE_QUEUE, "queues",
+         "░ waits for a semaphore, or why is not known  ▒ could run  █ runs"},
+        {VIEW_LANE_COMMANDS, "~ commands",
+         "order of a submission's commands; their single times are not known"},
+        {VIEW_LANE_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
+        {VIEW_LANE_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
+    };
     static const char *const gaps[] = {
         "nothing was submitted", "queued, why it did not run is not known",
         "queued, its semaphores were not there yet", "could have run, was not started yet"};
-    view_lines_add(lines, "Lanes", "%s", "");
-    view_lines_add(lines, "  threads", "%s",
-                   "r record  s submit  w wait  m map  c create  d destroy  x compile  q poll  "
-                   "g signal");
-    view_lines_add(lines, "  queues", "%s",
-                   "░ waits for a semaphore, or why is not known  ▒ could run  █ runs");
-    view_lines_add(lines, "  ~ commands", "%s",
-                   "order of a submission's commands; their single times are not known");
-    view_lines_add(lines, "  semaphores", "%s", "● a value  ◆ several  ✕ failed");
-    view_lines_add(lines, "  transfers", "%s", "↑ upload  ↓ read-back  · visible to the host");
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        if (all || has_lane(model, lanes[i].kind))
+            view_lines_add(lines, lanes[i].key, "%s", lanes[i].text);
+    }
+    bool first = true;
     for (size_t c = 0; c < 4; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
-        view_lines_add(lines, c == 0 ? "  gaps" : "", "%c %s: %s", info->letter, info->name,
-                       gaps[c]);
+        if (!all && !model->summary.gaps[c].ns)
+            continue;
+        view_lines_add(lines, first ? "gaps" : "", "%c %s: %s", info->letter, info->name, gaps[c]);
+        first = false;
     }
-    view_lines_add(lines, "  !", "%s", "failed");
-    view_lines_add(lines, "  ▁ to █", "%s",
+    if (all || model->summary.failed_submissions || model->summary.failed_calls)
+        view_lines_add(lines, "!", "failed");
+    view_lines_add(lines, "▁ to █",
                    "several events in a column: how much of it the most frequent kind fills");
 }
 
@@ -51,7 +71,8 @@ static void draw(struct view *view, struct view_area area)
         if (pane->bindings)
             add_bindings(pane->name, pane->bindings, &lines);
     }
-    add_letters(&lines);
+    view_lines_add(&lines, "Lanes", "%s", "");
+    view_legend(view->model, true, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);
 }

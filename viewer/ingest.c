@@ -247,15 +247,18 @@ static enum hal_status add_step(struct ingest *in, struct view_step step)
     struct view_model *m = in->model;
     HAL_TRY(VIEW_ROOM(m, steps, 1));
     m->steps[m->steps_count++] = step;
-    include_moment(m, step.time_ns);
+    if (step.time_ns != VIEW_NO_TIME)
+        include_moment(m, step.time_ns);
     return HAL_OK;
 }
 
 static enum hal_status take_semaphore(struct ingest *in, const struct trace_semaphore_create *event)
 {
     struct view_model *m = in->model;
-    struct view_step step = {
-        .value = event->initial_value, .submission = VIEW_NO_REF, .call = VIEW_NO_REF};
+    struct view_step step = {.time_ns = VIEW_NO_TIME, /* of a snapshot: from the start */
+                             .value = event->initial_value,
+                             .submission = VIEW_NO_REF,
+                             .call = VIEW_NO_REF};
     const size_t calls = m->calls_count;
     HAL_TRY(semaphore_row(in, event->semaphore, &step.semaphore));
     m->semaphores[step.semaphore].label = event->label;
@@ -313,6 +316,10 @@ static enum hal_status finish_steps(struct ingest *in)
                                                     .call = VIEW_NO_REF,
                                                     .status = s->status}));
         }
+    }
+    for (uint32_t i = 0; i < m->steps_count; i++) {
+        if (m->steps[i].time_ns == VIEW_NO_TIME)
+            m->steps[i].time_ns = m->first_ns;
     }
     if (m->steps_count)
         qsort(m->steps, m->steps_count, sizeof *m->steps, compare_steps);
@@ -694,10 +701,11 @@ enum hal_status view_build_tables(struct view_model *model)
     enum hal_status status = trace_reader_each(model->reader, take, &in);
     if (status == HAL_OK) {
         order_submissions(model);
-        status = finish_steps(&in);
         if (model->first_ns > model->last_ns)
             include_moment(model, 0);
+        status = finish_steps(&in);
         finish_scopes(&in);
+        view_build_origin(model);
     }
     finish_ingest(&in);
     return status;

@@ -165,3 +165,20 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
     to = to < 0 ? 0 : to >= (int64_t)count ? (int64_t)count - 1 : to;
     list->select(view, (size_t)to);
 }
+
+/* The list gives the screen back, and the window shows the event as more than a mark. */
+bool view_list_enter(struct view *view)
+{
+    const struct view_list *list = view_panel_pane(view->panel)->list;
+    const size_t current = list ? list->current(view) : SIZE_MAX;
+    if (current == SIZE_MAX)
+        return false;
+    list->select(view, current);
+    const struct view_span *event = view_selected(view);
+    const struct view_window w = view->window;
+    if (event && (event->end_ns - event->begin_ns < w.span_ns / 16 ||
+                  event->end_ns > w.begin_ns + w.span_ns))
+        view_key(view, 'f');
+    view->panel_full = false;
+    return true;
+}

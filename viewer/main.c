@@ -157,8 +157,38 @@ static enum hal_status take_option(int option, struct options *o)
     case UTF8: o->utf8 = true; return HAL_OK;
     case NO_MOUSE: o->mouse = false; return HAL_OK;
     case FRAME_COUNT: o->frame_count = true; return HAL_OK;
-    default: return hal_fail(HAL_INVALID, "see hal-view --help");
+    default: return hal_fail(HAL_INVALID, "option %d is not handled", option);
     }
+}
+
+/* The names that begin like the wrong one, as far as they agree. */
+static enum hal_status wrong_option(int option, char **argv)
+{
+    const char *text = argv[optind - 1], *name = text + strspn(text, "-"), *best = NULL;
+    const size_t length = strcspn(name, "=");
+    size_t most = 1; /* letters in common, more than by chance */
+    int matching = 0;
+    for (const struct option *o = long_options; o->name; o++) {
+        size_t same = 0;
+        while (same < length && o->name[same] == name[same])
+            same++;
+        matching += same == length;
+        best = same > most && 2 * same >= length ? o->name : best;
+        most = same > most ? same : most;
+    }
+    if (option == ':')
+        return hal_fail(HAL_INVALID, "%s needs a value: see hal-view --help", text);
+    for (const struct option *o = long_options; o->name; o++) {
+        if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
+            return hal_fail(HAL_INVALID, "--%s takes no value: see hal-view --help", o->name);
+    }
+    if (matching > 1)
+        return hal_fail(HAL_INVALID, "'%s' is short for several options: see hal-view --help",
+                        text);
+    if (best)
+        return hal_fail(HAL_INVALID, "unknown option '%s': is it --%s? See hal-view --help", text,
+                        best);
+    return hal_fail(HAL_INVALID, "unknown option '%s': see hal-view --help", text);
 }
 
 static enum hal_status parse_options(int argc, char **argv, struct options *o)
@@ -167,8 +197,10 @@ static enum hal_status parse_options(int argc, char **argv, struct options *o)
     *o = (struct options){.columns = 120, .rows = 32, .colors = -1, .mouse = true};
     if (no_color && *no_color)
         o->colors = 0;
-    for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-        HAL_TRY(take_option(option, o));
+    opterr = 0; /* the messages are ours */
+    for (int option; (option = getopt_long(argc, argv, ":", long_options, NULL)) != -1;)
+        HAL_TRY(option == ':' || option == '?' ? wrong_option(option, argv)
+                                               : take_option(option, o));
     if (argc - optind != 1)
         return hal_fail(HAL_INVALID, "expected one file: see hal-view --help");
     o->path = argv[optind];

@@ -3,7 +3,7 @@
  * nothing of terminals. Immutable once open, so any number of threads may read it; everything it
  * returns is borrowed until it is closed.
  *
- * Times are nanoseconds since the capture began. Tables hold plain structs that refer to each
+ * Times are nanoseconds since the first event. Tables hold plain structs that refer to each
  * other by index; VIEW_NO_REF is none. Strings are numbers of the trace's string table. */
 #ifndef VIEWER_MODEL_H
 #define VIEWER_MODEL_H
@@ -215,7 +215,8 @@ struct view_model {
     const struct trace_health *health; /* NULL: the capture did not end */
     const char *truncated;             /* "" or what is missing */
     char *path;
-    int64_t first_ns, last_ns; /* the whole trace; last > first */
+    int64_t first_ns, last_ns; /* the whole trace; first is 0, last more */
+    int64_t offset_ns;         /* from the capture's begin to the first event */
     VIEW_TABLE(view_call, calls);
     VIEW_TABLE(view_value, values);
     VIEW_TABLE(view_submission, submissions);

@@ -136,6 +136,23 @@ static void show_all(struct view *view, int key)
                     VIEW_KEY_NONE);
 }
 
+/* A moment has no length that could fill the screen: its neighbours in the lane do. */
+static void show_neighbourhood(struct view *view, const struct view_span *event)
+{
+    enum { NEIGHBOURS = 4 };
+    const struct view_lane *lane = &view->model->lanes[view->lane];
+    const size_t at = view->event, last = lane->event_count - 1;
+    const int64_t from_ns = lane->events[at > NEIGHBOURS ? at - NEIGHBOURS : 0].begin_ns;
+    const int64_t to_ns = lane->events[last - at > NEIGHBOURS ? at + NEIGHBOURS : last].end_ns;
+    if (to_ns <= from_ns) {
+        view_reveal(view, event->begin_ns, VIEW_KEY_NONE);
+        view_say(view, "the lane has nothing else: zoom with w and s");
+        return;
+    }
+    const int64_t margin_ns = (to_ns - from_ns) / 16;
+    view_set_window(view, from_ns - margin_ns, to_ns - from_ns + 2 * margin_ns, VIEW_KEY_NONE);
+}
+
 static void fit(struct view *view, int key)
 {
     (void)key;
@@ -145,6 +162,10 @@ static void fit(struct view *view, int key)
         return;
     }
     const int64_t length_ns = event->end_ns - event->begin_ns;
+    if (!length_ns) {
+        show_neighbourhood(view, event);
+        return;
+    }
     const int64_t span_ns = length_ns + length_ns / 2 + 2;
     view_set_window(view, event->begin_ns - span_ns / 6, span_ns, VIEW_KEY_NONE);
 }
@@ -311,7 +332,8 @@ static void last_moment(struct view *view, int key)
 
 static void expand(struct view *view, int key)
 {
-    (void)key;
+    if (key == VIEW_KEY_ENTER && view_list_enter(view))
+        return;
     if (view->lane == VIEW_NO_LANE)
         return;
     const struct view_lane *lane = &view->model->lanes[view->lane];
@@ -361,7 +383,7 @@ const struct view_binding view_move_bindings[] = {
     {'=', VIEW_KEY_NONE, "", NULL, zoom_in},
     {'s', '-', "", NULL, zoom_out},
     {'0', VIEW_KEY_NONE, "0", "whole trace", show_all},
-    {'f', VIEW_KEY_NONE, "f", "fit the selected event", fit},
+    {'f', VIEW_KEY_NONE, "f", "fit the selected event; a moment with its neighbours", fit},
     {'u', VIEW_KEY_BACKSPACE, "u  Ctrl-r", "view before, view after", undo},
     {VIEW_KEY_REDO, VIEW_KEY_NONE, "", NULL, redo},
     {VIEW_KEY_HOME, VIEW_KEY_NONE, "Home End", "first and last moment", first_moment},
@@ -370,6 +392,7 @@ const struct view_binding view_move_bindings[] = {
     {'k', VIEW_KEY_UP, "", NULL, lane_up},
     {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "lanes by screen", page_down},
     {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, page_up},
-    {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a lane", expand},
+    {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a lane; Enter in a list: go to its event",
+     expand},
     {0, 0, NULL, NULL, NULL},
 };

@@ -46,13 +46,16 @@ static void write_lines(const struct report *r, const struct view_lines *lines)
     int widest = 0;
     char line[1300];
     for (const char *at = lines->text; at && *at; at = strchr(at, '\n') + 1) {
-        const int columns = (int)(strchr(at, '\t') - at);
+        snprintf(line, sizeof line, "%.*s", (int)(strchr(at, '\t') - at), at);
+        const int columns = view_text_columns(line);
         widest = columns > widest ? columns : widest;
     }
     for (const char *at = lines->text, *end; at && *at; at = end + 1) {
         const char *tab = strchr(at, '\t');
         end = strchr(tab, '\n');
-        snprintf(line, sizeof line, "%-*.*s  %.*s", widest, (int)(tab - at), at,
+        snprintf(line, sizeof line, "%.*s", (int)(tab - at), at);
+        const int blanks = widest - view_text_columns(line) + 2;
+        snprintf(line, sizeof line, "%.*s%*s%.*s", (int)(tab - at), at, blanks, "",
                  (int)(end - tab - 1), tab + 1);
         write_clean(r, line);
     }
@@ -66,6 +69,17 @@ static enum hal_status write_summary(const struct report *r)
     const bool failed = lines.failed;
     view_lines_finish(&lines);
     return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the summary") : HAL_OK;
+}
+
+static enum hal_status write_legend(const struct report *r)
+{
+    struct view_lines lines = {0};
+    fputc('\n', r->file);
+    view_legend(r->model, false, &lines);
+    write_lines(r, &lines);
+    const bool failed = lines.failed;
+    view_lines_finish(&lines);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the legend") : HAL_OK;
 }
 
 static enum hal_status write_timeline(const struct report *r)
@@ -87,6 +101,8 @@ static enum hal_status write_timeline(const struct report *r)
         }
         if (rows > (uint32_t)shown)
             fprintf(r->file, "... and %u lanes\n", rows - (uint32_t)shown);
+        if (rows > 2)
+            status = write_legend(r);
     }
     view_screen_finish(&screen);
     view_destroy(view);

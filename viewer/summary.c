@@ -14,12 +14,13 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
     else if (!h)
         snprintf(out, bytes, "the capture did not end: the last events may be missing");
     else if (h->status != HAL_OK || h->lost_records)
-        snprintf(
-            out, bytes, "recording stopped, %s records lost: %s", view_count(h->lost_records).text,
-            h->message && *h->message ? h->message : hal_status_name((enum hal_status)h->status));
+        snprintf(out, bytes, "recording stopped, %s lost: %s",
+                 view_things(h->lost_records, "record").text,
+                 h->message && *h->message ? h->message
+                                           : hal_status_name((enum hal_status)h->status));
     else if (model->summary.implausible)
-        snprintf(out, bytes, "%s events have impossible times and are not drawn",
-                 view_count(model->summary.implausible).text);
+        snprintf(out, bytes, "%s with impossible times, not drawn",
+                 view_things(model->summary.implausible, "event").text);
     else {
         const int length =
             snprintf(out, bytes, "complete, nothing lost; recording took %s of the threads' time",
@@ -75,7 +76,7 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
 static void add_family(const struct view_family *f, const char *key, struct view_lines *lines)
 {
     const int64_t mean_ns = f->total_ns / (int64_t)f->count;
-    char times[192];
+    char times[256];
     if (f->count > 1)
         snprintf(times, sizeof times, "%s × %s (%s to %s)", view_count(f->count).text,
                  view_time(mean_ns).text, view_time(f->min_ns).text, view_time(f->max_ns).text);
@@ -92,17 +93,19 @@ static void add_work(const struct view_model *m, struct view_lines *lines)
 {
     enum { MAX_FAMILIES = 4 };
     const struct view_summary *s = &m->summary;
-    view_lines_add(lines, "work", "%s submissions, %s dispatches, %s per submission",
-                   view_count(s->submissions).text, view_count(s->dispatches).text,
+    view_lines_add(lines, "work", "%s, %s, %s per submission",
+                   view_things(s->submissions, "submission").text,
+                   view_things(s->dispatches, "dispatch").text,
                    view_ratio(s->dispatches, s->submissions).text);
     if (s->failed_submissions || s->unfinished_submissions || s->failed_calls)
-        view_lines_add(lines, "failed", "%s submissions, %s calls; %s submissions did not finish",
-                       view_count(s->failed_submissions).text, view_count(s->failed_calls).text,
-                       view_count(s->unfinished_submissions).text);
-    view_lines_add(lines, "syncs", "%s host waits, blocked for %s (%s of the trace); %s polls",
-                   view_count(s->syncs.count).text, view_time(s->syncs.ns).text,
+        view_lines_add(lines, "failed", "%s, %s; %s did not finish",
+                       view_things(s->failed_submissions, "submission").text,
+                       view_things(s->failed_calls, "call").text,
+                       view_things(s->unfinished_submissions, "submission").text);
+    view_lines_add(lines, "syncs", "%s, blocked for %s (%s of the trace); %s",
+                   view_things(s->syncs.count, "host wait").text, view_time(s->syncs.ns).text,
                    view_share(s->syncs.ns, m->last_ns - m->first_ns).text,
-                   view_count(s->polls.count).text);
+                   view_things(s->polls.count, "poll").text);
     for (size_t i = 0; i < m->families_count && i < MAX_FAMILIES; i++)
         add_family(&m->families[i], i == 0 ? "scopes" : "", lines);
 }
@@ -113,14 +116,18 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
     char health[512];
     view_health(model, health, sizeof health);
     view_lines_add(lines, "health", "%s", health);
+    if (model->offset_ns > 0)
+        view_lines_add(lines, "times", "count from the first event, %s after the capture began",
+                       view_time(model->offset_ns).text);
     add_device(model, lines);
     add_work(model, lines);
     view_lines_add(lines, "transfers", "%s up in %s, %s down in %s",
                    view_bytes(s->uploads.bytes).text, view_count(s->uploads.count).text,
                    view_bytes(s->readbacks.bytes).text, view_count(s->readbacks.count).text);
     if (s->observed.count)
-        view_lines_add(lines, "", "%s visible to the host through mappings, at %s moments",
-                       view_bytes(s->observed.bytes).text, view_count(s->observed.count).text);
+        view_lines_add(lines, "", "%s visible to the host through mappings, at %s",
+                       view_bytes(s->observed.bytes).text,
+                       view_things(s->observed.count, "moment").text);
     view_lines_add(lines, "program", "%s, process %" PRIu64 " on %s, %s", model->header->program,
                    model->header->process_id, model->header->host, model->header->system);
     view_lines_add(lines, "hardware", "%s %s, mode %s", model->header->device.uri,
@@ -130,6 +137,10 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
 static void draw(struct view *view, struct view_area area)
 {
     struct view_lines lines = {0};
+    if (view->skipped_ns && view->window.begin_ns == view->skipped_ns)
+        view_lines_add(&lines, "shown",
+                       "without the first %s, which have no submission: 0 shows them",
+                       view_time(view->skipped_ns).text);
     view_summary(view->model, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);

@@ -78,6 +78,18 @@ struct view_word view_count(uint64_t count)
     return word;
 }
 
+struct view_word view_things(uint64_t count, const char *noun)
+{
+    struct view_word word;
+    const size_t length = strlen(noun);
+    const bool hisses = length > 1 && noun[length - 1] == 'h';
+    snprintf(word.text, sizeof word.text, "%.26s %.18s%s", view_count(count).text, noun,
+             count == 1 ? ""
+             : hisses   ? "es"
+                        : "s");
+    return word;
+}
+
 struct view_word view_share(int64_t part, int64_t whole)
 {
     struct view_word word = {"-"};

@@ -9,15 +9,16 @@
 
 /* A short text by value, for use as an argument: printf("%s", view_time(ns).text). */
 struct view_word {
-    char text[40];
+    char text[48];
 };
 
-struct view_word view_time(int64_t ns);                   /* "41.2 µs": three digits that matter */
-struct view_word view_moment(int64_t ns);                 /* "1.204 567 891 s": all digits */
-struct view_word view_bytes(uint64_t bytes);              /* "2.1 MiB" */
-struct view_word view_count(uint64_t count);              /* "39 804" */
-struct view_word view_share(int64_t part, int64_t whole); /* "61.2 %"; "-" of nothing */
-struct view_word view_ratio(uint64_t part, uint64_t whole); /* "2.5"; "-" of nothing */
+struct view_word view_time(int64_t ns);      /* "41.2 µs": three digits that matter */
+struct view_word view_moment(int64_t ns);    /* "1.204 567 891 s": all digits */
+struct view_word view_bytes(uint64_t bytes); /* "2.1 MiB" */
+struct view_word view_count(uint64_t count); /* "39 804" */
+struct view_word view_things(uint64_t count, const char *noun); /* "1 gap", "2 dispatches" */
+struct view_word view_share(int64_t part, int64_t whole);       /* "61.2 %"; "-" of nothing */
+struct view_word view_ratio(uint64_t part, uint64_t whole);     /* "2.5"; "-" of nothing */
 
 struct view_word view_right(const char *text, int columns); /* blanks before it */
 

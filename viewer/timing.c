@@ -129,14 +129,14 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
     finding->count = waste.submissions;
     finding->cost_ns = waste.cost_ns;
     view_finding_at_call(m, waste.worst, finding);
-    snprintf(finding->title, sizeof finding->title, "%s host waits that nothing needs%s",
-             view_count(waste.submissions).text, each);
+    snprintf(finding->title, sizeof finding->title, "%s that nothing needs%s",
+             view_things(waste.submissions, "host wait").text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "Of %s waits, %s are followed by a read or a write of contents; after the others the "
+             "Of %s, %s are followed by a read or a write of contents; after the others the "
              "thread only submits more work, which a semaphore or one command buffer could order. "
              "Submitting, starting and waking took %s each. To try: hal-replay "
              "--what-if=drop-host-waits.",
-             view_count(waste.waits).text, view_count(waste.needed).text,
+             view_things(waste.waits, "wait").text, view_count(waste.needed).text,
              view_time(waste.cost_ns / (int64_t)waste.submissions).text);
     return HAL_OK;
 }
@@ -216,8 +216,8 @@ static enum hal_status find_tiny(const struct view_model *m, struct view_finding
     finding->count = count;
     finding->cost_ns = waited_ns;
     view_finding_at_submission(m, example, finding);
-    snprintf(finding->title, sizeof finding->title,
-             "%s submissions run shorter than they take to start", view_count(count).text);
+    snprintf(finding->title, sizeof finding->title, "%s: shorter than what it takes to start them",
+             view_things(count, "submission").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "They ran for %s on average and had been ready for %s before that.",
              view_time(executed_ns / (int64_t)count).text,
@@ -270,8 +270,8 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
              m->submissions[gap->after].number);
     snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s gaps, the longest %s before #s%" PRIu64 "; meanwhile the host: %s.",
-             view_count(gaps->count).text, view_time(gap->end_ns - gap->begin_ns).text,
+             "%s, the longest %s before #s%" PRIu64 "; meanwhile the host: %s.",
+             view_things(gaps->count, "gap").text, view_time(gap->end_ns - gap->begin_ns).text,
              m->submissions[gap->after].number, host);
     return HAL_OK;
 }
@@ -297,8 +297,8 @@ static enum hal_status find_failures(const struct view_model *m, struct view_fin
     const struct view_submission *s = &m->submissions[example];
     finding->count = failed + open;
     view_finding_at_submission(m, example, finding);
-    snprintf(finding->title, sizeof finding->title, "%s submissions failed, %s did not finish",
-             view_count(failed).text, view_count(open).text);
+    snprintf(finding->title, sizeof finding->title, "%s failed, %s did not finish",
+             view_things(failed, "submission").text, view_count(open).text);
     snprintf(finding->evidence, sizeof finding->evidence, "The first one: %s%s%s.",
              s->done ? hal_status_name((enum hal_status)s->status)
                      : "still waiting or running at the end",

@@ -64,8 +64,7 @@ static void choose_first_window(struct view *view)
         const int64_t margin_ns = (m->last_ns - work_ns) / 32;
         view->window.begin_ns = work_ns - margin_ns;
         view->window.span_ns = m->last_ns - work_ns + margin_ns;
-        view_say(view, "the first %s have no submission: 0 shows them",
-                 view_time(view->window.begin_ns - m->first_ns).text);
+        view->skipped_ns = view->window.begin_ns;
     }
     view->cursor_ns = view->window.begin_ns;
 }

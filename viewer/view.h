@@ -95,6 +95,7 @@ struct view {
     int past_count, future_count;
     int moved_by; /* the key of the last change of the window: repeats are one step of history */
 
+    int64_t skipped_ns; /* a long beginning without work that the first window leaves out */
     int64_t cursor_ns;
     uint32_t lane;  /* the current one, VIEW_NO_LANE: there are none */
     uint32_t event; /* the selected event of that lane, or VIEW_NO_REF */
@@ -113,6 +114,7 @@ struct view {
     char typed[VIEW_PROMPT_BYTES];
     regex_t search;
     bool has_search;
+    char searched[VIEW_PROMPT_BYTES]; /* what it was made of */
     char message[256];
 
     struct view_layout layout;
@@ -226,6 +228,8 @@ size_t view_order_find(const struct view_order *order, uint32_t row);
 void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,
                      struct view_pointer pointer);
+/* Goes from the current row of the panel's list to its event; false when there is none. */
+bool view_list_enter(struct view *view);
 void view_list_move(struct view *view, const struct view_list *list, int64_t rows);
 
 /* find.c: starts a prompt; what was typed is used on Enter. */

@@ -25,6 +25,7 @@ expect()
 
 "$make_trace" "$folder/t.pb.zst" 4 2 layer || exit 1
 expect 0 '^health +complete' "$folder/t.pb.zst"
+expect 0 '^gaps +H host late: nothing was submitted' --print=timeline "$folder/t.pb.zst"
 expect 0 'device ' --print=timeline "$folder/t.pb.zst"
 expect 0 '^#s1 ' --print=submissions "$folder/t.pb.zst"
 expect 0 'host late' --print=gaps "$folder/t.pb.zst"
@@ -36,7 +37,10 @@ expect 0 '^hal-view [0-9]+\.[0-9]+\.[0-9]+$' --version
 
 expect 2 '^hal-view: expected one file'
 expect 2 '^hal-view: expected one file' a b
-expect 2 "unrecognized option|see hal-view" --nonsense "$folder/t.pb.zst"
+expect 2 "^hal-view: unknown option '--nonsense': see hal-view --help" --nonsense "$folder/t.pb.zst"
+expect 2 "^hal-view: unknown option '--prnt': is it --print\?" --prnt "$folder/t.pb.zst"
+expect 2 "^hal-view: --json takes no value" --json=3 "$folder/t.pb.zst"
+expect 2 "^hal-view: --width needs a value" "$folder/t.pb.zst" --width
 expect 2 '^hal-view: --print=kernels: expected summary' --print=kernels "$folder/t.pb.zst"
 expect 2 '^hal-view: --size=9: expected COLUMNSxROWS' --size=9 "$folder/t.pb.zst"
 expect 2 '^hal-view: --size=5000: expected a number from 1 to 1000' --size=5000x10 "$folder/t.pb.zst"
