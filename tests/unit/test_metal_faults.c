@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal/metal on a Metal that fails now and then (HOST_METAL says how): whatever fails is told, by a
+ * failed call or a failed semaphore, what is not told is right, and nothing hangs. */
+#include "tests/support/hal_fixture.h"
+
+enum { ROUNDS = 60, WORDS = 300 };
+
+static const int64_t patience_ns = 60000000000;
+
+struct counts {
+    unsigned good, refused, failed;
+};
+
+static void assert_told(enum hal_status status)
+{
+    assert_int_not_equal(status, HAL_TIMEOUT);
+    assert_int_not_equal(status, HAL_OK);
+    assert_true(strlen(hal_message()) > 0);
+}
+
+/* What was signalled has happened. */
+static void check_result(struct hal_buffer *buffer, uint32_t wanted, struct counts *counts)
+{
+    uint32_t words[WORDS];
+    if (hal_buffer_read(buffer, 0, words, sizeof words) != HAL_OK) {
+        counts->refused++;
+        return;
+    }
+    for (size_t i = 0; i < WORDS; i++)
+        assert_int_equal(words[i], wanted);
+    counts->good++;
+}
+
+/* Two submissions, of which the second copies what the first has filled. */
+static void run_pair(struct hal_device *device, struct hal_buffer *first, struct hal_buffer *second,
+                     uint32_t value, struct counts *counts)
+{
+    struct hal_semaphore *filled = fixture_semaphore(device, "filled", 0);
+    struct hal_semaphore *copied = fixture_semaphore(device, "copied", 0);
+    struct hal_command_buffer *fill = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    struct hal_command_buffer *copy = fixture_commands(device, "copy", HAL_ONE_SHOT);
+    assert_ok(hal_command_fill(fill, first, 0, WORDS * 4, value, 4));
+    assert_ok(hal_command_copy(copy, first, 0, second, 0, WORDS * 4));
+    assert_ok(hal_command_buffer_end(fill));
+    assert_ok(hal_command_buffer_end(copy));
+    assert_ok(fixture_submit(device, copy, filled, 1, copied, 1));
+    assert_ok(fixture_submit(device, fill, NULL, 0, filled, 1));
+    const enum hal_status status = hal_semaphore_wait(copied, 1, patience_ns);
+    if (status == HAL_OK) {
+        check_result(second, value, counts);
+    } else {
+        assert_told(status);
+        counts->failed++;
+    }
+    uint64_t reached;
+    if (hal_semaphore_query(filled, &reached) != HAL_OK) /* then the second failed, too */
+        assert_int_not_equal(status, HAL_OK);
+    hal_command_buffer_release(copy);
+    hal_command_buffer_release(fill);
+    hal_semaphore_release(copied);
+    hal_semaphore_release(filled);
+}
+
+static bool try_buffer(struct hal_device *device, uint32_t memory, struct hal_buffer **out_buffer)
+{
+    const struct hal_buffer_desc desc = {.label = "words", .bytes = WORDS * 4, .memory = memory};
+    const enum hal_status status = hal_buffer_create(device, &desc, out_buffer);
+    if (status == HAL_OK)
+        return true;
+    assert_int_equal(status, HAL_NO_MEMORY);
+    assert_non_null(strstr(hal_message(), "words"));
+    return false;
+}
+
+static void failures_are_told(void **state)
+{
+    (void)state;
+    struct counts counts = {0};
+    struct hal_device *device = fixture_device("metal?queues=2");
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        struct hal_buffer *first = NULL, *second = NULL;
+        if (try_buffer(device, HAL_MEMORY_DEVICE_LOCAL, &first) &&
+            try_buffer(device, HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE, &second))
+            run_pair(device, first, second, i * 2654435761U, &counts);
+        else
+            counts.refused++;
+        assert_ok(hal_device_wait_idle(device, patience_ns));
+        hal_buffer_release(second);
+        hal_buffer_release(first);
+    }
+    hal_device_release(device);
+    print_message("%u good, %u refused, %u failed\n", counts.good, counts.refused, counts.failed);
+    assert_true(counts.good > 0);
+    assert_true(counts.refused + counts.failed > 0);
+}
+
+/* A chain over two queues, all of it handed in at once: behind the first failure all fail. */
+static void a_chain_breaks_at_one_place(void **state)
+{
+    (void)state;
+    enum { LINKS = 100 };
+    struct hal_device *device = fixture_device("metal?queues=2");
+    struct hal_semaphore *chain = fixture_semaphore(device, "chain", 0);
+    enum hal_status status = HAL_OK;
+    for (uint64_t i = 0; i < LINKS && status == HAL_OK; i++) {
+        const struct hal_semaphore_value wait = {chain, i}, signal = {chain, i + 1};
+        const struct hal_submit_desc desc = {.queues = (uint64_t)1 << i % 2,
+                                             .waits = &wait,
+                                             .wait_count = i ? 1 : 0,
+                                             .signals = &signal,
+                                             .signal_count = 1};
+        status = hal_queue_submit(device, &desc);
+    }
+    const enum hal_status waited = hal_semaphore_wait(chain, LINKS, patience_ns);
+    if (waited != HAL_OK)
+        assert_told(waited);
+    assert_ok(hal_device_wait_idle(device, patience_ns));
+    hal_semaphore_release(chain);
+    hal_device_release(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failures_are_told),
+        cmocka_unit_test(a_chain_breaks_at_one_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
