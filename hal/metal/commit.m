@@ -3,6 +3,7 @@
  * One thread commits, for it may block when a queue of Metal is full. There are three steps: a
  * command buffer that waits for events, one per command buffer of the batch, one that signals
  * events. */
+#include "hal/base/mem.h"
 #import "hal/metal/metal.h"
 
 #include <inttypes.h>
@@ -84,6 +85,8 @@ static void part_completed(struct metal_submission *submission, enum part which,
 {
     struct metal_device *device = submission->device;
     const enum hal_status status = judge_part(submission, which, index, part);
+    if (which == PART_SIGNAL && status != HAL_OK) /* nobody shall wait for it for ever */
+        submission->mark->event.signaledValue = submission->mark->value;
     pthread_mutex_lock(&device->lock);
     if (which == PART_COMMANDS)
         add_time_locked(submission, part);
@@ -136,27 +139,32 @@ static bool is_refused(struct metal_submission *submission)
     return refused;
 }
 
-static bool is_awaited(struct metal_device *device, const struct metal_wait *wait)
+/* Where the device has to wait for; false: the host has seen the value already. */
+static bool find_mark(const struct metal_wait *wait, struct metal_mark *out_mark)
 {
+    struct metal_device *device = wait->submission->device;
     pthread_mutex_lock(&device->lock);
-    const bool linked = wait->linked;
+    const struct metal_promise *promise =
+        wait->linked ? metal_promise_find_locked(wait->semaphore, wait->value) : NULL;
+    if (promise)
+        *out_mark = *promise->submission->mark;
     pthread_mutex_unlock(&device->lock);
-    return linked;
+    return promise != NULL;
 }
 
 /* Waits that the host has not seen end stand in the line of the device, behind their signals. */
 static enum hal_status commit_waits(struct metal_submission *submission)
 {
     id<MTLCommandBuffer> part = nil;
+    struct metal_mark mark;
     for (size_t i = 0; i < submission->wait_count; i++) {
-        const struct metal_wait *wait = &submission->waits[i];
-        if (!is_awaited(submission->device, wait))
+        if (!find_mark(&submission->waits[i], &mark))
             continue;
         if (!part)
             part = begin_part(submission);
         if (!part)
             return no_command_buffer(submission);
-        [part encodeWaitForEvent:wait->semaphore->event value:wait->value];
+        [part encodeWaitForEvent:mark.event value:mark.value];
     }
     if (part)
         commit_part(submission, PART_WAIT, 0, part);
@@ -217,24 +225,39 @@ static enum hal_status commit_commands(struct metal_submission *submission)
     return HAL_OK;
 }
 
+static struct metal_mark *take_mark(struct metal_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    struct metal_mark *mark = device->free_marks;
+    if (mark)
+        device->free_marks = mark->next;
+    pthread_mutex_unlock(&device->lock);
+    if (!mark) {
+        mark = hal_alloc(1, sizeof *mark);
+        id<MTLSharedEvent> event = mark ? [device->device newSharedEvent] : nil;
+        if (!event) {
+            free(mark);
+            return NULL;
+        }
+        event.label = @"submission";
+        mark->event = event;
+        mark->next_made = device->marks;
+        device->marks = mark;
+    }
+    mark->value++;
+    return mark;
+}
+
 static enum hal_status commit_signals(struct metal_submission *submission)
 {
     if (submission->signal_count == 0)
         return HAL_OK;
     id<MTLCommandBuffer> part = begin_part(submission);
-    if (!part)
+    struct metal_mark *mark = part ? take_mark(submission->device) : NULL;
+    if (!mark)
         return no_command_buffer(submission);
-    for (size_t i = 0; i < submission->signal_count; i++) {
-        const struct hal_semaphore_value *signal = &submission->signals[i];
-        [part encodeSignalEvent:to_metal_semaphore(signal->semaphore)->event value:signal->value];
-    }
-    struct metal_device *device = submission->device;
-    pthread_mutex_lock(&device->lock);
-    for (size_t i = 0; i < submission->signal_count; i++) {
-        to_metal_semaphore(submission->signals[i].semaphore)->pending++;
-        submission->pending[i] = true;
-    }
-    pthread_mutex_unlock(&device->lock);
+    submission->mark = mark;
+    [part encodeSignalEvent:mark->event value:mark->value];
     commit_part(submission, PART_SIGNAL, 0, part);
     return HAL_OK;
 }
@@ -251,11 +274,8 @@ static void commit(struct metal_submission *submission)
     pthread_mutex_lock(&device->lock);
     if (status != HAL_OK)
         metal_submission_fail_locked(submission, status, hal_message());
-    for (size_t i = 0; i < submission->signal_count; i++) {
-        if (submission->pending[i])
-            metal_semaphore_promise_locked(to_metal_semaphore(submission->signals[i].semaphore),
-                                           submission->signals[i].value);
-    }
+    for (size_t i = 0; submission->mark && i < submission->signal_count; i++)
+        metal_promise_link_locked(&submission->signals[i]);
     metal_submission_resolve_locked(submission);
     metal_queue_unlock(device);
 }
@@ -309,6 +329,12 @@ void metal_queue_stop(struct metal_device *device)
     pthread_cond_signal(&device->work);
     pthread_mutex_unlock(&device->lock);
     pthread_join(device->submitter, NULL);
+    while (device->marks) {
+        struct metal_mark *next = device->marks->next_made;
+        [device->marks->event release];
+        free(device->marks);
+        device->marks = next;
+    }
     pthread_cond_destroy(&device->work);
     pthread_cond_destroy(&device->changed);
     pthread_mutex_destroy(&device->lock);

@@ -56,7 +56,7 @@ static enum hal_status read_id(const char *path, uint64_t *out_id)
     const bool starts = (digits[0] >= '0' && digits[0] <= '9') ||
                         (hex && ((digits[0] | 32) >= 'a' && (digits[0] | 32) <= 'f'));
     if (!starts || *end || errno)
-        return hal_fail(HAL_INVALID, "'%s' is no registry id (a number, or 0x and hex digits)",
+        return hal_fail(HAL_NOT_FOUND, "'%s' is no registry id (a number, or 0x and hex digits)",
                         path);
     *out_id = number;
     return HAL_OK;

@@ -31,11 +31,12 @@ static enum hal_status fail_compile(enum hal_status status, const char *text, co
     return hal_fail(status, "%s", message);
 }
 
-static enum hal_status status_of_error(NSError *error)
+/* Data that it cannot read are an internal error to Metal. */
+static enum hal_status status_of_error(NSError *error, enum hal_executable_format format)
 {
     switch ((MTLLibraryError)error.code) {
     case MTLLibraryErrorUnsupported: return HAL_UNSUPPORTED;
-    case MTLLibraryErrorInternal: return HAL_FAILED;
+    case MTLLibraryErrorInternal: return format == HAL_FORMAT_METALLIB ? HAL_INVALID : HAL_FAILED;
     case MTLLibraryErrorCompileFailure:
     case MTLLibraryErrorCompileWarning:
     case MTLLibraryErrorFunctionNotFound:
@@ -86,7 +87,8 @@ static enum hal_status make_library(struct metal_device *device,
     if (!*out_library && !error)
         return hal_fail(HAL_INVALID, "the source is not UTF-8");
     if (!*out_library)
-        return fail_compile(status_of_error(error), metal_error_text(error), label);
+        return fail_compile(status_of_error(error, variant->format), metal_error_text(error),
+                            label);
     if (label)
         (*out_library).label = metal_string(label);
     return HAL_OK;
@@ -101,6 +103,27 @@ uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX
 {
     memcpy(out_formats, formats, sizeof formats);
     return FORMAT_COUNT;
+}
+
+static const char *format_name(enum hal_executable_format format)
+{
+    switch (format) {
+    case HAL_FORMAT_MSL: return "MSL";
+    case HAL_FORMAT_METALLIB: return "metallib";
+    case HAL_FORMAT_SPIRV: return "SPIR-V";
+    }
+    return "unknown";
+}
+
+static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
+{
+    char offered[256] = "";
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        const size_t used = strlen(offered);
+        snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
+                 format_name(desc->variants[i].format));
+    }
+    return hal_fail(HAL_UNSUPPORTED, "the Metal driver runs metallib and MSL, not %s", offered);
 }
 
 /* Takes the best variant that the device can run. */
@@ -119,9 +142,7 @@ static enum hal_status choose_variant(struct metal_device *device,
             executable->base.variant = i;
         }
     }
-    return tried ? status
-                 : hal_fail(HAL_UNSUPPORTED, "the Metal driver runs metallib and MSL, which it has "
-                                             "no variant of");
+    return tried ? status : fail_no_variant(desc);
 }
 
 /* ---- Functions ---------------------------------------------------------------------------- */

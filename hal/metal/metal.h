@@ -253,18 +253,16 @@ enum hal_status metal_program_check_counts(const struct metal_program *program,
 
 /* ---- Semaphores (semaphore.m) ------------------------------------------------------------- */
 
-/* The host's view is what everybody asks; it follows the device's when a submission has retired.
- * The event carries the same values for the device, which waits for those that committed work
- * will signal. */
+/* The host's value is what everybody asks; it rises when a submission has retired. The event shows
+ * it to other users of Metal. */
 struct metal_semaphore {
     struct hal_semaphore base;
     id<MTLSharedEvent> event;
-    _Atomic uint64_t value;   /* UINT64_MAX: failed */
-    uint64_t promised;        /* device lock: the highest that committed work will signal */
-    uint32_t pending;         /* device lock: signals of committed work that has not retired */
-    enum hal_status failure;  /* device lock */
-    char *message;            /* device lock; of the failure */
-    struct metal_wait *waits; /* device lock */
+    _Atomic uint64_t value;         /* UINT64_MAX: failed */
+    enum hal_status failure;        /* device lock */
+    char *message;                  /* device lock; of the failure */
+    struct metal_wait *waits;       /* device lock; of submissions, for values not reached */
+    struct metal_promise *promises; /* device lock; of committed submissions */
 };
 
 /* A submission that waits for a value; device lock. */
@@ -275,6 +273,15 @@ struct metal_wait {
     struct metal_wait *next, *previous; /* the semaphore's, while `linked` */
     bool linked;                        /* the host has not seen the value yet */
     bool promised;                      /* committed work will signal it */
+};
+
+/* A submission that will signal a value; device lock. */
+struct metal_promise {
+    struct metal_semaphore *semaphore;
+    uint64_t value;
+    struct metal_submission *submission;
+    struct metal_promise *next, *previous; /* the semaphore's, while `linked` */
+    bool linked;                           /* the submission is committed */
 };
 
 enum hal_status metal_semaphore_create(struct hal_driver_device *self, const char *label,
@@ -295,11 +302,25 @@ enum hal_status metal_semaphores_wait(struct hal_driver_device *self, enum hal_w
 void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t value);
 void metal_semaphore_fail_locked(struct metal_semaphore *semaphore, enum hal_status status,
                                  const char *message);
-void metal_semaphore_promise_locked(struct metal_semaphore *semaphore, uint64_t value);
+void metal_promise_link_locked(struct metal_promise *promise);
+void metal_promise_unlink_locked(struct metal_promise *promise);
 void metal_wait_link_locked(struct metal_wait *wait);
 void metal_wait_unlink_locked(struct metal_wait *wait);
 
+/* The first of the promised values that is enough; NULL: there is none. */
+const struct metal_promise *metal_promise_find_locked(const struct metal_semaphore *semaphore,
+                                                      uint64_t value);
+
 /* ---- Submissions (queue.m, commit.m) ------------------------------------------------------- */
+
+/* How the device tells itself that a submission has run: the event reaches the value. Each is used
+ * by one submission at a time, so that host and device can never disagree about its value. */
+struct metal_mark {
+    id<MTLSharedEvent> event;
+    uint64_t value;
+    struct metal_mark *next;      /* device lock: free ones */
+    struct metal_mark *next_made; /* all of the device */
+};
 
 struct metal_submission {
     struct metal_device *device;
@@ -319,11 +340,11 @@ struct metal_submission {
     int64_t ready_ns, begin_ns, end_ns, busy_ns;
 
     size_t wait_count, signal_count, command_count;
-    struct metal_wait *waits; /* their semaphores are retained */
-    struct hal_semaphore_value *signals;
+    struct metal_wait *waits;      /* their semaphores are retained */
+    struct metal_promise *signals; /* their semaphores are retained */
+    struct metal_mark *mark;       /* NULL: nothing is signalled, or it is not committed */
     struct hal_command_buffer **commands;
     id<MTLBuffer> *counts; /* by command buffer: of its indirect dispatches, or nil */
-    bool *pending;         /* by signal: the semaphore counts it */
 };
 
 enum hal_status metal_queue_submit(struct hal_driver_device *self,
@@ -382,7 +403,9 @@ struct metal_device {
     struct metal_submission *first_ready, *last_ready; /* to be committed */
     struct metal_submission *retiring;
     uint64_t next_sequence;
-    pthread_cond_t work; /* for the submitting thread */
+    struct metal_mark *free_marks;
+    struct metal_mark *marks; /* the submitting thread's: all that were made */
+    pthread_cond_t work;      /* for the submitting thread */
     bool stopping;
     pthread_t submitter;
 };

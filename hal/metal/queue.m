@@ -117,22 +117,26 @@ static void release_commands(struct metal_submission *submission)
 static void release_signals(struct metal_submission *submission)
 {
     for (size_t i = 0; i < submission->signal_count; i++)
-        hal_object_release(&submission->signals[i].semaphore->object);
+        hal_object_release(&submission->signals[i].semaphore->base.object);
 }
 
 static void signal_all_locked(struct metal_submission *submission)
 {
+    struct metal_device *device = submission->device;
     for (size_t i = 0; i < submission->signal_count; i++) {
-        struct metal_semaphore *semaphore = to_metal_semaphore(submission->signals[i].semaphore);
-        if (submission->pending[i])
-            semaphore->pending--;
+        struct metal_promise *signal = &submission->signals[i];
+        metal_promise_unlink_locked(signal);
         if (submission->status == HAL_OK)
-            metal_semaphore_raise_locked(semaphore, submission->signals[i].value);
+            metal_semaphore_raise_locked(signal->semaphore, signal->value);
         else
-            metal_semaphore_fail_locked(semaphore, submission->status,
+            metal_semaphore_fail_locked(signal->semaphore, submission->status,
                                         submission->message ? submission->message : "");
     }
-    pthread_cond_broadcast(&submission->device->changed);
+    if (submission->mark) {
+        submission->mark->next = device->free_marks;
+        device->free_marks = submission->mark;
+    }
+    pthread_cond_broadcast(&device->changed);
 }
 
 static struct metal_submission *take_retiring_locked(struct metal_device *device)
@@ -210,8 +214,7 @@ static struct metal_submission *create_submission(struct metal_device *device,
     const size_t commands = source->command_count;
     struct metal_submission *submission =
         hal_alloc(1, sizeof *submission + waits * sizeof(struct metal_wait) +
-                         signals * (sizeof(struct hal_semaphore_value) + sizeof(bool)) +
-                         commands * 2 * sizeof(void *));
+                         signals * sizeof(struct metal_promise) + commands * 2 * sizeof(void *));
     if (!submission)
         return NULL;
     submission->device = device;
@@ -224,10 +227,9 @@ static struct metal_submission *create_submission(struct metal_device *device,
     submission->command_count = commands;
     submission->unresolved = 1; /* the commit */
     submission->waits = (struct metal_wait *)(submission + 1);
-    submission->signals = (struct hal_semaphore_value *)(submission->waits + waits);
+    submission->signals = (struct metal_promise *)(submission->waits + waits);
     submission->commands = (struct hal_command_buffer **)(submission->signals + signals);
     submission->counts = (id<MTLBuffer> *)(void *)(submission->commands + commands);
-    submission->pending = (bool *)(submission->counts + commands);
     return submission;
 }
 
@@ -240,7 +242,9 @@ static void retain_all(struct metal_submission *submission, const struct hal_sub
         hal_object_retain(&source->waits[i].semaphore->object);
     }
     for (size_t i = 0; i < source->signal_count; i++) {
-        submission->signals[i] = source->signals[i];
+        submission->signals[i].semaphore = to_metal_semaphore(source->signals[i].semaphore);
+        submission->signals[i].value = source->signals[i].value;
+        submission->signals[i].submission = submission;
         hal_object_retain(&source->signals[i].semaphore->object);
     }
     for (size_t i = 0; i < source->command_count; i++) {
@@ -289,7 +293,7 @@ static void register_waits_locked(struct metal_submission *submission)
             continue;
         metal_wait_link_locked(wait);
         submission->unresolved++;
-        wait->promised = wait->value <= wait->semaphore->promised;
+        wait->promised = metal_promise_find_locked(wait->semaphore, wait->value) != NULL;
         submission->unpromised += !wait->promised;
     }
     if (submission->unpromised == 0)

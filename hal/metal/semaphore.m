@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timeline semaphores. The host's value is the truth: it rises when a submission has retired, so
- * that nobody sees a value before its work is known to be well. The shared event gets the same
- * values from the device, in order, and from here what the host sets. Nothing depends on an
- * event's listeners: work that waits for what nobody has promised is not committed at all. */
+ * that nobody sees a value before its work is known to be well. Nothing depends on the listeners of
+ * events: work that waits for what nobody has promised is not committed at all. */
 #include "hal/base/mem.h"
 #import "hal/metal/metal.h"
 
@@ -49,21 +48,48 @@ void metal_wait_unlink_locked(struct metal_wait *wait)
         wait->next->previous = wait->previous;
 }
 
-/* ---- The event ---------------------------------------------------------------------------- */
+/* ---- Promises of submissions --------------------------------------------------------------- */
 
-/* Never lowers it, and leaves it alone while the device will raise it: the two could cross. */
-static void show_locked(struct metal_semaphore *semaphore, uint64_t value)
+const struct metal_promise *metal_promise_find_locked(const struct metal_semaphore *semaphore,
+                                                      uint64_t value)
 {
-    if (semaphore->pending == 0 && semaphore->event.signaledValue < value)
-        semaphore->event.signaledValue = value;
+    const struct metal_promise *best = NULL;
+    for (const struct metal_promise *promise = semaphore->promises; promise;
+         promise = promise->next) {
+        if (promise->value >= value && (!best || promise->value < best->value))
+            best = promise;
+    }
+    return best;
 }
 
-/* Work behind a failed semaphore may stand in a queue of the device and wait for the event: it
- * must not wait for ever. Its submission fails all the same. */
-static void let_go_locked(struct metal_semaphore *semaphore)
+void metal_promise_link_locked(struct metal_promise *promise)
 {
-    if (semaphore->event.signaledValue < semaphore->promised)
-        semaphore->event.signaledValue = semaphore->promised;
+    struct metal_semaphore *semaphore = promise->semaphore;
+    promise->linked = true;
+    promise->previous = NULL;
+    promise->next = semaphore->promises;
+    if (promise->next)
+        promise->next->previous = promise;
+    semaphore->promises = promise;
+    for (struct metal_wait *wait = semaphore->waits; wait; wait = wait->next) {
+        if (wait->promised || wait->value > promise->value)
+            continue;
+        wait->promised = true;
+        metal_submission_promised_locked(wait);
+    }
+}
+
+void metal_promise_unlink_locked(struct metal_promise *promise)
+{
+    if (!promise->linked)
+        return;
+    promise->linked = false;
+    if (promise->previous)
+        promise->previous->next = promise->next;
+    else
+        promise->semaphore->promises = promise->next;
+    if (promise->next)
+        promise->next->previous = promise->previous;
 }
 
 /* ---- Changes ------------------------------------------------------------------------------ */
@@ -71,26 +97,23 @@ static void let_go_locked(struct metal_semaphore *semaphore)
 void metal_semaphore_fail_locked(struct metal_semaphore *semaphore, enum hal_status status,
                                  const char *message)
 {
-    if (!has_failed(semaphore)) {
-        semaphore->failure = status;
-        semaphore->message = hal_copy_string(message);
-        atomic_store_explicit(&semaphore->value, UINT64_MAX, memory_order_release);
-        while (semaphore->waits) { /* one refusal may end several */
-            struct metal_wait *wait = semaphore->waits;
-            metal_wait_unlink_locked(wait);
-            metal_submission_refused_locked(wait);
-        }
+    if (has_failed(semaphore))
+        return;
+    semaphore->failure = status;
+    semaphore->message = hal_copy_string(message);
+    atomic_store_explicit(&semaphore->value, UINT64_MAX, memory_order_release);
+    while (semaphore->waits) { /* one refusal may end several */
+        struct metal_wait *wait = semaphore->waits;
+        metal_wait_unlink_locked(wait);
+        metal_submission_refused_locked(wait);
     }
-    let_go_locked(semaphore);
 }
 
 void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t value)
 {
     const uint64_t before = value_of(semaphore);
-    if (before == UINT64_MAX) {
-        let_go_locked(semaphore);
+    if (before == UINT64_MAX)
         return;
-    }
     if (value <= before) {
         char name[HAL_OBJECT_NAME_BYTES], message[256];
         snprintf(message, sizeof message,
@@ -100,28 +123,13 @@ void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t va
         return;
     }
     atomic_store_explicit(&semaphore->value, value, memory_order_release);
-    show_locked(semaphore, value);
+    semaphore->event.signaledValue = value;
     for (struct metal_wait *wait = semaphore->waits, *next; wait; wait = next) {
         next = wait->next;
         if (wait->value > value)
             continue;
         metal_wait_unlink_locked(wait);
         metal_submission_reached_locked(wait);
-    }
-}
-
-void metal_semaphore_promise_locked(struct metal_semaphore *semaphore, uint64_t value)
-{
-    if (value <= semaphore->promised)
-        return;
-    semaphore->promised = value;
-    if (has_failed(semaphore))
-        let_go_locked(semaphore);
-    for (struct metal_wait *wait = semaphore->waits; wait; wait = wait->next) {
-        if (wait->promised || wait->value > value)
-            continue;
-        wait->promised = true;
-        metal_submission_promised_locked(wait);
     }
 }
 
