@@ -343,17 +343,16 @@ static enum hal_status add_dispatch_indirect(struct builder *builder,
 static enum hal_status end_interval(struct builder *builder)
 {
     struct metal_program *program = builder->program;
-    const size_t added = builder->check_count ? builder->check_count + 1 : 0;
-    const size_t tail = program->op_count - builder->interval;
+    const size_t added = builder->check_count + 1, tail = program->op_count - builder->interval;
+    if (builder->check_count == 0)
+        return HAL_OK;
     if (!hal_grow((void **)&program->ops, &program->op_capacity, program->op_count + added,
                   sizeof *program->ops))
         return no_memory(builder);
     struct metal_op *first = program->ops + builder->interval;
-    if (added) {
-        memmove(first + added, first, tail * sizeof *first);
-        memcpy(first, builder->checks, builder->check_count * sizeof *first);
-        first[added - 1] = (struct metal_op){.kind = METAL_OP_BARRIER};
-    }
+    memmove(first + added, first, tail * sizeof *first);
+    memcpy(first, builder->checks, builder->check_count * sizeof *first);
+    first[added - 1] = (struct metal_op){.kind = METAL_OP_BARRIER};
     program->op_count += added;
     builder->check_count = 0;
     return HAL_OK;
