@@ -119,11 +119,12 @@ static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
     encoder->pipeline = op->dispatch.pipeline;
     for (size_t i = 0; i < op->dispatch.argument_count; i++)
         set_argument(encoder, &program->arguments[op->dispatch.first_argument + i]);
-    if (op->dispatch.constant_bytes) {
-        [encoder->compute setBytes:program->constants + op->dispatch.constants_offset
-                            length:op->dispatch.constant_bytes
-                           atIndex:op->dispatch.constants_slot];
-        encoder->bound[op->dispatch.constants_slot].buffer = nil;
+    for (size_t i = 0; i < op->dispatch.bytes_count; i++) {
+        const struct metal_bytes *bytes = &op->dispatch.bytes[i];
+        [encoder->compute setBytes:program->constants + bytes->offset
+                            length:bytes->bytes
+                           atIndex:bytes->slot];
+        encoder->bound[bytes->slot].buffer = nil;
     }
     for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
         if (op->dispatch.group_argument_bytes[i])

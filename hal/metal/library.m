@@ -45,11 +45,11 @@ static enum hal_status status_of_error(NSError *error, enum hal_executable_forma
     return HAL_INVALID;
 }
 
-static id<MTLLibrary> compile_source(struct metal_device *device,
-                                     const struct hal_executable_variant *variant, NSError **error)
+static id<MTLLibrary> compile_source(struct metal_device *device, const void *source, size_t bytes,
+                                     NSError **error)
 {
-    NSString *text = [[NSString alloc] initWithBytes:variant->data
-                                              length:variant->bytes
+    NSString *text = [[NSString alloc] initWithBytes:source
+                                              length:bytes
                                             encoding:NSUTF8StringEncoding];
     if (!text)
         return nil;
@@ -75,28 +75,37 @@ static id<MTLLibrary> load_library(struct metal_device *device,
 }
 
 static enum hal_status make_library(struct metal_device *device,
-                                    const struct hal_executable_variant *variant, const char *label,
-                                    id<MTLLibrary> *out_library)
+                                    const struct hal_executable_desc *desc,
+                                    const struct hal_executable_variant *variant,
+                                    struct metal_executable *executable)
 {
     NSError *error = nil;
+    id<MTLLibrary> library = nil;
     switch (variant->format) {
-    case HAL_FORMAT_METALLIB: *out_library = load_library(device, variant, &error); break;
-    case HAL_FORMAT_MSL: *out_library = compile_source(device, variant, &error); break;
-    case HAL_FORMAT_SPIRV: return hal_fail(HAL_UNSUPPORTED, "SPIR-V is not supported");
+    case HAL_FORMAT_METALLIB: library = load_library(device, variant, &error); break;
+    case HAL_FORMAT_MSL:
+        library = compile_source(device, variant->data, variant->bytes, &error);
+        break;
+    case HAL_FORMAT_SPIRV:
+        HAL_TRY(metal_spirv_translate(desc, variant, &executable->spirv));
+        library = compile_source(device, executable->spirv->text, executable->spirv->bytes, &error);
+        break;
     }
-    if (!*out_library && !error)
+    if (!library && !error)
         return hal_fail(HAL_INVALID, "the source is not UTF-8");
-    if (!*out_library)
+    if (!library)
         return fail_compile(status_of_error(error, variant->format), metal_error_text(error),
-                            label);
-    if (label)
-        (*out_library).label = metal_string(label);
+                            desc->label);
+    if (desc->label)
+        library.label = metal_string(desc->label);
+    executable->library = library;
     return HAL_OK;
 }
 
 /* ---- Variants ----------------------------------------------------------------------------- */
 
-static const enum hal_executable_format formats[] = {HAL_FORMAT_METALLIB, HAL_FORMAT_MSL};
+static const enum hal_executable_format formats[] = {HAL_FORMAT_METALLIB, HAL_FORMAT_MSL,
+                                                     HAL_FORMAT_SPIRV};
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 
 uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS])
@@ -123,7 +132,8 @@ static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
         snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
                  format_name(desc->variants[i].format));
     }
-    return hal_fail(HAL_UNSUPPORTED, "the Metal driver runs metallib and MSL, not %s", offered);
+    return hal_fail(HAL_UNSUPPORTED, "the Metal driver runs metallib, MSL and SPIR-V, not %s",
+                    offered);
 }
 
 /* Takes the best variant that the device can run. */
@@ -138,7 +148,11 @@ static enum hal_status choose_variant(struct metal_device *device,
             if (desc->variants[i].format != formats[f])
                 continue;
             tried = true;
-            status = make_library(device, &desc->variants[i], desc->label, &executable->library);
+            status = make_library(device, desc, &desc->variants[i], executable);
+            if (status != HAL_OK) {
+                spirv_translation_destroy(executable->spirv);
+                executable->spirv = NULL;
+            }
             executable->base.variant = i;
         }
     }
@@ -196,16 +210,18 @@ static MTLFunctionConstantValues *make_values(const struct hal_executable_desc *
 }
 
 static enum hal_status find_function(id<MTLLibrary> library, const struct hal_executable_desc *desc,
-                                     const char *name, id<MTLFunction> *out_function)
+                                     const char *name, bool specialize,
+                                     id<MTLFunction> *out_function)
 {
     NSError *error = nil;
     NSString *wanted = metal_string(name);
     if (!is_known(library, wanted))
         return fail_unknown(library, name);
-    *out_function = desc->constant_count ? [library newFunctionWithName:wanted
-                                                         constantValues:make_values(desc)
-                                                                  error:&error]
-                                         : [library newFunctionWithName:wanted];
+    *out_function = specialize && desc->constant_count
+                        ? [library newFunctionWithName:wanted
+                                        constantValues:make_values(desc)
+                                                 error:&error]
+                        : [library newFunctionWithName:wanted];
     if (*out_function)
         return HAL_OK;
     return hal_fail(HAL_INVALID, "kernel '%s': %s", name, metal_error_text(error));
@@ -238,14 +254,14 @@ static enum hal_status read_reflection(MTLComputePipelineReflection *reflection,
 
 static enum hal_status check_entry(const struct metal_device *device,
                                    const struct hal_entry_point *wanted,
-                                   const struct metal_entry *entry)
+                                   const struct metal_entry *entry, bool from_spirv)
 {
     const uint64_t threads =
         (uint64_t)wanted->group_size[0] * wanted->group_size[1] * wanted->group_size[2];
     const uint64_t most = entry->pipeline.maxTotalThreadsPerThreadgroup;
     uint64_t group_bytes = entry->pipeline.staticThreadgroupMemoryLength;
     const uint64_t most_bytes = device->device.maxThreadgroupMemoryLength;
-    if (wanted->constant_bytes && !(entry->buffer_mask >> wanted->constants_slot & 1))
+    if (entry->constant_bytes && !(entry->buffer_mask >> entry->constants_slot & 1) && !from_spirv)
         return hal_fail(HAL_INVALID,
                         "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
                         wanted->name, wanted->constants_slot, wanted->constant_bytes);
@@ -262,9 +278,22 @@ static enum hal_status check_entry(const struct metal_device *device,
     return HAL_OK;
 }
 
+/* Not from SPIR-V: binding i of set 0 is [[buffer(i)]], and the executable says where constants go.
+ */
+static enum hal_status place_buffers(const struct hal_entry_point *wanted,
+                                     struct metal_entry *entry)
+{
+    entry->constant_bytes = wanted->constant_bytes;
+    entry->constants_slot = wanted->constants_slot;
+    entry->sizes_slot = SPIRV_NO_SLOT;
+    for (uint8_t i = 0; i < METAL_MAX_SLOTS; i++)
+        entry->places[i] = (struct metal_place){0, i};
+    return HAL_OK;
+}
+
 static enum hal_status make_pipeline(struct metal_device *device, id<MTLFunction> function,
                                      const struct hal_entry_point *wanted,
-                                     struct metal_entry *entry)
+                                     const struct spirv_entry *where, struct metal_entry *entry)
 {
     NSError *error = nil;
     MTLComputePipelineReflection *reflection = nil;
@@ -282,12 +311,11 @@ static enum hal_status make_pipeline(struct metal_device *device, id<MTLFunction
         return hal_fail(HAL_INVALID, "kernel '%s': %s", wanted->name, metal_error_text(error));
     entry->group_size =
         MTLSizeMake(wanted->group_size[0], wanted->group_size[1], wanted->group_size[2]);
-    entry->constant_bytes = wanted->constant_bytes;
-    entry->constants_slot = wanted->constants_slot;
+    HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
     memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
            sizeof entry->group_argument_bytes);
     HAL_TRY(read_reflection(reflection, wanted->name, entry));
-    return check_entry(device, wanted, entry);
+    return check_entry(device, wanted, entry, where != NULL);
 }
 
 /* ---- In parallel -------------------------------------------------------------------------- */
@@ -305,13 +333,16 @@ struct building {
 
 static void build_entry(struct building *building, size_t index)
 {
+    struct metal_executable *executable = building->executable;
     const struct hal_entry_point *wanted = &building->desc->entry_points[index];
+    const struct spirv_entry *where = executable->spirv ? &executable->spirv->entries[index] : NULL;
     id<MTLFunction> function = nil;
     enum hal_status status =
-        find_function(building->executable->library, building->desc, wanted->name, &function);
+        find_function(executable->library, building->desc, where ? where->kernel : wanted->name,
+                      where == NULL, &function);
     if (status == HAL_OK)
-        status = make_pipeline(building->device, function, wanted,
-                               &building->executable->entries[index]);
+        status =
+            make_pipeline(building->device, function, wanted, where, &executable->entries[index]);
     [function release];
     if (status == HAL_OK)
         return;
@@ -358,125 +389,6 @@ static enum hal_status build_all(struct building *building)
     return hal_fail(building->status, "%s", building->message);
 }
 
-/* ---- Reflection --------------------------------------------------------------------------- */
-
-static enum hal_status list_bindings(struct metal_entry *entry, const char *name)
-{
-    entry->bindings =
-        hal_alloc((size_t)__builtin_popcount(entry->buffer_mask), sizeof *entry->bindings);
-    if (!entry->bindings)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", name);
-    for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
-        if (!(entry->buffer_mask >> i & 1) || (entry->constant_bytes && i == entry->constants_slot))
-            continue;
-        entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
-            .index = i,
-            .access = (entry->read_mask >> i & 1 ? HAL_ACCESS_READ : 0U) |
-                      (entry->written_mask >> i & 1 ? HAL_ACCESS_WRITE : 0U),
-        };
-    }
-    return HAL_OK;
-}
-
-static enum hal_constant_type type_from(MTLDataType type)
-{
-    return type == MTLDataTypeBool    ? HAL_CONSTANT_BOOL
-           : type == MTLDataTypeInt   ? HAL_CONSTANT_INT32
-           : type == MTLDataTypeUInt  ? HAL_CONSTANT_UINT32
-           : type == MTLDataTypeFloat ? HAL_CONSTANT_FLOAT32
-                                      : (enum hal_constant_type)0;
-}
-
-static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
-{
-    for (size_t i = 0; i < desc->constant_count; i++) {
-        if (desc->constants[i].index == index)
-            return true;
-    }
-    return false;
-}
-
-static bool is_listed(const struct metal_executable *executable, uint32_t index, const char *name)
-{
-    for (size_t i = 0; i < executable->constant_count; i++) {
-        if (executable->constants[i].index == index &&
-            strcmp(executable->constants[i].name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static enum hal_status add_constant(struct metal_executable *executable,
-                                    const struct hal_executable_desc *desc,
-                                    MTLFunctionConstant *constant)
-{
-    const uint32_t index = (uint32_t)constant.index;
-    if (is_listed(executable, index, constant.name.UTF8String))
-        return HAL_OK;
-    char *name = hal_copy_string(constant.name.UTF8String);
-    if (!name || !hal_grow((void **)&executable->constants, &executable->constant_capacity,
-                           executable->constant_count + 1, sizeof *executable->constants)) {
-        free(name);
-        return hal_fail(HAL_NO_MEMORY, "no memory for the specialization constants");
-    }
-    executable->constants[executable->constant_count++] = (struct hal_constant_info){
-        .name = name,
-        .index = index,
-        .type = type_from(constant.type),
-        .is_given = is_given(desc, index),
-    };
-    return HAL_OK;
-}
-
-static int by_index(const void *left, const void *right)
-{
-    const struct hal_constant_info *a = left, *b = right;
-    return a->index != b->index ? (a->index > b->index) - (a->index < b->index)
-                                : strcmp(a->name, b->name);
-}
-
-/* Metal tells a function's constants: those of all entry points together. */
-static enum hal_status list_constants(struct metal_executable *executable,
-                                      const struct hal_executable_desc *desc)
-{
-    for (size_t i = 0; i < desc->entry_point_count; i++) {
-        id<MTLFunction> function =
-            [executable->library newFunctionWithName:metal_string(desc->entry_points[i].name)];
-        NSArray<MTLFunctionConstant *> *all = function.functionConstantsDictionary.allValues;
-        enum hal_status status = HAL_OK;
-        for (NSUInteger c = 0; c < all.count && status == HAL_OK; c++)
-            status = add_constant(executable, desc, [all objectAtIndex:c]);
-        [function release];
-        HAL_TRY(status);
-    }
-    if (executable->constant_count)
-        qsort(executable->constants, executable->constant_count, sizeof *executable->constants,
-              by_index);
-    return HAL_OK;
-}
-
-enum hal_status metal_executable_reflect(struct hal_driver_device *self,
-                                         struct hal_executable *base,
-                                         struct hal_executable_info *out_info)
-{
-    (void)self;
-    const struct metal_executable *executable = to_metal_executable(base);
-    out_info->constants = executable->constants;
-    out_info->constant_count = executable->constant_count;
-    return HAL_OK;
-}
-
-enum hal_status metal_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
-                                    uint32_t entry, struct hal_entry_info *out_info)
-{
-    (void)self;
-    const struct metal_entry *own = &to_metal_executable(base)->entries[entry];
-    out_info->group_memory_bytes = own->pipeline.staticThreadgroupMemoryLength;
-    out_info->bindings = own->bindings;
-    out_info->binding_count = own->binding_count;
-    return HAL_OK;
-}
-
 /* ---- Life --------------------------------------------------------------------------------- */
 
 static enum hal_status build(struct metal_device *device, const struct hal_executable_desc *desc,
@@ -485,9 +397,7 @@ static enum hal_status build(struct metal_device *device, const struct hal_execu
     struct building building = {.device = device, .desc = desc, .executable = executable};
     HAL_TRY(choose_variant(device, desc, executable));
     HAL_TRY(build_all(&building));
-    for (size_t i = 0; i < desc->entry_point_count; i++)
-        HAL_TRY(list_bindings(&executable->entries[i], desc->entry_points[i].name));
-    return list_constants(executable, desc);
+    return metal_reflection_create(executable, desc);
 }
 
 enum hal_status metal_executable_create(struct hal_driver_device *self,
@@ -524,13 +434,10 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
 
 void metal_executable_destroy(struct metal_executable *executable)
 {
-    for (size_t i = 0; i < executable->entry_count; i++) {
+    metal_reflection_destroy(executable);
+    for (size_t i = 0; i < executable->entry_count; i++)
         [executable->entries[i].pipeline release];
-        free(executable->entries[i].bindings);
-    }
-    for (size_t i = 0; i < executable->constant_count; i++)
-        free((char *)(uintptr_t)executable->constants[i].name);
-    free(executable->constants);
     [executable->library release];
+    spirv_translation_destroy(executable->spirv);
     free(executable);
 }

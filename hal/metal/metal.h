@@ -3,7 +3,9 @@
  *
  *   device.m     the table, opening, queries
  *   memory.m     buffers: storage modes, heaps, managed memory
- *   library.m    executables: libraries, functions, pipelines
+ *   library.m    executables: variants, libraries, functions, pipelines
+ *   spirv.m      those in SPIR-V, through hal/spirv
+ *   reflect.m    what executables tell about themselves
  *   builtin.m    our own kernels, for what blit commands cannot do
  *   program.m    a sealed command buffer as operations with everything resolved
  *   encode.m     operations into encoders of a Metal command buffer
@@ -25,6 +27,7 @@
 #import <Metal/Metal.h>
 
 #include "hal/driver.h"
+#include "hal/spirv/spirv.h"
 
 struct metal_device;
 struct metal_submission;
@@ -89,7 +92,12 @@ id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes,
 /* Memory in which the device leaves something for the host. */
 id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes) NS_RETURNS_RETAINED;
 
-/* ---- Executables (library.m) -------------------------------------------------------------- */
+/* ---- Executables (library.m, spirv.m, reflect.m) ------------------------------------------- */
+
+/* Which binding a kernel's buffer is. */
+struct metal_place {
+    uint8_t set, binding;
+};
 
 struct metal_entry {
     id<MTLComputePipelineState> pipeline;
@@ -98,13 +106,16 @@ struct metal_entry {
     uint32_t read_mask, written_mask; /* those that it may read, and write */
     uint32_t constant_bytes, constants_slot;
     uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
-    struct hal_entry_binding *bindings; /* for reflection */
+    uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
+    struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]] */
+    struct hal_entry_binding *bindings;         /* for reflection */
     size_t binding_count;
 };
 
 struct metal_executable {
     struct hal_executable base;
     id<MTLLibrary> library;
+    struct spirv_translation *spirv;     /* what the library was compiled from; NULL: not SPIR-V */
     struct hal_constant_info *constants; /* for reflection; their names are owned */
     size_t constant_count, constant_capacity;
     size_t entry_count;
@@ -121,6 +132,19 @@ enum hal_status metal_executable_reflect(struct hal_driver_device *self,
 enum hal_status metal_entry_reflect(struct hal_driver_device *self,
                                     struct hal_executable *executable, uint32_t entry,
                                     struct hal_entry_info *out_info);
+
+/* Fills what reflection tells of an executable that is complete otherwise. */
+enum hal_status metal_reflection_create(struct metal_executable *executable,
+                                        const struct hal_executable_desc *desc) HAL_CHECKED;
+void metal_reflection_destroy(struct metal_executable *executable);
+
+enum hal_status metal_spirv_translate(const struct hal_executable_desc *desc,
+                                      const struct hal_executable_variant *variant,
+                                      struct spirv_translation **out_translation) HAL_CHECKED;
+/* Fills the entry's places and slots. HAL_INVALID: the module has more push constants. */
+enum hal_status metal_spirv_place(const struct hal_entry_point *wanted,
+                                  const struct spirv_entry *where,
+                                  struct metal_entry *entry) HAL_CHECKED;
 
 /* What the driver runs, the best first; returns how many. */
 uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
@@ -179,6 +203,15 @@ struct metal_argument {
     uint32_t slot;
 };
 
+/* Bytes that a slot of a kernel gets. */
+struct metal_bytes {
+    size_t offset; /* in the program's constants */
+    uint32_t bytes, slot;
+};
+
+/* Constants, and the sizes of buffers. */
+enum { METAL_BYTES_PER_DISPATCH = 2 };
+
 struct metal_op {
     enum metal_op_kind kind;
     union {
@@ -195,8 +228,8 @@ struct metal_op {
             id<MTLComputePipelineState> pipeline;
             MTLSize group_size, group_count;
             size_t first_argument, argument_count;
-            size_t constants_offset; /* in the program's constants */
-            uint32_t constant_bytes, constants_slot;
+            struct metal_bytes bytes[METAL_BYTES_PER_DISPATCH];
+            size_t bytes_count;
             uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
             bool is_indirect; /* group_count is in the submission's counts */
             size_t counts_offset;

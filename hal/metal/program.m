@@ -51,8 +51,10 @@ static enum hal_status add_argument(struct builder *builder, uint32_t slot, id<M
     return HAL_OK;
 }
 
-/* Room for `bytes` of constants, zeroed. NULL: no memory. */
-static uint8_t *add_constants(struct builder *builder, size_t bytes, size_t *out_offset)
+/* Gives the operation's slot `bytes` of constants, which are zeroed and for the caller to fill.
+ * NULL: no memory. */
+static uint8_t *add_bytes(struct builder *builder, struct metal_op *op, uint32_t slot,
+                          uint32_t bytes)
 {
     struct metal_program *program = builder->program;
     const size_t offset = hal_align_up(program->constant_count, 8);
@@ -60,7 +62,7 @@ static uint8_t *add_constants(struct builder *builder, size_t bytes, size_t *out
         return NULL;
     memset(program->constants + offset, 0, bytes);
     program->constant_count = offset + bytes;
-    *out_offset = offset;
+    op->dispatch.bytes[op->dispatch.bytes_count++] = (struct metal_bytes){offset, bytes, slot};
     return program->constants + offset;
 }
 
@@ -94,9 +96,7 @@ static enum hal_status make_builtin(struct builder *builder, id<MTLComputePipeli
     op.dispatch.group_size = op.dispatch.group_count = MTLSizeMake(1, 1, 1);
     op.dispatch.first_argument = first_argument;
     op.dispatch.argument_count = builder->program->argument_count - first_argument;
-    op.dispatch.constant_bytes = (uint32_t)bytes;
-    op.dispatch.constants_slot = (uint32_t)op.dispatch.argument_count;
-    uint8_t *copy = add_constants(builder, bytes, &op.dispatch.constants_offset);
+    uint8_t *copy = add_bytes(builder, &op, (uint32_t)op.dispatch.argument_count, (uint32_t)bytes);
     if (!copy)
         return no_memory(builder);
     memcpy(copy, constants, bytes);
@@ -218,14 +218,31 @@ struct launch {
 };
 
 static enum hal_status fail_unbound(const struct builder *builder, const struct launch *launch,
-                                    uint32_t slot, uint32_t bound)
+                                    uint32_t slot, struct metal_place place, uint32_t bound)
 {
     char name[HAL_OBJECT_NAME_BYTES];
     return hal_fail(HAL_INVALID,
-                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]], but nothing is bound there "
-                    "(descriptor set 0 has %u bindings)",
+                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]] for set %u, binding %u, but "
+                    "nothing is bound there (descriptor set %u has %u bindings)",
                     hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    launch->executable->entry_points[launch->entry].name, slot, bound);
+                    launch->executable->entry_points[launch->entry].name, slot, place.set,
+                    place.binding, place.set, bound);
+}
+
+/* NULL: nothing is bound there. */
+static const struct hal_binding *binding_of(const struct metal_entry *entry, uint32_t slot,
+                                            const struct hal_dispatch_state *state)
+{
+    const struct metal_place place = entry->places[slot];
+    if (place.binding >= state->binding_count[place.set])
+        return NULL;
+    const struct hal_binding *binding = &state->bindings[place.set][place.binding];
+    return binding->buffer ? binding : NULL;
+}
+
+static bool is_ours(const struct metal_entry *entry, uint32_t slot)
+{
+    return slot == entry->sizes_slot || (entry->constant_bytes && slot == entry->constants_slot);
 }
 
 static enum hal_status add_bindings(struct builder *builder, const struct launch *launch,
@@ -233,13 +250,12 @@ static enum hal_status add_bindings(struct builder *builder, const struct launch
                                     const struct hal_dispatch_state *state)
 {
     for (uint32_t slot = 0; slot < METAL_MAX_SLOTS; slot++) {
-        const bool constants = entry->constant_bytes && slot == entry->constants_slot;
-        if (!(entry->buffer_mask >> slot & 1) || constants)
+        if (!(entry->buffer_mask >> slot & 1) || is_ours(entry, slot))
             continue;
-        const struct hal_binding *binding =
-            slot < state->binding_count[0] ? &state->bindings[0][slot] : NULL;
-        if (!binding || !binding->buffer)
-            return fail_unbound(builder, launch, slot, state->binding_count[0]);
+        const struct hal_binding *binding = binding_of(entry, slot, state);
+        const struct metal_place place = entry->places[slot];
+        if (!binding)
+            return fail_unbound(builder, launch, slot, place, state->binding_count[place.set]);
         if (entry->written_mask >> slot & 1)
             HAL_TRY(note_write(builder, binding->buffer));
         HAL_TRY(
@@ -254,14 +270,32 @@ static enum hal_status copy_constants(struct builder *builder, const struct meta
 {
     const uint32_t wanted = entry->constant_bytes;
     const uint32_t pushed = state->constant_bytes < wanted ? state->constant_bytes : wanted;
-    uint8_t *constants =
-        wanted ? add_constants(builder, wanted, &op->dispatch.constants_offset) : NULL;
+    if (!wanted)
+        return HAL_OK;
+    uint8_t *constants = add_bytes(builder, op, entry->constants_slot, wanted);
     if (!constants)
-        return wanted ? no_memory(builder) : HAL_OK;
+        return no_memory(builder);
     if (pushed)
         memcpy(constants, state->constants, pushed);
-    op->dispatch.constant_bytes = wanted;
-    op->dispatch.constants_slot = entry->constants_slot;
+    return HAL_OK;
+}
+
+/* The bytes of each buffer, for kernels that ask how long an array is. */
+static enum hal_status list_sizes(struct builder *builder, const struct metal_entry *entry,
+                                  const struct hal_dispatch_state *state, struct metal_op *op)
+{
+    uint32_t sizes[METAL_MAX_SLOTS];
+    if (entry->sizes_slot == SPIRV_NO_SLOT)
+        return HAL_OK;
+    for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
+        const struct hal_binding *binding = binding_of(entry, i, state);
+        const uint64_t bytes = binding ? binding->bytes : 0;
+        sizes[i] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    }
+    uint8_t *copy = add_bytes(builder, op, entry->sizes_slot, sizeof sizes);
+    if (!copy)
+        return no_memory(builder);
+    memcpy(copy, sizes, sizeof sizes);
     return HAL_OK;
 }
 
@@ -281,6 +315,7 @@ static enum hal_status make_dispatch(struct builder *builder, const struct launc
     HAL_TRY(add_bindings(builder, launch, entry, state));
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
     HAL_TRY(copy_constants(builder, entry, state, &op));
+    HAL_TRY(list_sizes(builder, entry, state, &op));
     builder->dispatch_number++;
     *out_op = op;
     return HAL_OK;

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What executables tell about themselves: bindings and constants, as Metal and hal/spirv know them.
+ */
+#include "hal/base/mem.h"
+#import "hal/metal/metal.h"
+
+static enum hal_status list_bindings(struct metal_entry *entry, const char *name)
+{
+    entry->bindings =
+        hal_alloc((size_t)__builtin_popcount(entry->buffer_mask), sizeof *entry->bindings);
+    if (!entry->bindings)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", name);
+    for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
+        if (!(entry->buffer_mask >> i & 1) || i == entry->sizes_slot ||
+            (entry->constant_bytes && i == entry->constants_slot))
+            continue;
+        entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
+            .set = entry->places[i].set,
+            .index = entry->places[i].binding,
+            .access = (entry->read_mask >> i & 1 ? HAL_ACCESS_READ : 0U) |
+                      (entry->written_mask >> i & 1 ? HAL_ACCESS_WRITE : 0U),
+        };
+    }
+    return HAL_OK;
+}
+
+static enum hal_constant_type type_from(MTLDataType type)
+{
+    return type == MTLDataTypeBool    ? HAL_CONSTANT_BOOL
+           : type == MTLDataTypeInt   ? HAL_CONSTANT_INT32
+           : type == MTLDataTypeUInt  ? HAL_CONSTANT_UINT32
+           : type == MTLDataTypeFloat ? HAL_CONSTANT_FLOAT32
+                                      : (enum hal_constant_type)0;
+}
+
+static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
+{
+    for (size_t i = 0; i < desc->constant_count; i++) {
+        if (desc->constants[i].index == index)
+            return true;
+    }
+    return false;
+}
+
+static bool is_listed(const struct metal_executable *executable, uint32_t index, const char *name)
+{
+    for (size_t i = 0; i < executable->constant_count; i++) {
+        if (executable->constants[i].index == index &&
+            strcmp(executable->constants[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum hal_status add_constant(struct metal_executable *executable,
+                                    const struct hal_executable_desc *desc, const char *its_name,
+                                    uint32_t index, enum hal_constant_type type)
+{
+    if (is_listed(executable, index, its_name))
+        return HAL_OK;
+    char *name = hal_copy_string(its_name);
+    if (!name || !hal_grow((void **)&executable->constants, &executable->constant_capacity,
+                           executable->constant_count + 1, sizeof *executable->constants)) {
+        free(name);
+        return hal_fail(HAL_NO_MEMORY, "no memory for the specialization constants");
+    }
+    executable->constants[executable->constant_count++] = (struct hal_constant_info){
+        .name = name,
+        .index = index,
+        .type = type,
+        .is_given = is_given(desc, index),
+    };
+    return HAL_OK;
+}
+
+static int by_index(const void *left, const void *right)
+{
+    const struct hal_constant_info *a = left, *b = right;
+    return a->index != b->index ? (a->index > b->index) - (a->index < b->index)
+                                : strcmp(a->name, b->name);
+}
+
+/* Metal tells a function's constants: those of all entry points together. */
+static enum hal_status list_functions_constants(struct metal_executable *executable,
+                                                const struct hal_executable_desc *desc)
+{
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < desc->entry_point_count && status == HAL_OK; i++) {
+        id<MTLFunction> function =
+            [executable->library newFunctionWithName:metal_string(desc->entry_points[i].name)];
+        NSArray<MTLFunctionConstant *> *all = function.functionConstantsDictionary.allValues;
+        for (NSUInteger c = 0; c < all.count && status == HAL_OK; c++) {
+            MTLFunctionConstant *constant = [all objectAtIndex:c];
+            status = add_constant(executable, desc, constant.name.UTF8String,
+                                  (uint32_t)constant.index, type_from(constant.type));
+        }
+        [function release];
+    }
+    return status;
+}
+
+static enum hal_status list_modules_constants(struct metal_executable *executable,
+                                              const struct hal_executable_desc *desc)
+{
+    for (size_t i = 0; i < executable->spirv->constant_count; i++) {
+        const struct spirv_constant_info *constant = &executable->spirv->constants[i];
+        HAL_TRY(add_constant(executable, desc, constant->name, constant->id,
+                             (enum hal_constant_type)constant->type));
+    }
+    return HAL_OK;
+}
+
+enum hal_status metal_reflection_create(struct metal_executable *executable,
+                                        const struct hal_executable_desc *desc)
+{
+    for (size_t i = 0; i < desc->entry_point_count; i++)
+        HAL_TRY(list_bindings(&executable->entries[i], desc->entry_points[i].name));
+    HAL_TRY(executable->spirv ? list_modules_constants(executable, desc)
+                              : list_functions_constants(executable, desc));
+    if (executable->constant_count)
+        qsort(executable->constants, executable->constant_count, sizeof *executable->constants,
+              by_index);
+    return HAL_OK;
+}
+
+void metal_reflection_destroy(struct metal_executable *executable)
+{
+    for (size_t i = 0; i < executable->entry_count; i++)
+        free(executable->entries[i].bindings);
+    for (size_t i = 0; i < executable->constant_count; i++)
+        free((char *)(uintptr_t)executable->constants[i].name);
+    free(executable->constants);
+}
+
+enum hal_status metal_executable_reflect(struct hal_driver_device *self,
+                                         struct hal_executable *base,
+                                         struct hal_executable_info *out_info)
+{
+    (void)self;
+    const struct metal_executable *executable = to_metal_executable(base);
+    out_info->constants = executable->constants;
+    out_info->constant_count = executable->constant_count;
+    return HAL_OK;
+}
+
+enum hal_status metal_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
+                                    uint32_t entry, struct hal_entry_info *out_info)
+{
+    (void)self;
+    const struct metal_entry *own = &to_metal_executable(base)->entries[entry];
+    out_info->group_memory_bytes = own->pipeline.staticThreadgroupMemoryLength;
+    out_info->bindings = own->bindings;
+    out_info->binding_count = own->binding_count;
+    return HAL_OK;
+}
