@@ -229,6 +229,13 @@ static enum hal_status find_function(id<MTLLibrary> library, const struct hal_ex
 
 /* ---- Pipelines ---------------------------------------------------------------------------- */
 
+/* A binding begins at a multiple of what its type asks for, which is 16 at most. */
+static uint8_t alignment_of(id<MTLBinding> binding)
+{
+    const NSUInteger wanted = ((id<MTLBufferBinding>)binding).bufferAlignment | 16;
+    return (uint8_t)(wanted & (~wanted + 1));
+}
+
 static enum hal_status read_reflection(MTLComputePipelineReflection *reflection, const char *name,
                                        struct metal_entry *entry)
 {
@@ -244,6 +251,7 @@ static enum hal_status read_reflection(MTLComputePipelineReflection *reflection,
             binding.index >= METAL_MAX_SLOTS)
             continue;
         entry->buffer_mask |= 1U << binding.index;
+        entry->alignments[binding.index] = alignment_of(binding);
         if (binding.access != MTLBindingAccessWriteOnly)
             entry->read_mask |= 1U << binding.index;
         if (binding.access != MTLBindingAccessReadOnly)

@@ -108,6 +108,7 @@ struct metal_entry {
     uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
     uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
     struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]] */
+    uint8_t alignments[METAL_MAX_SLOTS];        /* of the kernel's type: a power of two */
     struct hal_entry_binding *bindings;         /* for reflection */
     size_t binding_count;
 };

@@ -229,6 +229,19 @@ static enum hal_status fail_unbound(const struct builder *builder, const struct 
                     place.binding, place.set, bound);
 }
 
+static enum hal_status fail_unaligned(const struct builder *builder, const struct launch *launch,
+                                      uint32_t slot, uint32_t alignment,
+                                      const struct hal_binding *binding)
+{
+    char name[HAL_OBJECT_NAME_BYTES], buffer[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID,
+                    "%s, dispatch %u: kernel '%s' needs its [[buffer(%u)]] at a multiple of %u "
+                    "bytes, and %" PRIu64 " of %s is bound there",
+                    hal_object_name(&builder->commands->object, name), builder->dispatch_number,
+                    launch->executable->entry_points[launch->entry].name, slot, alignment,
+                    binding->offset, hal_object_name(&binding->buffer->object, buffer));
+}
+
 /* NULL: nothing is bound there. */
 static const struct hal_binding *binding_of(const struct metal_entry *entry, uint32_t slot,
                                             const struct hal_dispatch_state *state)
@@ -256,6 +269,8 @@ static enum hal_status add_bindings(struct builder *builder, const struct launch
         const struct metal_place place = entry->places[slot];
         if (!binding)
             return fail_unbound(builder, launch, slot, place, state->binding_count[place.set]);
+        if (binding->offset % entry->alignments[slot])
+            return fail_unaligned(builder, launch, slot, entry->alignments[slot], binding);
         if (entry->written_mask >> slot & 1)
             HAL_TRY(note_write(builder, binding->buffer));
         HAL_TRY(

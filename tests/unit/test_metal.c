@@ -116,6 +116,43 @@ static void large_buffers_have_their_own(void **state)
     hal_device_release(device);
 }
 
+/* ---- Bindings ------------------------------------------------------------------------------- */
+
+static void an_unaligned_binding_is_refused(void **state)
+{
+    (void)state;
+    static const char source[] = "kernel void f(device uint *words [[buffer(0)]],\n"
+                                 "              device uchar *bytes [[buffer(1)]])\n"
+                                 "{ words[0] = 1; bytes[0] = 2; }\n";
+    static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
+    struct hal_device *device = fixture_device("metal");
+    struct hal_buffer *buffer = fixture_buffer(device, "words", 64);
+    struct hal_executable *executable;
+    assert_ok(hal_executable_create(device,
+                                    &(struct hal_executable_desc){.label = "f",
+                                                                  .format = HAL_FORMAT_MSL,
+                                                                  .data = source,
+                                                                  .bytes = sizeof source - 1,
+                                                                  .entry_points = &entry,
+                                                                  .entry_point_count = 1},
+                                    &executable));
+    for (uint64_t offset = 0; offset < 8; offset++) {
+        struct hal_command_buffer *commands = fixture_commands(device, "bound", HAL_ONE_SHOT);
+        const struct hal_binding bindings[2] = {{buffer, offset, 4}, {buffer, 33 + offset, 1}};
+        assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 2));
+        assert_ok(hal_command_dispatch(commands, executable, 0, (uint32_t[3]){1, 1, 1}));
+        if (offset % 4 == 0)
+            fixture_run(device, commands);
+        else
+            assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
+                         "needs its [[buffer(0)]] at a multiple of 4 bytes");
+        hal_command_buffer_release(commands);
+    }
+    hal_executable_release(executable);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+}
+
 /* ---- Captures by Metal ---------------------------------------------------------------------- */
 
 static void documents_need_metals_permission(void **state)
@@ -237,6 +274,7 @@ int main(void)
         cmocka_unit_test(wrong_uris_are_refused),
         cmocka_unit_test(small_buffers_share_memory),
         cmocka_unit_test(large_buffers_have_their_own),
+        cmocka_unit_test(an_unaligned_binding_is_refused),
         cmocka_unit_test(documents_need_metals_permission),
         cmocka_unit_test(metal_writes_documents),
         cmocka_unit_test(debug_groups_span_encoders),
