@@ -232,8 +232,8 @@ static enum hal_status find_function(id<MTLLibrary> library, const struct hal_ex
 /* A binding begins at a multiple of what its type asks for, which is 16 at most. */
 static uint8_t alignment_of(id<MTLBinding> binding)
 {
-    const NSUInteger wanted = ((id<MTLBufferBinding>)binding).bufferAlignment | 16;
-    return (uint8_t)(wanted & (~wanted + 1));
+    const NSUInteger given = ((id<MTLBufferBinding>)binding).bufferAlignment, wanted = given | 16;
+    return given ? (uint8_t)(wanted & (~wanted + 1)) : 1;
 }
 
 static enum hal_status read_reflection(MTLComputePipelineReflection *reflection, const char *name,
@@ -247,8 +247,7 @@ static enum hal_status read_reflection(MTLComputePipelineReflection *reflection,
                             "kernel '%s' takes threadgroup memory as an argument "
                             "([[threadgroup(%lu)]])",
                             name, (unsigned long)binding.index);
-        if (binding.type != MTLBindingTypeBuffer || !binding.isUsed ||
-            binding.index >= METAL_MAX_SLOTS)
+        if (binding.type != MTLBindingTypeBuffer || binding.index >= METAL_MAX_SLOTS)
             continue;
         entry->buffer_mask |= 1U << binding.index;
         entry->alignments[binding.index] = alignment_of(binding);

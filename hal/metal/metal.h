@@ -102,7 +102,7 @@ struct metal_place {
 struct metal_entry {
     id<MTLComputePipelineState> pipeline;
     MTLSize group_size;
-    uint32_t buffer_mask;             /* [[buffer(i)]] that the kernel uses */
+    uint32_t buffer_mask;             /* [[buffer(i)]] that the kernel has */
     uint32_t read_mask, written_mask; /* those that it may read, and write */
     uint32_t constant_bytes, constants_slot;
     uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
