@@ -236,17 +236,30 @@ static uint8_t alignment_of(id<MTLBinding> binding)
     return given ? (uint8_t)(wanted & (~wanted + 1)) : 1;
 }
 
+static enum hal_status take_group_argument(const char *name, NSUInteger index,
+                                           const struct metal_entry *entry, uint32_t *taken)
+{
+    if (index >= HAL_MAX_GROUP_ARGUMENTS)
+        return hal_fail(HAL_UNSUPPORTED, "kernel '%s': [[threadgroup(%lu)]], the last is %d", name,
+                        (unsigned long)index, HAL_MAX_GROUP_ARGUMENTS - 1);
+    if (entry->group_argument_bytes[index] == 0)
+        return hal_fail(HAL_INVALID,
+                        "kernel '%s' has a [[threadgroup(%lu)]] argument, but the entry point "
+                        "gives it no length (group_argument_bytes)",
+                        name, (unsigned long)index);
+    *taken |= 1U << index;
+    return HAL_OK;
+}
+
 static enum hal_status read_reflection(MTLComputePipelineReflection *reflection, const char *name,
                                        struct metal_entry *entry)
 {
     NSArray<id<MTLBinding>> *bindings = reflection.bindings;
+    uint32_t taken = 0; /* arguments in threadgroup memory */
     for (NSUInteger i = 0; i < bindings.count; i++) {
         id<MTLBinding> binding = [bindings objectAtIndex:i];
         if (binding.type == MTLBindingTypeThreadgroupMemory && binding.isArgument)
-            return hal_fail(HAL_UNSUPPORTED,
-                            "kernel '%s' takes threadgroup memory as an argument "
-                            "([[threadgroup(%lu)]])",
-                            name, (unsigned long)binding.index);
+            HAL_TRY(take_group_argument(name, binding.index, entry, &taken));
         if (binding.type != MTLBindingTypeBuffer || binding.index >= METAL_MAX_SLOTS)
             continue;
         entry->buffer_mask |= 1U << binding.index;
@@ -255,6 +268,12 @@ static enum hal_status read_reflection(MTLComputePipelineReflection *reflection,
             entry->read_mask |= 1U << binding.index;
         if (binding.access != MTLBindingAccessReadOnly)
             entry->written_mask |= 1U << binding.index;
+    }
+    for (uint32_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
+        if (entry->group_argument_bytes[i] && !(taken >> i & 1))
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' has no [[threadgroup(%u)]] argument for %u bytes", name, i,
+                            entry->group_argument_bytes[i]);
     }
     return HAL_OK;
 }
@@ -318,9 +337,9 @@ static enum hal_status make_pipeline(struct metal_device *device, id<MTLFunction
         return hal_fail(HAL_INVALID, "kernel '%s': %s", wanted->name, metal_error_text(error));
     entry->group_size =
         MTLSizeMake(wanted->group_size[0], wanted->group_size[1], wanted->group_size[2]);
-    HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
     memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
            sizeof entry->group_argument_bytes);
+    HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
     HAL_TRY(read_reflection(reflection, wanted->name, entry));
     return check_entry(device, wanted, entry, where != NULL);
 }
