@@ -276,12 +276,22 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
         if (desc->layouts[i])
             HAL_TRY(check_entry_layout(device, label, &desc->entry_points[i], desc->layouts[i]));
     }
+    if (desc->cache && desc->cache->device != device)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s': the executable cache '%s' belongs to another device than "
+                        "'%s'",
+                        label, desc->cache->label ? desc->cache->label : "", device->info.uri);
     if (desc->constant_count && !desc->constants)
         return hal_fail(HAL_INVALID, "executable '%s': %zu specialization constants at NULL", label,
                         desc->constant_count);
     for (size_t i = 0; i < desc->constant_count; i++)
         HAL_TRY(check_constant(label, &desc->constants[i]));
     return HAL_OK;
+}
+
+enum hal_status hal_check_cache(const struct hal_executable_cache *cache)
+{
+    return cache ? HAL_OK : hal_fail(HAL_INVALID, "the executable cache is NULL");
 }
 
 enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_t entry)

@@ -230,6 +230,7 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
                                           const struct hal_executable_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_entry(const struct hal_executable *executable,
                                 uint32_t entry) HAL_CHECKED;
+enum hal_status hal_check_cache(const struct hal_executable_cache *cache) HAL_CHECKED;
 enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
                                 uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,

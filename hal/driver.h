@@ -72,6 +72,7 @@ struct hal_buffer {
 struct hal_executable {
     struct hal_object object;
     size_t variant; /* driver: the one that it took */
+    bool was_kept;  /* driver: nothing had to be compiled */
     /* The core fills these with its own copies; they live as long as the object. */
     struct hal_executable_variant *variants;
     size_t variant_count;
@@ -108,6 +109,16 @@ struct hal_pipeline_layout {
     struct hal_set_layout *sets[HAL_MAX_SETS];
     size_t set_count;
     uint32_t constant_bytes;
+};
+
+/* No object that commands name: layers do not see it. */
+struct hal_executable_cache {
+    _Atomic uint32_t references;
+    struct hal_device *device;
+    char *label;
+    char *directory;    /* the driver's answer; NULL: it keeps nothing */
+    uint64_t max_bytes; /* never 0 with a directory */
+    _Atomic uint64_t prepared_count, kept_count;
 };
 
 struct hal_semaphore {
@@ -407,6 +418,15 @@ struct hal_driver_ops {
     enum hal_status (*entry_reflect)(struct hal_driver_device *self,
                                      struct hal_executable *executable, uint32_t entry,
                                      struct hal_entry_info *out_info);
+
+    /* Optional; drivers only, called past the layers. Finds the directory in which executables are
+     * kept (absolute, to be freed with free()): made from `wanted`, or the usual one for NULL; and
+     * its limit when *io_max_bytes is 0. And measures one. executable_create finds the cache in
+     * its description. */
+    enum hal_status (*cache_open)(struct hal_driver_device *self, const char *wanted,
+                                  char **out_directory, uint64_t *io_max_bytes);
+    enum hal_status (*cache_measure)(struct hal_driver_device *self, const char *directory,
+                                     uint64_t *out_bytes, uint64_t *out_entries);
 
     /* The core allocates command buffers itself and records into them. `created` tells the driver
      * (optional); `prepare` is called once, by hal_command_buffer_end, with the sealed list: a

@@ -143,6 +143,10 @@ enum hal_status hal_executable_create(struct hal_device *device,
         hal_pipeline_layout_retain(copies.layouts[i]);
     hal_object_publish(&executable->object, device, copies.label);
     hal_gate_leave(&device->gate);
+    if (desc->cache) {
+        atomic_fetch_add(&desc->cache->prepared_count, 1);
+        atomic_fetch_add(&desc->cache->kept_count, executable->was_kept ? 1 : 0);
+    }
     *out_executable = executable;
     return HAL_OK;
 
@@ -195,6 +199,7 @@ enum hal_status hal_executable_get_info(struct hal_executable *executable,
         .variant_count = executable->variant_count,
         .variant = executable->variant,
         .format = executable->variants[executable->variant].format,
+        .was_kept = executable->was_kept,
     };
     if (!driver->ops->executable_reflect)
         return HAL_OK;

@@ -56,6 +56,7 @@ extern "C" {
 struct hal_device;
 struct hal_buffer;
 struct hal_executable;
+struct hal_executable_cache;
 struct hal_command_buffer;
 struct hal_event;
 struct hal_set_layout;
@@ -356,6 +357,7 @@ struct hal_executable_desc {
      * kernel's [[buffer(i)]]. Else set s is an argument buffer: the struct at [[buffer(s)]], and
      * binding i its member [[id(i)]]. */
     struct hal_pipeline_layout *const *layouts;
+    struct hal_executable_cache *cache; /* NULL: what is compiled is kept at the usual place */
 };
 
 /* Compiles; may take long and may block. Of several variants the device takes the first that it can
@@ -389,6 +391,7 @@ struct hal_executable_info {
     size_t variant_count;
     size_t variant; /* the one that the device took: its index in the description */
     enum hal_executable_format format;         /* of that */
+    bool was_kept;                             /* nothing had to be compiled */
     const struct hal_constant_info *constants; /* by rising index */
     size_t constant_count;
 };
@@ -418,6 +421,68 @@ HAL_API enum hal_status hal_executable_get_entry(struct hal_executable *executab
 /* Index of the entry point with that name. HAL_NOT_FOUND. */
 HAL_API enum hal_status hal_executable_find(const struct hal_executable *executable,
                                             const char *name, uint32_t *out_entry) HAL_CHECKED;
+
+/* ---- Executable caches --------------------------------------------------------------------- */
+
+/* A place for what is compiled, and a way to prepare many executables at once. What is kept is
+ * found again by a digest of everything that matters (source, constants, workgroup sizes, compiler,
+ * processor). Several caches, devices and processes may share a directory. */
+struct hal_executable_cache_desc {
+    const char *label;
+    const char *directory; /* made when it does not exist; NULL: the usual place (HAL_CACHE_DIR) */
+    uint64_t max_bytes;    /* what was not used for the longest time goes; 0: the usual limit */
+};
+
+/* HAL_IO: the directory cannot be made or written. HAL_UNSUPPORTED: the device keeps nothing, and
+ * a directory was named. May be used from any thread at any time. */
+HAL_API enum hal_status hal_executable_cache_create(
+    struct hal_device *device, const struct hal_executable_cache_desc *desc,
+    struct hal_executable_cache **out_cache) HAL_CHECKED;
+HAL_API void hal_executable_cache_retain(struct hal_executable_cache *cache);
+HAL_API void hal_executable_cache_release(struct hal_executable_cache *cache);
+
+struct hal_executable_cache_info {
+    const char *label;     /* NULL: none; lives as long as the cache */
+    const char *directory; /* absolute; NULL: the device keeps nothing */
+    uint64_t max_bytes;
+    uint64_t used_bytes, entry_count; /* in the directory now, whoever put them there */
+    uint64_t prepared_count;          /* executables that were made through this cache */
+    uint64_t kept_count;              /* of these, nothing had to be compiled */
+};
+HAL_API enum hal_status hal_executable_cache_get_info(
+    struct hal_executable_cache *cache, struct hal_executable_cache_info *out_info) HAL_CHECKED;
+
+/* What the bytes look like: a SPIR-V module, a metallib, or text (MSL). HAL_NOT_FOUND: none. */
+HAL_API enum hal_status hal_executable_infer_format(
+    const void *data, size_t bytes, enum hal_executable_format *out_format) HAL_CHECKED;
+
+/* One executable of many is ready, or will never be. */
+struct hal_prepared {
+    size_t index;                      /* of its description */
+    size_t done_count, count;          /* how far all are; this one counts */
+    struct hal_executable *executable; /* NULL: it failed; borrowed for the call */
+    enum hal_status status;
+    const char *message; /* of a failure; borrowed for the call */
+};
+
+struct hal_prepare_options {
+    uint32_t thread_count; /* 0: as many as there are processors */
+    /* Called on the calling thread, once for each executable. False: those that have not begun are
+     * not prepared (HAL_FAILED). */
+    bool (*progress)(void *user, const struct hal_prepared *prepared);
+    void *user;
+};
+
+/* Prepares `count` executables in parallel. A description without format, but with data, gets the
+ * one that its bytes look like; a description's own cache is ignored. out_executables[i] is owned
+ * by the caller, NULL where it failed; out_statuses (may be NULL) says how each one went. The
+ * others are prepared when one fails; returned is the failure with the lowest index. Blocks. */
+HAL_API enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
+                                                     const struct hal_executable_desc *descs,
+                                                     size_t count,
+                                                     const struct hal_prepare_options *options,
+                                                     struct hal_executable **out_executables,
+                                                     enum hal_status *out_statuses) HAL_CHECKED;
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
 

@@ -129,16 +129,88 @@ static enum hal_status describe(const struct replay_player *player, uint32_t obj
     return HAL_OK;
 }
 
-enum hal_status replay_executable_create(struct replay_player *player, uint32_t object)
+/* Those of the plan that are made together: not so many that their sources fill the memory. */
+enum { BATCH = 256 };
+
+struct batch {
+    struct description *descriptions;
+    struct hal_executable_desc descs[BATCH];
+    struct hal_executable *executables[BATCH];
+    enum hal_status statuses[BATCH];
+    uint32_t objects[BATCH];
+    size_t count;
+};
+
+static enum hal_status describe_batch(const struct replay_player *player, uint32_t *object,
+                                      struct batch *batch)
 {
-    struct description description;
-    enum hal_status status = describe(player, object, &description);
-    if (status == HAL_OK)
-        status = hal_executable_create(player->device, &description.desc,
-                                       &player->live[object].executable);
-    finish(&description);
+    const struct replay_plan *plan = player->plan;
+    for (batch->count = 0; *object < plan->object_count && batch->count < BATCH; ++*object) {
+        char name[REPLAY_NAME_BYTES];
+        const size_t i = batch->count;
+        if (plan->objects[*object].kind != REPLAY_EXECUTABLE)
+            continue;
+        batch->objects[i] = *object;
+        batch->count++;
+        HAL_TRY(hal_add_context(describe(player, *object, &batch->descriptions[i]), "%s",
+                                replay_object_name(plan, *object, name)));
+        batch->descs[i] = batch->descriptions[i].desc;
+    }
+    return HAL_OK;
+}
+
+/* The message is that of the first one that failed; the HAL names those that have a label. */
+static enum hal_status make_batch(struct replay_player *player, struct hal_executable_cache *cache,
+                                  struct batch *batch)
+{
+    const enum hal_status status = hal_executable_cache_prepare(
+        cache, batch->descs, batch->count, NULL, batch->executables, batch->statuses);
+    size_t failed = batch->count;
+    for (size_t i = batch->count; i-- > 0;) {
+        player->live[batch->objects[i]].executable = batch->executables[i];
+        if (batch->statuses[i] != HAL_OK)
+            failed = i;
+    }
     char name[REPLAY_NAME_BYTES];
-    if (!replay_object_label(player->plan, object)) /* the HAL names those that have one */
-        hal_add_context(status, "%s", replay_object_name(player->plan, object, name));
+    if (failed < batch->count && !replay_object_label(player->plan, batch->objects[failed]))
+        hal_add_context(status, "%s",
+                        replay_object_name(player->plan, batch->objects[failed], name));
+    return status;
+}
+
+static void finish_batch(struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        finish(&batch->descriptions[i]);
+}
+
+static enum hal_status make_all(struct replay_player *player, struct batch *batch)
+{
+    struct hal_executable_cache *cache;
+    HAL_TRY(hal_executable_cache_create(player->device, NULL, &cache));
+    enum hal_status status = HAL_OK;
+    for (uint32_t object = 1; status == HAL_OK && object < player->plan->object_count;) {
+        status = describe_batch(player, &object, batch);
+        if (status == HAL_OK)
+            status = make_batch(player, cache, batch);
+        finish_batch(batch);
+    }
+    hal_executable_cache_release(cache);
+    return status;
+}
+
+enum hal_status replay_executables_create(struct replay_player *player)
+{
+    struct batch *batch = hal_alloc(1, sizeof *batch);
+    struct description *descriptions = hal_alloc(BATCH, sizeof *descriptions);
+    enum hal_status status = HAL_NO_MEMORY;
+    if (batch && descriptions) {
+        batch->descriptions = descriptions;
+        status = make_all(player, batch);
+    } else {
+        hal_fail(HAL_NO_MEMORY, "no memory for the executables");
+    }
+    free(descriptions);
+    free(batch);
     return status;
 }

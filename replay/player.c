@@ -438,14 +438,12 @@ static enum hal_status prepare(struct replay_player *player)
         !player->events)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     for (uint32_t i = 1; i < plan->object_count; i++) {
-        if (plan->objects[i].kind == REPLAY_EXECUTABLE)
-            HAL_TRY(replay_executable_create(player, i));
-        else if (plan->objects[i].kind == REPLAY_SET_LAYOUT)
+        if (plan->objects[i].kind == REPLAY_SET_LAYOUT)
             HAL_TRY(replay_set_layout_create(player, i));
         else if (plan->objects[i].kind == REPLAY_PIPELINE_LAYOUT)
             HAL_TRY(replay_pipeline_layout_create(player, i));
     }
-    return HAL_OK;
+    return replay_executables_create(player);
 }
 
 enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device *device,

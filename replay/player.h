@@ -62,7 +62,8 @@ enum hal_status replay_set_layout_create(struct replay_player *player, uint32_t 
 enum hal_status replay_pipeline_layout_create(struct replay_player *player,
                                               uint32_t object) HAL_CHECKED;
 
-enum hal_status replay_executable_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
+/* All of the plan, in parallel. */
+enum hal_status replay_executables_create(struct replay_player *player) HAL_CHECKED;
 
 /* ---- memory.c ------------------------------------------------------------------------------ */
 

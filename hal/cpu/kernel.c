@@ -4,6 +4,7 @@
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 _Static_assert((int)HAL_CONSTANT_BOOL == (int)MSL_BOOL &&
@@ -57,6 +58,8 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
         .group_sizes = sizes,
         .group_size_count = desc->entry_point_count,
         .only_listed = true,
+        .directory = desc->cache ? desc->cache->directory : NULL,
+        .directory_limit_bytes = desc->cache ? desc->cache->max_bytes : 0,
     };
     const enum hal_status status = msl_compile(&source, out_library);
     free(constants);
@@ -320,6 +323,29 @@ enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_exe
     return HAL_OK;
 }
 
+/* ---- Where kernels are kept ---------------------------------------------------------------- */
+
+enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wanted,
+                               char **out_directory, uint64_t *io_max_bytes)
+{
+    (void)self;
+    char path[PATH_MAX];
+    HAL_TRY(msl_directory_open(wanted, path, sizeof path));
+    *out_directory = hal_copy_string(path);
+    if (!*out_directory)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
+    if (*io_max_bytes == 0)
+        *io_max_bytes = msl_directory_limit_bytes();
+    return HAL_OK;
+}
+
+enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *directory,
+                                  uint64_t *out_bytes, uint64_t *out_entries)
+{
+    (void)self;
+    return msl_directory_measure(directory, out_bytes, out_entries);
+}
+
 /* ---- Life --------------------------------------------------------------------------------- */
 
 enum hal_status cpu_executable_create(struct hal_driver_device *self,
@@ -350,6 +376,7 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
         return hal_add_context(status, "executable '%s'", label);
     }
     hal_object_init(&executable->base.object, HAL_OBJECT_EXECUTABLE);
+    executable->base.was_kept = msl_library_was_kept(executable->library);
     *out = &executable->base;
     return HAL_OK;
 }

@@ -83,8 +83,7 @@ static void remove_private_directory(void)
         remove_tree(private_directory, 3);
 }
 
-/* mkdir -p */
-static bool make_directories(const char *path)
+bool msl_make_directories(const char *path)
 {
     char part[MSL_PATH_BYTES];
     const size_t length = strlen(path);
@@ -135,7 +134,7 @@ static enum hal_status make_private_directory_locked(void)
 
 enum hal_status msl_cache_directory(char *out_path, size_t bytes)
 {
-    if (wanted_directory(out_path, bytes) && make_directories(out_path))
+    if (wanted_directory(out_path, bytes) && msl_make_directories(out_path))
         return HAL_OK;
     pthread_mutex_lock(&directory_lock);
     enum hal_status status = HAL_OK;
@@ -147,17 +146,25 @@ enum hal_status msl_cache_directory(char *out_path, size_t bytes)
     return status;
 }
 
-enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
-                               size_t bytes)
+enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *key,
+                                  const char *suffix, char *out_path, size_t bytes)
 {
-    char directory[MSL_PATH_BYTES], name[2 * MSL_KEY_BYTES + 1];
-    HAL_TRY(msl_cache_directory(directory, sizeof directory));
+    char usual[MSL_PATH_BYTES], name[2 * MSL_KEY_BYTES + 1];
+    if (!directory)
+        HAL_TRY(msl_cache_directory(usual, sizeof usual));
+    directory = directory ? directory : usual;
     for (size_t i = 0; i < MSL_KEY_BYTES; i++)
         snprintf(name + 2 * i, 3, "%02x", key->bytes[i]);
     const int length = snprintf(out_path, bytes, "%s/%s%s", directory, name, suffix);
     return length >= 0 && (size_t)length < bytes
                ? HAL_OK
                : hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
+}
+
+enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
+                               size_t bytes)
+{
+    return msl_cache_path_in(NULL, key, suffix, out_path, bytes);
 }
 
 /* ---- entries ---- */
@@ -315,8 +322,15 @@ static const char scratch_prefix[] = "tmp-";
 
 enum hal_status msl_scratch_create(char *out_path, size_t bytes)
 {
-    char directory[MSL_PATH_BYTES];
-    HAL_TRY(msl_cache_directory(directory, sizeof directory));
+    return msl_scratch_create_in(NULL, out_path, bytes);
+}
+
+enum hal_status msl_scratch_create_in(const char *directory, char *out_path, size_t bytes)
+{
+    char usual[MSL_PATH_BYTES];
+    if (!directory)
+        HAL_TRY(msl_cache_directory(usual, sizeof usual));
+    directory = directory ? directory : usual;
     const int length = snprintf(out_path, bytes, "%s/%sXXXXXX", directory, scratch_prefix);
     if (length < 0 || (size_t)length >= bytes)
         return hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);

@@ -31,7 +31,12 @@ enum hal_status msl_digest_end(struct msl_digest *digest, struct msl_key *out_ke
  * ends, when it cannot be written. */
 enum hal_status msl_cache_directory(char *out_path, size_t bytes) HAL_CHECKED;
 
-/* "<directory>/<hexadecimal key><suffix>". */
+/* mkdir -p; false, with errno, when the directory is not there or cannot be written. */
+bool msl_make_directories(const char *path);
+
+/* "<directory>/<hexadecimal key><suffix>"; a NULL directory is the one above. */
+enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *key,
+                                  const char *suffix, char *out_path, size_t bytes) HAL_CHECKED;
 enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
                                size_t bytes) HAL_CHECKED;
 
@@ -54,10 +59,17 @@ enum hal_status msl_cache_store(const char *path, const struct msl_key *key,
 
 /* A fresh private directory inside the cache for files on their way; and its removal with all
  * that is in it (one level). */
+enum hal_status msl_scratch_create_in(const char *directory, char *out_path,
+                                      size_t bytes) HAL_CHECKED;
 enum hal_status msl_scratch_create(char *out_path, size_t bytes) HAL_CHECKED;
 void msl_scratch_remove(const char *path);
 /* Removes what processes that were killed left behind: directories older than an hour. */
 void msl_scratch_remove_stale(void);
+
+/* Store.c: removes kernels of the directory, the longest unused first, until they take no more than
+ * the limit; one process at a time. The newest stays. */
+void msl_directory_trim(const char *directory, uint64_t limit_bytes);
+void msl_entry_used(const char *path);
 
 /* Writes a whole file. */
 enum hal_status msl_write_file(const char *path, const void *contents, size_t bytes) HAL_CHECKED;

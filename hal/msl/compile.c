@@ -9,6 +9,7 @@
 #include "hal/msl/unit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 enum {
     MAX_SOURCE_BYTES = 16 << 20,
@@ -359,7 +360,7 @@ static enum hal_status translate_and_build(const struct job *job)
 static enum hal_status compile(struct job *job, const char *path, const struct msl_key *key)
 {
     HAL_TRY(msl_headers_prepare(&job->compiler, &job->options, &job->headers));
-    HAL_TRY(msl_scratch_create(job->scratch, sizeof job->scratch));
+    HAL_TRY(msl_scratch_create_in(job->source->directory, job->scratch, sizeof job->scratch));
     snprintf(job->input, sizeof job->input, "%s/input", job->scratch);
     snprintf(job->built, sizeof job->built, "%s/built", job->scratch);
     snprintf(job->bitcode, sizeof job->bitcode, "%s/bitcode", job->scratch);
@@ -368,6 +369,40 @@ static enum hal_status compile(struct job *job, const char *path, const struct m
     if (status == HAL_OK)
         status = msl_cache_publish(job->built, path, key);
     msl_scratch_remove(job->scratch);
+    return status;
+}
+
+static void make_room(const struct msl_source *source)
+{
+    const uint64_t limit = source->directory_limit_bytes;
+    char usual[MSL_PATH_BYTES];
+    if (source->directory || msl_cache_directory(usual, sizeof usual) == HAL_OK)
+        msl_directory_trim(source->directory ? source->directory : usual,
+                           limit ? limit : msl_directory_limit_bytes());
+}
+
+/* Another process may make room between our look and our load: then once more. */
+static enum hal_status load_or_compile(struct job *job, const char *path, const struct msl_key *key,
+                                       struct msl_library **out_library)
+{
+    enum { MOST_TRIES = 3 };
+    enum hal_status status = HAL_OK;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        const bool kept = msl_cache_valid(path, key);
+        if (kept)
+            msl_entry_used(path);
+        else
+            HAL_TRY(compile(job, path, key));
+        status = msl_library_load(path, job->file, out_library);
+        if (status == HAL_OK) {
+            (*out_library)->was_kept = kept;
+            if (!kept)
+                make_room(job->source);
+            return HAL_OK;
+        }
+        if (access(path, F_OK) == 0)
+            return status;
+    }
     return status;
 }
 
@@ -391,11 +426,9 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = make_key(source, file, &job->compiler, &job->road, &job->options, &key);
     if (status == HAL_OK)
-        status = msl_cache_path(&key, ".so", path, sizeof path);
-    if (status == HAL_OK && !msl_cache_valid(path, &key))
-        status = compile(job, path, &key);
+        status = msl_cache_path_in(source->directory, &key, ".so", path, sizeof path);
     if (status == HAL_OK)
-        status = msl_library_load(path, file, out_library);
+        status = load_or_compile(job, path, &key, out_library);
     free(job);
     return status;
 }

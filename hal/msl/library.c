@@ -133,6 +133,11 @@ enum hal_status msl_library_find(const struct msl_library *library, const char *
     return unknown_name(library, name);
 }
 
+bool msl_library_was_kept(const struct msl_library *library)
+{
+    return library->was_kept;
+}
+
 size_t msl_library_function_count(const struct msl_library *library)
 {
     return library->function_count;

@@ -59,6 +59,10 @@ struct msl_source {
     /* Only the kernels in `group_sizes` are compiled, unless one of them does not exist: then all
      * are, and their names can be told. */
     bool only_listed;
+    /* Where the compiled kernels are kept; NULL: the usual place. More than the limit of that
+     * place (0: the usual one) and the kernels that were not used for the longest time go. */
+    const char *directory;
+    uint64_t directory_limit_bytes;
 };
 
 struct msl_library;
@@ -71,7 +75,19 @@ struct msl_worker;
  * HAL_NOT_FOUND: there is no usable compiler (the message says what to install). */
 HAL_API enum hal_status msl_compile(const struct msl_source *source,
                                     struct msl_library **out_library) HAL_CHECKED;
+/* Whether it was there, and nothing had to be compiled. */
+HAL_API bool msl_library_was_kept(const struct msl_library *library);
 HAL_API void msl_library_destroy(struct msl_library *library);
+
+/* A directory for kernels: made when it does not exist, its absolute path returned; NULL: the usual
+ * place. HAL_IO: cannot be made or written. And what the kernels in one take. */
+HAL_API enum hal_status msl_directory_open(const char *wanted, char *out_path,
+                                           size_t bytes) HAL_CHECKED;
+HAL_API enum hal_status msl_directory_measure(const char *directory, uint64_t *out_bytes,
+                                              uint64_t *out_entries) HAL_CHECKED;
+
+/* The limit that holds where none is given: HAL_CACHE_LIMIT_MIB, else 1 GiB. */
+HAL_API uint64_t msl_directory_limit_bytes(void);
 
 /* By name or host_name. HAL_NOT_FOUND: the message lists the names that exist (a few). */
 HAL_API enum hal_status msl_library_find(const struct msl_library *library, const char *name,

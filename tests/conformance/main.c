@@ -30,13 +30,12 @@ static const struct suite_area *const areas[] = {
     &area_errors,
     &area_devices,
     &area_stress,
-#if SUITE_HAS_SPIRV
     &area_spirv,
-#endif
     &area_subspans,
     &area_queues,
     &area_transients,
     &area_files,
+    &area_caches,
     /* clang-format on */
 };
 

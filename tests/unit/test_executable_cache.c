@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An executable cache that several processes use at once: each gets what it asked for, also while
+ * others throw it out, and the directory stays inside its limit. */
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+enum { PROCESSES = 3, ROUNDS = 2, SOURCES = 3 };
+
+static struct test_folder folder;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return test_folder_make(&folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static bool runs(struct hal_device *device, struct hal_executable *executable, uint32_t wanted)
+{
+    uint32_t found = 0;
+    struct hal_buffer *x = fixture_buffer(device, "x", 4);
+    struct hal_command_buffer *commands = fixture_commands(device, "run", HAL_ONE_SHOT);
+    const struct hal_binding binding = {x, 0, 4};
+    assert_ok(hal_command_push_descriptor_set(commands, 0, &binding, 1));
+    assert_ok(hal_command_dispatch(commands, executable, 0, (const uint32_t[3]){1, 1, 1}));
+    fixture_run(device, commands);
+    assert_ok(hal_buffer_read(x, 0, &found, 4));
+    hal_command_buffer_release(commands);
+    hal_buffer_release(x);
+    return found == wanted;
+}
+
+/* One process of several: prepares all, in an order of its own, again and again. */
+static int use_cache(const char *directory, uint64_t max_bytes, uint32_t process)
+{
+    struct hal_executable_cache *cache;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    const struct hal_entry_point entry = {"k", {1, 1, 1}, 0, 0};
+    const struct hal_executable_cache_desc desc = {.directory = directory, .max_bytes = max_bytes};
+    assert_ok(hal_executable_cache_create(device, &desc, &cache));
+    int wrong = 0;
+    for (uint32_t i = 0; i < ROUNDS * SOURCES; i++) {
+        char text[128];
+        const uint32_t number = 1000 + (i * 3 + process) % SOURCES;
+        snprintf(text, sizeof text, "kernel void k(device uint *x [[buffer(0)]]) { x[0] = %u; }\n",
+                 number);
+        const struct hal_executable_desc executable_desc = {.label = "shared",
+                                                            .format = HAL_FORMAT_MSL,
+                                                            .data = text,
+                                                            .bytes = strlen(text),
+                                                            .entry_points = &entry,
+                                                            .entry_point_count = 1,
+                                                            .cache = cache};
+        struct hal_executable *executable;
+        if (hal_executable_create(device, &executable_desc, &executable) != HAL_OK) {
+            fprintf(stderr, "process %u: %s\n", process, hal_message());
+            wrong++;
+            continue;
+        }
+        wrong += !runs(device, executable, number);
+        hal_executable_release(executable);
+    }
+    hal_executable_cache_release(cache);
+    hal_device_release(device);
+    return wrong;
+}
+
+static void use_in_processes(const char *directory, uint64_t max_bytes)
+{
+    pid_t processes[PROCESSES];
+    for (uint32_t i = 0; i < PROCESSES; i++) {
+        processes[i] = fork();
+        assert_true(processes[i] >= 0);
+        if (processes[i] == 0)
+            _exit(use_cache(directory, max_bytes, i) ? 1 : 0);
+    }
+    for (uint32_t i = 0; i < PROCESSES; i++) {
+        int status = 0;
+        assert_int_equal(waitpid(processes[i], &status, 0), processes[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+static struct hal_executable_cache_info measure(const char *directory)
+{
+    struct hal_executable_cache *cache;
+    struct hal_executable_cache_info info;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    const struct hal_executable_cache_desc desc = {.directory = directory};
+    assert_ok(hal_executable_cache_create(device, &desc, &cache));
+    assert_ok(hal_executable_cache_get_info(cache, &info));
+    hal_executable_cache_release(cache);
+    hal_device_release(device);
+    return info;
+}
+
+static void processes_share_a_directory(void **state)
+{
+    (void)state;
+    char directory[PATH_MAX];
+    test_folder_file(&folder, "shared", directory);
+    use_in_processes(directory, 0);
+    assert_int_equal(measure(directory).entry_count, SOURCES);
+}
+
+/* Room for one only: what a process has just found may be gone before it loads it. */
+static void processes_throw_out_what_others_use(void **state)
+{
+    (void)state;
+    char directory[PATH_MAX];
+    test_folder_file(&folder, "crowded", directory);
+    use_in_processes(directory, 1);
+    assert_true(measure(directory).entry_count <= PROCESSES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_share_a_directory),
+        cmocka_unit_test(processes_throw_out_what_others_use),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
