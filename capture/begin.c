@@ -150,9 +150,11 @@ static void forget_process(struct process *process)
     free(process->command_line);
 }
 
+_Static_assert((int)TRACE_MAX_FORMATS == (int)HAL_MAX_FORMATS, "all of them fit");
+
 static struct trace_device describe_device(const struct hal_device_info *info)
 {
-    return (struct trace_device){
+    struct trace_device described = {
         .uri = info->uri,
         .driver = info->driver,
         .name = info->name,
@@ -164,7 +166,13 @@ static struct trace_device describe_device(const struct hal_device_info *info)
         .max_group_memory_bytes = info->max_group_memory_bytes,
         .max_buffer_bytes = info->max_buffer_bytes,
         .worker_count = info->worker_count,
+        .architecture = info->architecture,
+        .features = info->features,
+        .format_count = info->format_count,
     };
+    for (uint32_t i = 0; i < info->format_count; i++)
+        described.formats[i] = (uint32_t)info->formats[i];
+    return described;
 }
 
 /* ---- Begin ---- */

@@ -30,7 +30,8 @@ static const char *keep_text(struct trace_reader *reader, const ProtobufCBinaryD
 static void take_device(struct trace_reader *reader, const Haltrace__Device *message)
 {
     struct trace_device *device = &reader->header.device;
-    *device = (struct trace_device){.uri = "", .driver = "", .name = ""};
+    *device = (struct trace_device){
+        .uri = "", .driver = "", .name = "", .architecture = "", .features = ""};
     if (!message)
         return;
     device->uri = keep_text(reader, &message->uri);
@@ -44,6 +45,10 @@ static void take_device(struct trace_reader *reader, const Haltrace__Device *mes
     device->max_group_memory_bytes = message->max_group_memory_bytes;
     device->max_buffer_bytes = message->max_buffer_bytes;
     device->worker_count = message->worker_count;
+    device->architecture = keep_text(reader, &message->architecture);
+    device->features = keep_text(reader, &message->features);
+    for (size_t i = 0; i < message->n_format && i < TRACE_MAX_FORMATS; i++)
+        device->formats[device->format_count++] = message->format[i];
 }
 
 static enum hal_status take_header(struct trace_reader *reader, const Haltrace__Header *message)

@@ -27,12 +27,17 @@ extern "C" {
 
 /* ---- What a trace says about itself ------------------------------------------------------- */
 
+enum { TRACE_MAX_FORMATS = 8 }; /* more are left out */
+
 struct trace_device {
     const char *uri, *driver, *name;
     uint32_t queue_count, simd_width, max_group_threads;
     uint32_t max_group_size[3];
     uint64_t max_group_memory_bytes, max_buffer_bytes;
     uint32_t worker_count;
+    const char *architecture, *features; /* "": not told */
+    uint32_t format_count;
+    uint32_t formats[TRACE_MAX_FORMATS];
 };
 
 struct trace_header {

@@ -405,7 +405,7 @@ static ProtobufCBinaryData as_bytes(const char *text)
 }
 
 static void make_device(const struct trace_device *device, Haltrace__Device *message,
-                        uint32_t group_size[3])
+                        uint32_t group_size[3], uint32_t formats[TRACE_MAX_FORMATS])
 {
     *message = (Haltrace__Device)HALTRACE__DEVICE__INIT;
     message->uri = as_bytes(device->uri);
@@ -420,6 +420,11 @@ static void make_device(const struct trace_device *device, Haltrace__Device *mes
     message->max_group_memory_bytes = device->max_group_memory_bytes;
     message->max_buffer_bytes = device->max_buffer_bytes;
     message->worker_count = device->worker_count;
+    message->architecture = as_bytes(device->architecture);
+    message->features = as_bytes(device->features);
+    message->n_format = device->format_count;
+    message->format = formats;
+    memcpy(formats, device->formats, sizeof device->formats);
 }
 
 static enum hal_status make_header(struct trace_writer *writer, const struct trace_header *header,
@@ -456,10 +461,10 @@ static enum hal_status write_header(struct trace_writer *writer, const struct tr
     Haltrace__Note *note;
     Haltrace__Device device;
     Haltrace__Header message;
-    uint32_t group_size[3];
+    uint32_t group_size[3], formats[TRACE_MAX_FORMATS];
     HAL_TRY(new_note(writer, HALTRACE__NOTE__KIND__HEADER, &note));
     HAL_TRY(make_header(writer, header, &message));
-    make_device(&header->device, &device, group_size);
+    make_device(&header->device, &device, group_size, formats);
     message.device = &device;
     HAL_TRY(trace_packets_begin(&writer->packets, &known, &writer->frame));
     HAL_TRY(trace_field_append(&writer->frame, TRACE_FIELD_HEADER, &message.base));

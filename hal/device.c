@@ -168,7 +168,7 @@ void hal_device_release(struct hal_device *device)
 
 const struct hal_device_info *hal_device_get_info(const struct hal_device *device)
 {
-    return &device->info;
+    return device ? &device->info : NULL;
 }
 
 enum hal_status hal_device_enter(struct hal_device *device)
@@ -178,17 +178,6 @@ enum hal_status hal_device_enter(struct hal_device *device)
     return hal_fail(HAL_DEVICE_LOST,
                     "device '%s' was opened before a fork and works in the parent process only",
                     device->info.uri);
-}
-
-enum hal_status hal_device_query(struct hal_device *device, const char *key, int64_t *out_value)
-{
-    HAL_TRY(hal_check_device(device));
-    if (!key || !out_value)
-        return hal_fail(HAL_INVALID, "a query needs a key and a place for the value");
-    HAL_TRY(hal_device_enter(device));
-    const enum hal_status status = device->top->ops->device_query(device->top, key, out_value);
-    hal_gate_leave(&device->gate);
-    return status;
 }
 
 enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_ns)

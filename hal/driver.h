@@ -378,6 +378,7 @@ struct hal_driver_ops {
     /* Stops threads and frees the device. No object of it is alive, no work is in flight. */
     void (*device_destroy)(struct hal_driver_device *self);
 
+    /* What the description does not say already: the core answers that. */
     enum hal_status (*device_query)(struct hal_driver_device *self, const char *key,
                                     int64_t *out_value);
 
@@ -492,7 +493,11 @@ struct hal_uri_parameter {
 };
 
 struct hal_driver {
-    const char *name; /* the URI's scheme */
+    const char *name;        /* the URI's scheme */
+    const char *description; /* one line for users */
+    const char *parameters;  /* that its URIs take; "": none */
+    /* Visits the devices that could be opened, until `visit` returns false. */
+    void (*list)(bool (*visit)(void *user, const struct hal_device_entry *entry), void *user);
     /* Opens a device; `path` is what follows "scheme://", or "". Fills *out_info (zeroed). */
     enum hal_status (*open)(const char *path, const struct hal_uri_parameter *parameters,
                             size_t parameter_count, struct hal_device_info *out_info,

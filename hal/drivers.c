@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drivers: those of this library, those that are loaded when asked for, and opening one by URI:
- * "scheme", "scheme://path", "scheme?name=value&name=value". */
+/* The drivers, those of this library and those that are loaded when asked for; their devices, and
+ * opening one by URI: "scheme", "scheme://path", "scheme?name=value&name=value". */
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
@@ -106,6 +106,59 @@ static enum hal_status find_driver(const char *scheme, const struct hal_driver *
             return load_driver(i, out_driver);
     }
     return fail_unknown(scheme);
+}
+
+/* The driver of that number; NULL: it is a module that is not here. */
+static const struct hal_driver *driver_at(size_t index)
+{
+    const struct hal_driver *driver;
+    if (index < DRIVER_COUNT)
+        return drivers[index];
+    return load_driver(index - DRIVER_COUNT, &driver) == HAL_OK ? driver : NULL;
+}
+
+void hal_drivers_list(bool (*visit)(void *user, const struct hal_driver_info *driver), void *user)
+{
+    for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT; i++) {
+        const struct hal_driver *driver = driver_at(i);
+        if (!driver)
+            continue;
+        const struct hal_driver_info info = {driver->name, driver->description, driver->parameters};
+        if (!visit(user, &info))
+            return;
+    }
+}
+
+/* Remembers whether the application wants more, across drivers. */
+struct visitor {
+    bool (*visit)(void *user, const struct hal_device_entry *entry);
+    void *user;
+    bool goes_on;
+};
+
+static bool visit_one(void *user, const struct hal_device_entry *entry)
+{
+    struct visitor *visitor = user;
+    visitor->goes_on = visitor->visit(visitor->user, entry);
+    return visitor->goes_on;
+}
+
+enum hal_status hal_devices_list(const char *driver,
+                                 bool (*visit)(void *user, const struct hal_device_entry *entry),
+                                 void *user)
+{
+    struct visitor visitor = {visit, user, true};
+    const struct hal_driver *only = NULL;
+    if (!visit)
+        return hal_fail(HAL_INVALID, "listing devices needs somebody to visit them");
+    if (driver)
+        HAL_TRY(find_driver(driver, &only));
+    for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT && visitor.goes_on; i++) {
+        const struct hal_driver *listed = driver_at(i);
+        if (listed && (!only || only == listed))
+            listed->list(visit_one, &visitor);
+    }
+    return HAL_OK;
 }
 
 static void assert_complete(const struct hal_driver_ops *ops)

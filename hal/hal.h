@@ -114,10 +114,13 @@ enum hal_executable_format {
     HAL_FORMAT_SPIRV = 3,    /* words of a module, of either byte order */
 };
 
+/* What a device is and can do; a trace records it and a replay compares it. */
 struct hal_device_info {
-    char uri[128];   /* as opened, made explicit: "cpu?threads=2&queues=2" */
-    char driver[16]; /* "cpu" */
-    char name[128];  /* the processor's name */
+    char uri[128];         /* as opened, made explicit: "cpu?threads=2&queues=2" */
+    char driver[16];       /* "cpu" */
+    char name[128];        /* the processor's name */
+    char architecture[32]; /* what kernels are compiled for: "x86_64" */
+    char features[256];    /* of that, sorted, with commas between: "avx2,fma" */
     uint32_t queue_count;
     uint32_t simd_width;             /* threads of a simdgroup */
     uint32_t max_group_size[3];      /* threads per workgroup, by dimension */
@@ -129,6 +132,29 @@ struct hal_device_info {
     enum hal_executable_format formats[HAL_MAX_FORMATS]; /* that it runs, the best first */
 };
 
+/* A driver of this build; everything lives as long as the process. */
+struct hal_driver_info {
+    const char *name;        /* the scheme of its URIs */
+    const char *description; /* one line */
+    const char *parameters;  /* of its URIs: "threads, queues"; "": none */
+};
+
+/* Calls `visit` for each driver until it returns false. */
+HAL_API void hal_drivers_list(bool (*visit)(void *user, const struct hal_driver_info *driver),
+                              void *user);
+
+/* A device that could be opened now; the strings live for the call. */
+struct hal_device_entry {
+    const char *uri, *driver, *name;
+};
+
+/* Calls `visit` for each device of the driver (NULL: of all) until it returns false, without
+ * opening any. HAL_NOT_FOUND: there is no such driver, the message names those that there are. */
+HAL_API enum hal_status hal_devices_list(const char *driver,
+                                         bool (*visit)(void *user,
+                                                       const struct hal_device_entry *entry),
+                                         void *user) HAL_CHECKED;
+
 /* Opens a device by URI: "cpu", "cpu?threads=4&queues=2". NULL: --device, else HAL_DEVICE, else
  * "cpu". When profiling was asked for by flag or environment, the capture starts here; a capture
  * that cannot start fails the call. HAL_NOT_FOUND: no driver or device of that name.
@@ -139,9 +165,16 @@ HAL_API void hal_device_retain(struct hal_device *device);
 
 /* The last release waits for the work in flight, ends a running capture and stops the threads. */
 HAL_API void hal_device_release(struct hal_device *device);
+/* NULL for NULL. */
 HAL_API const struct hal_device_info *hal_device_get_info(const struct hal_device *device);
 
-/* One number by name, for example "memory.total.bytes", "clock.resolution.ns", "simd.width".
+/* The same as text, a line "key: value" for each fact. As snprintf: writes what fits into `bytes`
+ * bytes, with an end, and returns the length of all of it. The device must not be NULL. */
+HAL_API size_t hal_device_describe(const struct hal_device *device, char *out_text, size_t bytes);
+
+/* One number by name: those of the description ("simd.width", "queue.count", "group.max.threads",
+ * "group.max.memory.bytes", "buffer.max.bytes", "format.msl": 1 or 0, ...), and what only the
+ * driver knows ("memory.total.bytes", "memory.used.bytes", "clock.resolution.ns").
  * HAL_NOT_FOUND for what the device does not know; never a made-up value. */
 HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *key,
                                          int64_t *out_value) HAL_CHECKED;
@@ -309,6 +342,9 @@ HAL_API void hal_pipeline_layout_retain(struct hal_pipeline_layout *layout);
 HAL_API void hal_pipeline_layout_release(struct hal_pipeline_layout *layout);
 
 /* ---- Executables -------------------------------------------------------------------------- */
+
+/* "MSL"; never NULL. */
+HAL_API const char *hal_executable_format_name(enum hal_executable_format format);
 
 struct hal_entry_point {
     const char *name;        /* the kernel's name, or its host_name */

@@ -176,6 +176,8 @@ static enum hal_status decode_buffer_create(struct replay_decoder *decoder,
                         plan->memory_limit_bytes);
     HAL_TRY(add_object(decoder, REPLAY_BUFFER, &event->buffer, &event->head));
     decoder->live_buffer_bytes = live;
+    if (event->size > plan->info.largest_buffer_bytes)
+        plan->info.largest_buffer_bytes = event->size;
     if (live > plan->info.peak_buffer_bytes)
         plan->info.peak_buffer_bytes = live;
     return replay_decode_push(decoder, REPLAY_CREATE_BUFFER, event->buffer, &event->head);
@@ -242,6 +244,20 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
 
 /* ---- Other objects ------------------------------------------------------------------------- */
 
+/* What the trace asks of its device. */
+static void note_group(struct replay_plan_info *info, const uint32_t size[3])
+{
+    uint64_t threads = 1;
+    for (size_t i = 0; i < 3; i++) {
+        if (size[i] > info->largest_group_size[i])
+            info->largest_group_size[i] = size[i];
+        if (__builtin_mul_overflow(threads, size[i], &threads) || threads > UINT32_MAX)
+            threads = UINT32_MAX;
+    }
+    if (threads > info->largest_group_threads)
+        info->largest_group_threads = (uint32_t)threads;
+}
+
 static enum hal_status check_format(uint32_t format)
 {
     if (format >= HAL_FORMAT_MSL && format <= HAL_FORMAT_SPIRV)
@@ -287,6 +303,8 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
         if (points[i].layout)
             HAL_TRY(replay_decode_use(decoder, REPLAY_PIPELINE_LAYOUT, &points[i].layout, &layout));
     }
+    for (uint32_t i = 0; i < event->entry_point_count; i++)
+        note_group(&decoder->plan->info, points[i].group_size);
     const struct trace_constant *constants = trace_executable_constants(event);
     for (uint32_t i = 0; i < event->constant_count; i++) {
         if (constants[i].type < HAL_CONSTANT_BOOL || constants[i].type > HAL_CONSTANT_FLOAT32)

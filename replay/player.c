@@ -426,9 +426,7 @@ static enum hal_status prepare(struct replay_player *player)
 {
     const struct replay_plan *plan = player->plan;
     const struct hal_device_info *info = hal_device_get_info(player->device);
-    if (plan->info.queue_count > info->queue_count)
-        return hal_fail(HAL_UNSUPPORTED, "the trace uses %u queues, device '%s' has %u",
-                        plan->info.queue_count, info->uri, info->queue_count);
+    HAL_TRY(replay_target_check(&plan->info, info));
     player->live = hal_alloc(plan->object_count, sizeof *player->live);
     player->values = hal_alloc(plan->max_list, sizeof *player->values);
     player->command_list = hal_alloc(plan->max_list, sizeof *player->command_list);

@@ -55,6 +55,9 @@ struct replay_plan_info {
     uint64_t content_bytes;
     bool contents_in_memory; /* else they are read from the file while the clock runs */
     uint32_t queue_count;    /* that submissions use */
+    /* The largest that the trace asks of its device: */
+    uint64_t largest_buffer_bytes;
+    uint32_t largest_group_size[3], largest_group_threads;
 };
 
 /* Reads the file and checks everything that replaying relies on. An incomplete file loads up to
@@ -65,6 +68,17 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
                                  struct replay_plan **out_plan) HAL_CHECKED;
 void replay_plan_destroy(struct replay_plan *plan);
 const struct replay_plan_info *replay_plan_get_info(const struct replay_plan *plan);
+
+/* Whether the device has what the trace asks for. HAL_UNSUPPORTED: the message names what is
+ * missing, the value and the limit. */
+enum hal_status replay_target_check(const struct replay_plan_info *plan,
+                                    const struct hal_device_info *device) HAL_CHECKED;
+
+/* Writes the `index`-th thing in which the device is not like the recorded one, and which may
+ * make results differ; false: there are no more. */
+enum { REPLAY_NOTE_BYTES = 512 };
+bool replay_target_note(const struct replay_plan_info *plan, const struct hal_device_info *device,
+                        size_t index, char out_note[REPLAY_NOTE_BYTES]);
 
 /* ---- Report ------------------------------------------------------------------------------- */
 

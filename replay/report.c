@@ -169,15 +169,14 @@ static void print_times(FILE *file, const struct replay_summary *summary)
 static void print_notes(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_plan_info *plan = summary->plan;
-    const struct trace_device *recorded = &plan->header->device;
     if (plan->incomplete[0])
         fprintf(file, "incomplete: %s\n", plan->incomplete);
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);
-    if (recorded->simd_width && summary->device->simd_width != recorded->simd_width)
-        fprintf(file, "simdgroups had %u threads when it was recorded, and have %u here\n",
-                recorded->simd_width, summary->device->simd_width);
+    char note[REPLAY_NOTE_BYTES];
+    for (size_t i = 0; replay_target_note(plan, summary->device, i, note); i++)
+        fprintf(file, "%s\n", note);
     if (!plan->contents_in_memory)
         fprintf(file, "contents did not fit into memory: times include reading them\n");
 }
@@ -381,6 +380,17 @@ static void json_trial(FILE *file, const struct replay_summary *summary)
             trial->gain.median, trial->gain.high);
 }
 
+static void json_notes(FILE *file, const struct replay_summary *summary)
+{
+    char note[REPLAY_NOTE_BYTES];
+    fprintf(file, ",\"device_notes\":[");
+    for (size_t i = 0; replay_target_note(summary->plan, summary->device, i, note); i++) {
+        fprintf(file, "%s", i ? "," : "");
+        json_string(file, note);
+    }
+    fprintf(file, "]");
+}
+
 void replay_print_json(FILE *file, const struct replay_summary *summary)
 {
     fprintf(file, "{");
@@ -396,8 +406,12 @@ void replay_print_json(FILE *file, const struct replay_summary *summary)
         json_text(file, "uri", summary->device->uri);
         fprintf(file, ",");
         json_text(file, "name", summary->device->name);
-        fprintf(file, ",\"simd_width\":%u}", summary->device->simd_width);
+        fprintf(file, ",\"simd_width\":%u,", summary->device->simd_width);
+        json_text(file, "architecture", summary->device->architecture);
+        fprintf(file, "}");
     }
+    if (summary->plan && summary->device)
+        json_notes(file, summary);
     if (summary->plan && summary->runs)
         json_runs(file, summary);
     if (summary->what_if && summary->trial.pairs)

@@ -81,6 +81,13 @@ static void print_device(struct trace_text *text, const struct trace_device *dev
                       device->max_group_size[1], device->max_group_size[2]);
     size(text, device->max_group_memory_bytes);
     trace_text_printf(text, " group memory\n");
+    if (!device->architecture[0])
+        return;
+    trace_text_printf(text, "           ");
+    label(text, device->architecture);
+    trace_text_printf(text, device->features[0] ? " with " : "");
+    label(text, device->features);
+    trace_text_printf(text, "\n");
 }
 
 static void print_threads(struct trace_text *text, const struct trace_reader *reader)
@@ -241,6 +248,13 @@ static void json_device(struct trace_text *text, const struct trace_device *devi
     trace_json_close(text, ']');
     member_u64(text, "max_group_memory_bytes", device->max_group_memory_bytes);
     member_u64(text, "max_buffer_bytes", device->max_buffer_bytes);
+    member_text(text, "architecture", device->architecture);
+    member_text(text, "features", device->features);
+    trace_json_key(text, "formats");
+    trace_json_open(text, '[');
+    for (uint32_t i = 0; i < device->format_count; i++)
+        trace_json_u64(text, device->formats[i]);
+    trace_json_close(text, ']');
     trace_json_close(text, '}');
 }
 

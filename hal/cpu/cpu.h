@@ -10,6 +10,7 @@
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
  *   host.c       host calls of submissions, on threads that may block
+ *   target.c     what the processor has
  *   queue.c      submissions, from the call to their signals
  *
  * Lock order: device lock and pool lock are leaves, never held together, and never while calling
@@ -361,6 +362,11 @@ void cpu_queue_go_on(struct cpu_wakes *wakes);
 void cpu_submission_fail_locked(struct cpu_submission *submission,
                                 const struct cpu_semaphore *semaphore);
 void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes);
+
+/* ---- Target (target.c) -------------------------------------------------------------------- */
+
+/* Fills architecture and features. */
+void cpu_describe_target(struct hal_device_info *out_info);
 
 /* ---- Device (device.c) -------------------------------------------------------------------- */
 

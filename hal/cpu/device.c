@@ -40,9 +40,6 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
          device->memory_total_bytes ? (int64_t)device->memory_total_bytes : unknown},
         {"memory.used.bytes", (int64_t)cpu_heap_used_bytes(&device->heap)},
         {"clock.resolution.ns", clock_resolution_ns()},
-        {"simd.width", MSL_SIMD_WIDTH},
-        {"queue.count", device->queue_count},
-        {"worker.count", device->worker_count},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         if (strcmp(answers[i].key, key) == 0 && answers[i].value != unknown) {
@@ -163,6 +160,7 @@ static void describe(const struct cpu_device *device, struct hal_device_info *ou
              device->queue_count);
     snprintf(out_info->driver, sizeof out_info->driver, "cpu");
     hal_processor_name(out_info->name, sizeof out_info->name);
+    cpu_describe_target(out_info);
     out_info->queue_count = device->queue_count;
     out_info->simd_width = MSL_SIMD_WIDTH;
     for (size_t i = 0; i < 3; i++)
@@ -211,5 +209,19 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     return HAL_OK;
 }
 
+static void list_devices(bool (*visit)(void *user, const struct hal_device_entry *entry),
+                         void *user)
+{
+    char name[sizeof((struct hal_device_info *)0)->name];
+    hal_processor_name(name, sizeof name);
+    (void)visit(user, &(struct hal_device_entry){.uri = "cpu", .driver = "cpu", .name = name});
+}
+
 extern const struct hal_driver hal_cpu_driver;
-const struct hal_driver hal_cpu_driver = {.name = "cpu", .open = open_device};
+const struct hal_driver hal_cpu_driver = {
+    .name = "cpu",
+    .description = "kernels as native code on the processors of this machine",
+    .parameters = "threads, queues",
+    .list = list_devices,
+    .open = open_device,
+};

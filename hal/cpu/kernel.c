@@ -14,16 +14,6 @@ _Static_assert((int)HAL_CONSTANT_BOOL == (int)MSL_BOOL &&
                "constants are handed on by a cast");
 _Static_assert((int)HAL_MAX_BINDINGS == (int)MSL_MAX_BUFFERS, "bindings are buffer slots");
 
-static const char *format_name(enum hal_executable_format format)
-{
-    switch (format) {
-    case HAL_FORMAT_MSL: return "MSL";
-    case HAL_FORMAT_METALLIB: return "metallib";
-    case HAL_FORMAT_SPIRV: return "SPIR-V";
-    }
-    return "unknown";
-}
-
 /* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is. */
 static enum hal_status compile_msl(const struct hal_executable_desc *desc,
                                    const struct hal_executable_variant *variant,
@@ -185,7 +175,7 @@ static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
     for (size_t i = 0; i < desc->variant_count; i++) {
         const size_t used = strlen(offered);
         snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
-                 format_name(desc->variants[i].format));
+                 hal_executable_format_name(desc->variants[i].format));
     }
     return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL and SPIR-V, not %s", offered);
 }

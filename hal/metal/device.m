@@ -263,6 +263,7 @@ static void describe(const struct metal_device *device, struct hal_device_info *
              device->safe_math ? "&math=safe" : "");
     snprintf(out_info->driver, sizeof out_info->driver, "metal");
     snprintf(out_info->name, sizeof out_info->name, "%s", system.name.UTF8String);
+    metal_describe_target(system, out_info);
     out_info->queue_count = device->queue_count;
     out_info->simd_width = narrow(device->builtin.fill.threadExecutionWidth);
     out_info->max_group_size[0] = narrow(most.width);
@@ -329,7 +330,31 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
 
 /* ---- Module ------------------------------------------------------------------------------- */
 
-static const struct hal_driver metal_driver = {.name = "metal", .open = open_device};
+static void list_devices(bool (*visit)(void *user, const struct hal_device_entry *entry),
+                         void *user)
+{
+    @autoreleasepool {
+        hold_systems();
+        for (NSUInteger i = 0; i < systems.count; i++) {
+            char uri[64];
+            const id<MTLDevice> system = [systems objectAtIndex:i];
+            snprintf(uri, sizeof uri, "metal://%" PRIu64, system.registryID);
+            const struct hal_device_entry entry = {
+                .uri = uri, .driver = "metal", .name = system.name.UTF8String};
+            if (!visit(user, &entry))
+                break;
+        }
+        drop_systems();
+    }
+}
+
+static const struct hal_driver metal_driver = {
+    .name = "metal",
+    .description = "GPUs through Metal",
+    .parameters = "queues, isolate, math",
+    .list = list_devices,
+    .open = open_device,
+};
 
 extern HAL_API hal_driver_module hal_metal_module;
 

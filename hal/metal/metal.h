@@ -148,6 +148,9 @@ enum hal_status metal_spirv_place(const struct hal_entry_point *wanted,
                                   struct metal_entry *entry) HAL_CHECKED;
 
 /* What the driver runs, the best first; returns how many. */
+/* target.m: architecture and features. */
+void metal_describe_target(id<MTLDevice> system, struct hal_device_info *out_info);
+
 uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS]);
 
 /* ---- Our own kernels (builtin.m) ---------------------------------------------------------- */

@@ -36,6 +36,7 @@ static const struct suite_area *const areas[] = {
     &area_transients,
     &area_files,
     &area_caches,
+    &area_descriptions,
     /* clang-format on */
 };
 

@@ -53,7 +53,7 @@ static void every_call_passes_the_layer(void **state)
     struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
     struct hal_command_buffer *commands = fixture_commands(device, "c", HAL_ONE_SHOT);
     struct hal_mapping mapping;
-    assert_ok(hal_device_query(device, "simd.width", &number));
+    assert_ok(hal_device_query(device, "memory.used.bytes", &number));
     assert_ok(hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, 64, &mapping));
     assert_ok(hal_mapping_flush(&mapping, 0, 64));
     assert_ok(hal_mapping_invalidate(&mapping, 0, 64));
@@ -104,7 +104,7 @@ static void every_call_passes_the_layer(void **state)
     assert_int_equal(fake->flushed, 1);
     assert_int_equal(fake->violations, 0);
 
-    assert_ok(hal_device_query(device, "simd.width", &number));
+    assert_ok(hal_device_query(device, "memory.used.bytes", &number));
     assert_int_equal(fake->calls[FAKE_QUERY], 1);
     hal_device_release(device);
 }
@@ -359,7 +359,8 @@ static void *query(void *argument)
 {
     struct staying *staying = argument;
     int64_t number;
-    return hal_device_query(staying->device, "simd.width", &number) == HAL_OK ? NULL : argument;
+    return hal_device_query(staying->device, "memory.used.bytes", &number) == HAL_OK ? NULL
+                                                                                     : argument;
 }
 
 static void *end_profiling(void *argument)

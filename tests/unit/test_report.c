@@ -11,7 +11,11 @@
 
 static const struct trace_header header = {
     .program = "/bin/app",
-    .device = {.uri = "cpu", .name = "A \"quoted\" \\ name\n", .simd_width = 32},
+    .device = {.uri = "cpu",
+               .name = "A \"quoted\" \\ name\n",
+               .simd_width = 32,
+               .architecture = "",
+               .features = ""},
 };
 
 static struct replay_plan_info whole_plan(void)

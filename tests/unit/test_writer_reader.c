@@ -57,7 +57,11 @@ static const struct trace_header header = {
                .max_group_size = {1024, 512, 64},
                .max_group_memory_bytes = 32768,
                .max_buffer_bytes = 1ull << 40,
-               .worker_count = 7},
+               .worker_count = 7,
+               .architecture = "abacus",
+               .features = "beads,rods",
+               .format_count = 2,
+               .formats = {3, 1}},
 };
 
 static struct trace_writer *open_writer(void)
@@ -260,6 +264,11 @@ static void header_and_health_come_back(void **state)
     assert_int_equal(found->device.max_group_memory_bytes, 32768);
     assert_int_equal(found->device.max_buffer_bytes, 1ull << 40);
     assert_int_equal(found->device.worker_count, 7);
+    assert_string_equal(found->device.architecture, "abacus");
+    assert_string_equal(found->device.features, "beads,rods");
+    assert_int_equal(found->device.format_count, 2);
+    assert_int_equal(found->device.formats[0], 3);
+    assert_int_equal(found->device.formats[1], 1);
     const struct trace_health *end = trace_reader_health(reader);
     assert_int_equal(end->status, HAL_IO);
     assert_string_equal(end->message, "disk full");

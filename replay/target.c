@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device that a trace was recorded on against the one that it is replayed on: what is missing,
+ * and what may make results differ. */
+#include "replay/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum hal_status replay_target_check(const struct replay_plan_info *plan,
+                                    const struct hal_device_info *device)
+{
+    if (plan->queue_count > device->queue_count)
+        return hal_fail(HAL_UNSUPPORTED, "the trace uses %u queues, device '%s' has %u",
+                        plan->queue_count, device->uri, device->queue_count);
+    if (plan->largest_buffer_bytes > device->max_buffer_bytes)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "the trace has a buffer of %" PRIu64 " bytes, the limit of device '%s' is "
+                        "%" PRIu64,
+                        plan->largest_buffer_bytes, device->uri, device->max_buffer_bytes);
+    for (size_t i = 0; i < 3; i++) {
+        if (plan->largest_group_size[i] > device->max_group_size[i])
+            return hal_fail(HAL_UNSUPPORTED,
+                            "the trace has workgroups of %u threads in dimension %zu, the limit of "
+                            "device '%s' is %u",
+                            plan->largest_group_size[i], i, device->uri, device->max_group_size[i]);
+    }
+    if (plan->largest_group_threads > device->max_group_threads)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "the trace has workgroups of %u threads, the limit of device '%s' is %u",
+                        plan->largest_group_threads, device->uri, device->max_group_threads);
+    return HAL_OK;
+}
+
+/* ---- Notes -------------------------------------------------------------------------------- */
+
+static bool has_feature(const char *features, const char *name, size_t length)
+{
+    for (const char *at = features; *at;) {
+        const size_t own = strcspn(at, ",");
+        if (own == length && memcmp(at, name, length) == 0)
+            return true;
+        at += own + (at[own] == ',');
+    }
+    return false;
+}
+
+/* The recorded features that are not here, with commas between; "": none. */
+static void list_missing(const char *recorded, const char *here, char *out_list, size_t bytes)
+{
+    size_t used = 0;
+    out_list[0] = '\0';
+    for (const char *at = recorded; *at;) {
+        const size_t length = strcspn(at, ",");
+        if (length && !has_feature(here, at, length) && used + length + 2 < bytes)
+            used += (size_t)snprintf(out_list + used, bytes - used, "%s%.*s", used ? "," : "",
+                                     (int)length, at);
+        at += length + (at[length] == ',');
+    }
+}
+
+static bool note_simd_width(const struct trace_device *recorded,
+                            const struct hal_device_info *device, char *out_note)
+{
+    if (!recorded->simd_width || recorded->simd_width == device->simd_width)
+        return false;
+    snprintf(out_note, REPLAY_NOTE_BYTES,
+             "simdgroups had %u threads when it was recorded, and have %u here",
+             recorded->simd_width, device->simd_width);
+    return true;
+}
+
+static bool note_architecture(const struct trace_device *recorded,
+                              const struct hal_device_info *device, char *out_note)
+{
+    if (!recorded->architecture[0] || strcmp(recorded->architecture, device->architecture) == 0)
+        return false;
+    snprintf(out_note, REPLAY_NOTE_BYTES,
+             "kernels ran on %.100s when it was recorded, and run on %.100s here: the last bits of "
+             "floating-point results may differ",
+             recorded->architecture, device->architecture);
+    return true;
+}
+
+static bool note_features(const struct trace_device *recorded, const struct hal_device_info *device,
+                          char *out_note)
+{
+    char missing[REPLAY_NOTE_BYTES / 2];
+    if (strcmp(recorded->architecture, device->architecture) != 0)
+        return false;
+    list_missing(recorded->features, device->features, missing, sizeof missing);
+    if (!missing[0])
+        return false;
+    snprintf(out_note, REPLAY_NOTE_BYTES,
+             "the recorded device had %s, which this one lacks: the last bits of floating-point "
+             "results may differ",
+             missing);
+    return true;
+}
+
+bool replay_target_note(const struct replay_plan_info *plan, const struct hal_device_info *device,
+                        size_t index, char out_note[REPLAY_NOTE_BYTES])
+{
+    static bool (*const notes[])(const struct trace_device *recorded,
+                                 const struct hal_device_info *device, char *out_note) = {
+        note_simd_width, note_architecture, note_features};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
+        if (notes[i](&plan->header->device, device, out_note) && index-- == 0)
+            return true;
+    }
+    return false;
+}

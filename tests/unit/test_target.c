@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/target.c: what a trace asks for against what a device has. */
+#include "replay/replay.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct hal_device_info device = {
+    .uri = "cpu?threads=1",
+    .architecture = "x86_64",
+    .features = "avx,avx2,fma",
+    .queue_count = 2,
+    .simd_width = 32,
+    .max_group_size = {1024, 512, 64},
+    .max_group_threads = 1024,
+    .max_buffer_bytes = 1 << 20,
+};
+
+static struct trace_header header;
+
+static struct replay_plan_info plan_for(struct trace_device recorded)
+{
+    header = (struct trace_header){.device = recorded};
+    return (struct replay_plan_info){.header = &header};
+}
+
+static const struct trace_device same = {
+    .architecture = "x86_64", .features = "avx,avx2,fma", .simd_width = 32};
+
+static void assert_missing(const struct replay_plan_info *plan, const char *value,
+                           const char *limit)
+{
+    assert_int_equal(replay_target_check(plan, &device), HAL_UNSUPPORTED);
+    assert_non_null(strstr(hal_message(), value));
+    assert_non_null(strstr(hal_message(), limit));
+    assert_non_null(strstr(hal_message(), "cpu?threads=1"));
+}
+
+static void what_is_missing_is_named_with_its_limit(void **state)
+{
+    (void)state;
+    struct replay_plan_info plan = plan_for(same);
+    plan.queue_count = 2;
+    plan.largest_buffer_bytes = 1 << 20;
+    plan.largest_group_threads = 1024;
+    memcpy(plan.largest_group_size, device.max_group_size, sizeof plan.largest_group_size);
+    assert_int_equal(replay_target_check(&plan, &device), HAL_OK);
+    struct replay_plan_info more = plan;
+    more.queue_count = 3;
+    assert_missing(&more, "3 queues", "has 2");
+    more = plan;
+    more.largest_buffer_bytes++;
+    assert_missing(&more, "1048577", "1048576");
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const limits[3] = {"is 1024", "is 512", "is 64"};
+        static const char *const values[3] = {"1025 threads in dimension 0",
+                                              "513 threads in dimension 1",
+                                              "65 threads in dimension 2"};
+        more = plan;
+        more.largest_group_size[i]++;
+        assert_missing(&more, values[i], limits[i]);
+    }
+    more = plan;
+    more.largest_group_threads = 1025;
+    assert_missing(&more, "1025 threads,", "is 1024");
+}
+
+static void the_same_device_needs_no_note(void **state)
+{
+    (void)state;
+    char note[REPLAY_NOTE_BYTES];
+    struct replay_plan_info plan = plan_for(same);
+    assert_false(replay_target_note(&plan, &device, 0, note));
+    /* Less than the device has, in another order; and a file that tells nothing. */
+    plan = plan_for(
+        (struct trace_device){.architecture = "x86_64", .features = "fma,avx", .simd_width = 32});
+    assert_false(replay_target_note(&plan, &device, 0, note));
+    plan = plan_for((struct trace_device){.architecture = "", .features = ""});
+    assert_false(replay_target_note(&plan, &device, 0, note));
+}
+
+static void what_differs_is_noted(void **state)
+{
+    (void)state;
+    char note[REPLAY_NOTE_BYTES];
+    struct replay_plan_info plan = plan_for((struct trace_device){
+        .architecture = "x86_64", .features = "avx,avx2x,avx512f,fm,fma", .simd_width = 16});
+    assert_true(replay_target_note(&plan, &device, 0, note));
+    assert_non_null(strstr(note, "had 16 threads"));
+    assert_non_null(strstr(note, "have 32 here"));
+    assert_true(replay_target_note(&plan, &device, 1, note));
+    assert_non_null(strstr(note, "had avx2x,avx512f,fm,"));
+    assert_false(replay_target_note(&plan, &device, 2, note));
+}
+
+static void features_of_another_architecture_are_not_compared(void **state)
+{
+    (void)state;
+    char note[REPLAY_NOTE_BYTES];
+    struct replay_plan_info plan = plan_for((struct trace_device){
+        .architecture = "aarch64", .features = "asimd,sve", .simd_width = 32});
+    assert_true(replay_target_note(&plan, &device, 0, note));
+    assert_non_null(strstr(note, "aarch64"));
+    assert_non_null(strstr(note, "x86_64"));
+    assert_false(replay_target_note(&plan, &device, 1, note));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_missing_is_named_with_its_limit),
+        cmocka_unit_test(the_same_device_needs_no_note),
+        cmocka_unit_test(what_differs_is_noted),
+        cmocka_unit_test(features_of_another_architecture_are_not_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
