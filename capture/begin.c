@@ -213,6 +213,7 @@ static void finish_parts(struct capture *capture)
     capture_stacks_finish(&capture->stacks);
     capture_mappings_finish(&capture->mappings);
     capture_inflight_finish(&capture->inflight);
+    capture_external_finish(&capture->external);
     free(capture);
 }
 
@@ -296,7 +297,9 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
         (struct hal_layer){.device = &capture->device, .flush = flush, .end = end, .leave = leave};
     capture->core = *core;
     capture->handle = device;
+    capture_external_init(&capture->external, device);
     capture_inflight_init(&capture->inflight);
+    capture->inflight.external = &capture->external;
     capture_mappings_init(&capture->mappings);
     enum hal_status status = capture_stacks_init(&capture->stacks);
     if (status == HAL_OK)

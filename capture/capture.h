@@ -15,6 +15,7 @@ struct capture {
     struct hal_core core;
     struct hal_device *handle;
     struct capture_stream stream;
+    struct capture_external external;
     struct capture_inflight inflight;
     struct capture_mappings mappings;
     struct capture_stacks stacks;
@@ -93,7 +94,7 @@ void capture_record_semaphore(const struct capture_call *call, const char *label
                               uint32_t flags);
 void capture_record_semaphore_event(const struct capture_call *call, enum trace_event_kind kind,
                                     const struct hal_semaphore *semaphore, uint64_t value,
-                                    const char *message);
+                                    const char *message, uint32_t flags);
 void capture_record_wait(const struct capture_call *call, enum hal_wait_mode mode,
                          const struct hal_semaphore_value *values, size_t count,
                          int64_t timeout_ns);

@@ -634,7 +634,7 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
 
 void capture_record_semaphore_event(const struct capture_call *call, enum trace_event_kind kind,
                                     const struct hal_semaphore *semaphore, uint64_t value,
-                                    const char *message)
+                                    const char *message, uint32_t flags)
 {
     const uint32_t string = capture_string(call->thread, message);
     struct trace_semaphore_event *record = capture_reserve(call->thread, sizeof *record);
@@ -643,7 +643,8 @@ void capture_record_semaphore_event(const struct capture_call *call, enum trace_
     *record = (struct trace_semaphore_event){.head = head(call, kind, sizeof *record),
                                              .semaphore = semaphore->object.id,
                                              .value = value,
-                                             .message = string};
+                                             .message = string,
+                                             .flags = flags};
     capture_publish(call->thread, sizeof *record);
 }
 

@@ -16,6 +16,8 @@ struct capture_semaphore *capture_semaphore_create(uint64_t value)
     if (semaphore) {
         atomic_init(&semaphore->references, 1);
         atomic_init(&semaphore->reached, value);
+        atomic_init(&semaphore->recorded, value);
+        atomic_init(&semaphore->has_failed, false);
     }
     return semaphore;
 }
@@ -27,12 +29,14 @@ void capture_semaphore_release(struct capture_semaphore *semaphore)
         free(semaphore);
 }
 
-static struct capture_signal retain_signal(const struct hal_semaphore_value *value)
+static struct capture_signal retain_signal(const struct capture_inflight *inflight,
+                                           const struct hal_semaphore_value *value)
 {
-    struct capture_semaphore *semaphore = value->semaphore->object.layer_data;
+    struct capture_semaphore *semaphore =
+        capture_external_find(inflight->external, value->semaphore);
     if (semaphore)
         atomic_fetch_add_explicit(&semaphore->references, 1, memory_order_relaxed);
-    return (struct capture_signal){.semaphore = semaphore, .value = value->value};
+    return (struct capture_signal){semaphore, value->semaphore, value->value};
 }
 
 /* ---- Entries ---- */
@@ -59,12 +63,13 @@ static bool reserve_arrays(struct capture_submission *entry,
     return memory != NULL;
 }
 
-static void retain_parts(struct capture_submission *entry, const struct hal_submission *submission)
+static void retain_parts(const struct capture_inflight *inflight, struct capture_submission *entry,
+                         const struct hal_submission *submission)
 {
     for (size_t i = 0; i < submission->wait_count; i++)
-        entry->waits[entry->wait_count++] = retain_signal(&submission->waits[i]);
+        entry->waits[entry->wait_count++] = retain_signal(inflight, &submission->waits[i]);
     for (size_t i = 0; i < submission->signal_count; i++)
-        entry->signals[entry->signal_count++] = retain_signal(&submission->signals[i]);
+        entry->signals[entry->signal_count++] = retain_signal(inflight, &submission->signals[i]);
     if (submission->host.writes) {
         struct capture_writes *writes =
             capture_writes_of(submission->buffer, submission->offset, submission->bytes);
@@ -179,7 +184,7 @@ struct capture_submission *capture_inflight_add(struct capture_inflight *infligh
     if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % max_kept ==
         max_kept - 1)
         forget_oldest(inflight);
-    retain_parts(entry, submission);
+    retain_parts(inflight, entry, submission);
     entry->number = atomic_fetch_add_explicit(&inflight->next_number, 1, memory_order_relaxed);
     struct capture_submission *first =
         atomic_load_explicit(&inflight->incoming, memory_order_relaxed);

@@ -11,6 +11,7 @@
 #ifndef CAPTURE_INFLIGHT_H
 #define CAPTURE_INFLIGHT_H
 
+#include "capture/external.h"
 #include "capture/pool.h"
 #include "capture/writes.h"
 
@@ -19,6 +20,9 @@ struct capture_semaphore {
     _Atomic uint32_t references;
     /* The host knows that this value was reached. Written under the list's lock. */
     _Atomic uint64_t reached;
+    /* The trace says who raised it so far, and that it failed (external.c). */
+    _Atomic uint64_t recorded;
+    _Atomic bool has_failed;
 };
 
 struct capture_semaphore *capture_semaphore_create(uint64_t value);
@@ -33,6 +37,7 @@ enum capture_submission_state {
 
 struct capture_signal {
     struct capture_semaphore *semaphore; /* retained */
+    struct hal_semaphore *object;        /* alive until the submission has retired */
     uint64_t value;
 };
 
@@ -60,6 +65,7 @@ struct capture_submission {
 };
 
 struct capture_inflight {
+    struct capture_external *external; /* NULL: all semaphores are the device's own */
     struct capture_pool pool;
     _Atomic(struct capture_submission *) incoming;
     _Atomic uint64_t count; /* submissions known here */

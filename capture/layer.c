@@ -421,7 +421,19 @@ static void see_value(struct capture *capture, struct capture_thread *thread,
 {
     capture_mappings_observe(
         capture, thread,
-        capture_inflight_see_value(&capture->inflight, semaphore->object.layer_data, value));
+        capture_inflight_see_value(&capture->inflight,
+                                   capture_external_find(&capture->external, semaphore), value));
+}
+
+/* A value, or a failure, that was seen: who is the reason? */
+static void note_seen(struct capture *capture, struct capture_thread *thread,
+                      struct hal_semaphore *semaphore, uint64_t value, bool works)
+{
+    struct capture_semaphore *known = capture_external_find(&capture->external, semaphore);
+    if (works)
+        capture_external_reached(thread, semaphore, known, value);
+    else
+        capture_external_failed(capture, thread, semaphore, known);
 }
 
 static enum hal_status semaphore_query(struct hal_driver_device *self,
@@ -434,10 +446,11 @@ static enum hal_status semaphore_query(struct hal_driver_device *self,
         return next->ops->semaphore_query(next, semaphore, out_value);
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->semaphore_query(next, semaphore, out_value));
-    capture_call_take_ticket(&call);
     const bool ok = call.status == HAL_OK;
+    note_seen(capture, call.thread, semaphore, ok ? *out_value : 0, ok);
+    capture_call_take_ticket(&call);
     capture_record_semaphore_event(&call, TRACE_SEMAPHORE_QUERY, semaphore, ok ? *out_value : 0,
-                                   ok ? NULL : hal_message());
+                                   ok ? NULL : hal_message(), 0);
     if (ok)
         see_value(capture, call.thread, semaphore, *out_value);
     capture_call_leave(&call);
@@ -456,8 +469,10 @@ static enum hal_status semaphore_signal(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->semaphore_signal(next, semaphore, value));
+    if (call.status == HAL_OK)
+        (void)capture_semaphore_raise(semaphore->object.layer_data, value);
     capture_record_semaphore_event(&call, TRACE_SEMAPHORE_SIGNAL, semaphore, value,
-                                   call.status == HAL_OK ? NULL : hal_message());
+                                   call.status == HAL_OK ? NULL : hal_message(), 0);
     capture_call_leave(&call);
     return call.status;
 }
@@ -471,11 +486,14 @@ static void semaphore_fail(struct hal_driver_device *self, struct hal_semaphore 
         next->ops->semaphore_fail(next, semaphore, status, message);
         return;
     }
+    struct capture_semaphore *known = semaphore->object.layer_data;
+    if (known)
+        atomic_store(&known->has_failed, true);
     capture_call_take_ticket(&call);
     capture_call_begin(&call);
     next->ops->semaphore_fail(next, semaphore, status, message);
     capture_call_end(&call, status);
-    capture_record_semaphore_event(&call, TRACE_SEMAPHORE_FAIL, semaphore, 0, message);
+    capture_record_semaphore_event(&call, TRACE_SEMAPHORE_FAIL, semaphore, 0, message, 0);
     capture_call_leave(&call);
 }
 
@@ -490,14 +508,15 @@ static void see_reached(struct capture *capture, struct capture_thread *thread,
     capture_message_save(message);
     for (size_t i = 0; i < count; i++) {
         struct capture_call query = {.thread = thread};
+        struct hal_semaphore *semaphore = values[i].semaphore;
         uint64_t value;
         capture_call_begin(&query);
-        capture_call_end(&query, next->ops->semaphore_query(next, values[i].semaphore, &value));
+        capture_call_end(&query, next->ops->semaphore_query(next, semaphore, &value));
         if (query.status != HAL_OK || value < values[i].value)
             continue;
+        note_seen(capture, thread, semaphore, value, true);
         capture_call_take_ticket(&query);
-        capture_record_semaphore_event(&query, TRACE_SEMAPHORE_QUERY, values[i].semaphore, value,
-                                       NULL);
+        capture_record_semaphore_event(&query, TRACE_SEMAPHORE_QUERY, semaphore, value, NULL, 0);
         see_value(capture, thread, values[i].semaphore, value);
     }
     capture_message_restore(message);
@@ -515,6 +534,17 @@ static void see_values(struct capture *capture, struct capture_thread *thread,
         see_value(capture, thread, values[i].semaphore, values[i].value);
 }
 
+/* Of a wait for any, the driver does not say which one: see_reached asks. */
+static void note_waited(struct capture *capture, const struct capture_call *call,
+                        enum hal_wait_mode mode, const struct hal_semaphore_value *values,
+                        size_t count)
+{
+    const bool all = call->status == HAL_OK && (mode == HAL_WAIT_ALL || count == 1);
+    const bool failed = call->status != HAL_OK && call->status != HAL_TIMEOUT;
+    for (size_t i = 0; (all || failed) && i < count; i++)
+        note_seen(capture, call->thread, values[i].semaphore, values[i].value, all);
+}
+
 static enum hal_status semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
                                        const struct hal_semaphore_value *values, size_t count,
                                        int64_t timeout_ns)
@@ -525,8 +555,10 @@ static enum hal_status semaphores_wait(struct hal_driver_device *self, enum hal_
     if (!call.thread)
         return next->ops->semaphores_wait(next, mode, values, count, timeout_ns);
     capture_nudge_writer(&capture->stream);
+    capture_external_meet(capture, call.thread, values, count);
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->semaphores_wait(next, mode, values, count, timeout_ns));
+    note_waited(capture, &call, mode, values, count);
     capture_call_take_ticket(&call);
     capture_record_wait(&call, mode, values, count, timeout_ns);
     if (call.status == HAL_OK)
@@ -537,14 +569,43 @@ static enum hal_status semaphores_wait(struct hal_driver_device *self, enum hal_
 
 /* ---- Submissions ---- */
 
+/* Before the end is recorded: its waits were met, or one of them failed. */
+static void note_waits(struct capture *capture, struct capture_thread *thread,
+                       const struct capture_submission *submission, bool works)
+{
+    for (uint32_t i = 0; i < submission->wait_count; i++) {
+        const struct capture_signal *wait = &submission->waits[i];
+        if (works)
+            capture_external_reached(thread, wait->object, wait->semaphore, wait->value);
+        else
+            capture_external_failed(capture, thread, wait->object, wait->semaphore);
+    }
+}
+
+/* Others will see these for a reason that the trace knows. */
+static void note_signals(const struct capture_submission *submission, bool works)
+{
+    for (uint32_t i = 0; i < submission->signal_count; i++) {
+        struct capture_semaphore *semaphore = submission->signals[i].semaphore;
+        if (works)
+            (void)capture_semaphore_raise(semaphore, submission->signals[i].value);
+        else if (semaphore)
+            atomic_store(&semaphore->has_failed, true);
+    }
+}
+
 /* On any thread, before the signals can be observed. */
 static void retired(void *user, const struct hal_submission_result *result)
 {
     struct capture_submission *submission = user;
     struct capture *capture = submission->capture;
     struct capture_thread *thread = capture_enter(&capture->stream);
-    if (thread)
+    const bool works = result->status == HAL_OK;
+    if (thread) {
+        note_waits(capture, thread, submission, works);
         capture_record_done(thread, submission->id, submission->queue, result);
+    }
+    note_signals(submission, works);
     if (submission->retired)
         submission->retired(submission->user, result);
     capture_inflight_retire(submission, result->status == HAL_OK ? CAPTURE_SUBMISSION_DONE
@@ -623,6 +684,8 @@ static enum hal_status queue_submit(struct hal_driver_device *self,
     struct capture_call call = capture_call_enter(capture);
     struct capture_submission *entry = NULL;
     if (call.thread) {
+        capture_external_meet(capture, call.thread, submission->waits, submission->wait_count);
+        capture_external_meet(capture, call.thread, submission->signals, submission->signal_count);
         capture_mappings_collect(capture, call.thread);
         entry = capture_inflight_add(&capture->inflight, submission);
         if (!entry)

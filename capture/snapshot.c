@@ -234,10 +234,11 @@ static enum hal_status record_semaphore(struct capture *capture, struct hal_sema
     capture_record_semaphore(&call, semaphore->object.label, semaphore, value, TRACE_FLAG_SNAPSHOT);
     if (failure == HAL_OK)
         return HAL_OK;
+    atomic_store(&((struct capture_semaphore *)semaphore->object.layer_data)->has_failed, true);
     call = snapshot_call(capture);
     call.status = failure;
     if (call.thread)
-        capture_record_semaphore_event(&call, TRACE_SEMAPHORE_FAIL, semaphore, 0, hal_message());
+        capture_record_semaphore_event(&call, TRACE_SEMAPHORE_FAIL, semaphore, 0, hal_message(), 0);
     return HAL_OK;
 }
 

@@ -174,6 +174,7 @@ static const struct trace_column semaphore[] = {
     COLUMN_OF(Haltrace__Semaphore, semaphore, struct trace_semaphore_event, semaphore, NONE),
     COLUMN_OF(Haltrace__Semaphore, value, struct trace_semaphore_event, value, NONE),
     COLUMN_OF(Haltrace__Semaphore, message, struct trace_semaphore_event, message, STRING),
+    COLUMN_OF(Haltrace__Semaphore, flags, struct trace_semaphore_event, flags, NONE),
 };
 
 static const struct trace_column semaphore_wait[] = {

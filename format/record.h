@@ -105,6 +105,7 @@ struct trace_buffer_create {
 enum trace_flag {
     TRACE_FLAG_SNAPSHOT =
         1, /* recorded by a capture that began late: the object was there before */
+    TRACE_FLAG_EXTERNAL = 4, /* of semaphores: another device's, or moved by another device */
     TRACE_FLAG_OBSERVED = 2, /* host read: the host could see it in a persistent mapping */
 };
 
@@ -226,7 +227,7 @@ struct trace_semaphore_event {
     uint64_t semaphore;
     uint64_t value;
     uint32_t message; /* string, of a failure */
-    uint32_t reserved;
+    uint32_t flags;   /* enum trace_flag */
 };
 
 struct trace_semaphore_value {

@@ -545,6 +545,17 @@ enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const cha
                     hal_object_name(&semaphore->object, name), what);
 }
 
+/* Devices of one driver share semaphores where the driver can do that. */
+static enum hal_status check_may_use(const struct hal_semaphore *semaphore,
+                                     const struct hal_device *device)
+{
+    const struct hal_driver_ops *ops = device->driver->ops;
+    if (semaphore && ops->shares_semaphores && semaphore->object.device->driver->ops == ops &&
+        atomic_load(&semaphore->object.device->gate.state) != HAL_GATE_FORKED)
+        return HAL_OK;
+    return hal_check_belongs(semaphore ? &semaphore->object : NULL, "semaphore", device);
+}
+
 enum hal_status hal_check_values(const struct hal_device *device, const char *what,
                                  const struct hal_semaphore_value *values, size_t count)
 {
@@ -555,7 +566,7 @@ enum hal_status hal_check_values(const struct hal_device *device, const char *wh
         return hal_fail(HAL_INVALID, "%zu semaphore values to %s at NULL", count, what);
     for (size_t i = 0; i < count; i++) {
         const struct hal_semaphore *semaphore = values[i].semaphore;
-        HAL_TRY(hal_check_belongs(semaphore ? &semaphore->object : NULL, "semaphore", device));
+        HAL_TRY(check_may_use(semaphore, device));
         HAL_TRY(hal_check_value(semaphore, what, values[i].value));
     }
     return HAL_OK;

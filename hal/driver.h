@@ -361,7 +361,8 @@ struct hal_submission {
 
     /* Optional. Called once when the work has ended, well or not, on any thread, possibly before
      * queue_submit has returned, and *before* its signals can be observed. Must not block and
-     * must not call the device. Not called when queue_submit itself fails. */
+     * must not call the device, but for semaphore_query. Not called when queue_submit itself fails.
+     */
     void (*retired)(void *user, const struct hal_submission_result *result);
     void *user;
 };
@@ -439,6 +440,9 @@ struct hal_driver_ops {
 
     /* Optional. An object that the core makes by itself: an event, a subspan, a layout. */
     void (*object_created)(struct hal_driver_device *self, struct hal_object *object);
+
+    /* The driver takes semaphores of all its devices wherever it takes its own. */
+    bool shares_semaphores;
 
     enum hal_status (*semaphore_create)(struct hal_driver_device *self, const char *label,
                                         uint64_t initial_value, struct hal_semaphore **out);

@@ -824,7 +824,9 @@ HAL_API enum hal_status hal_queue_barrier(struct hal_device *device,
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
-/* A 64-bit value that only rises. UINT64_MAX is reserved: it cannot be signalled. */
+/* A 64-bit value that only rises. UINT64_MAX is reserved: it cannot be signalled. Where the driver
+ * can do it (the CPU driver can), a semaphore may be waited for and signalled on any device of the
+ * same driver; elsewhere, that is HAL_INVALID. */
 HAL_API enum hal_status hal_semaphore_create(struct hal_device *device, const char *label,
                                              uint64_t initial_value,
                                              struct hal_semaphore **out_semaphore) HAL_CHECKED;

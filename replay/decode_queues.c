@@ -38,6 +38,9 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
     replay_object_name(decoder->plan, (uint32_t)event->semaphore, name);
     if (event->value == UINT64_MAX)
         return hal_fail(HAL_CORRUPT, "%s is set to a reserved value", name);
+    const bool external = event->flags & TRACE_FLAG_EXTERNAL;
+    if (external && event->value <= object->semaphore.reached)
+        return HAL_OK; /* something else had set it, too */
     if (event->value <= object->semaphore.reached)
         return hal_fail(HAL_CORRUPT, "%s is set to %" PRIu64 ", but has reached %" PRIu64 " before",
                         name, event->value, object->semaphore.reached);

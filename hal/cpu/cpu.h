@@ -13,7 +13,7 @@
  *   target.c     what the processor has
  *   queue.c      submissions, from the call to their signals
  *
- * Lock order: device lock and pool lock are leaves, never held together, and never while calling
+ * Lock order: timeline lock and pool lock are leaves, never held together, and never while calling
  * out. */
 #ifndef HAL_CPU_CPU_H
 #define HAL_CPU_CPU_H
@@ -274,7 +274,7 @@ struct cpu_device;
 struct cpu_submission;
 
 /* Somebody who waits for semaphore values: a submission, or a thread of the application. All of
- * it under the device lock, but `word`. */
+ * it under the timeline lock, but `word`. */
 struct cpu_waiter {
     struct cpu_submission *submission;  /* NULL: a thread, which sleeps on `word` */
     _Atomic uint32_t word;              /* 1: look again */
@@ -293,10 +293,17 @@ struct cpu_semaphore {
     struct hal_semaphore base;
     _Atomic uint64_t value;        /* UINT64_MAX: failed */
     uint64_t last_value;           /* before it failed */
-    enum hal_status failure;       /* device lock */
-    char *message;                 /* device lock; of the failure */
-    struct cpu_wait *first, *last; /* device lock; by rising value */
+    enum hal_status failure;       /* timeline lock */
+    char *message;                 /* timeline lock; of the failure */
+    struct cpu_wait *first, *last; /* timeline lock; by rising value */
 };
+
+/* Semaphores, waiters and the submissions in flight of all CPU devices: so that a semaphore of one
+ * may be used on another. */
+extern pthread_mutex_t cpu_timeline_lock;
+
+/* Before the first use; keeps the lock whole across forks. */
+void cpu_timeline_init(void);
 
 /* What a change of semaphores under the lock leaves to be done without it. */
 enum { CPU_MAX_WAKES = 16 };
@@ -306,7 +313,7 @@ struct cpu_wakes {
     size_t word_count;
 };
 
-/* Under the device lock. Raising to a value that is not above the present one fails the
+/* Under the timeline lock. Raising to a value that is not above the present one fails the
  * semaphore. */
 void cpu_semaphore_raise_locked(struct cpu_semaphore *semaphore, uint64_t value,
                                 struct cpu_wakes *wakes);
@@ -358,7 +365,7 @@ enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns
  * that. */
 void cpu_queue_go_on(struct cpu_wakes *wakes);
 
-/* Its waits are over because one semaphore failed; under the device lock. */
+/* Its waits are over because one semaphore failed; under the timeline lock. */
 void cpu_submission_fail_locked(struct cpu_submission *submission,
                                 const struct cpu_semaphore *semaphore);
 void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes);
@@ -378,7 +385,7 @@ struct cpu_device {
     uint32_t worker_count, queue_count;
     uint64_t memory_total_bytes;
 
-    pthread_mutex_t lock; /* semaphores, waiters, and the list of submissions in flight */
+    /* Under the timeline lock: */
     pthread_cond_t retired;
     bool interrupted;
     uint32_t idle_waiters;

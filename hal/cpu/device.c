@@ -16,7 +16,6 @@ static void device_destroy(struct hal_driver_device *self)
     cpu_pool_destroy(device->pool);
     cpu_heap_finish(&device->heap);
     pthread_cond_destroy(&device->retired);
-    pthread_mutex_destroy(&device->lock);
     free(device);
 }
 
@@ -113,6 +112,7 @@ static const struct hal_driver_ops ops = {
     .cache_open = cpu_cache_open,
     .cache_measure = cpu_cache_measure,
     .command_buffer_prepare = command_buffer_prepare,
+    .shares_semaphores = true,
     .semaphore_create = cpu_semaphore_create,
     .semaphore_query = cpu_semaphore_query,
     .semaphore_signal = cpu_semaphore_signal,
@@ -202,7 +202,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     device->memory_total_bytes = hal_memory_total_bytes();
     cpu_heap_init(&device->heap,
                   device->memory_total_bytes ? device->memory_total_bytes : unknown_memory_limit);
-    pthread_mutex_init(&device->lock, NULL);
+    cpu_timeline_init();
     hal_condition_init(&device->retired);
     describe(device, out_info);
     *out_device = &device->base;

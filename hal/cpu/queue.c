@@ -16,7 +16,7 @@ struct cpu_submission {
     struct cpu_device *device;
     uint64_t id, sequence;
     struct cpu_submission *next_ready;
-    struct cpu_submission *next_in_flight, *previous_in_flight; /* device lock */
+    struct cpu_submission *next_in_flight, *previous_in_flight; /* timeline lock */
     struct cpu_waiter waiter;
     enum cpu_effort effort;
     struct cpu_host_call host;
@@ -86,8 +86,7 @@ static void report(const struct cpu_submission *submission)
 
 static void signal_all(struct cpu_submission *submission, struct cpu_wakes *wakes)
 {
-    struct cpu_device *device = submission->device;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     for (size_t i = 0; i < submission->signal_count; i++) {
         struct cpu_semaphore *semaphore = to_cpu_semaphore(submission->signals[i].semaphore);
         if (submission->status == HAL_OK)
@@ -96,13 +95,13 @@ static void signal_all(struct cpu_submission *submission, struct cpu_wakes *wake
             cpu_semaphore_fail_locked(semaphore, submission->status,
                                       submission->message ? submission->message : "", wakes);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
 }
 
 static void leave_flight(struct cpu_submission *submission)
 {
     struct cpu_device *device = submission->device;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     if (submission->previous_in_flight)
         submission->previous_in_flight->next_in_flight = submission->next_in_flight;
     else
@@ -113,7 +112,7 @@ static void leave_flight(struct cpu_submission *submission)
         device->last_in_flight = submission->previous_in_flight;
     if (device->idle_waiters)
         pthread_cond_broadcast(&device->retired);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
 }
 
 static void release_commands(struct cpu_submission *submission)
@@ -363,14 +362,14 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
     submission->effort = measure(&submission->run);
     enum hal_status status =
         submission->effort == CPU_BY_WORKERS ? cpu_run_prepare(&submission->run) : HAL_OK;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     if (status == HAL_OK)
         status = check_signals_locked(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
         register_waits_locked(submission, source, &wakes);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     if (status != HAL_OK) {
         release_commands(submission);
         for (size_t i = 0; i < submission->signal_count; i++)
@@ -409,7 +408,7 @@ enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     enum hal_status status = HAL_OK;
     bool late = false;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     const uint64_t before = device->next_sequence;
     device->idle_waiters++;
     while (device->first_in_flight && device->first_in_flight->sequence < before) {
@@ -417,9 +416,9 @@ enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns
             status = fail_busy_locked(device);
             break;
         }
-        late = !hal_condition_wait(&device->retired, &device->lock, deadline_ns);
+        late = !hal_condition_wait(&device->retired, &cpu_timeline_lock, deadline_ns);
     }
     device->idle_waiters--;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     return status;
 }

@@ -7,6 +7,29 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+pthread_mutex_t cpu_timeline_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_before_fork(void)
+{
+    pthread_mutex_lock(&cpu_timeline_lock);
+}
+
+static void unlock_after_fork(void)
+{
+    pthread_mutex_unlock(&cpu_timeline_lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
+}
+
+void cpu_timeline_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+}
+
 static uint64_t value_of(const struct cpu_semaphore *semaphore)
 {
     return atomic_load_explicit(&semaphore->value, memory_order_acquire);
@@ -133,7 +156,7 @@ void cpu_semaphore_raise_locked(struct cpu_semaphore *semaphore, uint64_t value,
         reached_locked(semaphore->first, wakes);
 }
 
-/* The stored message is the failure's; under the device lock. */
+/* The stored message is the failure's; under the timeline lock. */
 static enum hal_status failure_locked(const struct cpu_semaphore *semaphore)
 {
     return hal_fail(semaphore->failure, "%s", semaphore->message ? semaphore->message : "");
@@ -164,28 +187,28 @@ void cpu_semaphore_destroy(struct cpu_semaphore *semaphore)
 enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
                                     uint64_t *out_value)
 {
-    struct cpu_device *device = to_cpu_device(self);
+    (void)self;
     struct cpu_semaphore *semaphore = to_cpu_semaphore(base);
     const uint64_t value = value_of(semaphore);
     if (value != UINT64_MAX) {
         *out_value = value;
         return HAL_OK;
     }
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     const enum hal_status status = failure_locked(semaphore);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     return status;
 }
 
 enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
                                      uint64_t value)
 {
-    struct cpu_device *device = to_cpu_device(self);
+    (void)self;
     struct cpu_semaphore *semaphore = to_cpu_semaphore(base);
     struct cpu_wakes wakes = {0};
     char name[HAL_OBJECT_NAME_BYTES];
     enum hal_status status = HAL_OK;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     const uint64_t before = value_of(semaphore);
     if (before == UINT64_MAX)
         status = failure_locked(semaphore);
@@ -194,7 +217,7 @@ enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_
                           hal_object_name(&base->object, name), before, value);
     else
         cpu_semaphore_raise_locked(semaphore, value, &wakes);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     cpu_queue_go_on(&wakes);
     return status;
 }
@@ -202,11 +225,11 @@ enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_
 void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
                         enum hal_status status, const char *message)
 {
-    struct cpu_device *device = to_cpu_device(self);
+    (void)self;
     struct cpu_wakes wakes = {0};
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     cpu_semaphore_fail_locked(to_cpu_semaphore(base), status, message, &wakes);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     cpu_queue_go_on(&wakes);
 }
 
@@ -325,7 +348,7 @@ static enum hal_status wait_slowly(struct cpu_device *device, const struct wish 
 {
     enum hal_status status;
     bool late = false;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     while (!is_decided_locked(wish, &status)) {
         if (late || device->interrupted) {
             status = HAL_TIMEOUT;
@@ -333,13 +356,13 @@ static enum hal_status wait_slowly(struct cpu_device *device, const struct wish 
         }
         struct cpu_waiter waiter = {0};
         register_locked(device, wish, &waiter, waits);
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&cpu_timeline_lock);
         sleep_until(&waiter, deadline_ns);
         late = deadline_ns != HAL_FOREVER && hal_clock_ns() >= deadline_ns;
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&cpu_timeline_lock);
         unregister_locked(device, wish, &waiter, waits);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     return status == HAL_TIMEOUT ? fail_timeout(wish) : status;
 }
 
@@ -367,11 +390,11 @@ void cpu_waits_interrupt(struct hal_driver_device *self, bool on)
 {
     struct cpu_device *device = to_cpu_device(self);
     struct cpu_wakes wakes = {0};
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&cpu_timeline_lock);
     device->interrupted = on;
     for (struct cpu_waiter *waiter = device->first_thread; on && waiter; waiter = waiter->next)
         wake_thread_locked(waiter, &wakes);
     pthread_cond_broadcast(&device->retired);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&cpu_timeline_lock);
     cpu_wake_threads(&wakes);
 }

@@ -26,6 +26,7 @@ static const struct suite_area *const areas[] = {
     &area_sync,
     &area_events,
     &area_semaphores,
+    &area_sharing,
     &area_threads,
     &area_errors,
     &area_devices,

@@ -45,7 +45,8 @@ extern const struct suite_area area_layouts;
 extern const struct suite_area area_queues;
 extern const struct suite_area area_reflection;
 extern const struct suite_area area_semaphores;
-extern const struct suite_area area_spirv; /* where modules can be built */
+extern const struct suite_area area_sharing;
+extern const struct suite_area area_spirv;
 extern const struct suite_area area_stress;
 extern const struct suite_area area_subspans;
 extern const struct suite_area area_sync;
