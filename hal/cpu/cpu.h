@@ -7,6 +7,7 @@
  *   spirv.c      those in SPIR-V, through hal/spirv
  *   op.c         what an operation of a program does, and takes
  *   program.c    a sealed command buffer as lanes of phases of tiles
+ *   fault.c      kernels that fault
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
  *   host.c       host calls of submissions, on threads that may block
@@ -197,15 +198,31 @@ enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t numb
                                   struct cpu_counts *out_counts) HAL_CHECKED;
 
 /* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker; `counts` are those
- * of the program's indirect dispatches. */
-void cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts, struct msl_worker *worker,
-                uint64_t first, uint64_t last);
+ * of the program's indirect dispatches. HAL_FAILED: a kernel faulted, the
+ * message names it. */
+enum hal_status cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts,
+                           struct msl_worker *worker, uint64_t first, uint64_t last) HAL_CHECKED;
 
 /* What a tile of the op will take, roughly; 0: not known. `tiles` of it, and of what followed,
  * took that long. */
 uint64_t cpu_op_tile_ns(const struct cpu_op *op, const struct cpu_counts *counts);
 void cpu_op_measured(const struct cpu_op *op, const struct cpu_counts *counts, uint64_t tiles,
                      int64_t ns);
+
+/* ---- Faults (fault.c) --------------------------------------------------------------------- */
+
+/* Whether a kernel's fault fails its submission, and not the process. */
+bool cpu_faults_caught(void);
+
+/* Before the first kernel runs; and around the life of a thread that runs kernels. */
+void cpu_faults_watch(void);
+void *cpu_faults_enter_thread(void);
+void cpu_faults_leave_thread(void *entered);
+
+/* msl_function_run. HAL_FAILED: the kernel faulted; the message names it. */
+enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_worker *worker,
+                               const struct msl_launch *launch, uint64_t first,
+                               uint64_t last) HAL_CHECKED;
 
 /* ---- Workers (run.c) ---------------------------------------------------------------------- */
 

@@ -54,19 +54,19 @@ static uint64_t groups_per_tile(const struct cpu_op *op, const struct msl_launch
     return groups ? (groups - 1) / op->units + 1 : 0;
 }
 
-static void run_indirect(const struct cpu_op *op, const struct cpu_counts *counts,
-                         struct msl_worker *worker, uint64_t first, uint64_t last)
+static enum hal_status run_indirect(const struct cpu_op *op, const struct cpu_counts *counts,
+                                    struct msl_worker *worker, uint64_t first, uint64_t last)
 {
     const struct msl_launch launch = resolve(op, counts);
     const uint64_t groups = groups_of(&launch), per_tile = groups_per_tile(op, &launch);
     /* Rounded up, all tiles but the last ones may hold all groups; no product overflows then. */
     const uint64_t begin = per_tile && first > groups / per_tile ? groups : first * per_tile;
     const uint64_t end = per_tile && last > groups / per_tile ? groups : last * per_tile;
-    msl_function_run(op->dispatch.function, worker, &launch, begin, end);
+    return cpu_kernel_run(op->dispatch.function, worker, &launch, begin, end);
 }
 
-void cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts, struct msl_worker *worker,
-                uint64_t first, uint64_t last)
+enum hal_status cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts,
+                           struct msl_worker *worker, uint64_t first, uint64_t last)
 {
     const uint64_t begin = first * op->units_per_tile;
     uint64_t end = last * op->units_per_tile;
@@ -74,12 +74,12 @@ void cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts, struct
         end = op->units;
     switch (op->kind) {
     case CPU_OP_DISPATCH:
-        msl_function_run(op->dispatch.function, worker, &op->dispatch.launch, begin, end);
-        break;
-    case CPU_OP_DISPATCH_INDIRECT: run_indirect(op, counts, worker, first, last); break;
+        return cpu_kernel_run(op->dispatch.function, worker, &op->dispatch.launch, begin, end);
+    case CPU_OP_DISPATCH_INDIRECT: return run_indirect(op, counts, worker, first, last);
     case CPU_OP_COPY: memcpy(op->copy.target + begin, op->copy.source + begin, end - begin); break;
     case CPU_OP_FILL: fill(op->fill.target + begin, op->fill.pattern, end - begin); break;
     }
+    return HAL_OK;
 }
 
 /* ---- Costs -------------------------------------------------------------------------------- */

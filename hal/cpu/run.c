@@ -212,7 +212,7 @@ void cpu_run_here(struct cpu_run *run)
         const struct cpu_lane_program *lane = &run->programs[i]->lanes[CPU_TRANSFERS];
         for (size_t k = 0; k < lane->op_count; k++) {
             const struct cpu_op *op = &lane->ops[k];
-            cpu_op_run(op, NULL, NULL, 0, (op->units - 1) / op->units_per_tile + 1);
+            (void)!cpu_op_run(op, NULL, NULL, 0, (op->units - 1) / op->units_per_tile + 1);
         }
     }
     run->end_ns = hal_clock_ns();
@@ -278,8 +278,7 @@ static const struct cpu_op *find_op(struct worker *worker, uint64_t tile)
     return worker->op;
 }
 
-static void run_tiles(struct worker *worker, const struct cpu_run *run, uint64_t first,
-                      uint64_t count)
+static void run_tiles(struct worker *worker, struct cpu_run *run, uint64_t first, uint64_t count)
 {
     const struct cpu_step *step = worker->step;
     const struct cpu_op *ops_end = step->phase->ops + step->phase->op_count;
@@ -288,8 +287,10 @@ static void run_tiles(struct worker *worker, const struct cpu_run *run, uint64_t
     for (uint64_t end = first + count; first < end;) {
         const struct cpu_op *op = find_op(worker, first);
         const uint64_t op_end = op + 1 < ops_end && op[1].first_tile < end ? op[1].first_tile : end;
-        cpu_op_run(op, step->counts, worker->kernels, first - op->first_tile,
-                   op_end - op->first_tile);
+        const enum hal_status status = cpu_op_run(op, step->counts, worker->kernels,
+                                                  first - op->first_tile, op_end - op->first_tile);
+        if (status != HAL_OK)
+            fail_run(run, status);
         first = op_end;
     }
 }
@@ -481,6 +482,7 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct cpu_pool *pool = worker->pool;
     pool_of_this_thread = pool;
+    void *const entered = cpu_faults_enter_thread();
     for (;;) {
         const uint32_t epoch = atomic_load(&pool->epoch);
         struct cpu_run *run = enter_run(pool);
@@ -488,6 +490,7 @@ static void *work(void *argument)
             take_part(worker, run);
             leave_run(pool, run);
         } else if (atomic_load(&pool->stopping)) {
+            cpu_faults_leave_thread(entered);
             return NULL;
         } else {
             idle(pool, epoch);
@@ -526,6 +529,7 @@ enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool)
         return hal_fail(HAL_NO_MEMORY, "no memory for %u workers", workers);
     memset(pool, 0, bytes);
     pthread_mutex_init(&pool->lock, NULL);
+    cpu_faults_watch();
     pool->worker_count = workers;
     for (uint32_t i = 0; i < workers; i++) {
         struct worker *worker = &pool->workers[i];

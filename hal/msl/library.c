@@ -7,6 +7,9 @@
 #include "hal/msl/text.h"
 
 #include <dlfcn.h>
+#if defined(__linux__)
+#include <link.h>
+#endif
 
 enum { LISTED_NAMES = 8 };
 
@@ -46,6 +49,53 @@ static void describe(const struct msl_abi_module *module, const struct msl_abi_k
     memcpy(out_function->info.buffer_access, kernel->buffer_access, sizeof kernel->buffer_access);
 }
 
+#if defined(__linux__)
+struct code {
+    uintptr_t inside, begin, end;
+};
+
+/* The executable part of the module that holds an address. */
+static int find_code(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+    (void)bytes;
+    struct code *const code = user;
+    uintptr_t begin = UINTPTR_MAX, end = 0;
+    bool holds = false;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const part = &info->dlpi_phdr[i];
+        const uintptr_t at = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        holds |= code->inside >= at && code->inside < at + part->p_memsz;
+        if (!(part->p_flags & PF_X))
+            continue;
+        begin = at < begin ? at : begin;
+        end = at + part->p_memsz > end ? at + part->p_memsz : end;
+    }
+    if (!holds || !end)
+        return 0;
+    code->begin = begin;
+    code->end = end;
+    return 1;
+}
+
+static void note_code(struct msl_library *library, const struct msl_abi_module *module)
+{
+    struct code code = {.inside = (uintptr_t)module};
+    dl_iterate_phdr(find_code, &code);
+    for (size_t i = 0; i < library->function_count; i++) {
+        library->functions[i].info.code_begin = code.begin;
+        library->functions[i].info.code_end = code.end;
+    }
+}
+#else
+static void note_code(struct msl_library *library, const struct msl_abi_module *module)
+{
+    (void)library;
+    (void)module;
+}
+#endif
+
 static enum hal_status read_module(struct msl_library *library, const struct msl_abi_module *module)
 {
     library->function_count = (size_t)(module->last_kernel - module->first_kernel);
@@ -58,6 +108,7 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
         if (library->functions[i].info.has_barriers)
             hal_log(HAL_LOG_INFO, "'%s': the threads of kernel '%s' run as %s", library->file,
                     library->functions[i].info.name, library->functions[i].info.road);
+    note_code(library, module);
     library->constants = module->first_constant;
     library->constant_count = (size_t)(module->last_constant - module->first_constant);
     __atomic_store_n(module->runtime, &msl_runtime, __ATOMIC_RELEASE);

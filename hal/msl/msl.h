@@ -106,6 +106,7 @@ struct msl_function_info {
     uint32_t static_group_memory_bytes;     /* threadgroup variables */
     bool has_barriers;                      /* threads of a group wait for each other */
     const char *road; /* how they run: "alone", "loops" (split at waits), "fibers: REASON" */
+    uintptr_t code_begin, code_end; /* where its machine code lies; 0: the system does not tell */
 };
 HAL_API const struct msl_function_info *msl_function_get_info(const struct msl_function *function);
 

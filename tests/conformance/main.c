@@ -38,6 +38,7 @@ static const struct suite_area *const areas[] = {
     &area_files,
     &area_caches,
     &area_descriptions,
+    &area_faults,
     /* clang-format on */
 };
 
@@ -262,6 +263,7 @@ static int run_suite(const struct options *options, struct suite_expectations *e
 {
     struct counts counts = {0};
     struct suite_run run = {.seed = options->seed, .lock = PTHREAD_MUTEX_INITIALIZER};
+    watch(); /* before the driver, which may handle faults of kernels itself */
     if (hal_device_open(options->driver, &run.device) != HAL_OK) {
         fprintf(stderr, "hal-conformance: %s\n", hal_message());
         return EXIT_NO_DEVICE;
@@ -270,7 +272,6 @@ static int run_suite(const struct options *options, struct suite_expectations *e
     run.driver = info->driver;
     printf("device %s (%s), --seed=%llu\n", info->uri, info->name,
            (unsigned long long)options->seed);
-    watch();
     run_all(&run, options, expectations, &counts);
     if (strcmp(options->filter, "*") == 0)
         check_used(expectations, &counts);

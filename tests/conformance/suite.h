@@ -39,6 +39,7 @@ extern const struct suite_area area_dispatch;
 extern const struct suite_area area_errors;
 extern const struct suite_area area_events;
 extern const struct suite_area area_executables;
+extern const struct suite_area area_faults;
 extern const struct suite_area area_files;
 extern const struct suite_area area_indirect;
 extern const struct suite_area area_layouts;
