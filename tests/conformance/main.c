@@ -30,6 +30,7 @@ static const struct suite_area *const areas[] = {
     &area_threads,
     &area_errors,
     &area_devices,
+    &area_profiling,
     &area_stress,
     &area_spirv,
     &area_subspans,
