@@ -29,6 +29,7 @@ static const struct suite_area *const areas[] = {
     &area_sharing,
     &area_threads,
     &area_errors,
+    &area_rules,
     &area_devices,
     &area_profiling,
     &area_stress,

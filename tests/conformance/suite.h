@@ -46,6 +46,7 @@ extern const struct suite_area area_layouts;
 extern const struct suite_area area_queues;
 extern const struct suite_area area_profiling;
 extern const struct suite_area area_reflection;
+extern const struct suite_area area_rules;
 extern const struct suite_area area_semaphores;
 extern const struct suite_area area_sharing;
 extern const struct suite_area area_spirv;
