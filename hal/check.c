@@ -391,15 +391,10 @@ enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
     return hal_check_transfer_of(commands->object.device, buffer, offset, bytes);
 }
 
-enum hal_status hal_check_fill(uint64_t offset, uint64_t bytes, uint32_t pattern_bytes)
+enum hal_status hal_check_fill(uint32_t pattern_bytes)
 {
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4)
         return hal_fail(HAL_INVALID, "a fill pattern of %u bytes: 1, 2 and 4 exist", pattern_bytes);
-    if ((offset | bytes) % pattern_bytes)
-        return hal_fail(HAL_INVALID,
-                        "fill: offset %" PRIu64 " and size %" PRIu64
-                        " must be multiples of the pattern's %u bytes",
-                        offset, bytes, pattern_bytes);
     return HAL_OK;
 }
 

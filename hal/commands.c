@@ -128,7 +128,7 @@ enum hal_status hal_command_fill(struct hal_command_buffer *commands, struct hal
 {
     HAL_TRY(hal_check_transfer(commands, target, offset, bytes));
     bytes = resolve(target, offset, bytes);
-    HAL_TRY(hal_check_fill(target->root_offset + offset, bytes, pattern_bytes));
+    HAL_TRY(hal_check_fill(pattern_bytes));
     struct hal_segment_fill *segment = hal_record_room(commands, HAL_SEGMENT_FILL, sizeof *segment);
     if (!segment || !hal_record_retain(commands, &target->object))
         return hal_record_no_memory(commands);

@@ -251,7 +251,7 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
 enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
                                    const struct hal_buffer *buffer, uint64_t offset,
                                    uint64_t bytes) HAL_CHECKED;
-enum hal_status hal_check_fill(uint64_t offset, uint64_t bytes, uint32_t pattern_bytes) HAL_CHECKED;
+enum hal_status hal_check_fill(uint32_t pattern_bytes) HAL_CHECKED;
 enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
                                   const struct hal_buffer *target, uint64_t target_offset,
                                   uint64_t bytes) HAL_CHECKED;

@@ -625,8 +625,8 @@ HAL_API enum hal_status hal_command_events_wait(struct hal_command_buffer *comma
                                                 struct hal_event *const *events, size_t event_count,
                                                 const struct hal_barrier_desc *desc) HAL_CHECKED;
 
-/* Repeats the `pattern_bytes` (1, 2 or 4) lowest bytes of `pattern`. Offset and size are
- * multiples of pattern_bytes. */
+/* Repeats the `pattern_bytes` (1, 2 or 4) lowest bytes of `pattern`, from the lowest on, beginning
+ * at `offset`. Any alignment; a size that is no multiple of pattern_bytes ends in the middle. */
 HAL_API enum hal_status hal_command_fill(struct hal_command_buffer *commands,
                                          struct hal_buffer *target, uint64_t offset, uint64_t bytes,
                                          uint32_t pattern, uint32_t pattern_bytes) HAL_CHECKED;

@@ -77,11 +77,6 @@ static enum hal_status decode_fill(struct replay_decoder *decoder, struct trace_
     const uint32_t width = segment->pattern_bytes;
     if (width != 1 && width != 2 && width != 4)
         return hal_fail(HAL_CORRUPT, "a pattern of %u bytes", width);
-    if (segment->offset % width || segment->size % width)
-        return hal_fail(HAL_CORRUPT,
-                        "offset %" PRIu64 " and size %" PRIu64
-                        " are no multiples of the pattern's %u bytes",
-                        segment->offset, segment->size, width);
     return use_range(decoder, &segment->target, segment->offset, segment->size);
 }
 

@@ -311,12 +311,6 @@ static void fills(struct suite *suite, uint64_t unused)
         check_fails(suite, hal_command_fill(r.commands, r.buffer, 0, 60, 0, bytes), HAL_INVALID,
                     "pattern", "1, 2 and 4");
     }
-    check_fails(suite, hal_command_fill(r.commands, r.buffer, 1, 8, 0, 2), HAL_INVALID, "offset 1",
-                "2 bytes");
-    check_fails(suite, hal_command_fill(r.commands, r.buffer, 4, 6, 0, 4), HAL_INVALID, "size 6",
-                "4 bytes");
-    check_fails(suite, hal_command_fill(r.commands, r.buffer, 2, HAL_WHOLE_BUFFER, 0, 4),
-                HAL_INVALID, "offset 2", "98");
     only_the_fill_is_left(suite, &r);
 }
 

@@ -128,7 +128,7 @@ static struct range pick(struct graph *graph, uint32_t unit, uint64_t most, bool
 static void random_fill(struct graph *graph)
 {
     const uint32_t unit = 1U << below(graph, 3), pattern = suite_random(graph->suite);
-    const struct range to = pick(graph, unit, UINT64_MAX, true);
+    const struct range to = pick(graph, 1, UINT64_MAX, true);
     use(graph, &to, 1);
     check_ok(graph->suite, hal_command_fill(graph->commands, graph->buffers[to.buffer], to.begin,
                                             to.end - to.begin, pattern, unit));

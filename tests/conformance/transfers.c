@@ -56,7 +56,7 @@ static void fill_all_sizes(struct suite *suite, uint64_t alignment, uint32_t pat
     struct hal_command_buffer *commands = suite_commands(suite, "fills", HAL_ONE_SHOT);
     for (size_t i = 0; i < SUITE_SIZE_COUNT; i++) {
         const uint32_t pattern = 0x9D3B51E7U * (uint32_t)(i + 1);
-        const uint64_t bytes = suite_sizes[i] / pattern_bytes * pattern_bytes;
+        const uint64_t bytes = suite_sizes[i];
         check_ok(suite, hal_command_fill(commands, image.buffer, layout.offsets[i], bytes, pattern,
                                          pattern_bytes));
         fill_plainly(image.bytes + layout.offsets[i], bytes, pattern, pattern_bytes);
@@ -68,10 +68,8 @@ static void fill_all_sizes(struct suite *suite, uint64_t alignment, uint32_t pat
 
 static void fill_at(struct suite *suite, uint64_t alignment)
 {
-    for (uint32_t pattern_bytes = 1; pattern_bytes <= 4; pattern_bytes *= 2) {
-        if (alignment % pattern_bytes == 0)
-            fill_all_sizes(suite, alignment, pattern_bytes);
-    }
+    for (uint32_t pattern_bytes = 1; pattern_bytes <= 4; pattern_bytes *= 2)
+        fill_all_sizes(suite, alignment, pattern_bytes);
 }
 
 static void fill_takes_the_lowest_bytes(struct suite *suite, uint64_t unused)
