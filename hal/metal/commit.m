@@ -266,6 +266,12 @@ static enum hal_status commit_signals(struct metal_submission *submission)
 static void commit(struct metal_submission *submission)
 {
     struct metal_device *device = submission->device;
+    if (submission->host.run && !is_refused(submission)) {
+        pthread_mutex_lock(&device->lock);
+        metal_host_call_locked(submission);
+        metal_queue_unlock(device);
+        return;
+    }
     enum hal_status status = is_refused(submission) ? HAL_OK : commit_waits(submission);
     if (status == HAL_OK && !is_refused(submission))
         status = commit_commands(submission);
@@ -312,9 +318,11 @@ enum hal_status metal_queue_start(struct metal_device *device)
     pthread_mutex_init(&device->lock, NULL);
     hal_condition_init(&device->changed);
     hal_condition_init(&device->work);
+    hal_condition_init(&device->called);
     const enum hal_status status =
         hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
     if (status != HAL_OK) {
+        pthread_cond_destroy(&device->called);
         pthread_cond_destroy(&device->work);
         pthread_cond_destroy(&device->changed);
         pthread_mutex_destroy(&device->lock);
@@ -327,14 +335,18 @@ void metal_queue_stop(struct metal_device *device)
     pthread_mutex_lock(&device->lock);
     device->stopping = true;
     pthread_cond_signal(&device->work);
+    pthread_cond_broadcast(&device->called);
     pthread_mutex_unlock(&device->lock);
     pthread_join(device->submitter, NULL);
+    for (uint32_t i = 0; i < device->caller_count; i++)
+        pthread_join(device->callers[i], NULL);
     while (device->marks) {
         struct metal_mark *next = device->marks->next_made;
         [device->marks->event release];
         free(device->marks);
         device->marks = next;
     }
+    pthread_cond_destroy(&device->called);
     pthread_cond_destroy(&device->work);
     pthread_cond_destroy(&device->changed);
     pthread_mutex_destroy(&device->lock);

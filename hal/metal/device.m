@@ -284,10 +284,8 @@ static enum hal_status make_queues(struct metal_device *device)
             return hal_fail(HAL_NO_MEMORY, "Metal makes no %u queues", device->queue_count);
         device->queues[i].queue.label = [NSString stringWithFormat:@"queue %u", i];
     }
-    if (device->unified)
-        return HAL_OK;
     device->copies = [device->device newCommandQueue];
-    device->copies.label = @"managed memory";
+    device->copies.label = @"copies for the host";
     return device->copies ? HAL_OK : hal_fail(HAL_NO_MEMORY, "Metal makes no queue");
 }
 

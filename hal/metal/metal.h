@@ -12,6 +12,7 @@
  *   semaphore.m  timeline values and who waits for them
  *   queue.m      submissions: readiness and retiring
  *   commit.m     submissions as command buffers of Metal, and their completion
+ *   host.m       host calls of submissions
  *   gputrace.m   captures by Metal itself
  *
  * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
@@ -379,7 +380,10 @@ struct metal_submission {
     size_t wait_count, signal_count, command_count;
     struct metal_wait *waits;      /* their semaphores are retained */
     struct metal_promise *signals; /* their semaphores are retained */
-    struct metal_mark *mark;       /* NULL: nothing is signalled, or it is not committed */
+    struct hal_host_call host;     /* instead of commands */
+    struct hal_buffer *buffer;     /* of the host call; retained */
+    uint64_t offset, bytes;
+    struct metal_mark *mark; /* NULL: nothing is signalled, or it is not committed */
     struct hal_command_buffer **commands;
     id<MTLBuffer> *counts; /* by command buffer: of its indirect dispatches, or nil */
 };
@@ -408,6 +412,13 @@ void metal_submission_fail_locked(struct metal_submission *submission, enum hal_
 void metal_submission_reached_locked(struct metal_wait *wait);
 void metal_submission_promised_locked(struct metal_wait *wait);
 void metal_submission_refused_locked(struct metal_wait *wait);
+
+/* ---- Host calls (host.m) ------------------------------------------------------------------- */
+
+enum { METAL_MOST_CALLERS = 4 };
+
+/* Under the device lock: its waits are over. Resolves the submission once. */
+void metal_host_call_locked(struct metal_submission *submission);
 
 /* ---- Captures (gputrace.m) ---------------------------------------------------------------- */
 
@@ -445,6 +456,11 @@ struct metal_device {
     pthread_cond_t work;      /* for the submitting thread */
     bool stopping;
     pthread_t submitter;
+
+    pthread_cond_t called; /* for the threads of host calls */
+    struct metal_submission *first_call, *last_call;
+    uint32_t caller_count, idle_callers;
+    pthread_t callers[METAL_MOST_CALLERS];
 };
 
 static inline struct metal_device *to_metal_device(struct hal_driver_device *device)

@@ -106,6 +106,8 @@ static void report(const struct metal_submission *submission)
 
 static void release_commands(struct metal_submission *submission)
 {
+    if (submission->buffer)
+        hal_object_release(&submission->buffer->object);
     for (size_t i = 0; i < submission->command_count; i++) {
         hal_object_release(&submission->commands[i]->object);
         [submission->counts[i] release];
@@ -225,7 +227,10 @@ static struct metal_submission *create_submission(struct metal_device *device,
     submission->wait_count = waits;
     submission->signal_count = signals;
     submission->command_count = commands;
-    submission->unresolved = 1; /* the commit */
+    submission->unresolved = 1; /* the commit, or the host call */
+    submission->host = source->host;
+    submission->offset = source->offset;
+    submission->bytes = source->bytes;
     submission->waits = (struct metal_wait *)(submission + 1);
     submission->signals = (struct metal_promise *)(submission->waits + waits);
     submission->commands = (struct hal_command_buffer **)(submission->signals + signals);
@@ -235,6 +240,10 @@ static struct metal_submission *create_submission(struct metal_device *device,
 
 static void retain_all(struct metal_submission *submission, const struct hal_submission *source)
 {
+    if (source->host.run && source->buffer) {
+        submission->buffer = source->buffer;
+        hal_object_retain(&source->buffer->object);
+    }
     for (size_t i = 0; i < source->wait_count; i++) {
         submission->waits[i].semaphore = to_metal_semaphore(source->waits[i].semaphore);
         submission->waits[i].value = source->waits[i].value;
@@ -293,7 +302,8 @@ static void register_waits_locked(struct metal_submission *submission)
             continue;
         metal_wait_link_locked(wait);
         submission->unresolved++;
-        wait->promised = metal_promise_find_locked(wait->semaphore, wait->value) != NULL;
+        wait->promised = !submission->host.run &&
+                         metal_promise_find_locked(wait->semaphore, wait->value) != NULL;
         submission->unpromised += !wait->promised;
     }
     if (submission->unpromised == 0)
@@ -304,9 +314,6 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
                                    const struct hal_submission *source)
 {
     struct metal_device *device = to_metal_device(self);
-    if (source->host.run)
-        return hal_fail(HAL_UNSUPPORTED, "the Metal driver does not transfer files yet: '%s'",
-                        source->file ? source->file : "");
     struct metal_submission *submission = create_submission(device, source);
     if (!submission)
         return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);

@@ -72,8 +72,8 @@ void metal_promise_link_locked(struct metal_promise *promise)
         promise->next->previous = promise;
     semaphore->promises = promise;
     for (struct metal_wait *wait = semaphore->waits; wait; wait = wait->next) {
-        if (wait->promised || wait->value > promise->value)
-            continue;
+        if (wait->promised || wait->value > promise->value || wait->submission->host.run)
+            continue; /* a host call waits on the host */
         wait->promised = true;
         metal_submission_promised_locked(wait);
     }
