@@ -60,7 +60,8 @@ static enum hal_status call(struct metal_submission *submission)
     if (submission->bytes == 0)
         return host->run(host->user, NULL, 0);
     if (buffer->storage == MTLStorageModeShared)
-        return host->run(host->user, (uint8_t *)buffer->buffer.contents + submission->offset,
+        return host->run(host->user,
+                         (uint8_t *)buffer->buffer.contents + buffer->origin + submission->offset,
                          submission->bytes);
     if (host->writes)
         atomic_store(&buffer->host_stale, true);

@@ -6,6 +6,7 @@
 #import "hal/metal/metal.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 enum {
     HEAP_BYTES = 8 << 20,
@@ -210,6 +211,50 @@ enum hal_status metal_buffer_create(struct hal_driver_device *self,
                            desc->label ? desc->label : "", desc->bytes);
 }
 
+/* Metal takes whole pages: those that hold the memory. */
+enum hal_status metal_buffer_import(struct hal_driver_device *self,
+                                    const struct hal_buffer_desc *desc, void *pointer,
+                                    struct hal_buffer **out)
+{
+    struct metal_device *device = to_metal_device(self);
+    const char *label = desc->label ? desc->label : "";
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), address = (uintptr_t)pointer;
+    const NSUInteger origin = address % page;
+    if (address % METAL_CHUNK_BYTES)
+        return hal_fail(HAL_INVALID, "buffer '%s': imported memory at %p must be a multiple of %d",
+                        label, pointer, METAL_CHUNK_BYTES);
+    if (desc->bytes > device->device.maxBufferLength)
+        return hal_fail(HAL_NO_MEMORY, "buffer '%s': %" PRIu64 " bytes are more than Metal takes",
+                        label, desc->bytes);
+    struct metal_buffer *buffer = hal_alloc(1, sizeof *buffer);
+    if (!buffer)
+        return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
+    @autoreleasepool {
+        buffer->buffer =
+            [device->device newBufferWithBytesNoCopy:(uint8_t *)pointer - origin
+                                              length:hal_align_up(origin + desc->bytes, page)
+                                             options:MTLResourceStorageModeShared |
+                                                     MTLResourceHazardTrackingModeUntracked
+                                         deallocator:nil];
+        if (desc->label)
+            buffer->buffer.label = metal_string(desc->label);
+    }
+    if (!buffer->buffer) {
+        free(buffer);
+        return hal_fail(HAL_NO_MEMORY, "buffer '%s': Metal does not take %" PRIu64 " bytes at %p",
+                        label, desc->bytes, pointer);
+    }
+    hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
+    buffer->origin = origin;
+    buffer->storage = MTLStorageModeShared;
+    buffer->base.bytes = desc->bytes;
+    buffer->base.memory = memory_given(device, buffer->storage, desc->memory);
+    buffer->base.usage = desc->usage;
+    buffer->base.imported = pointer;
+    *out = &buffer->base;
+    return HAL_OK;
+}
+
 void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buffer)
 {
     if (buffer->heap)
@@ -317,7 +362,7 @@ enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buff
     if (!(out->mode & HAL_MAP_DISCARD))
         HAL_TRY(read_back(to_metal_device(self), buffer, out->offset, out->bytes));
     atomic_fetch_add(&buffer->open_mappings, 1);
-    out->data = (uint8_t *)buffer->buffer.contents + out->offset;
+    out->data = (uint8_t *)buffer->buffer.contents + buffer->origin + out->offset;
     return HAL_OK;
 }
 

@@ -63,6 +63,7 @@ struct metal_memory {
 struct metal_buffer {
     struct hal_buffer base;
     id<MTLBuffer> buffer;
+    NSUInteger origin;       /* where it begins in that: imported memory need not begin a page */
     struct metal_heap *heap; /* NULL: memory of its own */
     enum metal_heap_kind heap_kind;
     MTLStorageMode storage;
@@ -74,6 +75,9 @@ void metal_memory_init(struct metal_device *device);
 void metal_memory_finish(struct metal_device *device);
 enum hal_status metal_buffer_create(struct hal_driver_device *self,
                                     const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status metal_buffer_import(struct hal_driver_device *self,
+                                    const struct hal_buffer_desc *desc, void *pointer,
+                                    struct hal_buffer **out);
 void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buffer);
 enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                  struct hal_mapping *out);

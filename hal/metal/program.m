@@ -115,14 +115,14 @@ static enum hal_status add_chunks(struct builder *builder, struct metal_op op, u
 }
 
 static enum hal_status fill_by_kernel(struct builder *builder, id<MTLBuffer> target,
-                                      const struct hal_segment_fill *fill)
+                                      uint64_t offset, const struct hal_segment_fill *fill)
 {
-    const uint64_t first = fill->offset % METAL_CHUNK_BYTES;
+    const uint64_t first = offset % METAL_CHUNK_BYTES;
     const struct metal_fill_arguments arguments = {
         .first = first, .end = first + fill->bytes, .pattern = fill->pattern};
     const size_t before = builder->program->argument_count;
     struct metal_op op;
-    HAL_TRY(add_argument(builder, 0, target, fill->offset - first));
+    HAL_TRY(add_argument(builder, 0, target, offset - first));
     HAL_TRY(make_builtin(builder, builder->device->builtin.fill, &arguments, sizeof arguments,
                          before, &op));
     return add_chunks(builder, op, arguments.end);
@@ -148,16 +148,17 @@ static enum hal_status copy_by_kernel(struct builder *builder, id<MTLBuffer> sou
 
 static enum hal_status add_fill(struct builder *builder, const struct hal_segment_fill *fill)
 {
+    const NSUInteger offset = to_metal_buffer(fill->target)->origin + fill->offset;
     const bool one_byte = fill->pattern == (fill->pattern & 0xFF) * 0x01010101U;
     id<MTLBuffer> target = to_metal_buffer(fill->target)->buffer;
     if (fill->bytes == 0)
         return HAL_OK;
     HAL_TRY(note_write(builder, fill->target));
-    if (!one_byte || (fill->offset | fill->bytes) % BLIT_ALIGNMENT)
-        return fill_by_kernel(builder, target, fill);
+    if (!one_byte || (offset | fill->bytes) % BLIT_ALIGNMENT)
+        return fill_by_kernel(builder, target, offset, fill);
     struct metal_op op = {.kind = METAL_OP_FILL};
     op.fill.target = target;
-    op.fill.range = NSMakeRange(fill->offset, fill->bytes);
+    op.fill.range = NSMakeRange(offset, fill->bytes);
     op.fill.value = (uint8_t)fill->pattern;
     return add_op(builder, &op);
 }
@@ -167,6 +168,7 @@ static enum hal_status add_copy(struct builder *builder, id<MTLBuffer> source,
                                 uint64_t target_offset, uint64_t bytes)
 {
     id<MTLBuffer> to = to_metal_buffer(target)->buffer;
+    target_offset += to_metal_buffer(target)->origin;
     if (bytes == 0)
         return HAL_OK;
     HAL_TRY(note_write(builder, target));
@@ -273,8 +275,8 @@ static enum hal_status add_bindings(struct builder *builder, const struct launch
             return fail_unaligned(builder, launch, slot, entry->alignments[slot], binding);
         if (entry->written_mask >> slot & 1)
             HAL_TRY(note_write(builder, binding->buffer));
-        HAL_TRY(
-            add_argument(builder, slot, to_metal_buffer(binding->buffer)->buffer, binding->offset));
+        const struct metal_buffer *buffer = to_metal_buffer(binding->buffer);
+        HAL_TRY(add_argument(builder, slot, buffer->buffer, buffer->origin + binding->offset));
     }
     return HAL_OK;
 }
@@ -357,7 +359,8 @@ static enum hal_status add_check(struct builder *builder, const struct hal_entry
     const size_t before = builder->program->argument_count;
     struct metal_op op;
     memcpy(arguments.group_size, entry->group_size, sizeof arguments.group_size);
-    HAL_TRY(add_argument(builder, 0, to_metal_buffer(counts)->buffer, offset));
+    HAL_TRY(add_argument(builder, 0, to_metal_buffer(counts)->buffer,
+                         to_metal_buffer(counts)->origin + offset));
     HAL_TRY(add_argument(builder, 1, nil, result));
     HAL_TRY(make_builtin(builder, builder->device->builtin.counts, &arguments, sizeof arguments,
                          before, &op));
@@ -456,8 +459,9 @@ static enum hal_status add_segment(struct builder *builder, const struct hal_seg
     case HAL_SEGMENT_FILL: return add_fill(builder, whole);
     case HAL_SEGMENT_COPY: {
         const struct hal_segment_copy *copy = whole;
-        return add_copy(builder, to_metal_buffer(copy->source)->buffer, copy->source_offset,
-                        copy->target, copy->target_offset, copy->bytes);
+        return add_copy(builder, to_metal_buffer(copy->source)->buffer,
+                        to_metal_buffer(copy->source)->origin + copy->source_offset, copy->target,
+                        copy->target_offset, copy->bytes);
     }
     case HAL_SEGMENT_UPDATE: return add_update(builder, whole);
     case HAL_SEGMENT_DISPATCH: return add_dispatch(builder, whole);
