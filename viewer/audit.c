@@ -26,13 +26,6 @@ struct written {
     uint64_t buffer, offset, size, content;
 };
 
-/* A buffer came or went. */
-struct turn {
-    int64_t ns;
-    uint64_t buffer, bytes;
-    bool destroyed;
-};
-
 struct audit {
     const struct view_model *model;
     uint32_t *submit_counts; /* by command buffer */
@@ -45,7 +38,6 @@ struct audit {
     int64_t repeated_ns;
     uint64_t repeated_buffer;
     int64_t repeated_at_ns;
-    VIEW_TABLE(turn, turns);
     enum hal_status status;
 };
 
@@ -198,43 +190,6 @@ static enum hal_status take_write(struct audit *a, const struct trace_content_ev
     return HAL_OK;
 }
 
-/* ---- Memory ------------------------------------------------------------------------------- */
-
-static enum hal_status take_turn(struct audit *a, int64_t ns, uint64_t buffer, uint64_t bytes,
-                                 bool destroyed)
-{
-    HAL_TRY(VIEW_ROOM(a, turns, 1));
-    a->turns[a->turns_count++] = (struct turn){
-        .ns = moment(a, ns), .buffer = buffer, .bytes = bytes, .destroyed = destroyed};
-    return HAL_OK;
-}
-
-static int compare_turns(const void *left, const void *right)
-{
-    const struct turn *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
-    return (int)b->destroyed - (int)a->destroyed;
-}
-
-/* A destruction does not tell the size: the model's buffers do. */
-static enum hal_status fill_sizes(struct audit *a)
-{
-    struct hal_idmap ids = {0};
-    enum hal_status status = HAL_OK;
-    uint32_t row;
-    for (uint32_t i = 0; i < a->model->buffers_count && status == HAL_OK; i++) {
-        if (!hal_idmap_add(&ids, a->model->buffers[i].id, i, &row))
-            status = hal_fail(HAL_NO_MEMORY, "no memory for %zu buffers", a->model->buffers_count);
-    }
-    for (size_t i = 0; i < a->turns_count && status == HAL_OK; i++) {
-        if (a->turns[i].destroyed && hal_idmap_find(&ids, a->turns[i].buffer, &row))
-            a->turns[i].bytes = a->model->buffers[row].bytes;
-    }
-    hal_idmap_finish(&ids);
-    return status;
-}
-
 static const char *buffer_label(const struct view_model *m, uint64_t id, char *out, size_t bytes)
 {
     for (size_t i = 0; i < m->buffers_count; i++) {
@@ -258,13 +213,6 @@ static enum hal_status take(void *user, const struct trace_event *event,
         return take_seal(a, record, segments);
     if (event->kind == TRACE_HOST_WRITE)
         return take_write(a, record);
-    if (event->kind == TRACE_BUFFER_CREATE && event->status == HAL_OK) {
-        const struct trace_buffer_create *create = record;
-        return take_turn(a, event->end_ns, create->buffer, create->size, false);
-    }
-    if (event->kind == TRACE_BUFFER_DESTROY)
-        return take_turn(a, event->begin_ns, ((const struct trace_object_event *)record)->object, 0,
-                         true);
     return HAL_OK;
 }
 
@@ -383,44 +331,35 @@ static void report_uploads(struct audit *a, struct view_findings *findings)
 
 static void report_memory(struct audit *a, struct view_findings *findings)
 {
-    uint64_t now = 0, peak = 0, alive = 0, peak_alive = 0;
-    size_t peak_turn = 0;
-    if (a->turns_count)
-        qsort(a->turns, a->turns_count, sizeof *a->turns, compare_turns);
-    for (size_t i = 0; i < a->turns_count; i++) {
-        const struct turn *turn = &a->turns[i];
-        if (!turn->destroyed) {
-            now += turn->bytes;
-            alive++;
-        } else if (alive) {
-            now -= turn->bytes < now ? turn->bytes : now;
-            alive--;
-        }
-        if (now > peak) {
-            peak = now;
-            peak_alive = alive;
-            peak_turn = i;
-        }
-    }
-    struct view_finding *finding = peak ? add(a, findings, VIEW_FINDING_MEMORY) : NULL;
+    const struct view_model *m = a->model;
+    const bool any = m->peak_level != VIEW_NO_REF && m->levels[m->peak_level].bytes;
+    struct view_finding *finding = any ? add(a, findings, VIEW_FINDING_MEMORY) : NULL;
     char name[96];
     if (!finding)
         return;
-    const struct turn *largest = NULL;
-    for (size_t i = 0; i <= peak_turn; i++) {
-        if (!a->turns[i].destroyed && (!largest || a->turns[i].bytes > largest->bytes))
-            largest = &a->turns[i];
+    const struct view_level *peak = &m->levels[m->peak_level];
+    uint32_t largest = VIEW_NO_REF;
+    for (uint32_t i = 0; i < m->buffers_count; i++) {
+        const struct view_buffer *b = &m->buffers[i];
+        const bool alive = (b->create_ns == VIEW_NO_TIME || b->create_ns <= peak->time_ns) &&
+                           (b->destroy_ns == VIEW_NO_TIME || b->destroy_ns > peak->time_ns);
+        if (alive && (largest == VIEW_NO_REF || b->bytes > m->buffers[largest].bytes))
+            largest = i;
     }
-    finding->count = peak_alive;
-    finding->bytes = peak;
-    finding->at_ns = a->turns[peak_turn].ns;
+    finding->count = peak->buffers;
+    finding->bytes = peak->bytes;
+    finding->at_ns = peak->time_ns;
+    finding->lane = m->memory_lane;
+    finding->event = m->peak_level;
     snprintf(finding->title, sizeof finding->title, "buffers hold at most %s",
-             view_bytes(peak).text);
+             view_bytes(peak->bytes).text);
+    if (largest == VIEW_NO_REF) /* one number was used for several buffers */
+        return;
     snprintf(finding->evidence, sizeof finding->evidence,
-             "%s buffers are alive at %s; the largest that was made until then is %s with %s.",
-             view_count(peak_alive).text, view_moment(finding->at_ns).text,
-             buffer_label(a->model, largest->buffer, name, sizeof name),
-             view_bytes(largest->bytes).text);
+             "%s alive at %s; the largest of them is %s with %s.",
+             view_things(peak->buffers, "buffer").text, view_moment(peak->time_ns).text,
+             buffer_label(m, m->buffers[largest].id, name, sizeof name),
+             view_bytes(m->buffers[largest].bytes).text);
 }
 
 enum hal_status view_findings_audit(const struct view_model *model, struct view_findings *findings)
@@ -433,8 +372,6 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
     a.status = prepare(&a);
     if (a.status == HAL_OK)
         a.status = trace_reader_each(model->reader, take, &a);
-    if (a.status == HAL_OK)
-        a.status = fill_sizes(&a);
     if (a.status == HAL_OK) {
         report_races(&a, findings);
         report_barriers(&a, findings);
@@ -446,6 +383,5 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
     hal_idmap_finish(&a.written_ids);
     free(a.submit_counts);
     free(a.written);
-    free(a.turns);
     return a.status;
 }

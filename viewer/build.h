@@ -24,6 +24,9 @@ void view_build_origin(struct view_model *model);
 enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 
+/* The levels of memory, and their lane. */
+enum hal_status view_build_memory(struct view_model *model) HAL_CHECKED;
+
 /* Cuts a submission's life into at most three spans of VIEW_QUEUED_... and VIEW_EXECUTE. Returns
  * how many. */
 size_t view_build_states(const struct view_model *model, uint32_t index, struct view_span *out);

@@ -30,6 +30,7 @@ const struct view_class_info *view_class_info(enum view_class class)
         [VIEW_OBSERVED] = {'o', "visible to the host", VIEW_STYLE_DIM},
         [VIEW_UPLOAD] = {'^', "upload", VIEW_STYLE_UPLOAD},
         [VIEW_READBACK] = {'v', "read-back", VIEW_STYLE_READBACK},
+        [VIEW_MEMORY] = {'b', "memory", VIEW_STYLE_OBJECT},
         [VIEW_GAP_HOST] = {'H', "host late", VIEW_STYLE_GAP_HOST},
         [VIEW_GAP_UNKNOWN] = {'?', "unknown", VIEW_STYLE_GAP_UNKNOWN},
         [VIEW_GAP_SEMAPHORE] = {'S', "semaphore", VIEW_STYLE_GAP_SEMAPHORE},
@@ -63,6 +64,12 @@ void view_semaphore_name(const struct view_model *model, uint32_t semaphore, cha
 {
     const struct view_semaphore *s = &model->semaphores[semaphore];
     name_or_number(model, s->label, "semaphore", s->id, out, bytes);
+}
+
+void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes)
+{
+    const struct view_buffer *b = &model->buffers[buffer];
+    name_or_number(model, b->label, "buffer", b->id, out, bytes);
 }
 
 static void other_name(const struct view_model *m, uint32_t other, const char *noun, char *out,
@@ -105,6 +112,7 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
     case VIEW_LANE_SEMAPHORES: snprintf(out, bytes, "semaphores"); return;
     case VIEW_LANE_SEMAPHORE: view_semaphore_name(model, lane->object, out, bytes); return;
     case VIEW_LANE_TRANSFERS: snprintf(out, bytes, "transfers"); return;
+    case VIEW_LANE_MEMORY: snprintf(out, bytes, "memory"); return;
     case VIEW_LANE_GAPS: snprintf(out, bytes, "gaps"); return;
     }
 }
@@ -327,6 +335,9 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
         return;
     case VIEW_LANE_TRANSFERS:
         snprintf(out, bytes, "%s", view_bytes(model->transfers[ref].bytes).text);
+        return;
+    case VIEW_LANE_MEMORY:
+        snprintf(out, bytes, "%s", view_bytes(model->levels[ref].bytes).text);
         return;
     case VIEW_LANE_GAPS:
         snprintf(out, bytes, "%c %s", view_class_info((enum view_class)span->class)->letter,

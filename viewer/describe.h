@@ -41,6 +41,8 @@ void view_op_label(const struct view_model *model, const struct view_op *op, cha
 void view_semaphore_name(const struct view_model *model, uint32_t semaphore, char *out,
                          size_t bytes);
 
+void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
+
 /* Lines of "key\tvalue\n". All zero is empty. */
 struct view_lines {
     char *text;

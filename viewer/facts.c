@@ -301,6 +301,28 @@ void view_describe_host(const struct view_model *model, const struct view_gap *g
     }
 }
 
+static void describe_level(const struct view_model *m, const struct view_level *level,
+                           struct view_lines *lines)
+{
+    char name[96];
+    view_lines_add(lines, "memory", "%s in %s", view_bytes(level->bytes).text,
+                   view_things(level->buffers, "buffer").text);
+    view_lines_add(lines, "from", "%s", view_moment(level->time_ns).text);
+    if (level->transient_bytes)
+        view_lines_add(lines, "transient", "%s in use", view_bytes(level->transient_bytes).text);
+    if (level->buffer != VIEW_NO_REF) {
+        view_buffer_name(m, level->buffer, name, sizeof name);
+        view_lines_add(lines, level->change < 0 ? "less" : "more", "%s: %s", name,
+                       view_bytes(m->buffers[level->buffer].bytes).text);
+    } else if (level->submission != VIEW_NO_REF) {
+        view_lines_add(lines, level->change < 0 ? "less" : "more", "#s%" PRIu64 ": transient %s",
+                       m->submissions[level->submission].number,
+                       view_bytes(m->submissions[level->submission].range_bytes).text);
+    }
+    view_lines_add(lines, "peak", "%s at %s", view_bytes(m->levels[m->peak_level].bytes).text,
+                   view_moment(m->levels[m->peak_level].time_ns).text);
+}
+
 void view_describe(const struct view_model *model, const struct view_lane *lane,
                    const struct view_span *event, struct view_lines *lines)
 {
@@ -343,6 +365,7 @@ void view_describe(const struct view_model *model, const struct view_lane *lane,
         add_host(model, t->host, lines);
         return;
     }
+    case VIEW_LANE_MEMORY: describe_level(model, &model->levels[event->ref], lines); return;
     case VIEW_LANE_GAPS: describe_gap(model, &model->gaps[event->ref], lines); return;
     }
 }

@@ -3,6 +3,7 @@
  * a submission. */
 #include "viewer/view.h"
 
+#include "viewer/kernels.h"
 #include "viewer/text.h"
 
 #include <ctype.h>
@@ -299,6 +300,11 @@ static void copy_locator(struct view *view, int key)
     view_say(view, "copied %s", view->copied);
 }
 
+static void to_kernel(struct view *view, int key)
+{
+    view_next_kernel(view, key == '.');
+}
+
 static void to_finding(struct view *view, int key)
 {
     (void)key;
@@ -312,6 +318,8 @@ const struct view_binding view_find_bindings[] = {
     {'}', VIEW_KEY_NONE, "", NULL, to_gap},
     {'(', VIEW_KEY_NONE, "( )", "previous, next host synchronisation", to_sync},
     {')', VIEW_KEY_NONE, "", NULL, to_sync},
+    {',', VIEW_KEY_NONE, ", .", "previous, next submission with the same kernel", to_kernel},
+    {'.', VIEW_KEY_NONE, "", NULL, to_kernel},
     {'!', VIEW_KEY_NONE, "!", "next finding", to_finding},
     {'/', VIEW_KEY_NONE, "/", "search labels (regular expression)", start_search},
     {'n', VIEW_KEY_NONE, "n N", "next, previous match", again},

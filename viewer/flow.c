@@ -20,6 +20,7 @@ static uint32_t submission_of(const struct view_model *m, const struct view_lane
     case VIEW_LANE_COMMANDS: return event->ref;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: return m->steps[event->ref].submission;
+    case VIEW_LANE_MEMORY: return m->levels[event->ref].submission;
     case VIEW_LANE_GAPS: return m->gaps[event->ref].after;
     case VIEW_LANE_HOST: break;
     case VIEW_LANE_SCOPE:

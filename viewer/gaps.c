@@ -39,9 +39,10 @@ static const struct view_list list = {
     .select = choose,
 };
 
-static int64_t sort_key(const struct view_model *m, uint32_t gap, int by)
+static int64_t sort_key(struct view *view, uint32_t row, int by)
 {
-    return by ? m->gaps[gap].end_ns - m->gaps[gap].begin_ns : 0;
+    const struct view_gap *gap = &view->model->gaps[row];
+    return by ? gap->end_ns - gap->begin_ns : 0;
 }
 
 static void sort(struct view *view, int key)

@@ -58,7 +58,8 @@ static enum hal_status find_row(struct hal_idmap *ids, uint64_t id, size_t count
         return HAL_OK;                                                                             \
     }
 
-ROW_BY_ID(buffer_row, buffers, (struct view_buffer){.id = id})
+ROW_BY_ID(buffer_row, buffers,
+          (struct view_buffer){.id = id, .create_ns = VIEW_NO_TIME, .destroy_ns = VIEW_NO_TIME})
 ROW_BY_ID(executable_row, executables, (struct view_executable){.id = id})
 ROW_BY_ID(other_row, others, (struct view_other){.id = id})
 ROW_BY_ID(semaphore_row, semaphores, (struct view_semaphore){.id = id})

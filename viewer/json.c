@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports as JSON. Unknown times are null. */
 #include "format/json.h"
+#include "hal/base/mem.h"
 #include "viewer/findings.h"
 #include "viewer/report.h"
+#include "viewer/work.h"
 
 #include <math.h>
 
@@ -243,6 +245,88 @@ static enum hal_status add_findings(struct trace_text *t, const struct view_mode
     return HAL_OK;
 }
 
+static void add_kernel(struct trace_text *t, const struct view_work *work,
+                       const struct view_kernel_time *time)
+{
+    char name[256];
+    view_work_name(work, time->kernel, name, sizeof name);
+    trace_json_open(t, '{');
+    add_text(t, "name", name);
+    add_u64(t, "dispatches", time->dispatches);
+    add_u64(t, "indirect_dispatches", time->indirect);
+    add_u64(t, "workgroups", time->groups);
+    add_u64(t, "submissions", time->submissions);
+    add_u64(t, "alone_submissions", time->alone);
+    add_u64(t, "alone_dispatches", time->alone_dispatches);
+    add_ns(t, "alone_ns", time->alone_ns);
+    add_ns(t, "mixed_ns", time->mixed_ns);
+    add_ns(t, "min_ns", time->min_ns);
+    add_ns(t, "max_ns", time->max_ns);
+    trace_json_close(t, '}');
+}
+
+static enum hal_status add_kernels(struct trace_text *t, const struct view_model *m)
+{
+    struct view_work work;
+    struct view_work_total total;
+    HAL_TRY(view_work_init(m, &work));
+    struct view_kernel_time *times = hal_alloc(work.kernels_count, sizeof *times);
+    enum hal_status status =
+        times ? view_work_times(&work, m->first_ns, m->last_ns, times, &total)
+              : hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work.kernels_count);
+    if (status == HAL_OK) {
+        add_ns(t, "executed_ns", total.executed_ns);
+        add_u64(t, "submissions", total.submissions);
+        add_u64(t, "alone_submissions", total.alone);
+        trace_json_key(t, "kernels");
+        trace_json_open(t, '[');
+        for (size_t i = 0; i < work.kernels_count; i++)
+            add_kernel(t, &work, &times[i]);
+        trace_json_close(t, ']');
+    }
+    free(times);
+    view_work_finish(&work);
+    return status;
+}
+
+static void add_buffer(struct trace_text *t, const struct view_model *m, uint32_t buffer)
+{
+    const struct view_buffer *b = &m->buffers[buffer];
+    trace_json_open(t, '{');
+    add_u64(t, "id", b->id);
+    add_text(t, "label", view_model_string(m, b->label));
+    add_u64(t, "bytes", b->bytes);
+    add_ns(t, "create_ns", b->create_ns);
+    add_ns(t, "destroy_ns", b->destroy_ns);
+    trace_json_close(t, '}');
+}
+
+static void add_memory(struct trace_text *t, const struct view_model *m)
+{
+    const bool any = m->peak_level != VIEW_NO_REF,
+               transient = m->transient_peak_level != VIEW_NO_REF;
+    add_u64(t, "peak_bytes", any ? m->levels[m->peak_level].bytes : 0);
+    add_ns(t, "peak_ns", any ? m->levels[m->peak_level].time_ns : VIEW_NO_TIME);
+    add_u64(t, "transient_peak_bytes",
+            transient ? m->levels[m->transient_peak_level].transient_bytes : 0);
+    trace_json_key(t, "levels");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < m->levels_count; i++) {
+        trace_json_open(t, '{');
+        add_ns(t, "ns", m->levels[i].time_ns);
+        add_u64(t, "bytes", m->levels[i].bytes);
+        add_u64(t, "transient_bytes", m->levels[i].transient_bytes);
+        add_u64(t, "buffers", m->levels[i].buffers);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+    trace_json_key(t, "buffers");
+    trace_json_open(t, '[');
+    for (uint32_t i = 0; i < m->buffers_count; i++)
+        add_buffer(t, m, i);
+    trace_json_close(t, ']');
+}
+
 enum hal_status view_report_json(const struct view_model *model, enum view_report report,
                                  FILE *file)
 {
@@ -255,6 +339,8 @@ enum hal_status view_report_json(const struct view_model *model, enum view_repor
     case VIEW_REPORT_SUBMISSIONS: add_submissions(&text, model); break;
     case VIEW_REPORT_GAPS: add_gaps(&text, model); break;
     case VIEW_REPORT_FINDINGS: status = add_findings(&text, model); break;
+    case VIEW_REPORT_KERNELS: status = add_kernels(&text, model); break;
+    case VIEW_REPORT_MEMORY: add_memory(&text, model); break;
     case VIEW_REPORT_COUNT: break;
     }
     trace_json_close(&text, '}');

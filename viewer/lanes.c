@@ -422,6 +422,8 @@ enum hal_status view_build_lanes(struct view_model *model)
         status = add_semaphore_lanes(model);
     if (status == HAL_OK)
         status = add_transfer_lane(model);
+    if (status == HAL_OK)
+        status = view_build_memory(model);
     free(hosts);
     return status;
 }

@@ -89,7 +89,7 @@ static int compare(const void *left, const void *right)
 }
 
 void view_order_sort(struct view *view, struct view_order *order,
-                     int64_t (*key)(const struct view_model *model, uint32_t row, int by))
+                     int64_t (*key)(struct view *view, uint32_t row, int by))
 {
     struct sortable *sorted = hal_alloc(order->count, sizeof *sorted);
     if (!sorted) {
@@ -97,7 +97,7 @@ void view_order_sort(struct view *view, struct view_order *order,
         return;
     }
     for (uint32_t i = 0; i < order->count; i++)
-        sorted[i] = (struct sortable){.key = key(view->model, i, order->by), .row = i};
+        sorted[i] = (struct sortable){.key = key(view, i, order->by), .row = i};
     qsort(sorted, order->count, sizeof *sorted, compare);
     for (size_t i = 0; i < order->count; i++)
         order->rows[i] = sorted[i].row;

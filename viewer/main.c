@@ -20,8 +20,8 @@ static const char help_text[] =
     "Shows a trace: what host threads, queues and the device did, and when.\n"
     "\n"
     "  --print[=LIST]     text instead of the screen: summary (default), timeline,\n"
-    "                     submissions, gaps, findings; several with commas. Also\n"
-    "                     without a terminal\n"
+    "                     submissions, gaps, findings, kernels, memory; several\n"
+    "                     with commas. Also without a terminal\n"
     "  --json             --print as JSON, one object per line\n"
     "  --width=N          columns of the printed timeline\n"
     "  --dump-frame       print what the screen would show\n"
@@ -80,7 +80,8 @@ static enum hal_status parse_reports(const char *text, struct options *o)
             i++;
         if (i == VIEW_REPORT_COUNT)
             return hal_fail(HAL_INVALID,
-                            "--print=%s: expected summary, timeline, submissions, gaps or findings",
+                            "--print=%s: expected summary, timeline, submissions, gaps, findings, "
+                            "kernels or memory",
                             text);
         o->reports[i] = true;
     }

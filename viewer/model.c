@@ -10,12 +10,13 @@ void view_model_close(struct view_model *model)
         view_series_finish(&model->lanes[i].series);
         free(model->lanes[i].owned);
     }
-    void *const tables[] = {
-        model->calls,   model->values,   model->submissions, model->ops,
-        model->steps,   model->kernels,  model->executables, model->command_buffers,
-        model->buffers, model->scopes,   model->semaphores,  model->transfers,
-        model->others,  model->hosts,    model->gaps,        model->families,
-        model->lanes,   model->segments, model->submitted};
+    void *const tables[] = {model->calls,       model->values,          model->submissions,
+                            model->ops,         model->steps,           model->kernels,
+                            model->executables, model->command_buffers, model->buffers,
+                            model->scopes,      model->semaphores,      model->transfers,
+                            model->others,      model->hosts,           model->gaps,
+                            model->families,    model->lanes,           model->segments,
+                            model->submitted,   model->levels,          model->highest};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reader_close(model->reader);
@@ -178,6 +179,7 @@ static int64_t event_begin(const struct view_model *m, const struct view_lane *l
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: return m->steps[span->ref].time_ns;
     case VIEW_LANE_TRANSFERS: return m->transfers[span->ref].begin_ns;
+    case VIEW_LANE_MEMORY: return m->levels[span->ref].time_ns;
     case VIEW_LANE_GAPS: return m->gaps[span->ref].begin_ns;
     }
     return span->begin_ns;

@@ -84,6 +84,7 @@ struct view_executable {
 
 struct view_buffer {
     uint64_t id, bytes;
+    int64_t create_ns, destroy_ns; /* VIEW_NO_TIME: from the start, to the end */
     uint32_t label;
 };
 
@@ -125,6 +126,17 @@ struct view_scope {
     bool open; /* its end is not in the file */
 };
 
+/* How much memory buffers hold from a moment on. */
+struct view_level {
+    int64_t time_ns;
+    uint64_t bytes;           /* of buffers */
+    uint64_t transient_bytes; /* between alloca and dealloca */
+    uint32_t buffers;         /* alive */
+    uint32_t buffer;          /* that came or went; VIEW_NO_REF: several, or a transient one */
+    uint32_t submission;      /* of an alloca or dealloca, or VIEW_NO_REF */
+    int32_t change;           /* -1: less, 1: more */
+};
+
 /* A host thread. */
 struct view_host {
     uint32_t thread, name;
@@ -154,6 +166,7 @@ enum view_lane_kind {                       /* a span's ref is an index of */
                       VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
                       VIEW_LANE_SEMAPHORE,  /* steps */
                       VIEW_LANE_TRANSFERS,  /* transfers */
+                      VIEW_LANE_MEMORY,     /* levels */
                       VIEW_LANE_GAPS,       /* gaps */
 };
 
@@ -231,6 +244,7 @@ struct view_model {
     VIEW_TABLE(view_transfer, transfers);
     VIEW_TABLE(view_scope, scopes);
     VIEW_TABLE(view_host, hosts);
+    VIEW_TABLE(view_level, levels);
     VIEW_TABLE(view_gap, gaps);
     VIEW_TABLE(view_family, families);
     VIEW_TABLE(view_lane, lanes);
@@ -238,8 +252,10 @@ struct view_model {
     size_t segments_count, segments_capacity;
     uint32_t *submitted;
     size_t submitted_count, submitted_capacity;
-    uint32_t queue_lanes[TRACE_MAX_QUEUES];        /* VIEW_NO_LANE: nothing was submitted */
-    uint32_t device_lane, gap_lane, transfer_lane; /* VIEW_NO_LANE: there is none */
+    uint32_t queue_lanes[TRACE_MAX_QUEUES]; /* VIEW_NO_LANE: nothing was submitted */
+    uint32_t device_lane, gap_lane, transfer_lane, memory_lane; /* VIEW_NO_LANE: there is none */
+    uint32_t *highest;                         /* by block of levels: the one with most bytes */
+    uint32_t peak_level, transient_peak_level; /* VIEW_NO_REF: there is none */
     struct view_summary summary;
 };
 
@@ -263,6 +279,9 @@ const struct view_op *view_model_dispatch(const struct view_model *model,
 /* The next submission after `after` (VIEW_NO_REF: the first) among those soon after it that waited
  * for a value which it signalled, or VIEW_NO_REF. */
 uint32_t view_model_consumer(const struct view_model *model, uint32_t submission, uint32_t after);
+
+/* Of the levels from `first` to before `last`, the first with most bytes; VIEW_NO_REF: none. */
+uint32_t view_model_highest(const struct view_model *model, size_t first, size_t last);
 
 /* The first wait of a host thread that returned because of the submission, or VIEW_NO_REF. */
 uint32_t view_model_observer(const struct view_model *model, uint32_t submission);

@@ -4,6 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "viewer/findings.h"
+#include "viewer/kernels.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -12,7 +13,8 @@
 const char *const view_report_names[VIEW_REPORT_COUNT] = {
     [VIEW_REPORT_SUMMARY] = "summary",         [VIEW_REPORT_TIMELINE] = "timeline",
     [VIEW_REPORT_SUBMISSIONS] = "submissions", [VIEW_REPORT_GAPS] = "gaps",
-    [VIEW_REPORT_FINDINGS] = "findings",
+    [VIEW_REPORT_FINDINGS] = "findings",       [VIEW_REPORT_KERNELS] = "kernels",
+    [VIEW_REPORT_MEMORY] = "memory",
 };
 
 struct report {
@@ -123,6 +125,57 @@ static enum hal_status write_list(const struct report *r, const struct view_list
     return HAL_OK;
 }
 
+static enum hal_status write_kernels(const struct report *r)
+{
+    struct view *view;
+    HAL_TRY(view_create(r->model, &view));
+    enum hal_status status = view_kernels_need(view);
+    if (status == HAL_OK) {
+        const struct view_work_total *total = view_kernels_total(view);
+        char note[300];
+        status = write_list(r, view_kernels_pane.list);
+        snprintf(note, sizeof note,
+                 "\nalone: execution of submissions that dispatch nothing else (%s of %s); share: "
+                 "of all execution, %s;",
+                 view_count(total->alone).text, view_things(total->submissions, "submission").text,
+                 view_time(total->executed_ns).text);
+        fputc('\n', r->file);
+        write_clean(r, note + 1);
+        write_clean(r, "each: per dispatch; mixed: execution of submissions with other work too; "
+                       "one dispatch: shortest and longest.");
+    }
+    view_destroy(view);
+    return status;
+}
+
+static enum hal_status write_memory(const struct report *r)
+{
+    enum { LARGEST = 20 };
+    struct view_lines lines = {0};
+    view_memory_peaks(r->model, &lines);
+    view_memory_over_time(r->model, &lines);
+    write_lines(r, &lines);
+    const bool failed = lines.failed;
+    view_lines_finish(&lines);
+    if (failed)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the report");
+    struct view *view;
+    char row[1024];
+    HAL_TRY(view_create(r->model, &view));
+    if (view->buffers.count) {
+        fputc('\n', r->file);
+        write_clean(r, VIEW_BUFFER_HEADER);
+    }
+    for (size_t i = 0; i < view->buffers.count && i < LARGEST; i++) {
+        view_buffer_text(r->model, view->buffers.rows[i], row, sizeof row);
+        write_clean(r, row);
+    }
+    if (view->buffers.count > LARGEST)
+        fprintf(r->file, "... and %zu smaller ones\n", view->buffers.count - LARGEST);
+    view_destroy(view);
+    return HAL_OK;
+}
+
 /* One paragraph each. */
 static enum hal_status write_findings(const struct report *r)
 {
@@ -154,6 +207,8 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
         case VIEW_REPORT_SUBMISSIONS: status = write_list(&r, view_submissions_pane.list); break;
         case VIEW_REPORT_GAPS: status = write_list(&r, view_gaps_pane.list); break;
         case VIEW_REPORT_FINDINGS: status = write_findings(&r); break;
+        case VIEW_REPORT_KERNELS: status = write_kernels(&r); break;
+        case VIEW_REPORT_MEMORY: status = write_memory(&r); break;
         case VIEW_REPORT_COUNT: break;
         }
     }

@@ -15,6 +15,8 @@ enum view_report {
     VIEW_REPORT_SUBMISSIONS,
     VIEW_REPORT_GAPS,
     VIEW_REPORT_FINDINGS,
+    VIEW_REPORT_KERNELS,
+    VIEW_REPORT_MEMORY,
     VIEW_REPORT_COUNT
 };
 extern const char *const view_report_names[VIEW_REPORT_COUNT];

@@ -35,6 +35,7 @@ enum view_class {
     VIEW_OBSERVED, /* device writes that the host may have seen through a mapping */
     VIEW_UPLOAD,
     VIEW_READBACK,
+    VIEW_MEMORY, /* buffers came or went */
     /* Why the device was idle. */
     VIEW_GAP_HOST,
     VIEW_GAP_UNKNOWN,

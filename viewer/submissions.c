@@ -12,8 +12,7 @@ static size_t count(struct view *view)
     return view->model->submissions_count;
 }
 
-/* The submission of the selection, if it is on a lane of submissions. */
-static uint32_t selected_submission(struct view *view)
+uint32_t view_selected_submission(const struct view *view)
 {
     const struct view_span *event = view_selected(view);
     if (!event)
@@ -29,7 +28,7 @@ static uint32_t selected_submission(struct view *view)
 
 static size_t current(struct view *view)
 {
-    return view_order_find(&view->submissions, selected_submission(view));
+    return view_order_find(&view->submissions, view_selected_submission(view));
 }
 
 static struct view_word between(int64_t from_ns, int64_t to_ns)
@@ -74,9 +73,9 @@ static const struct view_list list = {
 
 /* ---- Order -------------------------------------------------------------------------------- */
 
-static int64_t sort_key(const struct view_model *m, uint32_t row, int by)
+static int64_t sort_key(struct view *view, uint32_t row, int by)
 {
-    const struct view_submission *s = &m->submissions[row];
+    const struct view_submission *s = &view->model->submissions[row];
     if (by == BY_NUMBER || s->begin_ns == VIEW_NO_TIME)
         return 0;
     if (by == BY_EXECUTION)

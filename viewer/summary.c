@@ -128,6 +128,8 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
         view_lines_add(lines, "", "%s visible to the host through mappings, at %s",
                        view_bytes(s->observed.bytes).text,
                        view_things(s->observed.count, "moment").text);
+    if (model->peak_level != VIEW_NO_REF)
+        view_memory_peaks(model, lines);
     view_lines_add(lines, "program", "%s, process %" PRIu64 " on %s, %s", model->header->program,
                    model->header->process_id, model->header->host, model->header->system);
     view_lines_add(lines, "hardware", "%s %s, mode %s", model->header->device.uri,

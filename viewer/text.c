@@ -172,6 +172,25 @@ static bool within(const struct range *ranges, size_t count, uint32_t character)
     return false;
 }
 
+void view_pad(const char *text, int columns, char *out, size_t bytes)
+{
+    size_t length = 0;
+    int taken = 0;
+    while (*text) {
+        const char *from = text;
+        const int width = view_width(view_utf8_next(&text));
+        const size_t count = (size_t)(text - from);
+        taken += width < 0 ? 1 : width;
+        if (taken > columns || length + count + (size_t)columns + 1 > bytes) {
+            taken -= width < 0 ? 1 : width;
+            break;
+        }
+        memcpy(out + length, from, count);
+        length += count;
+    }
+    snprintf(out + length, bytes - length, "%*s", columns - taken, "");
+}
+
 int view_width(uint32_t character)
 {
     static const struct range none[] = {

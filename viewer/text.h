@@ -22,6 +22,9 @@ struct view_word view_ratio(uint64_t part, uint64_t whole);     /* "2.5"; "-" of
 
 struct view_word view_right(const char *text, int columns); /* blanks before it */
 
+/* Exactly so many columns: the text's begin, then blanks. `bytes`: at least 4 per column. */
+void view_pad(const char *text, int columns, char *out, size_t bytes);
+
 /* Takes one character off *text, which must not be at its end. Broken UTF-8 gives U+FFFD. */
 uint32_t view_utf8_next(const char **text);
 

@@ -289,6 +289,51 @@ static void draw_steps(const struct lane_row *row, bool with_values)
     }
 }
 
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+static void draw_peak(const struct lane_row *row, int column, const struct view_level *peak)
+{
+    char label[64];
+    const int axis = row->area.columns;
+    snprintf(label, sizeof label, "peak %s ", view_bytes(peak->bytes).text);
+    const int columns = view_text_columns(label);
+    view_put(row->area, 0, column, 0x25B2, VIEW_STYLE_OBJECT | VIEW_BOLD);
+    if (axis < 3 * columns)
+        return;
+    if (column >= columns + 1) {
+        view_write(row->area, 0, column - columns, VIEW_STYLE_OBJECT | VIEW_BOLD, label);
+        view_put(row->area, 0, column - columns - 1, ' ', VIEW_STYLE_OBJECT);
+    } else {
+        view_put(row->area, 0, column + 1, ' ', VIEW_STYLE_OBJECT);
+        view_write(row->area, 0, column + 2, VIEW_STYLE_OBJECT | VIEW_BOLD, label);
+    }
+}
+
+/* As an area under the most that was alive in each column. */
+static void draw_memory(const struct lane_row *row)
+{
+    const struct view_model *m = row->view->model;
+    const struct view_window w = row->view->window;
+    const int axis = row->area.columns;
+    const struct view_level *peak = &m->levels[m->peak_level];
+    for (int column = 0; column < axis; column++) {
+        const size_t first = view_spans_before(row->lane->events, row->lane->event_count,
+                                               view_column_begin(w, axis, column) + 1);
+        const size_t last = view_spans_before(row->lane->events, row->lane->event_count,
+                                              view_column_begin(w, axis, column + 1));
+        const uint32_t highest = view_model_highest(m, first ? first - 1 : 0, last);
+        const uint64_t bytes = highest == VIEW_NO_REF ? 0 : m->levels[highest].bytes;
+        if (!bytes)
+            continue;
+        const double share = (double)bytes / (double)peak->bytes;
+        view_put(row->area, 0, column, 0x2581u + (uint32_t)(share >= 1 ? 7 : share * 8),
+                 VIEW_STYLE_OBJECT);
+    }
+    const int at = view_column_of(w, axis, peak->time_ns);
+    if (at >= 0 && at < axis)
+        draw_peak(row, at, peak);
+}
+
 /* ---- The pane ----------------------------------------------------------------------------- */
 
 static void draw_axis(struct view *view, const struct view_lane *lane, struct view_area area)
@@ -298,6 +343,7 @@ static void draw_axis(struct view *view, const struct view_lane *lane, struct vi
     case VIEW_LANE_SEMAPHORES: draw_steps(&row, false); return;
     case VIEW_LANE_SEMAPHORE: draw_steps(&row, true); return;
     case VIEW_LANE_COMMANDS: draw_series(&row, draw_shares); return;
+    case VIEW_LANE_MEMORY: draw_memory(&row); return;
     case VIEW_LANE_SCOPE:
     case VIEW_LANE_HOST:
     case VIEW_LANE_QUEUE:

@@ -3,6 +3,7 @@
 #include "viewer/view.h"
 
 #include "hal/base/mem.h"
+#include "viewer/kernels.h"
 #include "viewer/text.h"
 
 enum { LEAST_PANEL_ROWS = 5, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
@@ -15,6 +16,8 @@ const struct view_pane *view_panel_pane(enum view_panel panel)
         [VIEW_PANEL_SUBMISSIONS] = &view_submissions_pane,
         [VIEW_PANEL_GAPS] = &view_gaps_pane,
         [VIEW_PANEL_FINDINGS] = &view_findings_pane,
+        [VIEW_PANEL_KERNELS] = &view_kernels_pane,
+        [VIEW_PANEL_MEMORY] = &view_memory_pane,
     };
     return panes[panel];
 }
@@ -28,6 +31,8 @@ void view_destroy(struct view *view)
     free(view->open);
     free(view->submissions.rows);
     free(view->gaps.rows);
+    free(view->buffers.rows);
+    view_kernels_destroy(view->kernels);
     view_findings_finish(&view->findings);
     free(view);
 }
@@ -76,7 +81,8 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     if (view)
         view->open = hal_alloc(model->lanes_count, sizeof *view->open);
     if (!view || !view->open || !make_order(&view->submissions, model->submissions_count) ||
-        !make_order(&view->gaps, model->gaps_count)) {
+        !make_order(&view->gaps, model->gaps_count) ||
+        !make_order(&view->buffers, model->buffers_count)) {
         view_destroy(view);
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     }
@@ -88,6 +94,8 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
     view->finding = SIZE_MAX;
+    view->kernel = view->buffer = VIEW_NO_REF;
+    view_buffers_sort(view);
     view->mouse = true;
     *out_view = view;
     return HAL_OK;
@@ -460,9 +468,11 @@ static void quit(struct view *view, int key)
 }
 
 const struct view_binding view_common_bindings[] = {
-    {'1', '2', "1 to 5", "summary, details, submissions, gaps, findings", panel_by_number},
+    {'1', '2', "1 to 7", "summary, details, submissions, gaps, findings, kernels, memory",
+     panel_by_number},
     {'3', '4', "", NULL, panel_by_number},
-    {'5', VIEW_KEY_NONE, "", NULL, panel_by_number},
+    {'5', '6', "", NULL, panel_by_number},
+    {'7', VIEW_KEY_NONE, "", NULL, panel_by_number},
     {VIEW_KEY_TAB, VIEW_KEY_BACK_TAB, "Tab", "next panel", next_panel},
     {'_', VIEW_KEY_NONE, "_", "panel on the whole screen, and back", full_panel},
     {'J', 'K', "J K", "move in the panel", NULL},

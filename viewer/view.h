@@ -65,6 +65,8 @@ enum view_panel {
     VIEW_PANEL_SUBMISSIONS,
     VIEW_PANEL_GAPS,
     VIEW_PANEL_FINDINGS,
+    VIEW_PANEL_KERNELS,
+    VIEW_PANEL_MEMORY,
     VIEW_PANEL_COUNT
 };
 
@@ -104,9 +106,12 @@ struct view {
 
     enum view_panel panel;
     bool panel_full, help;
-    int scroll;                          /* of the panel or help, in lines */
-    struct view_order submissions, gaps; /* of the lists */
-    struct view_findings findings;       /* looked for when they are first asked for */
+    int scroll;                                   /* of the panel or help, in lines */
+    struct view_order submissions, gaps, buffers; /* of the lists */
+    struct view_kernels *kernels;                 /* NULL: not asked for yet */
+    uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
+    uint32_t buffer;                              /* likewise */
+    struct view_findings findings;                /* looked for when they are first asked for */
     bool has_findings;
     size_t finding; /* the current one; SIZE_MAX: none */
 
@@ -169,6 +174,9 @@ uint32_t view_lane_of_row(const struct view *view, uint32_t row);
 /* NULL: nothing is selected. */
 const struct view_span *view_selected(const struct view *view);
 
+/* The submission of the selection, if it is one or the call that made it; or VIEW_NO_REF. */
+uint32_t view_selected_submission(const struct view *view);
+
 /* Makes it the selection, moves cursor and window so that it is seen. */
 void view_select(struct view *view, uint32_t lane, uint32_t event);
 
@@ -206,7 +214,7 @@ struct view_pane {
 extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
     view_timeline_pane, view_status_pane, view_help_pane;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
-    view_gaps_pane, view_findings_pane;
+    view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane;
 
 const struct view_pane *view_panel_pane(enum view_panel panel);
 
@@ -221,7 +229,7 @@ void view_draw_lines(struct view *view, struct view_area area, const struct view
 
 /* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. */
 void view_order_sort(struct view *view, struct view_order *order,
-                     int64_t (*key)(const struct view_model *model, uint32_t row, int by));
+                     int64_t (*key)(struct view *view, uint32_t row, int by));
 /* The position of a row, SIZE_MAX for VIEW_NO_REF. */
 size_t view_order_find(const struct view_order *order, uint32_t row);
 
@@ -235,6 +243,15 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
 /* find.c: starts a prompt; what was typed is used on Enter. */
 void view_find(struct view *view);
 void view_go(struct view *view);
+
+/* buffers.c: the order of the buffers; one as a row of a table, and the header above it. */
+void view_buffers_sort(struct view *view);
+#define VIEW_BUFFER_HEADER "     size      life  created               destroyed             buffer"
+void view_buffer_text(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
+
+/* Most memory at once; the most in equal parts of the trace. */
+void view_memory_peaks(const struct view_model *model, struct view_lines *lines);
+void view_memory_over_time(const struct view_model *model, struct view_lines *lines);
 
 /* findings.c: the next finding, in its panel and on the lanes. */
 void view_next_finding(struct view *view);

@@ -294,6 +294,26 @@ static void enter_in_a_list_goes_to_the_event(void **state)
     assert_int_equal(view->open[view->lane], !open);
 }
 
+static void commas_and_points_visit_the_same_kernel(void **state)
+{
+    (void)state;
+    size_t seen = 0, expected = 0;
+    type("6J");
+    for (size_t i = 0; i < model->submissions_count; i++)
+        expected += model->submissions[i].dispatch_count > 0; /* all contain all kernels */
+    type("<Home>");
+    view->event = VIEW_NO_REF;
+    for (type("."); strncmp(view->message, "no ", 3) != 0; type(".")) {
+        assert_int_equal(current_kind(), VIEW_LANE_DEVICE);
+        assert_true(model->submissions[view_selected(view)->ref].dispatch_count > 0);
+        seen++;
+    }
+    assert_int_equal(seen, expected);
+    for (seen = 1, type(","); strncmp(view->message, "no ", 3) != 0; type(","))
+        seen++;
+    assert_int_equal(seen, expected);
+}
+
 static void going_takes_times_shares_and_locators(void **state)
 {
     (void)state;
@@ -435,6 +455,7 @@ int main(void)
         TEST(parentheses_visit_every_wait),
         TEST(search_finds_labels_on_any_lane),
         TEST(matches_come_in_order_of_time),
+        TEST(commas_and_points_visit_the_same_kernel),
         TEST(a_moment_is_fitted_with_its_neighbours),
         TEST(enter_in_a_list_goes_to_the_event),
         TEST(going_takes_times_shares_and_locators),

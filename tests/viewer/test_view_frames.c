@@ -34,6 +34,8 @@ static const struct frame frames[] = {
     {"commands-120x32", DECODE_SYNC_LAYER, false, 120, 32, "g#s4<Enter>fj<Enter>ss", false},
     {"findings-120x32", DECODE_SYNC_OP, false, 120, 32, "5!", false},
     {"submissions-120x32", DECODE_SYNC_LAYER, false, 120, 32, "3JJJS", false},
+    {"kernels-120x32", DECODE_SYNC_OP, false, 120, 32, "6J", false},
+    {"memory-80x24", DECODE_SYNC_OP, false, 80, 24, "07J", false},
     {"gap-80x24", DECODE_SYNC_OP, false, 80, 24, "}}}}f", false},
     {"gaps-80x24", DECODE_SYNC_LAYER, true, 80, 24, "4JJ_", false},
     {"help-80x24", DECODE_SYNC_TOKEN, false, 80, 24, "?", true},

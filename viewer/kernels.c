@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sixth panel: every kernel, how often and how long it ran. */
+#include "viewer/kernels.h"
+
+#include "hal/base/mem.h"
+#include "viewer/text.h"
+
+enum { BY_TIME, BY_DISPATCHES, BY_GROUPS, ORDERS };
+
+struct view_kernels {
+    struct view_work work;
+    struct view_kernel_time *times; /* of the whole trace */
+    struct view_work_total total;
+    struct view_order order;
+};
+
+/* ---- On demand ---------------------------------------------------------------------------- */
+
+void view_kernels_destroy(struct view_kernels *kernels)
+{
+    if (!kernels)
+        return;
+    view_work_finish(&kernels->work);
+    free(kernels->times);
+    free(kernels->order.rows);
+    free(kernels);
+}
+
+static int64_t sort_key(struct view *view, uint32_t kernel, int by)
+{
+    const struct view_kernel_time *time = &view->kernels->times[kernel];
+    const uint64_t key = by == BY_DISPATCHES ? time->dispatches
+                         : by == BY_GROUPS   ? time->groups
+                                             : (uint64_t)time->alone_ns;
+    return (int64_t)(key < INT64_MAX ? key : INT64_MAX);
+}
+
+static enum hal_status fill(struct view_kernels *k, const struct view_model *m)
+{
+    HAL_TRY(view_work_init(m, &k->work));
+    k->times = hal_alloc(k->work.kernels_count, sizeof *k->times);
+    k->order.rows = hal_alloc(k->work.kernels_count, sizeof *k->order.rows);
+    if (!k->times || !k->order.rows)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", k->work.kernels_count);
+    HAL_TRY(view_work_times(&k->work, m->first_ns, m->last_ns, k->times, &k->total));
+    k->order.count = k->work.kernels_count;
+    for (uint32_t i = 0; i < k->order.count; i++)
+        k->order.rows[i] = i;
+    /* Where no submission is of one kernel, dispatches say more. */
+    k->order.by = k->total.alone ? BY_TIME : BY_DISPATCHES;
+    return HAL_OK;
+}
+
+enum hal_status view_kernels_need(struct view *view)
+{
+    if (view->kernels)
+        return HAL_OK;
+    struct view_kernels *kernels = hal_alloc(1, sizeof *kernels);
+    if (!kernels)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the kernels");
+    const enum hal_status status = fill(kernels, view->model);
+    if (status != HAL_OK) {
+        view_kernels_destroy(kernels);
+        return status;
+    }
+    view->kernels = kernels;
+    view_order_sort(view, &kernels->order, sort_key);
+    return HAL_OK;
+}
+
+const struct view_work *view_kernels_work(struct view *view)
+{
+    if (view_kernels_need(view) == HAL_OK)
+        return &view->kernels->work;
+    view_say(view, "kernels: %s", hal_message());
+    return NULL;
+}
+
+const struct view_kernel_time *view_kernels_row(const struct view *view, size_t row)
+{
+    if (!view->kernels || row >= view->kernels->order.count)
+        return NULL;
+    return &view->kernels->times[view->kernels->order.rows[row]];
+}
+
+const struct view_work_total *view_kernels_total(const struct view *view)
+{
+    return &view->kernels->total;
+}
+
+/* ---- The list ----------------------------------------------------------------------------- */
+
+static size_t count(struct view *view)
+{
+    return view_kernels_work(view) ? view->kernels->order.count : 0;
+}
+
+static size_t current(struct view *view)
+{
+    return count(view) ? view_order_find(&view->kernels->order, view->kernel) : SIZE_MAX;
+}
+
+void view_kernel_text(const struct view_work *work, const struct view_kernel_time *time,
+                      const struct view_work_total *total, char *out, size_t bytes)
+{
+    char name[256], cut[128];
+    const bool timed = time->alone_dispatches > 0;
+    view_work_name(work, time->kernel, name, sizeof name);
+    view_pad(name, 24, cut, sizeof cut);
+    snprintf(out, bytes, "%s %s %s %s %s %s %s  %s", cut,
+             view_right(view_count(time->dispatches).text, 10).text,
+             view_right(view_count(time->groups).text, 12).text,
+             view_right(timed ? view_time(time->alone_ns).text : "-", 9).text,
+             view_right(timed ? view_share(time->alone_ns, total->executed_ns).text : "-", 7).text,
+             view_right(
+                 timed ? view_time(time->alone_ns / (int64_t)time->alone_dispatches).text : "-", 8)
+                 .text,
+             view_right(time->mixed_ns ? view_time(time->mixed_ns).text : "-", 9).text,
+             time->max_ns == VIEW_NO_TIME ? "" : view_time(time->min_ns).text);
+    if (time->max_ns == VIEW_NO_TIME || strlen(out) + 64 >= bytes)
+        return;
+    snprintf(out + strlen(out), bytes - strlen(out), " to %s", view_time(time->max_ns).text);
+}
+
+static void row(struct view *view, size_t index, char *out, size_t bytes)
+{
+    const struct view_kernels *k = view->kernels;
+    view_kernel_text(&k->work, &k->times[k->order.rows[index]], &k->total, out, bytes);
+}
+
+static void choose(struct view *view, size_t index)
+{
+    uint32_t lane;
+    view->kernel = view->kernels->order.rows[index];
+    const uint32_t example = view->kernels->times[view->kernel].example;
+    if (example == VIEW_NO_REF)
+        return;
+    const uint32_t event = view_model_queue_event(view->model, example, &lane);
+    if (event != VIEW_NO_REF)
+        view_select(view, lane, event);
+}
+
+static const struct view_list list = {
+    .header = VIEW_KERNEL_HEADER,
+    .count = count,
+    .current = current,
+    .row = row,
+    .select = choose,
+};
+
+static void sort(struct view *view, int key)
+{
+    (void)key;
+    static const char *const names[ORDERS] = {"time of submissions of it alone", "dispatches",
+                                              "workgroups"};
+    if (!count(view))
+        return;
+    view->kernels->order.by = (view->kernels->order.by + 1) % ORDERS;
+    view_order_sort(view, &view->kernels->order, sort_key);
+    view_say(view, "kernels by %s", names[view->kernels->order.by]);
+}
+
+/* ---- The same kernel again ---------------------------------------------------------------- */
+
+void view_next_kernel(struct view *view, bool forward)
+{
+    const struct view_work *work = view_kernels_work(view);
+    const struct view_model *m = view->model;
+    char name[128];
+    if (!work)
+        return;
+    const uint32_t selected = view_selected_submission(view);
+    if (selected != VIEW_NO_REF &&
+        (view->kernel == VIEW_NO_REF || !view_work_has(work, selected, view->kernel)))
+        view->kernel = view_work_main(work, selected);
+    if (view->kernel == VIEW_NO_REF || m->device_lane == VIEW_NO_LANE) {
+        view_say(view, "no kernel is selected: select a submission, or one of panel 6");
+        return;
+    }
+    const struct view_lane *lane = &m->lanes[m->device_lane];
+    size_t at = view_spans_before(lane->events, lane->event_count, view->cursor_ns + forward);
+    if (selected != VIEW_NO_REF && m->submissions[selected].begin_ns != VIEW_NO_TIME) {
+        const struct view_span span = {.ref = selected, .class = VIEW_EXECUTE};
+        const uint32_t event = view_lane_event_of(m, lane, &span);
+        at = event == VIEW_NO_REF ? at : forward ? event + 1 : event;
+    }
+    view_work_name(work, view->kernel, name, sizeof name);
+    for (; forward ? at < lane->event_count : at > 0; at += forward ? 1 : SIZE_MAX) {
+        const size_t event = forward ? at : at - 1;
+        if (!view_work_has(work, lane->events[event].ref, view->kernel))
+            continue;
+        view_select(view, m->device_lane, (uint32_t)event);
+        view_say(view, "%s", name);
+        return;
+    }
+    view_say(view, "no %s %s", forward ? "later" : "earlier", name);
+}
+
+static const struct view_binding bindings[] = {
+    {'S', VIEW_KEY_NONE, "S", "sort by time, dispatches, workgroups", sort},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_kernels_pane = {.name = "Kernels", .list = &list, .bindings = bindings};
