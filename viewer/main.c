@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-view: shows a trace in the terminal, or as text, JSON or a picture without one. */
+#include "viewer/condition.h"
 #include "viewer/report.h"
 #include "viewer/term.h"
 #include "viewer/view.h"
@@ -13,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_UNREADABLE = 3 };
+enum { EXIT_CONDITION = 1, EXIT_USAGE = 2, EXIT_UNREADABLE = 3, MAX_CONDITIONS = 32 };
 
 static const char help_text[] =
     "usage: hal-view [options] FILE\n"
@@ -23,6 +24,8 @@ static const char help_text[] =
     "                     submissions, gaps, findings, kernels, memory; several\n"
     "                     with commas. Also without a terminal\n"
     "  --json             --print as JSON, one object per line\n"
+    "  --fail-on=CONDS    exit with status 1 when one of these holds: 'gaps>10%,syncs>100',\n"
+    "                     of gaps, syncs, submissions, failures, races, findings:NAME\n"
     "  --width=N          columns of the printed timeline\n"
     "  --dump-frame       print what the screen would show\n"
     "  --svg=FILE         write it as a picture\n"
@@ -34,13 +37,16 @@ static const char help_text[] =
     "  --frame-count      count frames in the first row\n"
     "  --help, --version\n"
     "\n"
-    "Keys: ? shows them. Exit status: 0, 2 usage, 3 the file cannot be read.\n";
+    "Keys: ? shows them. Exit status: 0, 1 a condition of --fail-on holds, 2 usage,\n"
+    "3 the file cannot be read.\n";
 
 struct options {
     const char *path, *keys, *svg;
     bool reports[VIEW_REPORT_COUNT];
-    bool print, json, dump, ascii, utf8, mouse, frame_count;
+    bool print, judge_only, json, dump, ascii, utf8, mouse, frame_count;
     int width, columns, rows, colors;
+    struct view_condition conditions[MAX_CONDITIONS];
+    size_t condition_count;
 };
 
 /* ---- Options ------------------------------------------------------------------------------ */
@@ -88,6 +94,19 @@ static enum hal_status parse_reports(const char *text, struct options *o)
     return HAL_OK;
 }
 
+static enum hal_status parse_conditions(const char *text, struct options *o)
+{
+    size_t length = 0;
+    do {
+        length = strcspn(text, ",");
+        if (o->condition_count == MAX_CONDITIONS)
+            return hal_fail(HAL_INVALID, "--fail-on: at most %d conditions", MAX_CONDITIONS);
+        HAL_TRY(view_condition_parse(text, length, &o->conditions[o->condition_count++]));
+        text += length;
+    } while (*text++);
+    return HAL_OK;
+}
+
 static enum hal_status parse_color(const char *text, struct options *o)
 {
     o->colors = -1;
@@ -111,6 +130,7 @@ enum {
     VERSION,
     PRINT,
     JSON,
+    FAIL_ON,
     WIDTH,
     DUMP,
     SVG,
@@ -128,6 +148,7 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, VERSION},
     {"print", optional_argument, NULL, PRINT},
     {"json", no_argument, NULL, JSON},
+    {"fail-on", required_argument, NULL, FAIL_ON},
     {"width", required_argument, NULL, WIDTH},
     {"dump-frame", no_argument, NULL, DUMP},
     {"svg", required_argument, NULL, SVG},
@@ -148,6 +169,7 @@ static enum hal_status take_option(int option, struct options *o)
     case VERSION: puts("hal-view " VIEW_VERSION); exit(EXIT_SUCCESS);
     case PRINT: return parse_reports(optarg, o);
     case JSON: o->json = o->print = true; return HAL_OK;
+    case FAIL_ON: return parse_conditions(optarg, o);
     case WIDTH: return parse_number("width", optarg, 20, 1000, &o->width);
     case DUMP: o->dump = true; return HAL_OK;
     case SVG: o->svg = optarg; return HAL_OK;
@@ -207,8 +229,10 @@ static enum hal_status parse_options(int argc, char **argv, struct options *o)
     o->path = argv[optind];
     const bool screen =
         isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
-    if (!screen && !o->dump && !o->svg)
+    const bool only_judged = o->condition_count && !o->print;
+    if (!screen && !o->dump && !o->svg && !only_judged)
         o->print = true;
+    o->judge_only = only_judged && !o->dump && !o->svg;
     bool any = false;
     for (size_t i = 0; i < VIEW_REPORT_COUNT; i++)
         any = any || o->reports[i];
@@ -275,6 +299,31 @@ static enum hal_status dump_frame(const struct view_model *model, const struct o
     view_screen_finish(&screen);
     view_destroy(view);
     return status;
+}
+
+/* ---- Conditions --------------------------------------------------------------------------- */
+
+/* Says which conditions hold, on the standard error output: the other one may be JSON. */
+static enum hal_status judge(const struct view_model *model, const struct options *o,
+                             bool *out_holds)
+{
+    struct view_findings findings = {0};
+    bool needed = false;
+    char text[160];
+    *out_holds = false;
+    for (size_t i = 0; i < o->condition_count; i++)
+        needed = needed || view_condition_needs_findings(&o->conditions[i]);
+    if (needed)
+        HAL_TRY(view_findings_find(model, &findings));
+    for (size_t i = 0; i < o->condition_count; i++) {
+        if (!view_condition_holds(&o->conditions[i], model, &findings, text, sizeof text))
+            continue;
+        fprintf(stderr, "hal-view: %s: %s, and %s is a failure\n", o->path, text,
+                o->conditions[i].text);
+        *out_holds = true;
+    }
+    view_findings_finish(&findings);
+    return HAL_OK;
 }
 
 /* ---- With a terminal ---------------------------------------------------------------------- */
@@ -365,10 +414,13 @@ int main(int argc, char **argv)
         status = dump_frame(model, &options);
     else if (options.print)
         status = print(model, &options);
-    else
+    else if (!options.judge_only)
         status = show(model, &options);
+    bool failed = false;
+    if (status == HAL_OK)
+        status = judge(model, &options, &failed);
     view_model_close(model);
     if (status == HAL_OK)
-        return EXIT_SUCCESS;
+        return failed ? EXIT_CONDITION : EXIT_SUCCESS;
     return fail(status == HAL_INVALID || status == HAL_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE);
 }

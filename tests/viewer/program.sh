@@ -35,6 +35,12 @@ expect 0 '2 Details' --dump-frame --keys='}w' "$folder/t.pb.zst"
 expect 0 '^usage: hal-view' --help
 expect 0 '^hal-view [0-9]+\.[0-9]+\.[0-9]+$' --version
 
+expect 0 '^$|^[^h]' --print --fail-on='gaps>99.9%,syncs>1000' "$folder/t.pb.zst"
+expect 1 'gaps: [0-9.]+ % of .*, and gaps>1% is a failure' --fail-on='gaps>1%' "$folder/t.pb.zst"
+expect 1 'syncs: 8, and syncs>7 is a failure' --json --fail-on='failures>0,syncs>7' "$folder/t.pb.zst"
+expect 1 'findings:host-syncs: ' --fail-on='findings:host-syncs>0' "$folder/t.pb.zst"
+expect 2 "^hal-view: --fail-on=gasp>1: 'gasp' is none of gaps" --fail-on='gasp>1' "$folder/t.pb.zst"
+"$view" --fail-on='races>0' "$folder/t.pb.zst" >"$folder/out" 2>&1 || { echo "races found where none are"; failures=$((failures + 1)); }
 expect 2 '^hal-view: expected one file'
 expect 2 '^hal-view: expected one file' a b
 expect 2 "^hal-view: unknown option '--nonsense': see hal-view --help" --nonsense "$folder/t.pb.zst"
