@@ -544,9 +544,10 @@ enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const cha
 static enum hal_status check_may_use(const struct hal_semaphore *semaphore,
                                      const struct hal_device *device)
 {
-    const struct hal_driver_ops *ops = device->driver->ops;
-    if (semaphore && ops->shares_semaphores && semaphore->object.device->driver->ops == ops &&
-        atomic_load(&semaphore->object.device->gate.state) != HAL_GATE_FORKED)
+    const struct hal_device *owner = semaphore ? semaphore->object.device : NULL;
+    if (owner && device->driver->ops->shares_semaphores &&
+        strcmp(owner->info.driver, device->info.driver) == 0 &&
+        atomic_load(&owner->gate.state) != HAL_GATE_FORKED)
         return HAL_OK;
     return hal_check_belongs(semaphore ? &semaphore->object : NULL, "semaphore", device);
 }

@@ -7,6 +7,7 @@
 #ifndef HAL_CORE_H
 #define HAL_CORE_H
 
+#include "hal/caching.h"
 #include "hal/driver.h"
 #include "hal/pool.h"
 
@@ -77,6 +78,7 @@ struct hal_device {
 
     struct hal_memory_account memory[HAL_MEMORY_TYPES + 1]; /* by type, and all */
     struct hal_pool pool;
+    struct hal_caching *caching; /* the driver owns it; NULL: none */
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
@@ -176,8 +178,9 @@ enum hal_status hal_layouts_check(const struct hal_command_buffer *commands) HAL
 
 /* What flag and environment say now. Pointers live until the next hal_flags_parse. */
 struct hal_settings {
-    const char *device; /* never NULL */
-    bool profiling;     /* was asked for */
+    const char *device;     /* never NULL */
+    uint64_t caching_bytes; /* what a URI that says nothing means; 0: off */
+    bool profiling;         /* was asked for */
     struct hal_profiling_options options;
 };
 enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
@@ -186,7 +189,9 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 const char *hal_profiling_mode(const char *text);
 bool hal_profiling_stacks_known(const char *text);
 
+/* *io_caching_bytes stays where the URI has no parameter `caching`. */
 enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
+                                uint64_t *io_caching_bytes,
                                 struct hal_driver_device **out_device) HAL_CHECKED;
 
 /* ---- Modules (modules.c) ------------------------------------------------------------------ */

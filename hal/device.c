@@ -6,6 +6,7 @@
 #include "hal/core.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* ---- All open devices ---------------------------------------------------------------------- */
 
@@ -100,7 +101,7 @@ void hal_device_unreference(struct hal_device *device)
 /* `driver` is taken over. */
 static enum hal_status create_handle(struct hal_driver_device *driver,
                                      const struct hal_device_info *info,
-                                     struct hal_device **out_device)
+                                     struct hal_caching *caching, struct hal_device **out_device)
 {
     struct hal_device *device = aligned_alloc(
         _Alignof(struct hal_device), hal_align_up(sizeof *device, _Alignof(struct hal_device)));
@@ -111,6 +112,7 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     memset(device, 0, sizeof *device);
     device->driver = device->top = driver;
     device->info = *info;
+    device->caching = caching;
     atomic_init(&device->handles, 1);
     atomic_init(&device->references, 1);
     hal_pool_init(&device->pool);
@@ -122,16 +124,35 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     return HAL_OK;
 }
 
+/* Puts the cache before the driver, if it is wanted, and into the device's URI. */
+static enum hal_status add_caching(struct hal_driver_device *driver, uint64_t bytes,
+                                   struct hal_device_info *info, struct hal_caching **out_caching)
+{
+    *out_caching = NULL;
+    if (!bytes)
+        return HAL_OK;
+    const size_t length = strlen(info->uri);
+    snprintf(info->uri + length, sizeof info->uri - length, "%ccaching=%" PRIu64,
+             strchr(info->uri, '?') ? '&' : '?', bytes);
+    return hal_caching_create(driver, bytes, out_caching);
+}
+
 enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
 {
     struct hal_settings settings;
     struct hal_device_info info = {0};
     struct hal_driver_device *driver;
+    struct hal_caching *caching;
     struct hal_device *device = NULL;
     HAL_TRY(hal_settings_get(&settings));
-    HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &driver));
-    HAL_TRY(create_handle(driver, &info, &device));
-    const enum hal_status status = hal_profiling_begin_from_settings(device);
+    HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
+    enum hal_status status = add_caching(driver, settings.caching_bytes, &info, &caching);
+    if (status != HAL_OK) {
+        driver->ops->device_destroy(driver);
+        return status;
+    }
+    HAL_TRY(create_handle(driver, &info, caching, &device));
+    status = hal_profiling_begin_from_settings(device);
     if (status != HAL_OK) {
         hal_device_unreference(device);
         return hal_add_context(status, "device '%s' cannot be captured", info.uri);

@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 4 };
+enum { HAL_DRIVER_ABI = 5 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -54,9 +54,10 @@ struct hal_object {
 
 struct hal_buffer {
     struct hal_object object;
-    uint64_t bytes;  /* driver */
-    uint32_t memory; /* driver: what it really gave, at least what was asked for */
-    uint32_t usage;  /* driver */
+    uint64_t bytes;         /* driver */
+    uint32_t memory;        /* driver: what it really gave, at least what was asked for */
+    uint32_t usage;         /* driver */
+    uint32_t wanted_memory; /* caching.c: the type that was asked for */
     struct hal_open_mapping *open_mappings; /* core */
     /* Core: of a subspan, the buffer that it is a range of, retained. Commands, mappings and
      * submissions that reach a driver always name roots. */
@@ -389,6 +390,11 @@ struct hal_driver_ops {
 
     enum hal_status (*buffer_create)(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);
+
+    /* Optional; drivers only. A buffer that was destroyed comes back as another one, whose label
+     * (may be NULL) is the name that the system's tools should show. */
+    void (*buffer_rename)(struct hal_driver_device *self, struct hal_buffer *buffer,
+                          const char *label);
 
     /* Optional. A buffer over host memory; fills `imported`. */
     enum hal_status (*buffer_import)(struct hal_driver_device *self,

@@ -70,6 +70,24 @@ static enum hal_status take_apart(struct uri *uri, const char *whole)
     return HAL_OK;
 }
 
+/* Takes the core's own parameter out. */
+static enum hal_status read_caching(struct uri *uri, uint64_t *io_bytes)
+{
+    for (size_t i = 0; i < uri->parameter_count; i++) {
+        struct hal_uri_parameter *parameter = &uri->parameters[i];
+        if (strcmp(parameter->name, "caching") != 0)
+            continue;
+        if (!hal_caching_parse(parameter->value, io_bytes))
+            return hal_fail(HAL_INVALID,
+                            "caching=%s is neither 'off' nor a number of bytes (as in 64M)",
+                            parameter->value);
+        uri->parameter_count--;
+        memmove(parameter, parameter + 1, (uri->parameter_count - i) * sizeof *parameter);
+        return HAL_OK;
+    }
+    return HAL_OK;
+}
+
 static enum hal_status fail_unknown(const char *scheme)
 {
     char known[128] = "";
@@ -173,7 +191,7 @@ static void assert_complete(const struct hal_driver_ops *ops)
 }
 
 enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
-                                struct hal_driver_device **out_device)
+                                uint64_t *io_caching_bytes, struct hal_driver_device **out_device)
 {
     struct uri uri = {.text = hal_copy_string(whole)};
     if (!uri.text)
@@ -182,6 +200,8 @@ enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_i
     enum hal_status status = take_apart(&uri, whole);
     if (status == HAL_OK)
         status = hal_add_context(find_driver(uri.scheme, &driver), "device '%s'", whole);
+    if (status == HAL_OK)
+        status = hal_add_context(read_caching(&uri, io_caching_bytes), "device '%s'", whole);
     if (status == HAL_OK)
         status = hal_add_context(
             driver->open(uri.path, uri.parameters, uri.parameter_count, out_info, out_device),

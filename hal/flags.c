@@ -3,7 +3,7 @@
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
-enum setting { DEVICE, MODE, FILE_NAME, FORCE, STACKS, SETTING_COUNT };
+enum setting { DEVICE, MODE, FILE_NAME, FORCE, STACKS, CACHING, SETTING_COUNT };
 
 struct flag {
     const char *name; /* behind "--" */
@@ -26,6 +26,7 @@ static const char *const environment[SETTING_COUNT] = {
     [FILE_NAME] = "HAL_DEVICE_PROFILING_FILE",
     [FORCE] = "HAL_DEVICE_PROFILING_FORCE",
     [STACKS] = "HAL_DEVICE_PROFILING_STACKS",
+    [CACHING] = "HAL_CACHING", /* and the device's parameter `caching` */
 };
 
 static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing */
@@ -63,6 +64,7 @@ static bool read_switch(const char *text, bool *out_on)
 static enum hal_status check_value(enum setting setting, const char *source, const char *value)
 {
     bool on;
+    uint64_t bytes;
     const char *known = NULL;
     switch (setting) {
     case DEVICE:
@@ -81,6 +83,10 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     case STACKS:
         if (!hal_profiling_stacks_known(value))
             known = "must be none or submission";
+        break;
+    case CACHING:
+        if (!hal_caching_parse(value, &bytes))
+            known = "must be off or a number of bytes, as in 64M";
         break;
     case SETTING_COUNT: break;
     }
@@ -206,6 +212,8 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
                 .stacks = values[STACKS] ? values[STACKS] : "submission",
             },
     };
+    if (values[CACHING])
+        hal_caching_parse(values[CACHING], &out_settings->caching_bytes);
     if (values[FORCE])
         read_switch(values[FORCE], &out_settings->options.force);
     return HAL_OK;

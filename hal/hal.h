@@ -158,7 +158,12 @@ HAL_API enum hal_status hal_devices_list(const char *driver,
 /* Opens a device by URI: "cpu", "cpu?threads=4&queues=2". NULL: --device, else HAL_DEVICE, else
  * "cpu". When profiling was asked for by flag or environment, the capture starts here; a capture
  * that cannot start fails the call. HAL_NOT_FOUND: no driver or device of that name.
- * HAL_INVALID: a parameter is unknown or has a wrong value. */
+ * HAL_INVALID: a parameter is unknown or has a wrong value.
+ *
+ * Every device takes the parameter `caching`: "off", or how many bytes of freed buffers it keeps,
+ * with their memory, for those who create buffers of exactly the same size, memory type and usage:
+ * "cpu?caching=64M". Without it, HAL_CACHING says so; else, it is off. What is kept is used up
+ * before a creation fails for want of memory. */
 HAL_API enum hal_status hal_device_open(const char *uri,
                                         struct hal_device **out_device) HAL_CHECKED;
 HAL_API void hal_device_retain(struct hal_device *device);
@@ -249,12 +254,17 @@ struct hal_memory_use {
 enum { HAL_MEMORY_TYPES = 16 };
 
 struct hal_memory_statistics {
-    struct hal_memory_use total;
+    struct hal_memory_use total;                     /* without what is kept for later */
     struct hal_memory_use by_type[HAL_MEMORY_TYPES]; /* index: enum hal_memory_type, as given */
+    uint64_t cached_bytes, cached_count;             /* freed, and kept by `caching` */
+    uint64_t reused_count;                           /* buffers that were such memory before */
 };
 
 HAL_API enum hal_status hal_device_memory_statistics(
     struct hal_device *device, struct hal_memory_statistics *out_statistics) HAL_CHECKED;
+
+/* Gives back to the system what `caching` keeps. */
+HAL_API enum hal_status hal_device_memory_trim(struct hal_device *device) HAL_CHECKED;
 
 /* How the host accesses a mapping; bits. Written into traces. */
 enum hal_map_mode {
@@ -780,7 +790,7 @@ HAL_API enum hal_status hal_device_transient_statistics(
 HAL_API enum hal_status hal_device_transient_limit(struct hal_device *device,
                                                    uint64_t bytes) HAL_CHECKED;
 
-/* Gives slabs back to the device of which nothing is in use. */
+/* Gives slabs back to the device of which nothing is in use; `caching` may keep them. */
 HAL_API enum hal_status hal_device_transient_trim(struct hal_device *device) HAL_CHECKED;
 
 /* Files. */

@@ -56,5 +56,21 @@ enum hal_status hal_device_memory_statistics(struct hal_device *device,
     out_statistics->total = read_account(&device->memory[HAL_MEMORY_TYPES]);
     for (size_t i = 0; i < HAL_MEMORY_TYPES; i++)
         out_statistics->by_type[i] = read_account(&device->memory[i]);
+    const struct hal_caching_statistics cached =
+        device->caching ? hal_caching_measure(device->caching) : (struct hal_caching_statistics){0};
+    out_statistics->cached_bytes = cached.cached_bytes;
+    out_statistics->cached_count = cached.cached_count;
+    out_statistics->reused_count = cached.reused_count;
+    return HAL_OK;
+}
+
+enum hal_status hal_device_memory_trim(struct hal_device *device)
+{
+    HAL_TRY(hal_check_device(device));
+    if (!device->caching)
+        return HAL_OK;
+    HAL_TRY(hal_device_enter(device));
+    hal_caching_trim(device->caching);
+    hal_gate_leave(&device->gate);
     return HAL_OK;
 }

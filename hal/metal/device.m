@@ -185,6 +185,7 @@ static const struct hal_driver_ops ops = {
     .device_wait_idle = metal_wait_idle,
     .buffer_create = metal_buffer_create,
     .buffer_import = metal_buffer_import,
+    .buffer_rename = metal_buffer_rename,
     .buffer_map = metal_buffer_map,
     .buffer_unmap = metal_buffer_unmap,
     .mapping_flush = metal_mapping_flush,

@@ -255,6 +255,15 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
     return HAL_OK;
 }
 
+void metal_buffer_rename(struct hal_driver_device *self, struct hal_buffer *buffer,
+                         const char *label)
+{
+    (void)self;
+    @autoreleasepool {
+        to_metal_buffer(buffer)->buffer.label = label ? metal_string(label) : nil;
+    }
+}
+
 void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buffer)
 {
     if (buffer->heap)

@@ -78,6 +78,8 @@ enum hal_status metal_buffer_create(struct hal_driver_device *self,
 enum hal_status metal_buffer_import(struct hal_driver_device *self,
                                     const struct hal_buffer_desc *desc, void *pointer,
                                     struct hal_buffer **out);
+void metal_buffer_rename(struct hal_driver_device *self, struct hal_buffer *buffer,
+                         const char *label);
 void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buffer);
 enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                  struct hal_mapping *out);

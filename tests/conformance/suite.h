@@ -34,6 +34,7 @@ struct suite_area {
 extern const struct suite_area area_buffers;
 extern const struct suite_area area_caches;
 extern const struct suite_area area_descriptions;
+extern const struct suite_area area_caching;
 extern const struct suite_area area_devices;
 extern const struct suite_area area_dispatch;
 extern const struct suite_area area_errors;

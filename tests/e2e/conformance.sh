@@ -2,26 +2,41 @@
 # SPDX-License-Identifier: Apache-2.0
 # The conformance suite once more, captured: every case passes as before, and the trace of the
 # shared device, and those of the devices that single cases opened, replay without a difference.
+# Then what buffers are about, where freed ones come back.
 . "$(dirname "$0")/lib.sh"
 
-# libunwind takes a lock in each thread's last moments, when the thread sanitizer is gone already.
-run 0 "$bin/hal-capture" --stacks=none -o suite.pb.zst -- "$bin/hal-conformance" \
-    '--driver=cpu?threads=4&queues=3' --expect="$root/tests/conformance/expect/cpu.txt"
-says stdout ' 0 failed'
-grep -q '^skipped' stdout && fail "cases were skipped"
-tail -n 1 stdout
+# capture_suite NAME URI FILTER
+capture_suite()
+{
+    # libunwind takes a lock in each thread's last moments, when the thread sanitizer is gone
+    # already.
+    run 0 "$bin/hal-capture" --stacks=none -o "$1.pb.zst" -- "$bin/hal-conformance" \
+        "--driver=$2" "--filter=$3" --expect="$root/tests/conformance/expect/cpu.txt"
+    says stdout ' 0 failed'
+    grep -q '^skipped' stdout && fail "cases were skipped"
+    tail -n 1 stdout
+}
 
-run 0 "$bin/hal-replay" suite.pb.zst
-[ "$(compared)" -gt 1000 ] || fail "only $(compared) read-backs were compared"
-cat stdout
-for trace in suite-*.pb.zst; do
-    [ -e "$trace" ] || continue
-    echo "+ hal-replay $trace"
-    status=0
-    "$bin/hal-replay" "$trace" >stdout 2>stderr || status=$?
-    case $status in
-    0) ;;
-    5) says stdout 'nothing could be compared' ;;
-    *) fail "exit status $status: $trace" ;;
-    esac
-done
+# replay_suite NAME LEAST: that many read-backs, at least, are compared
+replay_suite()
+{
+    run 0 "$bin/hal-replay" "$1.pb.zst"
+    [ "$(compared)" -gt "$2" ] || fail "only $(compared) read-backs were compared"
+    cat stdout
+    for trace in "$1"-*.pb.zst; do
+        [ -e "$trace" ] || continue
+        echo "+ hal-replay $trace"
+        status=0
+        "$bin/hal-replay" "$trace" >stdout 2>stderr || status=$?
+        case $status in
+        0) ;;
+        5) says stdout 'nothing could be compared' ;;
+        *) fail "exit status $status: $trace" ;;
+        esac
+    done
+}
+
+capture_suite suite 'cpu?threads=4&queues=3' '*'
+replay_suite suite 1000
+capture_suite caching 'cpu?threads=4&queues=3&caching=16M' '[bt]*'
+replay_suite caching 300

@@ -96,6 +96,22 @@ static void wrong_values_change_nothing(void **state)
     assert_opened(NULL, "cpu?threads=1&queues=1");
 }
 
+static void caching_is_said_by_variable_or_uri(void **state)
+{
+    (void)state;
+    struct hal_device *device;
+    setenv("HAL_CACHING", "2M", 1);
+    assert_opened("cpu?threads=1", "cpu?threads=1&queues=1&caching=2097152");
+    assert_opened("cpu?caching=off&threads=1", "cpu?threads=1&queues=1");
+    assert_opened("cpu?caching=1K&threads=1", "cpu?threads=1&queues=1&caching=1024");
+    setenv("HAL_CACHING", "much", 1);
+    assert_fails(hal_device_open("cpu?caching=off", &device), HAL_INVALID,
+                 "HAL_CACHING must be off or a number of bytes, as in 64M, not 'much'");
+    setenv("HAL_CACHING", "off", 1);
+    assert_opened("cpu?threads=1", "cpu?threads=1&queues=1");
+    unsetenv("HAL_CACHING");
+}
+
 static void uris_are_strict(void **state)
 {
     (void)state;
@@ -136,6 +152,7 @@ int main(void)
         cmocka_unit_test(the_environment_names_the_device),
         cmocka_unit_test(our_flags_leave_the_command_line),
         cmocka_unit_test(wrong_values_change_nothing),
+        cmocka_unit_test(caching_is_said_by_variable_or_uri),
         cmocka_unit_test(uris_are_strict),
         cmocka_unit_test(help_names_every_flag),
     };
