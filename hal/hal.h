@@ -136,7 +136,7 @@ struct hal_device_info {
 struct hal_driver_info {
     const char *name;        /* the scheme of its URIs */
     const char *description; /* one line */
-    const char *parameters;  /* of its URIs: "threads, queues"; "": none */
+    const char *parameters;  /* of its URIs, beside "caching": "threads, queues"; "": none */
 };
 
 /* Calls `visit` for each driver until it returns false. */

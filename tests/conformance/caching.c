@@ -350,6 +350,24 @@ static void handle_goes_first(struct suite *suite, uint64_t argument)
     hal_buffer_release(buffer);
 }
 
+/* A device with a cache and one without are still devices of one driver. */
+static void semaphores_are_shared(struct suite *suite, uint64_t argument)
+{
+    struct hal_device *device = suite_open(suite, "caching=4M");
+    struct hal_semaphore *semaphore = suite_semaphore(suite, "shared", 0);
+    const struct hal_semaphore_value signal = {semaphore, 1};
+    const struct hal_submit_desc desc = {.signals = &signal, .signal_count = 1};
+    struct hal_device *plain = suite_open(suite, "caching=off");
+    (void)argument;
+    if (hal_queue_submit(plain, &desc) != HAL_OK)
+        suite_skip(suite, "devices of this driver do not share semaphores");
+    suite_wait(suite, semaphore, 1);
+    const struct hal_semaphore_value next = {semaphore, 2};
+    check_ok(suite, hal_queue_submit(
+                        device, &(struct hal_submit_desc){.signals = &next, .signal_count = 1}));
+    suite_wait(suite, semaphore, 2);
+}
+
 /* ---- Programs ------------------------------------------------------------------------------ */
 
 struct program {
@@ -435,6 +453,7 @@ static const struct suite_case cases[] = {
     {"subspans_keep_their_root", subspans_keep_their_root, 0},
     {"slabs_are_kept", slabs_are_kept, 0},
     {"handle_goes_first", handle_goes_first, 0},
+    {"semaphores_are_shared", semaphores_are_shared, 0},
     {"one_thread", programs, 1},
     {"four_threads", programs, 4},
     {"eight_threads", programs, 8},
