@@ -80,7 +80,28 @@ static enum hal_status read_size(const char *name, uint64_t otherwise, uint64_t 
     return HAL_OK;
 }
 
-static enum hal_status read_options(const char *file, struct capture_stream_options *out_options)
+/* The core has checked the words. */
+static enum capture_detail detail_of(const char *word)
+{
+    return strcmp(word, "none") == 0     ? CAPTURE_NOTHING
+           : strcmp(word, "digest") == 0 ? CAPTURE_DIGEST
+                                         : CAPTURE_BYTES;
+}
+
+static struct capture_policy policy_of(const struct hal_profiling_options *options)
+{
+    return (struct capture_policy){
+        .contents = detail_of(options->contents),
+        .outputs = detail_of(options->outputs),
+        .files = strcmp(options->files, "fail") == 0        ? CAPTURE_FILES_FAIL
+                 : strcmp(options->files, "reference") == 0 ? CAPTURE_FILES_REFERENCE
+                                                            : CAPTURE_FILES_RANGES,
+        .budget_bytes = options->budget_bytes,
+    };
+}
+
+static enum hal_status read_options(const struct hal_profiling_options *options,
+                                    struct capture_stream_options *out_options)
 {
     uint64_t staging_mib, ring_kib;
     HAL_TRY(read_size("HAL_DEVICE_PROFILING_STAGING_MIB", default_staging_mib, 1,
@@ -88,11 +109,12 @@ static enum hal_status read_options(const char *file, struct capture_stream_opti
     HAL_TRY(read_size("HAL_DEVICE_PROFILING_RING_KIB", default_ring_kib, smallest_ring_kib,
                       largest_ring_kib, &ring_kib));
     *out_options =
-        (struct capture_stream_options){.destination = file,
+        (struct capture_stream_options){.destination = options->file,
                                         .sidecar_folder = getenv("HAL_DEVICE_PROFILING_SIDECAR"),
                                         .start_ns = hal_clock_ns(),
                                         .staging_bytes = staging_mib << 20,
-                                        .ring_bytes = ring_kib << 10};
+                                        .ring_bytes = ring_kib << 10,
+                                        .policy = policy_of(options)};
     return HAL_OK;
 }
 
@@ -321,7 +343,7 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
     struct capture_stream_options stream;
     HAL_TRY(check_mode(options->mode));
     HAL_TRY(check_file(options->file));
-    HAL_TRY(read_options(options->file, &stream));
+    HAL_TRY(read_options(options, &stream));
     HAL_TRY(create(core, device, next, options, &capture));
     enum hal_status status = capture_stream_open(&capture->stream, &stream);
     if (status == HAL_OK)

@@ -66,9 +66,13 @@ struct capture_content {
     uint64_t buffer;
     uint64_t offset, bytes;
     const void *data;
+    uint32_t file; /* string: a queue read the bytes from there; 0: not */
+    uint64_t file_offset;
+    enum capture_detail detail; /* decided by capture_record_content */
 };
 
-/* Records the bytes as they are now, in pieces with one ticket. */
+/* Records the bytes as they are now, or what policy and budget leave of them, in pieces with one
+ * ticket. */
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
 
 /* ---- Records (encode.c) ------------------------------------------------------------------- */

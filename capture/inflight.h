@@ -52,6 +52,8 @@ struct capture_submission {
 
     struct hal_host_call host; /* the application's */
     uint64_t buffer, offset;   /* of the host call */
+    uint32_t file;             /* string */
+    uint64_t file_offset;
 
     struct capture_submission *list;
     _Atomic uint32_t state; /* enum capture_submission_state */

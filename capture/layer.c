@@ -625,6 +625,10 @@ static enum hal_status host_call(void *user, void *data, uint64_t bytes)
                                       .offset = submission->offset,
                                       .bytes = bytes,
                                       .data = data};
+    if (submission->host.writes) {
+        content.file = submission->file;
+        content.file_offset = submission->file_offset;
+    }
     if (call.thread) {
         call_at_once(&call);
         capture_call_take_ticket(&call);
@@ -662,6 +666,8 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
         entry->host = submission->host;
         entry->buffer = submission->buffer->object.id;
         entry->offset = submission->offset;
+        entry->file = capture_string(call->thread, submission->file);
+        entry->file_offset = submission->file_offset;
         wrapped.host.run = host_call;
         wrapped.host.user = entry;
     }
@@ -693,6 +699,11 @@ static enum hal_status queue_submit(struct hal_driver_device *self,
     }
     if (!entry)
         return next->ops->queue_submit(next, submission);
+    if (submission->operation == HAL_OPERATION_READ &&
+        capture->stream.policy.files == CAPTURE_FILES_FAIL)
+        capture_stop(&capture->stream, HAL_UNSUPPORTED,
+                     "submission #s%llu reads file '%s', which device_profiling_files=fail forbids",
+                     (unsigned long long)submission->id, submission->file);
     if (capture->records_stacks)
         call.stack = capture_stack(&capture->stacks, call.thread);
     const enum hal_status status = forward_submit(capture, &call, submission, entry);

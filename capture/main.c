@@ -27,6 +27,10 @@ static const char usage[] =
     "  -f, --force         replace an existing file\n"
     "  -m, --mode=MODE     what to record: queue (default)\n"
     "  -s, --stacks=WHAT   call stacks: none, submission (default)\n"
+    "      --contents=WHAT what the program writes: all (default), digest, none\n"
+    "      --outputs=WHAT  what it reads back: contents (default), digest, none\n"
+    "      --files=WHAT    what queues read from files: ranges (default), reference, fail\n"
+    "      --budget=BYTES  of contents, then digests: 64M, 2G (default: no limit)\n"
     "  -q, --quiet         no summary\n"
     "  -h, --help          this text\n"
     "  -V, --version       the version\n"
@@ -34,10 +38,23 @@ static const char usage[] =
     "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it could\n"
     "not be started, 2 for wrong arguments and destinations.\n";
 
+/* Options that are passed on; the HAL's own rules for its flags say what is right. */
+enum policy { CONTENTS, OUTPUTS, FILES, BUDGET, POLICY_COUNT };
+
+static const struct {
+    const char *flag, *variable;
+} policies[POLICY_COUNT] = {
+    [CONTENTS] = {"contents", "HAL_DEVICE_PROFILING_CONTENTS"},
+    [OUTPUTS] = {"outputs", "HAL_DEVICE_PROFILING_OUTPUTS"},
+    [FILES] = {"files", "HAL_DEVICE_PROFILING_FILES"},
+    [BUDGET] = {"budget", "HAL_DEVICE_PROFILING_BUDGET"},
+};
+
 struct options {
     const char *output; /* NULL: the default */
     const char *mode, *stacks;
-    const char *run; /* path of the run's list */
+    const char *policies[POLICY_COUNT]; /* NULL: what the environment says */
+    const char *run;                    /* path of the run's list */
     bool force, quiet;
     char *const *command;
 };
@@ -71,14 +88,32 @@ static int check_stacks(const char *stacks)
     return complain(EXIT_USAGE, "stacks are 'none' or 'submission', not '%s'", stacks);
 }
 
+static int check_policies(const struct options *options)
+{
+    char program[] = "hal-capture", flag[256];
+    for (size_t i = 0; i < POLICY_COUNT; i++) {
+        char *arguments[] = {program, flag, NULL};
+        int count = 2;
+        if (!options->policies[i])
+            continue;
+        snprintf(flag, sizeof flag, "--device_profiling_%s=%s", policies[i].flag,
+                 options->policies[i]);
+        if (hal_flags_parse(&count, arguments) != HAL_OK)
+            return complain(EXIT_USAGE, "%s", hal_message());
+    }
+    return 0;
+}
+
 /* 0: go on; else *out_exit says how to end. */
 static bool read_options(int argc, char **argv, struct options *options, int *out_exit)
 {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'}, {"force", no_argument, NULL, 'f'},
-        {"mode", required_argument, NULL, 'm'},   {"stacks", required_argument, NULL, 's'},
-        {"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},  {"force", no_argument, NULL, 'f'},
+        {"mode", required_argument, NULL, 'm'},    {"stacks", required_argument, NULL, 's'},
+        {"quiet", no_argument, NULL, 'q'},         {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},       {"contents", required_argument, NULL, 256},
+        {"outputs", required_argument, NULL, 257}, {"files", required_argument, NULL, 258},
+        {"budget", required_argument, NULL, 259},  {NULL, 0, NULL, 0},
     };
     *options = (struct options){.mode = "queue", .stacks = "submission"};
     *out_exit = 0;
@@ -91,13 +126,19 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         case 'q': options->quiet = true; break;
         case 'h': fputs(usage, stdout); return false;
         case 'V': puts("hal-capture " HAL_VERSION_STRING); return false;
-        default: *out_exit = EXIT_USAGE; return false;
+        default:
+            if (option >= 256) {
+                options->policies[option - 256] = optarg;
+                break;
+            }
+            *out_exit = EXIT_USAGE;
+            return false;
         }
     }
     options->command = argv + optind;
     if (!options->command[0])
         *out_exit = complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
-    else if (check_mode(options->mode) || check_stacks(options->stacks))
+    else if (check_mode(options->mode) || check_stacks(options->stacks) || check_policies(options))
         *out_exit = EXIT_USAGE;
     return *out_exit == 0;
 }
@@ -189,6 +230,10 @@ static void restore_signals(const struct signals *before)
 
 static bool set_environment(const struct options *options, const char *path)
 {
+    for (size_t i = 0; i < POLICY_COUNT; i++) {
+        if (options->policies[i] && setenv(policies[i].variable, options->policies[i], 1) != 0)
+            return false;
+    }
     return setenv(HAL_RUN_VARIABLE, options->run, 1) == 0 &&
            setenv("HAL_DEVICE_PROFILING_MODE", options->mode, 1) == 0 &&
            setenv("HAL_DEVICE_PROFILING_FILE", path, 1) == 0 &&

@@ -122,6 +122,7 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
 {
     memset(stream, 0, sizeof *stream);
     stream->process = getpid();
+    stream->policy = options->policy;
     pthread_mutex_init(&stream->error_lock, NULL);
     capture_threads_open(stream);
     enum hal_status status = open_recording_word(stream);

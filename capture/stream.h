@@ -20,6 +20,17 @@
 #include "format/trace.h"
 #include "hal/base/os.h"
 
+/* What is recorded of contents. */
+enum capture_detail { CAPTURE_BYTES, CAPTURE_DIGEST, CAPTURE_NOTHING };
+
+enum capture_files { CAPTURE_FILES_RANGES, CAPTURE_FILES_REFERENCE, CAPTURE_FILES_FAIL };
+
+struct capture_policy {
+    enum capture_detail contents, outputs; /* what the host writes, and what it reads */
+    enum capture_files files;              /* what queues read from files */
+    uint64_t budget_bytes;                 /* of contents as bytes; 0: no limit */
+};
+
 /* Sizes are wishes: where limits or the sidecar's folder do not allow them they are halved, down to
  * CAPTURE_LEAST_STAGING_BYTES and CAPTURE_LEAST_RING_BYTES. */
 struct capture_stream_options {
@@ -28,6 +39,7 @@ struct capture_stream_options {
     int64_t start_ns;
     uint64_t staging_bytes; /* a power of two */
     uint64_t ring_bytes;    /* of a full-sized ring; a power of two */
+    struct capture_policy policy;
 };
 
 enum { CAPTURE_LEAST_STAGING_BYTES = 1 << 20, CAPTURE_LEAST_RING_BYTES = 64 << 10 };
@@ -77,6 +89,9 @@ struct capture_stream {
     char *message;
     _Atomic uint64_t lost_records, stalls, stall_ns;
     _Atomic uint64_t overhead_ns; /* of threads that are gone */
+
+    struct capture_policy policy;
+    _Atomic uint64_t budget_used, over_budget_bytes, digest_reads;
 
     struct trace_writer *writer;
     bool has_file;    /* with a name: without one there is nothing to recover */

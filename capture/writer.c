@@ -46,7 +46,7 @@ static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
 {
     if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) {
         struct trace_content_event *content = (struct trace_content_event *)(void *)event;
-        *out_bytes = content->size;
+        *out_bytes = trace_content_bytes(content);
         return &content->content;
     }
     struct trace_executable_create *create = (struct trace_executable_create *)(void *)event;
@@ -348,7 +348,9 @@ static void close_file(struct drain *drain)
         .lost_records = atomic_load(&stream->lost_records),
         .ring_stalls = atomic_load(&stream->stalls),
         .ring_stall_ns = atomic_load(&stream->stall_ns),
+        .digest_only = atomic_load(&stream->digest_reads),
         .overhead_ns = overhead_ns,
+        .over_budget_bytes = atomic_load(&stream->over_budget_bytes),
     };
     health.clock = hal_clock_name(&health.clock_error_ns);
     const enum hal_status status = trace_writer_close(stream->writer, &health);

@@ -3,6 +3,7 @@
 #include "format/contents.h"
 
 #include "format/limits.h"
+#include "format/trace.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

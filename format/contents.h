@@ -19,8 +19,6 @@ struct trace_contents {
 enum hal_status trace_contents_init(struct trace_contents *contents) HAL_CHECKED;
 void trace_contents_finish(struct trace_contents *contents);
 
-enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32]) HAL_CHECKED;
-
 /* Returns the number of these bytes, which may be written now or by a later flush. */
 enum hal_status trace_contents_add(struct trace_contents *contents,
                                    struct trace_directory *directory, struct trace_output *output,

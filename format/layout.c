@@ -79,6 +79,8 @@ static const struct trace_column host_content[] = {
     COLUMN_OF(Haltrace__HostContent, size, struct trace_content_event, size, NONE),
     COLUMN_OF(Haltrace__HostContent, content, struct trace_content_event, content, CONTENT),
     COLUMN_OF(Haltrace__HostContent, flags, struct trace_content_event, flags, NONE),
+    COLUMN_OF(Haltrace__HostContent, file, struct trace_content_event, file, STRING),
+    COLUMN_OF(Haltrace__HostContent, file_offset, struct trace_content_event, file_offset, NONE),
 };
 
 static const struct trace_column executable_create[] = {

@@ -107,6 +107,8 @@ enum trace_flag {
         1, /* recorded by a capture that began late: the object was there before */
     TRACE_FLAG_EXTERNAL = 4, /* of semaphores: another device's, or moved by another device */
     TRACE_FLAG_OBSERVED = 2, /* host read: the host could see it in a persistent mapping */
+    TRACE_FLAG_DIGEST = 4,   /* host write, host read: the content is the bytes' SHA-256 */
+    TRACE_FLAG_FILE = 8,     /* host write: of a queue that read them from `file` */
 };
 
 /* Map, unmap, flush, invalidate. `offset` counts from the start of the buffer. */
@@ -120,16 +122,26 @@ struct trace_mapping_event {
 };
 
 /* Host write, host read. Large ranges are several records with the same ticket. `content` is the
- * number of the stored bytes; in a ring, the position in the capture's staging memory. A read
- * whose contents went over the budget has content 0: only its digest is known. */
+ * number of the stored bytes; in a ring, the position in the capture's staging memory. With
+ * TRACE_FLAG_DIGEST the stored bytes are the 32 of the range's SHA-256 instead: the policy or the
+ * budget wanted no more. Content 0: nothing is known. */
 struct trace_content_event {
     struct trace_event head;
     uint64_t buffer;
     uint64_t offset, size;
     uint64_t content;
     uint32_t flags; /* enum trace_flag */
-    uint32_t reserved;
+    uint32_t file;  /* string: the path that the bytes came from; 0: from the host */
+    uint64_t file_offset;
 };
+
+enum { TRACE_DIGEST_BYTES = 32 };
+
+/* Of what is stored. */
+static inline uint64_t trace_content_bytes(const struct trace_content_event *event)
+{
+    return event->flags & TRACE_FLAG_DIGEST ? TRACE_DIGEST_BYTES : event->size;
+}
 
 enum { TRACE_MAX_GROUP_ARGUMENTS = 8 };
 

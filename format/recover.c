@@ -143,7 +143,7 @@ static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
 {
     void *data = event;
     if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) {
-        *out_bytes = ((struct trace_content_event *)data)->size;
+        *out_bytes = trace_content_bytes(data);
         return &((struct trace_content_event *)data)->content;
     }
     if (event->kind == TRACE_EXECUTABLE_CREATE) {

@@ -65,7 +65,7 @@ struct trace_health {
     uint64_t lost_records; /* not recorded after the error */
     uint64_t ring_stalls;  /* a thread had to wait for the writer */
     uint64_t ring_stall_ns;
-    uint64_t digest_only;       /* reads whose contents were over the budget */
+    uint64_t digest_only;       /* reads of which only digests are known */
     uint64_t overhead_ns;       /* time that the application's threads spent in recording */
     bool recovered;             /* the process ended first: joined with the sidecar afterwards */
     const char *clock;          /* of host times: "tsc", "system"; NULL or "": not told */
@@ -192,6 +192,9 @@ enum hal_status trace_reader_content_info(const struct trace_reader *reader, uin
 /* The bytes of a content into `out` of exactly its size, checked against checksum and SHA-256. */
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
                                      size_t bytes) HAL_CHECKED;
+
+/* The digest that identifies contents. HAL_NO_MEMORY. Any thread. */
+enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32]) HAL_CHECKED;
 
 /* ---- Names -------------------------------------------------------------------------------- */
 

@@ -187,7 +187,10 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 
 /* The trace's mode under its present name, NULL for an unknown one. */
 const char *hal_profiling_mode(const char *text);
-bool hal_profiling_stacks_known(const char *text);
+
+/* Replaces every NULL but the file's by the default. HAL_UNSUPPORTED: there is no such mode;
+ * HAL_INVALID: another option has a value that it cannot have. */
+enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HAL_CHECKED;
 
 /* *io_caching_bytes stays where the URI has no parameter `caching`. */
 enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,

@@ -3,7 +3,19 @@
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
-enum setting { DEVICE, MODE, FILE_NAME, FORCE, STACKS, CACHING, SETTING_COUNT };
+enum setting {
+    DEVICE,
+    MODE,
+    FILE_NAME,
+    FORCE,
+    STACKS,
+    CONTENTS,
+    OUTPUTS,
+    FILES,
+    BUDGET,
+    CACHING,
+    SETTING_COUNT
+};
 
 struct flag {
     const char *name; /* behind "--" */
@@ -17,6 +29,10 @@ static const struct flag flags[] = {
     {"device_profiling_output", FILE_NAME},
     {"device_profiling_force", FORCE},
     {"device_profiling_stacks", STACKS},
+    {"device_profiling_contents", CONTENTS},
+    {"device_profiling_outputs", OUTPUTS},
+    {"device_profiling_files", FILES},
+    {"device_profiling_budget", BUDGET},
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
 
@@ -27,6 +43,23 @@ static const char *const environment[SETTING_COUNT] = {
     [FORCE] = "HAL_DEVICE_PROFILING_FORCE",
     [STACKS] = "HAL_DEVICE_PROFILING_STACKS",
     [CACHING] = "HAL_CACHING", /* and the device's parameter `caching` */
+    [CONTENTS] = "HAL_DEVICE_PROFILING_CONTENTS",
+    [OUTPUTS] = "HAL_DEVICE_PROFILING_OUTPUTS",
+    [FILES] = "HAL_DEVICE_PROFILING_FILES",
+    [BUDGET] = "HAL_DEVICE_PROFILING_BUDGET",
+};
+
+/* Settings that are one of a few words. */
+struct choice {
+    const char *usual;
+    const char *words[3];
+};
+
+static const struct choice choices[SETTING_COUNT] = {
+    [STACKS] = {"submission", {"none", "submission"}},
+    [CONTENTS] = {"all", {"all", "digest", "none"}},
+    [OUTPUTS] = {"contents", {"contents", "digest", "none"}},
+    [FILES] = {"ranges", {"ranges", "reference", "fail"}},
 };
 
 static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing */
@@ -37,7 +70,12 @@ const char *hal_flags_help(void)
            "  --device_profiling_mode=MODE     capture the run: queue\n"
            "  --device_profiling_file=FILE     where to (default PROGRAM.PID.pb.zst)\n"
            "  --device_profiling_force         replace an existing file\n"
-           "  --device_profiling_stacks=WHAT   call stacks: none, submission (default)\n";
+           "  --device_profiling_stacks=WHAT   call stacks: none, submission (default)\n"
+           "  --device_profiling_contents=WHAT what the host writes: all (default), digest, none\n"
+           "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none\n"
+           "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
+           "                                   reference, fail\n"
+           "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n";
 }
 
 /* ---- Values ------------------------------------------------------------------------------- */
@@ -49,9 +87,53 @@ const char *hal_profiling_mode(const char *text)
     return NULL;
 }
 
-bool hal_profiling_stacks_known(const char *text)
+/* The word if it is one of the setting's, the usual one for NULL. HAL_INVALID: `source` needs
+ * another one. */
+static enum hal_status choose(enum setting setting, const char *source, const char **word)
 {
-    return strcmp(text, "none") == 0 || strcmp(text, "submission") == 0;
+    const struct choice *choice = &choices[setting];
+    const char *const *words = choice->words;
+    if (!*word)
+        *word = choice->usual;
+    for (size_t i = 0; i < 3 && words[i]; i++) {
+        if (strcmp(words[i], *word) == 0)
+            return HAL_OK;
+    }
+    if (!words[2])
+        return hal_fail(HAL_INVALID, "%s must be %s or %s, not '%s'", source, words[0], words[1],
+                        *word);
+    return hal_fail(HAL_INVALID, "%s must be %s, %s or %s, not '%s'", source, words[0], words[1],
+                    words[2], *word);
+}
+
+enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
+{
+    const char *mode = options->mode ? options->mode : "queue";
+    options->mode = hal_profiling_mode(mode);
+    if (!options->mode)
+        return hal_fail(HAL_UNSUPPORTED, "there is no profiling mode '%s' (there is: queue)", mode);
+    HAL_TRY(choose(STACKS, "profiling stacks", &options->stacks));
+    HAL_TRY(choose(CONTENTS, "profiling contents", &options->contents));
+    HAL_TRY(choose(OUTPUTS, "profiling outputs", &options->outputs));
+    return choose(FILES, "profiling files", &options->files);
+}
+
+/* "4096", "64M". */
+static bool read_bytes(const char *text, uint64_t *out_bytes)
+{
+    static const char units[] = "KMGT";
+    uint64_t value = 0, factor = 1;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (!hal_mul_size(value, 10, &value) ||
+            !hal_add_u64(value, (uint64_t)(*text - '0'), &value))
+            return false;
+    }
+    const char *unit = *text ? strchr(units, *text) : NULL;
+    if (unit) {
+        factor = 1ull << 10 * (unit - units + 1);
+        text++;
+    }
+    return !*text && hal_mul_size(value, factor, out_bytes) && *out_bytes > 0;
 }
 
 static bool read_switch(const char *text, bool *out_on)
@@ -81,8 +163,12 @@ static enum hal_status check_value(enum setting setting, const char *source, con
             known = "must be true or false";
         break;
     case STACKS:
-        if (!hal_profiling_stacks_known(value))
-            known = "must be none or submission";
+    case CONTENTS:
+    case OUTPUTS:
+    case FILES: return choose(setting, source, &value);
+    case BUDGET:
+        if (!read_bytes(value, &bytes))
+            known = "must be a number of bytes from 1, or of K, M, G or T (64M)";
         break;
     case CACHING:
         if (!hal_caching_parse(value, &bytes))
@@ -209,12 +295,17 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
             {
                 .mode = values[MODE] ? hal_profiling_mode(values[MODE]) : "queue",
                 .file = values[FILE_NAME],
-                .stacks = values[STACKS] ? values[STACKS] : "submission",
+                .stacks = values[STACKS],
+                .contents = values[CONTENTS],
+                .outputs = values[OUTPUTS],
+                .files = values[FILES],
             },
     };
     if (values[CACHING])
         hal_caching_parse(values[CACHING], &out_settings->caching_bytes);
+    if (values[BUDGET])
+        read_bytes(values[BUDGET], &out_settings->options.budget_bytes);
     if (values[FORCE])
         read_switch(values[FORCE], &out_settings->options.force);
-    return HAL_OK;
+    return hal_profiling_complete(&out_settings->options);
 }

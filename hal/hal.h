@@ -95,6 +95,11 @@ enum {
  *     (alias: --device_profiling_output=)
  *   --device_profiling_force[=true]      HAL_DEVICE_PROFILING_FORCE   replace an existing file
  *   --device_profiling_stacks=WHAT       HAL_DEVICE_PROFILING_STACKS  none | submission (default)
+ *   --device_profiling_contents=WHAT     HAL_DEVICE_PROFILING_CONTENTS
+ *   --device_profiling_outputs=WHAT      HAL_DEVICE_PROFILING_OUTPUTS
+ *   --device_profiling_files=WHAT        HAL_DEVICE_PROFILING_FILES
+ *   --device_profiling_budget=BYTES      HAL_DEVICE_PROFILING_BUDGET  4096, 64M, 2G
+ *     (these as in struct hal_profiling_options)
  *
  * A flag beats its environment variable, which programs that never call this obey too. Argument
  * values may also follow as the next argument ("--device cpu"). "--" ends the search. Call it
@@ -882,6 +887,21 @@ struct hal_profiling_options {
     const char *file;   /* NULL: PROGRAM.PID.pb.zst in the working directory */
     const char *stacks; /* NULL: "submission"; or "none" */
     bool force;         /* replace an existing file */
+
+    /* What becomes of the bytes that the host writes into buffers (a snapshot's, too): "all"
+     * (NULL), "digest": their SHA-256 instead, "none". Without the bytes nothing can be replayed.
+     * Kernels, and what commands themselves hold, are always recorded. */
+    const char *contents;
+    /* And of those that it reads: "contents" (NULL), "digest": a replay compares digests, "none":
+     * nothing is compared. */
+    const char *outputs;
+    /* And of those that queues read from files: "ranges" (NULL): like the host's writes,
+     * "reference": a replay reads the same file, whose path and digest are recorded, "fail":
+     * recording ends there with an error. */
+    const char *files;
+    /* So many bytes are recorded, and digests of all others: 0: no limit. Counted before they are
+     * copied, each time that they are written or read, compressed or known already or not. */
+    uint64_t budget_bytes;
 };
 
 /* Starts a capture at any moment of a run: waits for the work in flight (at most `timeout_ns`,

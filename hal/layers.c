@@ -294,16 +294,7 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
                                            int64_t timeout_ns)
 {
     struct hal_profiling_options full = options ? *options : (struct hal_profiling_options){0};
-    const char *mode = full.mode ? full.mode : "queue";
-    full.mode = hal_profiling_mode(mode);
-    if (!full.mode)
-        return hal_fail(HAL_UNSUPPORTED, "there is no profiling mode '%s' (there is: queue)", mode);
-    if (!full.stacks)
-        full.stacks = "submission";
-    if (!hal_profiling_stacks_known(full.stacks))
-        return hal_fail(HAL_INVALID,
-                        "call stacks are recorded for 'none' or 'submission', not '%s'",
-                        full.stacks);
+    HAL_TRY(hal_profiling_complete(&full));
     HAL_TRY(enter_turn(device));
     const enum hal_status status = full.file ? begin_capture(device, &full, timeout_ns)
                                              : begin_numbered(device, &full, timeout_ns);

@@ -206,14 +206,19 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     struct replay_object *buffer;
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer));
-    if (event->content == 0 && event->size > 0)
+    const bool in_file = event->flags & TRACE_FLAG_FILE && event->file;
+    if ((event->content == 0 || (event->flags & TRACE_FLAG_DIGEST && !in_file)) && event->size > 0)
         return hal_fail(HAL_UNSUPPORTED,
-                        "the trace does not hold the %" PRIu64 " bytes that the host wrote to %s",
+                        "the trace does not hold the %" PRIu64
+                        " bytes that the host wrote to %s%s: it can be looked at, not replayed",
                         event->size,
-                        replay_object_name(decoder->plan, (uint32_t)event->buffer, name));
+                        replay_object_name(decoder->plan, (uint32_t)event->buffer, name),
+                        event->content ? ", only their digest (its capture wanted no more, or was "
+                                         "over its budget)"
+                                       : "");
     if (event->size == 0)
         return HAL_OK;
-    HAL_TRY(use_content(decoder, &event->content, event->size));
+    HAL_TRY(use_content(decoder, &event->content, trace_content_bytes(event)));
     replay_coverage_write(&buffer->buffer.coverage, event->offset, event->size);
     return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
 }
@@ -228,16 +233,18 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
     if (event->size == 0)
         return HAL_OK;
     if (event->content == 0) {
-        plan->info.digest_only_reads++;
+        plan->info.unrecorded_reads++;
         return HAL_OK;
     }
-    const enum hal_status status = use_content(decoder, &event->content, event->size);
+    const enum hal_status status =
+        use_content(decoder, &event->content, trace_content_bytes(event));
     if (status == HAL_NOT_FOUND && plan->incomplete[0]) {
         plan->info.skipped_reads++;
         return HAL_OK;
     }
     HAL_TRY(status);
     plan->info.reads++;
+    plan->info.digest_reads += (event->flags & TRACE_FLAG_DIGEST) != 0;
     plan->info.read_bytes += event->size;
     return replay_decode_push(decoder, REPLAY_READ, event->buffer, &event->head);
 }

@@ -25,6 +25,7 @@ static const char *const help_text =
     "  --quiet              print nothing when everything is the same\n"
     "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
     "  --fill=BYTE          what buffers hold before anybody writes them (default 0)\n"
+    "  --map=OLD=NEW        files that the trace refers to lie there now; may be repeated\n"
     "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
     "memory)\n"
     "  --help, --version\n"
@@ -41,6 +42,7 @@ struct options {
     bool json, quiet;
     struct replay_load_options load;
     struct replay_options replay;
+    struct replay_path_map maps[16];
 };
 
 /* ---- Options ------------------------------------------------------------------------------- */
@@ -140,6 +142,22 @@ static bool parse_memory_limit(const char *text, struct options *options)
     return true;
 }
 
+/* The text is main's argument, which may be changed. */
+static bool parse_map(char *text, struct options *options)
+{
+    const size_t most = sizeof options->maps / sizeof *options->maps;
+    char *equals = strchr(text, '=');
+    if (options->replay.map_count == most)
+        return complain("map", text, "one more than 16");
+    if (!equals || equals == text)
+        return complain("map", text, "not OLD=NEW");
+    *equals = '\0';
+    options->maps[options->replay.map_count++] =
+        (struct replay_path_map){.from = text, .to = equals + 1};
+    options->replay.maps = options->maps;
+    return true;
+}
+
 enum {
     OPTION_DEVICE = 256,
     OPTION_REPEAT,
@@ -150,6 +168,7 @@ enum {
     OPTION_TIMEOUT,
     OPTION_FILL,
     OPTION_MEMORY_LIMIT,
+    OPTION_MAP,
     OPTION_HELP,
     OPTION_VERSION
 };
@@ -164,6 +183,7 @@ static const struct option long_options[] = {
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"fill", required_argument, NULL, OPTION_FILL},
     {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
+    {"map", required_argument, NULL, OPTION_MAP},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
     {NULL, 0, NULL, 0},
@@ -181,6 +201,7 @@ static bool parse_option(int option, struct options *options)
     case OPTION_TIMEOUT: return parse_timeout(optarg, options);
     case OPTION_FILL: return parse_fill(optarg, options);
     case OPTION_MEMORY_LIMIT: return parse_memory_limit(optarg, options);
+    case OPTION_MAP: return parse_map(optarg, options);
     case OPTION_HELP: fputs(help_text, stdout); exit(REPLAY_EXIT_SAME);
     case OPTION_VERSION: printf("hal-replay %s\n", HAL_VERSION_STRING); exit(REPLAY_EXIT_SAME);
     default: return false; /* getopt has complained */
@@ -332,6 +353,10 @@ static void ignore_profiling(void)
     unsetenv("HAL_DEVICE_PROFILING_FILE");
     unsetenv("HAL_DEVICE_PROFILING_FORCE");
     unsetenv("HAL_DEVICE_PROFILING_STACKS");
+    unsetenv("HAL_DEVICE_PROFILING_CONTENTS");
+    unsetenv("HAL_DEVICE_PROFILING_OUTPUTS");
+    unsetenv("HAL_DEVICE_PROFILING_FILES");
+    unsetenv("HAL_DEVICE_PROFILING_BUDGET");
 }
 
 int main(int argc, char **argv)

@@ -161,6 +161,8 @@ static enum hal_status play_write(struct replay_player *player,
     const uint8_t *data;
     HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
                                 &player->content_bytes, &data));
+    if (event->flags & TRACE_FLAG_DIGEST)
+        HAL_TRY(replay_file_read(player, event, data, &data));
     return replay_memory_write(player, (uint32_t)event->buffer, event->offset, data, event->size);
 }
 
@@ -456,6 +458,7 @@ enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device
     player->timeout_ns =
         options->timeout_ns ? options->timeout_ns : (int64_t)DEFAULT_TIMEOUT_S * 1000 * MS;
     player->fill = options->fill;
+    player->options = *options;
     hal_device_retain(device);
     const enum hal_status status = prepare(player);
     if (status != HAL_OK) {
@@ -485,6 +488,7 @@ void replay_player_destroy(struct replay_player *player)
     free(player->barriers);
     free(player->events);
     free(player->content);
+    free(player->file_bytes);
     hal_device_release(player->device);
     free(player);
 }

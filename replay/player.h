@@ -24,6 +24,7 @@ struct replay_player {
     struct hal_device *device;
     int64_t timeout_ns;
     uint8_t fill;
+    struct replay_options options;
     uint64_t shuffle;             /* not 0: calls come at random moments; the generator's state */
     struct replay_live *live;     /* by object index; executables, layouts: as long as the player */
     struct replay_report *report; /* of the run */
@@ -35,6 +36,8 @@ struct replay_player {
     struct hal_event **events;
     uint8_t *content; /* room for contents that stay in the file */
     size_t content_bytes;
+    uint8_t *file_bytes; /* files.c: room for what a file holds */
+    size_t file_capacity;
     struct hal_mapping reading; /* memory.c: the scoped mapping of a read */
     /* memory.c: for buffers that the host cannot map; made when first needed. */
     struct hal_buffer *staging;
@@ -82,9 +85,19 @@ enum hal_status replay_memory_read_end(struct replay_player *player) HAL_CHECKED
 /* Frees what belongs to no object. */
 void replay_memory_finish(struct replay_player *player);
 
+/* ---- files.c ------------------------------------------------------------------------------- */
+
+/* The bytes of the event's file; borrowed until the next call. HAL_NOT_FOUND, HAL_UNSUPPORTED: the
+ * file is not there, or not what it was. */
+enum hal_status replay_file_read(struct replay_player *player,
+                                 const struct trace_content_event *event,
+                                 const uint8_t digest[TRACE_DIGEST_BYTES],
+                                 const uint8_t **out_data) HAL_CHECKED;
+
 /* ---- verify.c ------------------------------------------------------------------------------ */
 
-/* Counts the read of plan->ops[op], and describes it if it is the first that differs. */
+/* Counts the read of plan->ops[op], and describes it if it is the first that differs. `expected`:
+ * the bytes, or the digest if that is all that the event has. */
 void replay_verify_read(const struct replay_plan *plan, size_t op, const uint8_t *expected,
                         const uint8_t *actual, struct replay_report *report);
 

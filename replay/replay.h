@@ -47,9 +47,10 @@ struct replay_plan_info {
     uint64_t dispatches;
     uint64_t reads; /* that can be compared */
     uint64_t read_bytes;
-    uint64_t digest_only_reads; /* whose contents were over the capture's budget */
-    uint64_t skipped_reads;     /* whose contents are missing */
-    uint64_t skipped_calls;     /* that returned an error */
+    uint64_t digest_reads;     /* of these, with a digest in place of bytes */
+    uint64_t unrecorded_reads; /* of which the trace knows that they happened */
+    uint64_t skipped_reads;    /* whose contents are missing */
+    uint64_t skipped_calls;    /* that returned an error */
     uint64_t timed_out_waits;
     uint64_t peak_buffer_bytes;
     uint64_t content_bytes;
@@ -87,6 +88,7 @@ enum { REPLAY_SAMPLE_BYTES = 16, REPLAY_NAME_BYTES = 160 };
 /* The first read that differs. */
 struct replay_difference {
     uint64_t ticket;                  /* of the read */
+    bool by_digest;                   /* offset, counts and samples are not known: 0 */
     uint64_t buffer;                  /* recorded id */
     char label[REPLAY_NAME_BYTES];    /* of the buffer; may be "" */
     uint64_t read_offset, read_bytes; /* the range that the host read */
@@ -101,7 +103,9 @@ struct replay_difference {
 
 struct replay_report {
     uint64_t compared_reads, compared_bytes;
-    uint64_t different_reads, different_bytes;
+    uint64_t digest_reads; /* of the compared ones, by digest alone */
+    uint64_t different_reads;
+    uint64_t different_bytes;       /* of those that are compared byte by byte */
     struct replay_difference first; /* valid when different_reads > 0 */
     uint64_t different_outcomes;    /* waits and semaphores that failed only here, or only there */
     char first_outcome[512];
@@ -114,9 +118,17 @@ struct replay_report {
 
 struct replay_player;
 
+/* Paths that begin with `from` begin with `to` instead. */
+struct replay_path_map {
+    const char *from, *to;
+};
+
 struct replay_options {
     int64_t timeout_ns; /* longest wait in which no semaphore moves; 0: 60 s */
     uint8_t fill;       /* what buffers hold before anybody writes them */
+    /* Where files are now that the trace refers to; borrowed until the player is destroyed. */
+    const struct replay_path_map *maps;
+    size_t map_count;
 };
 
 /* Retains the device, borrows the plan. Compiles; blocks. HAL_UNSUPPORTED, HAL_INVALID, ...: the

@@ -27,7 +27,7 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
 {
     if (report->different_reads || report->different_outcomes)
         return REPLAY_EXIT_DIFFERENT;
-    if (report->compared_reads == 0 || plan->digest_only_reads || plan->skipped_reads ||
+    if (report->compared_reads == 0 || plan->unrecorded_reads || plan->skipped_reads ||
         plan->incomplete[0])
         return REPLAY_EXIT_INCOMPARABLE;
     return REPLAY_EXIT_SAME;
@@ -71,12 +71,29 @@ static void print_buffer(FILE *file, const struct replay_difference *first)
         fprintf(file, "buffer %" PRIu64, first->buffer);
 }
 
+static void print_writer(FILE *file, const struct replay_difference *first)
+{
+    if (first->writer[0])
+        fprintf(file, "  last written by %s%s%s\n", first->locator, first->locator[0] ? ", " : "",
+                first->writer);
+    else
+        fprintf(file, "  nobody had written there\n");
+}
+
 static void print_difference(FILE *file, const struct replay_difference *first)
 {
     fprintf(file, "first difference: ");
     if (first->locator[0])
         fprintf(file, "%s: ", first->locator);
     print_buffer(file, first);
+    if (first->by_digest) {
+        fprintf(file,
+                ": the %" PRIu64 " bytes read from offset %" PRIu64 " at ticket %" PRIu64
+                " have another SHA-256\n",
+                first->read_bytes, first->read_offset, first->ticket);
+        print_writer(file, first);
+        return;
+    }
     fprintf(file,
             ", offset %" PRIu64 ": %" PRIu64 " of the %" PRIu64 " bytes read from offset %" PRIu64
             " at ticket %" PRIu64 " differ\n",
@@ -90,11 +107,7 @@ static void print_difference(FILE *file, const struct replay_difference *first)
     print_bytes(file, first->actual, first->sample_bytes);
     fprintf(file, "\n");
     print_guesses(file, first);
-    if (first->writer[0])
-        fprintf(file, "  last written by %s%s%s\n", first->locator, first->locator[0] ? ", " : "",
-                first->writer);
-    else
-        fprintf(file, "  nobody had written there\n");
+    print_writer(file, first);
 }
 
 /* ---- What if ---- */
@@ -196,9 +209,10 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
             plan->submissions, plan->command_buffers, plan->commands, plan->dispatches);
     fprintf(file,
             "%s: %" PRIu64 " read-backs compared (%" PRIu64 " bytes), %" PRIu64
-            " different, %" PRIu64 " digest only, %" PRIu64 " skipped\n",
+            " different, %" PRIu64 " by digest, %" PRIu64 " not recorded, %" PRIu64 " skipped\n",
             verdict(summary), report->compared_reads, report->compared_bytes,
-            report->different_reads, plan->digest_only_reads, plan->skipped_reads);
+            report->different_reads, report->digest_reads, plan->unrecorded_reads,
+            plan->skipped_reads);
     if (report->different_reads)
         print_difference(file, &report->first);
     if (report->different_outcomes)
@@ -283,11 +297,11 @@ static void json_difference(FILE *file, const struct replay_report *report)
         return;
     }
     fprintf(file,
-            "{\"ticket\":%" PRIu64 ",\"buffer\":%" PRIu64 ",\"offset\":%" PRIu64
+            "{\"ticket\":%" PRIu64 ",\"by_digest\":%s,\"buffer\":%" PRIu64 ",\"offset\":%" PRIu64
             ",\"read_offset\":%" PRIu64 ",\"read_bytes\":%" PRIu64 ",\"different_bytes\":%" PRIu64
             ",\"sample_offset\":%" PRIu64 ",",
-            first->ticket, first->buffer, first->offset, first->read_offset, first->read_bytes,
-            first->different_bytes, first->sample_offset);
+            first->ticket, first->by_digest ? "true" : "false", first->buffer, first->offset,
+            first->read_offset, first->read_bytes, first->different_bytes, first->sample_offset);
     json_text(file, "label", first->label);
     json_bytes(file, "expected", first->expected, first->sample_bytes);
     json_bytes(file, "actual", first->actual, first->sample_bytes);
@@ -337,12 +351,13 @@ static const char *result_name(enum replay_exit exit_code, const char *error)
 static void json_runs(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_report *report = &summary->report;
-    fprintf(
-        file,
-        ",\"reads\":{\"compared\":%" PRIu64 ",\"compared_bytes\":%" PRIu64 ",\"different\":%" PRIu64
-        ",\"different_bytes\":%" PRIu64 ",\"digest_only\":%" PRIu64 ",\"skipped\":%" PRIu64 "}",
-        report->compared_reads, report->compared_bytes, report->different_reads,
-        report->different_bytes, summary->plan->digest_only_reads, summary->plan->skipped_reads);
+    fprintf(file,
+            ",\"reads\":{\"compared\":%" PRIu64 ",\"compared_bytes\":%" PRIu64
+            ",\"different\":%" PRIu64 ",\"different_bytes\":%" PRIu64 ",\"by_digest\":%" PRIu64
+            ",\"unrecorded\":%" PRIu64 ",\"skipped\":%" PRIu64 "}",
+            report->compared_reads, report->compared_bytes, report->different_reads,
+            report->different_bytes, report->digest_reads, summary->plan->unrecorded_reads,
+            summary->plan->skipped_reads);
     json_difference(file, report);
     fprintf(file, ",\"different_outcomes\":%" PRIu64 ",", report->different_outcomes);
     json_text(file, "first_outcome", report->first_outcome);

@@ -9,10 +9,10 @@
 
 /* ---- The last writer ----------------------------------------------------------------------- */
 
-/* A byte of a buffer, and what a command buffer last did to it. */
+/* A range of a buffer, and what a command buffer last did to it. */
 struct search {
     const struct replay_plan *plan;
-    uint64_t buffer, offset;
+    uint64_t buffer, offset, size;
     const struct trace_segment *writer; /* NULL: none yet */
     uint32_t segment;                   /* its index in the command buffer */
     uint32_t dispatches;                /* in the submission, before it */
@@ -20,7 +20,9 @@ struct search {
 
 static bool holds(const struct search *search, uint64_t buffer, uint64_t offset, uint64_t size)
 {
-    return buffer == search->buffer && search->offset >= offset && search->offset - offset < size;
+    return buffer == search->buffer &&
+           (search->offset >= offset ? search->offset - offset < size
+                                     : offset - search->offset < search->size);
 }
 
 static bool is_bound(const struct search *search,
@@ -111,7 +113,7 @@ static void describe_writer(const struct search *search, const struct trace_subm
              trace_reader_string(reader, executable->entry_points[entry].name), search->segment);
 }
 
-/* True when the submission may have written the byte. */
+/* True when the submission may have written any of the range. */
 static bool search_submission(struct search *search, const struct trace_submit *submit)
 {
     const uint64_t *commands = trace_submit_command_buffers(submit);
@@ -128,10 +130,10 @@ static bool search_submission(struct search *search, const struct trace_submit *
 /* Goes back from the read. Submissions may overlap and finish in another order: this names the
  * last that was handed in. */
 static void find_writer(const struct replay_plan *plan, size_t read_op, uint64_t offset,
-                        struct replay_difference *difference)
+                        uint64_t size, struct replay_difference *difference)
 {
     const struct trace_content_event *read = (const void *)plan->ops[read_op].event;
-    struct search search = {.plan = plan, .buffer = read->buffer, .offset = offset};
+    struct search search = {.plan = plan, .buffer = read->buffer, .offset = offset, .size = size};
     for (size_t op = read_op; op-- > 0;) {
         const void *event = plan->ops[op].event;
         if (plan->ops[op].action == REPLAY_SUBMIT && search_submission(&search, event)) {
@@ -186,7 +188,31 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
     snprintf(difference->label, sizeof difference->label, "%.150s", label ? label : "");
     memcpy(difference->expected, expected + start, difference->sample_bytes);
     memcpy(difference->actual, actual + start, difference->sample_bytes);
-    find_writer(plan, op, difference->offset, difference);
+    find_writer(plan, op, difference->offset, 1, difference);
+}
+
+static void verify_digest(const struct replay_plan *plan, size_t op, const uint8_t *expected,
+                          const uint8_t *actual, struct replay_report *report)
+{
+    const struct trace_content_event *event = (const void *)plan->ops[op].event;
+    const char *label = replay_object_label(plan, (uint32_t)event->buffer);
+    uint8_t digest[TRACE_DIGEST_BYTES];
+    report->digest_reads++;
+    if (trace_sha256(actual, (size_t)event->size, digest) == HAL_OK &&
+        memcmp(expected, digest, sizeof digest) == 0)
+        return;
+    if (report->different_reads++ > 0)
+        return;
+    struct replay_difference *first = &report->first;
+    *first = (struct replay_difference){.ticket = event->head.ticket,
+                                        .by_digest = true,
+                                        .buffer = plan->objects[event->buffer].id,
+                                        .read_offset = event->offset,
+                                        .read_bytes = event->size,
+                                        .offset = event->offset,
+                                        .sample_offset = event->offset};
+    snprintf(first->label, sizeof first->label, "%.150s", label ? label : "");
+    find_writer(plan, op, event->offset, event->size, first);
 }
 
 void replay_verify_read(const struct replay_plan *plan, size_t op, const uint8_t *expected,
@@ -196,6 +222,10 @@ void replay_verify_read(const struct replay_plan *plan, size_t op, const uint8_t
     uint64_t first = 0;
     report->compared_reads++;
     report->compared_bytes += event->size;
+    if (event->flags & TRACE_FLAG_DIGEST) {
+        verify_digest(plan, op, expected, actual, report);
+        return;
+    }
     if (memcmp(expected, actual, (size_t)event->size) == 0)
         return;
     const uint64_t count = count_different(expected, actual, event->size, &first);

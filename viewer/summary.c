@@ -4,6 +4,19 @@
 #include "viewer/view.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+/* What is known by digest alone: chosen, not lost. */
+static void add_digests(const struct trace_health *h, char *out, size_t bytes)
+{
+    const size_t length = strlen(out);
+    if (h->over_budget_bytes)
+        snprintf(out + length, bytes - length, "; %s over the budget, as digests only",
+                 view_bytes(h->over_budget_bytes).text);
+    else if (h->digest_only)
+        snprintf(out + length, bytes - length, "; %s reads as digests only",
+                 view_count(h->digest_only).text);
+}
 
 bool view_health(const struct view_model *model, char *out, size_t bytes)
 {
@@ -29,6 +42,7 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
             snprintf(out + length, bytes - (size_t)length, ", %s of it waiting (%s of the trace)",
                      view_time((int64_t)h->ring_stall_ns).text,
                      view_share((int64_t)h->ring_stall_ns, whole_ns).text);
+        add_digests(h, out, bytes);
         return true;
     }
     return false;

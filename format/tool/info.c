@@ -151,7 +151,7 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
         duration(text, (int64_t)health->ring_stall_ns);
     }
     if (health->digest_only)
-        trace_text_printf(text, "; %" PRIu64 " reads only as digests", health->digest_only);
+        trace_text_printf(text, "; %" PRIu64 " reads as digests only", health->digest_only);
     if (health->recovered)
         trace_text_printf(text, "; recovered: the process ended before the capture did");
     if (health->over_budget_bytes) {

@@ -6,6 +6,7 @@
  *   no-reads    the same without looking at the result
  *   threads     two threads record and submit to two queues; each round of one waits on the device
  *               for the other's round before, and the first for a signal that the host gives last
+ *   file FILE   a queue reads the numbers from the file, a kernel scales them
  *   api FILE    works, starts a capture into FILE, works, ends it, works
  *   bad-kernel  a kernel that does not compile; the mistake is in line 7
  *   leave       reads, then leaves main with status 3 and everything unreleased
@@ -159,6 +160,50 @@ static enum hal_status scale_alone(struct hal_device *device, bool look)
     return status;
 }
 
+static enum hal_status read_by_stdio(const char *path, uint32_t values[COUNT])
+{
+    FILE *file = fopen(path, "rb");
+    const size_t count = file ? fread(values, sizeof *values, COUNT, file) : 0;
+    if (file)
+        fclose(file);
+    return count == COUNT ? HAL_OK : hal_fail(HAL_IO, "'%s' has not %d numbers", path, COUNT);
+}
+
+static enum hal_status read_by_queue(struct worker *worker, const char *path)
+{
+    const struct hal_semaphore_value done = {worker->own, ++worker->rounds};
+    const struct hal_submit_desc desc = {.signals = &done, .signal_count = 1};
+    struct hal_file *file;
+    HAL_TRY(hal_file_open(path, HAL_FILE_READ, &file));
+    const enum hal_status status =
+        hal_queue_read(worker->device, &desc, file, 0, worker->values, 0, BUFFER_BYTES);
+    hal_file_release(file);
+    return status;
+}
+
+static enum hal_status scale_file(struct hal_device *device, const char *path)
+{
+    struct worker worker = {0};
+    uint32_t before[COUNT], after[COUNT] = {0};
+    enum hal_status status = read_by_stdio(path, before);
+    if (status == HAL_OK)
+        status = worker_init(&worker, device, 0);
+    if (status == HAL_OK)
+        status = read_by_queue(&worker, path);
+    if (status == HAL_OK)
+        status = run_round(&worker);
+    if (status == HAL_OK)
+        status = hal_semaphore_wait(worker.own, worker.rounds, HAL_FOREVER);
+    if (status == HAL_OK)
+        status = hal_buffer_read(worker.values, 0, after, sizeof after);
+    for (uint32_t i = 0; status == HAL_OK && i < COUNT; i++) {
+        if (after[i] != before[i] * worker.factor + i)
+            status = hal_fail(HAL_FAILED, "value %u is %u", i, after[i]);
+    }
+    worker_finish(&worker);
+    return status;
+}
+
 static void *run_worker(void *argument)
 {
     struct worker *worker = argument;
@@ -258,6 +303,8 @@ static enum hal_status run(struct hal_device *device, const char *what, const ch
         return compile_bad_kernel(device);
     if (strcmp(what, "api") == 0 && file)
         return capture_a_part(device, file);
+    if (strcmp(what, "file") == 0 && file)
+        return scale_file(device, file);
     return hal_fail(HAL_INVALID, "'%s': unknown", what);
 }
 

@@ -115,6 +115,129 @@ static void large_transfers_come_in_pieces_and_nothing_is_lost(void **state)
     free(data);
 }
 
+/* ---- Policies ---- */
+
+static void begin_with(struct hal_device *device, struct hal_profiling_options options)
+{
+    options.file = path;
+    unlink(path);
+    assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
+}
+
+/* Writes and reads `bytes` bytes of which every one is `value`, through the one buffer. */
+static void write_and_read(struct hal_device *device, uint8_t value, size_t bytes)
+{
+    uint8_t *data = malloc(bytes);
+    struct hal_buffer *buffer = buffer_of(device, 0, bytes);
+    memset(data, value, bytes);
+    assert_ok(hal_buffer_write(buffer, 0, data, bytes));
+    assert_ok(hal_buffer_read(buffer, 0, data, bytes));
+    assert_int_equal(data[bytes - 1], value);
+    hal_buffer_release(buffer);
+    free(data);
+}
+
+static const struct trace_content_event *nth_content(const struct captured *captured,
+                                                     enum trace_event_kind kind, size_t n)
+{
+    const struct trace_content_event *event = captured_find(captured, kind, n);
+    assert_non_null(event);
+    return event;
+}
+
+static void digests_stand_for_bytes(void **state)
+{
+    (void)state;
+    /* printf abc | sha256sum */
+    static const uint8_t abc[32] = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea,
+                                    0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
+                                    0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c,
+                                    0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad};
+    struct captured captured;
+    char data[3];
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){.contents = "digest", .outputs = "digest"});
+    struct hal_buffer *buffer = buffer_of(device, 0, 100);
+    assert_ok(hal_buffer_write(buffer, 7, "abc", 3));
+    assert_ok(hal_buffer_read(buffer, 7, data, 3));
+    assert_memory_equal(data, "abc", 3);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    for (int i = 0; i < 2; i++) {
+        const struct trace_content_event *event =
+            nth_content(&captured, i ? TRACE_HOST_READ : TRACE_HOST_WRITE, 0);
+        uint8_t stored[32];
+        assert_int_equal(event->flags, TRACE_FLAG_DIGEST);
+        assert_int_equal(event->offset, 7);
+        assert_int_equal(event->size, 3);
+        assert_ok(trace_reader_content(captured.reader, event->content, stored, sizeof stored));
+        assert_memory_equal(stored, abc, sizeof abc);
+    }
+    assert_int_equal(trace_reader_health(captured.reader)->digest_only, 1);
+    assert_int_equal(trace_reader_health(captured.reader)->over_budget_bytes, 0);
+    captured_close(&captured);
+}
+
+static void nothing_is_kept_where_nothing_is_wanted(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){.contents = "none", .outputs = "none"});
+    write_and_read(device, 9, 5000);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    assert_int_equal(nth_content(&captured, TRACE_HOST_WRITE, 0)->content, 0);
+    assert_int_equal(nth_content(&captured, TRACE_HOST_WRITE, 0)->size, 5000);
+    assert_int_equal(nth_content(&captured, TRACE_HOST_READ, 0)->content, 0);
+    assert_int_equal(trace_reader_counts(captured.reader)->contents, 0);
+    captured_close(&captured);
+}
+
+/* 1000 of 2500 bytes are used by the first write and 1000 by its read; the second pair does not
+ * fit, the third one, which is smaller, does. */
+static void the_budget_ends_bytes_and_not_the_capture(void **state)
+{
+    (void)state;
+    static const bool by_digest[] = {false, true, false};
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){.budget_bytes = 2500});
+    write_and_read(device, 1, 1000);
+    write_and_read(device, 2, 1000);
+    write_and_read(device, 3, 250);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    for (size_t i = 0; i < 3; i++) {
+        const uint32_t flags = by_digest[i] ? TRACE_FLAG_DIGEST : 0;
+        assert_int_equal(nth_content(&captured, TRACE_HOST_WRITE, i)->flags, flags);
+        assert_int_equal(nth_content(&captured, TRACE_HOST_READ, i)->flags, flags);
+    }
+    assert_int_equal(trace_reader_health(captured.reader)->over_budget_bytes, 2000);
+    assert_int_equal(trace_reader_health(captured.reader)->digest_only, 1);
+    captured_close(&captured);
+}
+
+static void wrong_policies_are_refused(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("cpu");
+    assert_fails(hal_device_profiling_begin(
+                     device, &(struct hal_profiling_options){.file = path, .contents = "some"}, 0),
+                 HAL_INVALID, "profiling contents must be all, digest or none, not 'some'");
+    assert_fails(hal_device_profiling_begin(
+                     device, &(struct hal_profiling_options){.file = path, .outputs = ""}, 0),
+                 HAL_INVALID, "profiling outputs must be contents, digest or none, not ''");
+    assert_fails(hal_device_profiling_begin(
+                     device, &(struct hal_profiling_options){.file = path, .files = "all"}, 0),
+                 HAL_INVALID, "profiling files must be ranges, reference or fail, not 'all'");
+    hal_device_release(device);
+}
+
 static void tiny_staging_waits_for_the_writer(void **state)
 {
     (void)state;
@@ -848,6 +971,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(large_transfers_come_in_pieces_and_nothing_is_lost, by_pages),
+        cmocka_unit_test_setup(digests_stand_for_bytes, by_pages),
+        cmocka_unit_test_setup(nothing_is_kept_where_nothing_is_wanted, by_pages),
+        cmocka_unit_test_setup(the_budget_ends_bytes_and_not_the_capture, by_pages),
+        cmocka_unit_test_setup(wrong_policies_are_refused, by_pages),
         cmocka_unit_test_setup(tiny_staging_waits_for_the_writer, by_pages),
         cmocka_unit_test_setup(a_scoped_mapping_is_read_at_map_and_written_at_unmap, by_pages),
         cmocka_unit_test_setup(flush_writes_and_invalidate_reads, by_pages),

@@ -86,6 +86,12 @@ static void wrong_values_change_nothing(void **state)
         {"p --device= y", "--device needs a value, not ''"},
         {"p --device_profiling_force=maybe y", "must be true or false, not 'maybe'"},
         {"p --device_profiling_stacks all", "must be none or submission, not 'all'"},
+        {"p --device_profiling_contents=some", "must be all, digest or none, not 'some'"},
+        {"p --device_profiling_outputs=all", "must be contents, digest or none, not 'all'"},
+        {"p --device_profiling_files=x", "must be ranges, reference or fail, not 'x'"},
+        {"p --device_profiling_budget=0", "must be a number of bytes from 1"},
+        {"p --device_profiling_budget=17000000T", "must be a number of bytes from 1"},
+        {"p --device_profiling_budget=1Mi", "must be a number of bytes from 1"},
         {"p --device_profiling_output=", "--device_profiling_output needs a value"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {

@@ -32,9 +32,9 @@ static void verdicts(void **state)
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     report.compared_reads = 1;
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_SAME);
-    plan.digest_only_reads = 1;
+    plan.unrecorded_reads = 1;
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
-    plan.digest_only_reads = 0;
+    plan.unrecorded_reads = 0;
     plan.skipped_reads = 1;
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     plan.skipped_reads = 0;

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What becomes of contents: digests, nothing, a budget, files by reference. The program never notices.
+. "$(dirname "$0")/lib.sh"
+
+# capture FILE OPTION...: of `e2e-app read`.
+capture()
+{
+    file=$1
+    shift
+    run 0 "$bin/hal-capture" -o "$file" "$@" -- "$bin/e2e-app" read
+    says stdout 'all right'
+}
+
+# Read-backs by digest are compared; a wrong result is found, too.
+capture outputs.pb.zst --outputs=digest
+run 0 "$bin/hal-replay" outputs.pb.zst
+says stdout '1 by digest, 0 not recorded'
+[ "$(compared)" = 1 ] || fail "the digest was not compared"
+run 0 "$bin/hal-trace" info outputs.pb.zst
+says stdout '1 reads as digests only'
+run 0 "$bin/hal-view" --print=summary outputs.pb.zst
+says stdout '1 reads as digests only'
+run 0 "$bin/change-trace" outputs.pb.zst changed.pb.zst change-byte "values 0"
+run 1 "$bin/hal-replay" changed.pb.zst
+says stdout 'have another SHA-256'
+says stdout 'last written by #s2.d0'
+run 1 "$bin/hal-replay" --json changed.pb.zst
+says stdout '"by_digest":true'
+
+capture outputs-none.pb.zst --outputs=none
+run 5 "$bin/hal-replay" outputs-none.pb.zst
+says stdout '1 not recorded'
+
+# Without what the host wrote there is something to look at, and nothing to replay.
+capture digest.pb.zst --contents=digest
+run 4 "$bin/hal-replay" digest.pb.zst
+one_line
+says stderr "the 4000 bytes that the host wrote to buffer 'values 0', only their digest"
+run 0 "$bin/hal-view" --print=summary digest.pb.zst
+run 0 "$bin/hal-trace" verify digest.pb.zst
+capture none.pb.zst --contents=none
+run 4 "$bin/hal-replay" none.pb.zst
+one_line
+says stderr 'it can be looked at, not replayed'
+
+# The write fits into the budget, the read does not.
+capture budget.pb.zst --budget=4000
+run 0 "$bin/hal-replay" budget.pb.zst
+says stdout '1 by digest'
+run 0 "$bin/hal-trace" info budget.pb.zst
+says stdout 'over the budget, hence digests only: 4.0 kB'
+run 0 "$bin/hal-view" --print=summary budget.pb.zst
+says stdout 'over the budget, as digests only'
+
+# The same by the environment and by flags.
+run 0 env HAL_DEVICE_PROFILING_FILE=variable.pb.zst HAL_DEVICE_PROFILING_OUTPUTS=digest \
+    "$bin/e2e-app" read
+run 0 "$bin/hal-replay" variable.pb.zst
+says stdout '1 by digest'
+run 0 "$bin/e2e-app" read --device_profiling_file=flag.pb.zst --device_profiling_outputs=digest
+run 0 "$bin/hal-replay" flag.pb.zst
+says stdout '1 by digest'
+
+# Wrong values are found before the program starts.
+for wrong in --contents=some --outputs=all --files=x --budget=0 --budget=; do
+    run 2 "$bin/hal-capture" -o wrong.pb.zst "$wrong" -- touch started
+    one_line
+    [ ! -e started ] || fail "$wrong: the program was started"
+done
+
+# ---- Files: 4000 bytes that a queue reads.
+mkdir data
+head -c 4000 /dev/urandom >data/numbers
+cp data/numbers kept
+for files in ranges reference fail; do
+    run 0 "$bin/hal-capture" -o "$files.pb.zst" "--files=$files" -- "$bin/e2e-app" file data/numbers
+    says stdout 'all right'
+done
+says stderr "reads file 'data/numbers', which device_profiling_files=fail forbids"
+run 0 "$bin/hal-replay" ranges.pb.zst
+run 0 "$bin/hal-replay" reference.pb.zst
+[ "$(compared)" = 1 ] || fail "nothing was compared"
+# Elsewhere, changed, shorter, gone, no file.
+mv data moved
+run 0 "$bin/hal-replay" ranges.pb.zst
+run 4 "$bin/hal-replay" reference.pb.zst
+says stderr "file 'data/numbers', which cannot be opened"
+run 0 "$bin/hal-replay" --map=data/=moved/ reference.pb.zst
+run 0 "$bin/hal-replay" --map=other=x --map=data/numbers=kept reference.pb.zst
+printf x | dd of=moved/numbers bs=1 seek=1234 conv=notrunc 2>"$work/stderr"
+if cmp -s moved/numbers kept; then
+    printf y | dd of=moved/numbers bs=1 seek=1234 conv=notrunc 2>"$work/stderr"
+fi
+run 4 "$bin/hal-replay" --map=data/=moved/ reference.pb.zst
+says stderr "file 'moved/numbers' has changed: its 4000 bytes from 0 have another SHA-256"
+head -c 3999 kept >moved/numbers
+run 4 "$bin/hal-replay" --map=data/=moved/ reference.pb.zst
+says stderr "file 'moved/numbers' has changed: it ends at 3999"
+rm moved/numbers
+mkfifo moved/numbers
+run 4 "$bin/hal-replay" --map=data/=moved/ reference.pb.zst
+says stderr 'neither a regular file nor a block device'
+run 2 "$bin/hal-replay" --map=data reference.pb.zst
+says stderr 'not OLD=NEW'
