@@ -213,8 +213,7 @@ static void tally_submissions(struct view_model *m)
 
 /* ---- Families of scopes ------------------------------------------------------------------- */
 
-/* "token 17" becomes "token #". */
-static uint64_t family_name(const char *name, char *out, size_t bytes)
+uint64_t view_family_name(const char *name, char *out, size_t bytes)
 {
     size_t length = 0;
     uint64_t hash = 0xcbf29ce484222325ull;
@@ -236,7 +235,7 @@ static enum hal_status find_family(struct view_model *m, struct hal_idmap *ids, 
     struct view_family fresh = {.min_ns = INT64_MAX};
     uint32_t index;
     HAL_TRY(VIEW_ROOM(m, families, 1));
-    for (uint64_t hash = family_name(name, fresh.name, sizeof fresh.name);; hash++) {
+    for (uint64_t hash = view_family_name(name, fresh.name, sizeof fresh.name);; hash++) {
         if (!hal_idmap_add(ids, hash, (uint32_t)m->families_count, &index))
             return hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", m->families_count);
         if (index == m->families_count)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first row: what trace this is and whether to trust it. The last row: where the cursor is,
  * and what can be done. */
+#include "viewer/filter.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -23,6 +24,10 @@ static void draw_title(struct view *view, struct view_area area)
              view_things(s->submissions, "submission").text,
              view_things(s->dispatches, "dispatch").text,
              view_share(s->device_busy_ns, s->device_end_ns - s->device_begin_ns).text);
+    if (view->filter)
+        snprintf(facts, sizeof facts, "  only %s · %s of %s shown", view->filter->text,
+                 view_count(view->filter->passed).text,
+                 view_things(view->filter->of, "event").text);
     char frames[64] = "";
     if (view->show_frames)
         snprintf(frames, sizeof frames, " frame %s ", view_count(view->frames).text);
@@ -51,12 +56,16 @@ static int draw_hints(struct view_area area, int column, int end)
 
 static void draw_prompt(struct view *view, struct view_area area)
 {
-    const bool search = view->prompt == VIEW_PROMPT_SEARCH;
-    int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, search ? "/" : "go to ");
+    static const struct {
+        const char *before, *hint;
+    } prompts[] = {[VIEW_PROMPT_NONE] = {"", ""},
+                   [VIEW_PROMPT_SEARCH] = {"/", "regular expression, Enter, Esc"},
+                   [VIEW_PROMPT_GO] = {"go to ", "1.5ms  +250us  50%  #s12"},
+                   [VIEW_PROMPT_FILTER] = {"show ", "name~mul dur>50us queue=0 failed"}};
+    int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, prompts[view->prompt].before);
     column = view_write(area, 0, column, VIEW_STYLE_TITLE, view->typed);
     view_place_cursor(area, 0, column);
-    view_write(area, 0, column + 2, VIEW_STYLE_DIM,
-               search ? "regular expression, Enter, Esc" : "1.5ms  +250us  50%  #s12");
+    view_write(area, 0, column + 2, VIEW_STYLE_DIM, prompts[view->prompt].hint);
 }
 
 static void draw_status(struct view *view, struct view_area area)

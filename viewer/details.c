@@ -6,9 +6,10 @@ static void draw(struct view *view, struct view_area area)
 {
     struct view_lines lines = {0};
     const struct view_span *event = view_selected(view);
+    view_describe_range(view, &lines);
     if (event) {
         view_describe(view->model, &view->model->lanes[view->lane], event, &lines);
-    } else {
+    } else if (view->range == VIEW_RANGE_NONE) {
         view_lines_add(&lines, "", "nothing is selected here");
         view_lines_add(&lines, "[ ]", "previous and next event of this lane");
         view_lines_add(&lines, "{ }", "previous and next gap of the device");

@@ -3,13 +3,13 @@
  * a submission. */
 #include "viewer/view.h"
 
+#include "viewer/filter.h"
 #include "viewer/kernels.h"
+#include "viewer/repeats.h"
 #include "viewer/text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static uint32_t neighbour(struct view *view, uint32_t index, bool forward, wante
         at = forward ? view->event + 1 : view->event;
     if (forward) {
         for (; at < lane->event_count; at++) {
-            if (want(view, lane, &lane->events[at]))
+            if (view_shows(view, lane, &lane->events[at]) && want(view, lane, &lane->events[at]))
                 return (uint32_t)at;
         }
     } else {
@@ -168,30 +168,51 @@ void view_find(struct view *view)
     search_on(view, true);
 }
 
-/* ---- Go to -------------------------------------------------------------------------------- */
+/* ---- Filter ------------------------------------------------------------------------------- */
 
-/* "1.5ms", "200", with an optional sign; without a unit: seconds. False: not a time. */
-static bool parse_time(const char *text, int64_t *out_ns)
+bool view_shows(const struct view *view, const struct view_lane *lane,
+                const struct view_span *event)
 {
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}};
-    char *end;
-    errno = 0;
-    const double value = strtod(text, &end);
-    if (end == text || errno || !isfinite(value))
-        return false;
-    while (*end == ' ')
-        end++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].name) == 0 && fabs(value * units[i].ns) < 9e18) {
-            *out_ns = (int64_t)(value * units[i].ns + (value < 0 ? -0.5 : 0.5));
-            return true;
-        }
-    }
-    return false;
+    return !view->filter || view_filter_passes(view->filter, lane, event);
 }
+
+void view_set_filter(struct view *view)
+{
+    struct view_filter *filter = NULL;
+    if (view->typed[strspn(view->typed, " ")] &&
+        view_filter_create(view->model, view->typed, &filter) != HAL_OK) {
+        view_say(view, "%s", hal_message());
+        return;
+    }
+    view_filter_destroy(view->filter);
+    view->filter = filter;
+    if (!filter)
+        view_say(view, "everything is shown");
+    else if (!filter->passed)
+        view_say(view, "nothing passes '%s': \\ shows everything", filter->text);
+    view_set_cursor(view, view->cursor_ns);
+}
+
+static void start_filter(struct view *view, int key)
+{
+    (void)key;
+    view->prompt = VIEW_PROMPT_FILTER;
+    snprintf(view->typed, sizeof view->typed, "%s", view->filter ? view->filter->text : "");
+}
+
+static void clear_filter(struct view *view, int key)
+{
+    (void)key;
+    view->typed[0] = '\0';
+    view_set_filter(view);
+}
+
+static void to_iteration(struct view *view, int key)
+{
+    view_next_iteration(view, key == 't');
+}
+
+/* ---- Go to -------------------------------------------------------------------------------- */
 
 static void go_to_moment(struct view *view, int64_t ns)
 {
@@ -265,7 +286,7 @@ void view_go(struct view *view)
     if (end != text && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100)
         go_to_moment(view, m->first_ns +
                                (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
-    else if (!parse_time(text, &ns))
+    else if (!view_parse_time(text, &ns))
         view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12", text);
     else if (*text == '+' || *text == '-')
         go_to_moment(view, add_saturated(view->cursor_ns, ns));
@@ -320,10 +341,15 @@ const struct view_binding view_find_bindings[] = {
     {')', VIEW_KEY_NONE, "", NULL, to_sync},
     {',', VIEW_KEY_NONE, ", .", "previous, next submission with the same kernel", to_kernel},
     {'.', VIEW_KEY_NONE, "", NULL, to_kernel},
+    {'t', VIEW_KEY_NONE, "t T", "next, previous iteration", to_iteration},
+    {'T', VIEW_KEY_NONE, "", NULL, to_iteration},
     {'!', VIEW_KEY_NONE, "!", "next finding", to_finding},
     {'/', VIEW_KEY_NONE, "/", "search labels (regular expression)", start_search},
     {'n', VIEW_KEY_NONE, "n N", "next, previous match", again},
     {'N', VIEW_KEY_NONE, "", NULL, again},
+    {'&', VIEW_KEY_NONE, "& \\", "show only: name~mul dur>50us queue=0 failed; show all",
+     start_filter},
+    {'\\', VIEW_KEY_NONE, "", NULL, clear_filter},
     {'g', VIEW_KEY_NONE, "g", "go to 1.5ms, +250us, 50%, #s12", start_go},
     {'y', VIEW_KEY_NONE, "y", "copy the locator (OSC 52)", copy_locator},
     {0, 0, NULL, NULL, NULL},

@@ -65,6 +65,7 @@ static void draw(struct view *view, struct view_area area)
     struct view_lines lines = {0};
     add_bindings("Moving", view_move_bindings, &lines);
     add_bindings("Finding", view_find_bindings, &lines);
+    add_bindings("Measuring", view_range_bindings, &lines);
     add_bindings("Panels", view_common_bindings, &lines);
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
         const struct view_pane *pane = view_panel_pane((enum view_panel)p);

@@ -3,6 +3,7 @@
 #include "format/json.h"
 #include "hal/base/mem.h"
 #include "viewer/findings.h"
+#include "viewer/iterations.h"
 #include "viewer/report.h"
 #include "viewer/work.h"
 
@@ -289,6 +290,51 @@ static enum hal_status add_kernels(struct trace_text *t, const struct view_model
     return status;
 }
 
+static void add_iteration(struct trace_text *t, const struct view_model *m,
+                          const struct view_iteration *it)
+{
+    trace_json_open(t, '{');
+    add_ns(t, "begin_ns", it->begin_ns);
+    add_ns(t, "end_ns", it->end_ns);
+    add_number_of(t, "first_submission", m, it->submission);
+    add_u64(t, "submissions", it->submissions);
+    add_u64(t, "dispatches", it->dispatches);
+    add_u64(t, "syncs", it->syncs);
+    add_ns(t, "sync_ns", it->sync_ns);
+    add_ns(t, "device_ns", it->device_ns);
+    trace_json_key(t, "warm_up");
+    trace_json_bool(t, it->warm_up);
+    trace_json_key(t, "outlier");
+    trace_json_bool(t, it->outlier);
+    trace_json_close(t, '}');
+}
+
+static enum hal_status add_iterations(struct trace_text *t, const struct view_model *m)
+{
+    struct view_work work;
+    struct view_iterations its;
+    HAL_TRY(view_work_init(m, &work));
+    const enum hal_status status = view_iterations_find(m, &work, &its);
+    view_work_finish(&work);
+    HAL_TRY(status);
+    add_text(t, "name", its.name);
+    trace_json_key(t, "named");
+    trace_json_bool(t, its.named);
+    add_u64(t, "warm_up", its.warm_up);
+    add_u64(t, "outliers", its.outliers);
+    add_ns(t, "median_ns", its.median_ns);
+    add_ns(t, "mean_ns", its.mean_ns);
+    add_ns(t, "min_ns", its.min_ns);
+    add_ns(t, "max_ns", its.max_ns);
+    trace_json_key(t, "iterations");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < its.list_count; i++)
+        add_iteration(t, m, &its.list[i]);
+    trace_json_close(t, ']');
+    view_iterations_finish(&its);
+    return HAL_OK;
+}
+
 static void add_buffer(struct trace_text *t, const struct view_model *m, uint32_t buffer)
 {
     const struct view_buffer *b = &m->buffers[buffer];
@@ -341,6 +387,7 @@ enum hal_status view_report_json(const struct view_model *model, enum view_repor
     case VIEW_REPORT_FINDINGS: status = add_findings(&text, model); break;
     case VIEW_REPORT_KERNELS: status = add_kernels(&text, model); break;
     case VIEW_REPORT_MEMORY: add_memory(&text, model); break;
+    case VIEW_REPORT_ITERATIONS: status = add_iterations(&text, model); break;
     case VIEW_REPORT_COUNT: break;
     }
     trace_json_close(&text, '}');

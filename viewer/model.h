@@ -286,6 +286,9 @@ uint32_t view_model_highest(const struct view_model *model, size_t first, size_t
 /* The first wait of a host thread that returned because of the submission, or VIEW_NO_REF. */
 uint32_t view_model_observer(const struct view_model *model, uint32_t submission);
 
+/* "token 17" becomes "token #": what iterations have in common. Returns a hash of that. */
+uint64_t view_family_name(const char *name, char *out, size_t bytes);
+
 /* Whether a call is a host synchronisation: it may block until the device got somewhere. */
 bool view_call_is_sync(const struct view_call *call);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moving: the window over the trace, its history, the cursor, and from lane to lane. */
+#include "viewer/text.h"
 #include "viewer/view.h"
 
 #include <string.h>
@@ -217,7 +218,10 @@ void view_set_cursor(struct view *view, int64_t ns)
         begin_ns = view_column_begin(w, axis, column);
         end_ns = view_column_begin(w, axis, column + 1);
     }
-    view->event = view_lane_at(view->model, &view->model->lanes[view->lane], begin_ns, end_ns);
+    const struct view_lane *lane = &view->model->lanes[view->lane];
+    view->event = view_lane_at(view->model, lane, begin_ns, end_ns);
+    if (view->event != VIEW_NO_REF && !view_shows(view, lane, &lane->events[view->event]))
+        view->event = VIEW_NO_REF;
 }
 
 static void step(struct view *view, int columns)
@@ -250,7 +254,9 @@ static void step_right(struct view *view, int key)
 bool view_lane_shown(const struct view *view, uint32_t lane)
 {
     const uint32_t parent = view->model->lanes[lane].parent;
-    return parent == VIEW_NO_LANE || view->open[parent];
+    if (view->hidden[lane])
+        return false;
+    return parent == VIEW_NO_LANE || (view->open[parent] && !view->hidden[parent]);
 }
 
 uint32_t view_row_of(const struct view *view, uint32_t lane)
@@ -349,6 +355,40 @@ static void expand(struct view *view, int key)
     }
 }
 
+static void hide(struct view *view, int key)
+{
+    (void)key;
+    char name[64];
+    if (view->lane == VIEW_NO_LANE || view_row_count(view) < 2) {
+        view_say(view, "the last lane stays");
+        return;
+    }
+    const uint32_t row = view_row_of(view, view->lane), hidden = view->lane;
+    view->hidden[hidden] = true;
+    if (!view_row_count(view)) { /* its children were all that was left */
+        view->hidden[hidden] = false;
+        view_say(view, "the last lane stays");
+        return;
+    }
+    view_lane_name(view->model, &view->model->lanes[hidden], name, sizeof name);
+    go_to_row(view, row);
+    view_say(view, "%s is hidden: X shows all lanes", name);
+}
+
+static void show_hidden(struct view *view, int key)
+{
+    (void)key;
+    size_t count = 0;
+    for (size_t i = 0; i < view->model->lanes_count; i++) {
+        count += view->hidden[i];
+        view->hidden[i] = false;
+    }
+    if (count)
+        view_say(view, "%s shown again", view_things(count, "lane").text);
+    else
+        view_say(view, "no lane is hidden");
+}
+
 const struct view_span *view_selected(const struct view *view)
 {
     if (view->lane == VIEW_NO_LANE || view->event == VIEW_NO_REF)
@@ -360,8 +400,11 @@ void view_select(struct view *view, uint32_t lane, uint32_t event)
 {
     const struct view_span *span = &view->model->lanes[lane].events[event];
     const uint32_t parent = view->model->lanes[lane].parent;
-    if (parent != VIEW_NO_LANE)
+    if (parent != VIEW_NO_LANE) {
         view->open[parent] = true;
+        view->hidden[parent] = false;
+    }
+    view->hidden[lane] = false;
     view->lane = lane;
     view->event = event;
     view->cursor_ns = span->begin_ns;
@@ -392,6 +435,8 @@ const struct view_binding view_move_bindings[] = {
     {'k', VIEW_KEY_UP, "", NULL, lane_up},
     {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "lanes by screen", page_down},
     {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, page_up},
+    {'x', VIEW_KEY_NONE, "x X", "hide the lane; show hidden lanes", hide},
+    {'X', VIEW_KEY_NONE, "", NULL, show_hidden},
     {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a lane; Enter in a list: go to its event",
      expand},
     {0, 0, NULL, NULL, NULL},

@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "viewer/findings.h"
 #include "viewer/kernels.h"
+#include "viewer/repeats.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -14,7 +15,7 @@ const char *const view_report_names[VIEW_REPORT_COUNT] = {
     [VIEW_REPORT_SUMMARY] = "summary",         [VIEW_REPORT_TIMELINE] = "timeline",
     [VIEW_REPORT_SUBMISSIONS] = "submissions", [VIEW_REPORT_GAPS] = "gaps",
     [VIEW_REPORT_FINDINGS] = "findings",       [VIEW_REPORT_KERNELS] = "kernels",
-    [VIEW_REPORT_MEMORY] = "memory",
+    [VIEW_REPORT_MEMORY] = "memory",           [VIEW_REPORT_ITERATIONS] = "iterations",
 };
 
 struct report {
@@ -176,6 +177,32 @@ static enum hal_status write_memory(const struct report *r)
     return HAL_OK;
 }
 
+static enum hal_status write_iterations(const struct report *r)
+{
+    struct view *view;
+    struct view_lines lines = {0};
+    char row[512];
+    HAL_TRY(view_create(r->model, &view));
+    enum hal_status status = view_repeats_need(view);
+    if (status == HAL_OK) {
+        view_iterations_lines(view->iterations, &lines);
+        write_lines(r, &lines);
+        if (lines.failed)
+            status = hal_fail(HAL_NO_MEMORY, "no memory for the report");
+        if (view->iterations->list_count) {
+            fputc('\n', r->file);
+            write_clean(r, VIEW_ITERATION_HEADER);
+        }
+        for (size_t i = 0; i < view->iterations->list_count; i++) {
+            view_iteration_text(view->iterations, i, row, sizeof row);
+            write_clean(r, row);
+        }
+    }
+    view_lines_finish(&lines);
+    view_destroy(view);
+    return status;
+}
+
 /* One paragraph each. */
 static enum hal_status write_findings(const struct report *r)
 {
@@ -209,6 +236,7 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
         case VIEW_REPORT_FINDINGS: status = write_findings(&r); break;
         case VIEW_REPORT_KERNELS: status = write_kernels(&r); break;
         case VIEW_REPORT_MEMORY: status = write_memory(&r); break;
+        case VIEW_REPORT_ITERATIONS: status = write_iterations(&r); break;
         case VIEW_REPORT_COUNT: break;
         }
     }

@@ -17,6 +17,7 @@ enum view_report {
     VIEW_REPORT_FINDINGS,
     VIEW_REPORT_KERNELS,
     VIEW_REPORT_MEMORY,
+    VIEW_REPORT_ITERATIONS,
     VIEW_REPORT_COUNT
 };
 extern const char *const view_report_names[VIEW_REPORT_COUNT];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lanes. A column that one event fills shows its bar; one short event shows its letter, never
  * nothing; several show how much of the column they fill. */
+#include "viewer/filter.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -8,7 +9,8 @@
 struct lane_row {
     struct view *view;
     const struct view_lane *lane;
-    struct view_area area; /* one row of the time axis */
+    const struct view_series *series; /* of the lane, or what the filter leaves of it */
+    struct view_area area;            /* one row of the time axis */
 };
 
 static unsigned style_of(const struct view_span *span)
@@ -142,7 +144,7 @@ typedef void draw_long(const struct lane_row *row, int column, int count,
 /* The last column of a bar that begins in `column`: its end's, unless something begins there. */
 static int last_column(const struct lane_row *row, const struct view_measure *measure, int column)
 {
-    const struct view_series *series = &row->lane->series;
+    const struct view_series *series = row->series;
     const struct view_window w = row->view->window;
     const int axis = row->area.columns;
     int to = view_column_of(w, axis, series->spans[measure->last - 1].end_ns - 1);
@@ -157,7 +159,7 @@ static int last_column(const struct lane_row *row, const struct view_measure *me
  * shorter would look longer than it is. */
 static void draw_series(const struct lane_row *row, draw_long *draw)
 {
-    const struct view_series *series = &row->lane->series;
+    const struct view_series *series = row->series;
     const struct view_window w = row->view->window;
     const int axis = row->area.columns;
     struct view_measure measure;
@@ -256,7 +258,7 @@ static void draw_shares(const struct lane_row *row, int column, int count,
 
 static void draw_steps(const struct lane_row *row, bool with_values)
 {
-    const struct view_series *series = &row->lane->series;
+    const struct view_series *series = row->series;
     const struct view_window w = row->view->window;
     const int axis = row->area.columns;
     struct view_measure measure;
@@ -338,7 +340,9 @@ static void draw_memory(const struct lane_row *row)
 
 static void draw_axis(struct view *view, const struct view_lane *lane, struct view_area area)
 {
-    const struct lane_row row = {.view = view, .lane = lane, .area = area};
+    const struct view_series *series =
+        view->filter ? &view->filter->series[lane - view->model->lanes] : &lane->series;
+    const struct lane_row row = {.view = view, .lane = lane, .series = series, .area = area};
     switch (lane->kind) {
     case VIEW_LANE_SEMAPHORES: draw_steps(&row, false); return;
     case VIEW_LANE_SEMAPHORE: draw_steps(&row, true); return;

@@ -3,7 +3,9 @@
 #include "viewer/view.h"
 
 #include "hal/base/mem.h"
+#include "viewer/filter.h"
 #include "viewer/kernels.h"
+#include "viewer/repeats.h"
 #include "viewer/text.h"
 
 enum { LEAST_PANEL_ROWS = 5, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
@@ -18,6 +20,7 @@ const struct view_pane *view_panel_pane(enum view_panel panel)
         [VIEW_PANEL_FINDINGS] = &view_findings_pane,
         [VIEW_PANEL_KERNELS] = &view_kernels_pane,
         [VIEW_PANEL_MEMORY] = &view_memory_pane,
+        [VIEW_PANEL_ITERATIONS] = &view_iterations_pane,
     };
     return panes[panel];
 }
@@ -32,7 +35,10 @@ void view_destroy(struct view *view)
     free(view->submissions.rows);
     free(view->gaps.rows);
     free(view->buffers.rows);
+    view_repeats_destroy(view->iterations);
     view_kernels_destroy(view->kernels);
+    view_filter_destroy(view->filter);
+    free(view->hidden);
     view_findings_finish(&view->findings);
     free(view);
 }
@@ -80,7 +86,10 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     *out_view = NULL;
     if (view)
         view->open = hal_alloc(model->lanes_count, sizeof *view->open);
-    if (!view || !view->open || !make_order(&view->submissions, model->submissions_count) ||
+    if (view)
+        view->hidden = hal_alloc(model->lanes_count, sizeof *view->hidden);
+    if (!view || !view->open || !view->hidden ||
+        !make_order(&view->submissions, model->submissions_count) ||
         !make_order(&view->gaps, model->gaps_count) ||
         !make_order(&view->buffers, model->buffers_count)) {
         view_destroy(view);
@@ -94,6 +103,8 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
     view->finding = SIZE_MAX;
+    for (size_t i = 0; i < VIEW_MARKS; i++)
+        view->marks[i] = VIEW_NO_TIME;
     view->kernel = view->buffer = VIEW_NO_REF;
     view_buffers_sort(view);
     view->mouse = true;
@@ -179,21 +190,28 @@ static void lay_out(struct view *view, struct view_screen *screen)
 /* ---- Drawing ------------------------------------------------------------------------------ */
 
 /* Columns of a panel's name on the bar, its number and blanks included. */
-static int tab_columns(unsigned panel)
+static int tab_columns(const struct view *view, unsigned panel)
 {
-    return 4 + view_text_columns(view_panel_pane((enum view_panel)panel)->name);
+    enum { SHORT = 3 };
+    const bool shortened = view->layout.short_tabs && panel != (unsigned)view->panel;
+    return 4 +
+           (shortened ? SHORT : view_text_columns(view_panel_pane((enum view_panel)panel)->name));
 }
 
 static void draw_bar(struct view *view, struct view_area area)
 {
     view_fill(area, 0, 0, area.columns, 0x2500, VIEW_STYLE_DIM);
-    int column = 1;
+    int column = 1, needed = 1;
+    view->layout.short_tabs = false;
+    for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++)
+        needed += tab_columns(view, p);
+    view->layout.short_tabs = needed > area.columns;
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
         const bool here = p == (unsigned)view->panel && !view->help;
         const unsigned style = here ? VIEW_STYLE_TITLE | VIEW_BOLD | VIEW_REVERSE : VIEW_STYLE_DIM;
-        view_print(area, 0, column, style, " %u %s ", p + 1,
+        view_print(area, 0, column, style, " %u %.*s ", p + 1, tab_columns(view, p) - 4,
                    view_panel_pane((enum view_panel)p)->name);
-        column += tab_columns(p);
+        column += tab_columns(view, p);
     }
     const char *hint = view->help ? " J K scroll  Esc close "
                        : view_panel_pane(view->panel)->bindings
@@ -299,6 +317,8 @@ static void type_into_prompt(struct view *view, int key)
         view->prompt = VIEW_PROMPT_NONE;
         if (prompt == VIEW_PROMPT_SEARCH)
             view_find(view);
+        else if (prompt == VIEW_PROMPT_FILTER)
+            view_set_filter(view);
         else
             view_go(view);
     } else if (key == VIEW_KEY_BACKSPACE) {
@@ -359,14 +379,17 @@ void view_key(struct view *view, int key)
     if (key == VIEW_KEY_NONE)
         return;
     view->message[0] = '\0';
-    if (view->prompt != VIEW_PROMPT_NONE)
+    if (view->awaited != VIEW_KEY_NONE)
+        view_take_letter(view, key);
+    else if (view->prompt != VIEW_PROMPT_NONE)
         type_into_prompt(view, key);
     else if (close_overlay(view, key) || move_in_panel(view, key))
         return;
     else if (!view_run_binding(view, view_common_bindings, key) && !view->help &&
              !(pane->bindings && view_run_binding(view, pane->bindings, key)) &&
              !view_run_binding(view, view_move_bindings, key) &&
-             !view_run_binding(view, view_find_bindings, key) && key != VIEW_KEY_ESCAPE)
+             !view_run_binding(view, view_find_bindings, key) &&
+             !view_run_binding(view, view_range_bindings, key) && key != VIEW_KEY_ESCAPE)
         view_say(view, "this key does nothing: ? shows those that do");
 }
 
@@ -383,8 +406,8 @@ static bool holds(struct view_area area, struct view_pointer *pointer)
 static void point_at_bar(struct view *view, int column)
 {
     int left = 1;
-    for (unsigned p = 0; p < VIEW_PANEL_COUNT; left += tab_columns(p++)) {
-        if (column >= left && column < left + tab_columns(p))
+    for (unsigned p = 0; p < VIEW_PANEL_COUNT; left += tab_columns(view, p++)) {
+        if (column >= left && column < left + tab_columns(view, p))
             view_key(view, (int)('1' + p));
     }
 }
@@ -394,6 +417,7 @@ void view_point(struct view *view, struct view_pointer pointer)
     const struct view_layout *l = &view->layout;
     const struct view_pane *pane = view_panel_pane(view->panel);
     view->message[0] = '\0';
+    view->awaited = VIEW_KEY_NONE;
     if (view->help || view->prompt != VIEW_PROMPT_NONE) {
         if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
             move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
@@ -468,11 +492,11 @@ static void quit(struct view *view, int key)
 }
 
 const struct view_binding view_common_bindings[] = {
-    {'1', '2', "1 to 7", "summary, details, submissions, gaps, findings, kernels, memory",
-     panel_by_number},
+    {'1', '2', "1 to 8",
+     "summary, details, submissions, gaps, findings, kernels, memory, iterations", panel_by_number},
     {'3', '4', "", NULL, panel_by_number},
     {'5', '6', "", NULL, panel_by_number},
-    {'7', VIEW_KEY_NONE, "", NULL, panel_by_number},
+    {'7', '8', "", NULL, panel_by_number},
     {VIEW_KEY_TAB, VIEW_KEY_BACK_TAB, "Tab", "next panel", next_panel},
     {'_', VIEW_KEY_NONE, "_", "panel on the whole screen, and back", full_panel},
     {'J', 'K', "J K", "move in the panel", NULL},

@@ -67,19 +67,24 @@ enum view_panel {
     VIEW_PANEL_FINDINGS,
     VIEW_PANEL_KERNELS,
     VIEW_PANEL_MEMORY,
+    VIEW_PANEL_ITERATIONS,
     VIEW_PANEL_COUNT
 };
 
-enum view_prompt { VIEW_PROMPT_NONE, VIEW_PROMPT_SEARCH, VIEW_PROMPT_GO };
+enum view_prompt { VIEW_PROMPT_NONE, VIEW_PROMPT_SEARCH, VIEW_PROMPT_GO, VIEW_PROMPT_FILTER };
 
-enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 128 };
+/* None; its end follows the cursor; both ends are set. */
+enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
+
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 128, VIEW_MARKS = 26 };
 
 /* Where things are on the screen, as of the last frame. */
 struct view_layout {
     struct view_area title, overview, ruler, lanes, bar, panel, status;
-    int gutter; /* columns of the lanes' names, to the left of the time axis */
-    int axis;   /* columns of the time axis, at least 1 */
-    bool side;  /* the panel stands beside the lanes, not below */
+    int gutter;      /* columns of the lanes' names, to the left of the time axis */
+    int axis;        /* columns of the time axis, at least 1 */
+    bool short_tabs; /* the panels' names do not fit */
+    bool side;       /* the panel stands beside the lanes, not below */
 };
 
 /* The rows of a list, in the order in which it shows them. */
@@ -99,9 +104,15 @@ struct view {
 
     int64_t skipped_ns; /* a long beginning without work that the first window leaves out */
     int64_t cursor_ns;
-    uint32_t lane;  /* the current one, VIEW_NO_LANE: there are none */
-    uint32_t event; /* the selected event of that lane, or VIEW_NO_REF */
-    bool *open;     /* by lane: its children are shown */
+    uint32_t lane;              /* the current one, VIEW_NO_LANE: there are none */
+    uint32_t event;             /* the selected event of that lane, or VIEW_NO_REF */
+    bool *open;                 /* by lane: its children are shown */
+    bool *hidden;               /* by lane */
+    struct view_filter *filter; /* NULL: everything is shown */
+    int64_t marks[VIEW_MARKS];  /* VIEW_NO_TIME: not set */
+    int awaited;                /* the key before a mark's letter, or VIEW_KEY_NONE */
+    enum view_range_state range;
+    int64_t range_begin_ns, range_end_ns;
     uint32_t first_row;
 
     enum view_panel panel;
@@ -109,6 +120,7 @@ struct view {
     int scroll;                                   /* of the panel or help, in lines */
     struct view_order submissions, gaps, buffers; /* of the lists */
     struct view_kernels *kernels;                 /* NULL: not asked for yet */
+    struct view_iterations *iterations;           /* likewise */
     uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
     uint32_t buffer;                              /* likewise */
     struct view_findings findings;                /* looked for when they are first asked for */
@@ -214,12 +226,13 @@ struct view_pane {
 extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
     view_timeline_pane, view_status_pane, view_help_pane;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
-    view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane;
+    view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane;
 
 const struct view_pane *view_panel_pane(enum view_panel panel);
 
-/* Keys that work whatever pane is shown: moves.c, find.c, view.c. */
-extern const struct view_binding view_move_bindings[], view_find_bindings[], view_common_bindings[];
+/* Keys that work whatever pane is shown: moves.c, find.c, range.c, view.c. */
+extern const struct view_binding view_move_bindings[], view_find_bindings[], view_range_bindings[],
+    view_common_bindings[];
 
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
@@ -243,6 +256,19 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
 /* find.c: starts a prompt; what was typed is used on Enter. */
 void view_find(struct view *view);
 void view_go(struct view *view);
+void view_set_filter(struct view *view);
+
+/* Whether no filter hides the event. */
+bool view_shows(const struct view *view, const struct view_lane *lane,
+                const struct view_span *event);
+
+/* range.c: the letter of a mark was typed. */
+void view_take_letter(struct view *view, int key);
+/* The ends of the range in order; false: there is none. */
+bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns);
+void view_describe_range(struct view *view, struct view_lines *lines);
+/* The range's ends and the marks on the ruler. */
+void view_draw_marks(struct view *view, struct view_area axis);
 
 /* buffers.c: the order of the buffers; one as a row of a table, and the header above it. */
 void view_buffers_sort(struct view *view);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/view.c, moves.c, find.c: what keys and the pointer do to window, cursor and selection. */
 #include "tests/viewer/decode_trace.h"
+#include "viewer/filter.h"
 #include "viewer/view.h"
 
 #include <setjmp.h>
@@ -314,6 +315,195 @@ static void commas_and_points_visit_the_same_kernel(void **state)
     assert_int_equal(seen, expected);
 }
 
+/* ---- Filter, marks, ranges, iterations, hidden lanes ---- */
+
+static bool repeats_others(const struct view_lane *lane)
+{
+    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_SEMAPHORES ||
+           lane->kind == VIEW_LANE_MEMORY;
+}
+
+static uint64_t longer_than(const struct view_lane *lane, int64_t ns)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < lane->event_count; i++)
+        count += lane->events[i].end_ns - lane->events[i].begin_ns > ns;
+    return count;
+}
+
+static uint32_t character_at(int row, int column)
+{
+    return view_screen_cell(&screen, row, column)->character;
+}
+
+/* Cells of the lane's row that show anything but the cursor's line. */
+static int cells_of(uint32_t lane)
+{
+    int count = 0;
+    const int row = view->layout.lanes.top + (int)(view_row_of(view, lane) - view->first_row);
+    for (int column = view->layout.gutter; column < screen.columns; column++) {
+        const uint32_t character = character_at(row, column);
+        count += character != ' ' && character != 0x250A;
+    }
+    return count;
+}
+
+static bool row_contains(int row, const char *text)
+{
+    char line[4096] = "";
+    size_t length = 0;
+    for (int column = 0; column < screen.columns; column++) {
+        const uint32_t character = character_at(row, column);
+        line[length++] = character < 0x7F ? (char)character : '?';
+    }
+    line[length] = '\0';
+    return strstr(line, text) != NULL;
+}
+
+static void a_filter_hides_what_fails_a_term(void **state)
+{
+    (void)state;
+    uint64_t expected = 0;
+    for (size_t i = 0; i < model->lanes_count; i++)
+        expected += repeats_others(&model->lanes[i]) ? 0 : longer_than(&model->lanes[i], 50000);
+    type("0&dur>50us<Enter>");
+    assert_non_null(view->filter);
+    assert_int_equal(view->filter->passed, expected);
+    assert_true(expected > 0 && expected < view->filter->of);
+    assert_true(row_contains(0, "only dur>50us"));
+    for (uint32_t i = 0; i < model->lanes_count; i++) {
+        const struct view_lane *lane = &model->lanes[i];
+        if (view_lane_shown(view, i) && lane->kind == VIEW_LANE_HOST)
+            assert_int_equal(cells_of(i) > 0, longer_than(lane, 50000) > 0);
+    }
+    while (current_kind() != VIEW_LANE_QUEUE)
+        type("j");
+    uint64_t visited = 0;
+    type("<Home>");
+    if (view_selected(view))
+        visited++;
+    for (type("]"); !*view->message; type("]")) {
+        assert_true(view_selected(view)->end_ns - view_selected(view)->begin_ns > 50000);
+        visited++;
+    }
+    assert_int_equal(visited, longer_than(&model->lanes[view->lane], 50000));
+    type("\\");
+    assert_null(view->filter);
+    assert_false(row_contains(0, "only"));
+}
+
+static void filters_know_names_and_queues(void **state)
+{
+    (void)state;
+    type("0&queue=1<Enter>");
+    for (uint32_t i = 0; i < model->lanes_count; i++) {
+        if (model->lanes[i].kind == VIEW_LANE_QUEUE)
+            assert_int_equal(view->filter->series[i].count > 0, model->lanes[i].object == 1);
+    }
+    type("&<BS><BS><BS><BS><BS><BS><BS>name~^token dur>1ns<Enter>");
+    assert_int_equal(view->filter->passed, 4);
+    type("\\&name!~. <Enter>");
+    assert_int_equal(view->filter->passed, 0);
+    static const char *const wrong[][2] = {{"dur>x", "expected a time"},
+                                           {"queue=64", "expected a number below 64"},
+                                           {"size=3", "is none of name~mul"},
+                                           {"name~[", "is no regular expression"},
+                                           {"a b c d e f g h i", "more than 8 terms"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        type("\\&");
+        type(wrong[i][0]);
+        type("<Enter>");
+        if (!strstr(view->message, wrong[i][1]))
+            fail_msg("'%s': %s", wrong[i][0], view->message);
+        assert_null(view->filter);
+    }
+}
+
+static void marks_are_gone_back_to(void **state)
+{
+    (void)state;
+    type("g1.5ms<Enter>ma");
+    const int column = view_column_of(view->window, view->layout.axis, 1500000);
+    type("<Home>");
+    assert_int_equal(character_at(view->layout.ruler.top, view->layout.gutter + column), 'a');
+    type("'a");
+    assert_int_equal(view->cursor_ns, 1500000);
+    type("'b");
+    assert_string_equal(view->message, "there is no mark b: mb sets it");
+    type("m1");
+    assert_string_equal(view->message, "marks are letters from a to z");
+    assert_int_equal(view->cursor_ns, 1500000);
+}
+
+static void a_range_is_measured(void **state)
+{
+    (void)state;
+    int64_t busy_ns = 0;
+    uint64_t submits = 0;
+    char expected[64];
+    type("g1ms<Enter>vg1.5ms<Enter>v");
+    for (int64_t ns = 1000000; ns < 1500000; ns++) { /* queue 1 may run beside queue 0 */
+        bool runs = false;
+        for (size_t i = 0; i < model->submissions_count && !runs; i++)
+            runs = model->submissions[i].begin_ns <= ns && model->submissions[i].end_ns > ns;
+        busy_ns += runs;
+    }
+    for (size_t i = 0; i < model->calls_count; i++)
+        submits += model->calls[i].kind == TRACE_SUBMIT && model->calls[i].begin_ns >= 1000000 &&
+                   model->calls[i].begin_ns < 1500000;
+    struct view_lines lines = {0};
+    view_describe_range(view, &lines);
+    assert_non_null(strstr(lines.text, "500 \xC2\xB5s, from 0.001 000 000 s to 0.001 500 000 s"));
+    snprintf(expected, sizeof expected, "busy %.1f %%", 100.0 * (double)busy_ns / 500000);
+    assert_non_null(strstr(lines.text, expected));
+    snprintf(expected, sizeof expected, "begun\t%u submissions", (unsigned)submits);
+    assert_non_null(strstr(lines.text, expected));
+    assert_non_null(strstr(lines.text, "mul_mv_q8"));
+    view_lines_finish(&lines);
+    const int from = view_column_of(view->window, view->layout.axis, 1000000);
+    assert_int_equal(character_at(view->layout.ruler.top, view->layout.gutter + from), '[');
+    type("z");
+    assert_int_equal(view->window.begin_ns, 1000000);
+    assert_int_equal(view->window.span_ns, 500000);
+    type("vz");
+    assert_string_equal(view->message, "there is no range: v begins one");
+}
+
+static void iterations_follow_each_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        type("t");
+        assert_int_equal(view->cursor_ns, model->scopes[i].begin_ns);
+    }
+    type("t");
+    assert_string_equal(view->message, "no later iteration");
+    type("l"); /* inside: first to its begin */
+    type("T");
+    assert_int_equal(view->cursor_ns, model->scopes[3].begin_ns);
+    type("T");
+    assert_int_equal(view->cursor_ns, model->scopes[2].begin_ns);
+}
+
+static void lanes_are_hidden_and_shown(void **state)
+{
+    (void)state;
+    const uint32_t rows = view_row_count(view), lane = view->lane;
+    type("x");
+    assert_int_equal(view_row_count(view), rows - 1);
+    assert_int_not_equal(view->lane, lane);
+    assert_false(view_lane_shown(view, lane));
+    for (uint32_t i = 0; i < 2 * rows; i++)
+        type("x");
+    assert_true(view_row_count(view) >= 1);
+    assert_string_equal(view->message, "the last lane stays");
+    type("/token 2<Enter>"); /* finds it on a hidden lane, which comes back */
+    assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
+    assert_true(view_lane_shown(view, view->lane));
+    type("X");
+    assert_int_equal(view_row_count(view), rows);
+}
+
 static void going_takes_times_shares_and_locators(void **state)
 {
     (void)state;
@@ -456,6 +646,12 @@ int main(void)
         TEST(search_finds_labels_on_any_lane),
         TEST(matches_come_in_order_of_time),
         TEST(commas_and_points_visit_the_same_kernel),
+        TEST(a_filter_hides_what_fails_a_term),
+        TEST(filters_know_names_and_queues),
+        TEST(marks_are_gone_back_to),
+        TEST(a_range_is_measured),
+        TEST(iterations_follow_each_other),
+        TEST(lanes_are_hidden_and_shown),
         TEST(a_moment_is_fitted_with_its_neighbours),
         TEST(enter_in_a_list_goes_to_the_event),
         TEST(going_takes_times_shares_and_locators),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer/work.c, viewer/memory.c: what kernels did and what buffers held in traces whose numbers
- * were worked out by hand. */
+/* viewer/work.c, iterations.c, memory.c: what kernels did and what buffers held in traces whose
+ * numbers were worked out by hand. */
 #include "tests/support/trace_builder.h"
+#include "viewer/iterations.h"
 #include "viewer/work.h"
 
 #include <setjmp.h>
@@ -153,6 +154,59 @@ static void kernels_without_names_are_told_apart(void **state)
     view_model_close(m);
 }
 
+/* ---- Iterations ---- */
+
+/* Two submissions per iteration, 100 ns apart, an iteration every 1000 ns; the first takes 5000 and
+ * the seventh 1600. Before them one that is never seen again. */
+static void iterations_are_found_without_names(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct view_work work;
+    struct view_iterations its;
+    open_with_kernels(&b);
+    builder_dispatch(&b, 1, 0, 1, 1, 1);
+    builder_seal(&b, 10);
+    builder_dispatch(&b, 1, 1, 1, 1, 1);
+    builder_seal(&b, 11);
+    builder_copy(&b, BUFFER, 0, BUFFER, 64, 16);
+    builder_seal(&b, 12);
+    submit(&b, 0, (uint64_t[]){12}, 1, 150, 160);
+    int64_t now_ns = 1000;
+    for (uint64_t k = 0; k < 12; k++) {
+        submit(&b, 1 + 2 * k, (uint64_t[]){10}, 1, now_ns + 50, now_ns + 80);
+        submit(&b, 2 + 2 * k, (uint64_t[]){11}, 1, now_ns + 150, now_ns + 200);
+        now_ns += k == 0 ? 5000 : k == 6 ? 1600 : 1000 + (int64_t)(k % 2);
+    }
+    struct view_model *m = close_and_open(&b);
+    assert_int_equal(view_work_init(m, &work), HAL_OK);
+    assert_int_equal(view_iterations_find(m, &work, &its), HAL_OK);
+    assert_false(its.named);
+    assert_string_equal(its.name, "2 submissions");
+    assert_int_equal(its.list_count, 12);
+    assert_int_equal(its.list[0].begin_ns, 1000);
+    assert_int_equal(its.list[0].end_ns, 6000);
+    assert_int_equal(its.list[11].end_ns - its.list[11].begin_ns, 200); /* until its work ended */
+    assert_int_equal(its.warm_up, 1);
+    assert_true(its.list[0].warm_up);
+    assert_true(its.list[6].outlier);
+    assert_true(its.list[11].outlier);
+    assert_int_equal(its.outliers, 2);
+    assert_int_equal(its.max_ns, 1600);
+    assert_in_range(its.median_ns, 1000, 1001);
+    for (size_t i = 0; i < its.list_count; i++) {
+        assert_int_equal(its.list[i].submissions, 2);
+        assert_int_equal(its.list[i].dispatches, 2);
+        assert_int_equal(its.list[i].device_ns, 30 + 50);
+        assert_int_equal(m->submissions[its.list[i].submission].number, 1 + 2 * i);
+    }
+    assert_int_equal(view_iterations_at(&its, 999), SIZE_MAX);
+    assert_int_equal(view_iterations_at(&its, 6000), 1);
+    view_iterations_finish(&its);
+    view_work_finish(&work);
+    view_model_close(m);
+}
+
 /* ---- Memory ---- */
 
 static void transient(void *user, struct trace_event *event, struct trace_segment *segment)
@@ -240,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_get_the_time_of_what_is_theirs_alone),
         cmocka_unit_test(kernels_without_names_are_told_apart),
+        cmocka_unit_test(iterations_are_found_without_names),
         cmocka_unit_test(memory_rises_and_falls_with_buffers),
         cmocka_unit_test(the_highest_level_of_any_range_is_found),
     };

@@ -49,6 +49,7 @@ expect 2 "^hal-view: --json takes no value" --json=3 "$folder/t.pb.zst"
 expect 2 "^hal-view: --width needs a value" "$folder/t.pb.zst" --width
 expect 0 '^mul_mv_q8 ' --print=kernels "$folder/t.pb.zst"
 expect 0 '^memory +peak 1.0[0-9] MiB in 4 buffers' --print=memory "$folder/t.pb.zst"
+expect 0 '^iterations +4 of token #' --print=iterations "$folder/t.pb.zst"
 expect 2 '^hal-view: --print=kernel: expected summary' --print=kernel "$folder/t.pb.zst"
 expect 2 '^hal-view: --size=9: expected COLUMNSxROWS' --size=9 "$folder/t.pb.zst"
 expect 2 '^hal-view: --size=5000: expected a number from 1 to 1000' --size=5000x10 "$folder/t.pb.zst"
@@ -80,7 +81,7 @@ done
 
 # The picture is drawn, and nothing but ASCII is printed when that was asked for.
 "$view" --svg="$folder/a.svg" "$folder/t.pb.zst" && grep -q '</svg>' "$folder/a.svg" || failures=$((failures + 1))
-for arguments in --print=summary,timeline,submissions,gaps,findings,kernels,memory --dump-frame '--dump-frame --keys=?'; do
+for arguments in --print=summary,timeline,submissions,gaps,findings,kernels,memory,iterations --dump-frame '--dump-frame --keys=?'; do
     # shellcheck disable=SC2086
     if "$view" --ascii $arguments "$folder/t.pb.zst" | LC_ALL=C grep -q '[^ -~]'; then
         echo "hal-view --ascii $arguments: other characters than ASCII"

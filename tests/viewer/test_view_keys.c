@@ -181,6 +181,12 @@ static void play_step(struct view *view, struct view_screen *screen)
 {
     static const char *const words[] = {"/token<Enter>",
                                         "/.*<Enter>",
+                                        "&dur>1us<Enter>",
+                                        "&name~(t|#s) queue=1<Enter>",
+                                        "&failed<Enter>",
+                                        "\\",
+                                        "mz",
+                                        "'z",
                                         "/(\\033|x)+<Enter>",
                                         "g50%<Enter>",
                                         "g#s5<Enter>",
@@ -196,7 +202,7 @@ static void play_step(struct view *view, struct view_screen *screen)
                                         "<BS>",
                                         "<C-r>",
                                         "g\xE6\xBC\xA2<BS><Enter>"};
-    static const char keys[] = "hljkHLadwwwwwssss0fu[]{}()nN/g?_1234567JKSyMR q,.!";
+    static const char keys[] = "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678JKSyMR q,.!tTxXvvzm'&";
     const uint32_t kind = random_below(20);
     if (kind == 0)
         assert_int_equal(

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks, and a measured range: how long it is, how busy the device was in it, why it was idle, and
+ * which kernels ran. */
+#include "viewer/kernels.h"
+#include "viewer/text.h"
+
+#include "hal/base/mem.h"
+
+#include <ctype.h>
+
+/* ---- Marks -------------------------------------------------------------------------------- */
+
+void view_take_letter(struct view *view, int key)
+{
+    const int awaited = view->awaited;
+    view->awaited = VIEW_KEY_NONE;
+    if (key < 'a' || key > 'z') {
+        if (key != VIEW_KEY_ESCAPE)
+            view_say(view, "marks are letters from a to z");
+        return;
+    }
+    int64_t *mark = &view->marks[key - 'a'];
+    if (awaited == 'm') {
+        *mark = view->cursor_ns;
+        view_say(view, "mark %c at %s", key, view_moment(*mark).text);
+    } else if (*mark == VIEW_NO_TIME) {
+        view_say(view, "there is no mark %c: m%c sets it", key, key);
+    } else {
+        const int64_t by_ns = *mark - view->cursor_ns;
+        view_reveal(view, *mark, VIEW_KEY_NONE);
+        view_set_cursor(view, *mark);
+        view_say(view, "mark %c, %s %s", key, view_time(by_ns < 0 ? -by_ns : by_ns).text,
+                 by_ns < 0 ? "before" : "behind");
+    }
+}
+
+static void await_letter(struct view *view, int key)
+{
+    view->awaited = key;
+    view_say(view, "%s: a to z", key == 'm' ? "mark this moment as" : "go to mark");
+}
+
+/* ---- The range ---------------------------------------------------------------------------- */
+
+bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns)
+{
+    const int64_t other_ns = view->range == VIEW_RANGE_OPEN ? view->cursor_ns : view->range_end_ns;
+    *out_begin_ns = view->range_begin_ns < other_ns ? view->range_begin_ns : other_ns;
+    *out_end_ns = view->range_begin_ns < other_ns ? other_ns : view->range_begin_ns;
+    return view->range != VIEW_RANGE_NONE;
+}
+
+static void start_or_stop(struct view *view, int key)
+{
+    int64_t begin_ns, end_ns;
+    (void)key;
+    switch (view->range) {
+    case VIEW_RANGE_NONE:
+        view->range = VIEW_RANGE_OPEN;
+        view->range_begin_ns = view->cursor_ns;
+        view->panel = VIEW_PANEL_DETAILS;
+        view_say(view, "a range begins here: move, then v ends it");
+        return;
+    case VIEW_RANGE_OPEN:
+        view->range_end_ns = view->cursor_ns;
+        view->range = VIEW_RANGE_SET;
+        view_range(view, &begin_ns, &end_ns);
+        view_say(view, "%s: z zooms to it, v forgets it", view_time(end_ns - begin_ns).text);
+        return;
+    case VIEW_RANGE_SET:
+        view->range = VIEW_RANGE_NONE;
+        view_say(view, "the range is forgotten");
+        return;
+    }
+}
+
+static void zoom_to_range(struct view *view, int key)
+{
+    int64_t begin_ns, end_ns;
+    (void)key;
+    if (!view_range(view, &begin_ns, &end_ns) || end_ns <= begin_ns)
+        view_say(view, "there is no range: v begins one");
+    else
+        view_set_window(view, begin_ns, end_ns - begin_ns, VIEW_KEY_NONE);
+}
+
+/* Begun in the range, on all threads. */
+static void count_calls(const struct view_model *m, int64_t begin_ns, int64_t end_ns,
+                        uint64_t *out_submissions, uint64_t *out_waits, int64_t *out_wait_ns)
+{
+    struct view_measure measure;
+    *out_submissions = *out_waits = 0;
+    *out_wait_ns = 0;
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        if (m->lanes[i].kind != VIEW_LANE_HOST)
+            continue;
+        view_series_measure(&m->lanes[i].series, begin_ns, end_ns, &measure);
+        *out_submissions += measure.begun[VIEW_SUBMIT];
+        *out_waits += measure.begun[VIEW_WAIT];
+        *out_wait_ns += measure.busy_ns[VIEW_WAIT];
+    }
+}
+
+static void add_device(const struct view_model *m, int64_t begin_ns, int64_t end_ns,
+                       struct view_lines *lines)
+{
+    struct view_measure measure;
+    char idle[256] = "";
+    size_t length = 0;
+    if (m->device_lane == VIEW_NO_LANE)
+        return;
+    view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    const int64_t busy_ns = measure.busy_ns[VIEW_EXECUTE];
+    if (m->gap_lane != VIEW_NO_LANE) {
+        view_series_measure(&m->lanes[m->gap_lane].series, begin_ns, end_ns, &measure);
+        for (int c = VIEW_GAP_HOST; c <= VIEW_GAP_LAUNCH && length + 64 < sizeof idle; c++) {
+            const struct view_class_info *info = view_class_info((enum view_class)c);
+            if (measure.busy_ns[c])
+                length += (size_t)snprintf(idle + length, sizeof idle - length, "; %c %s %s",
+                                           info->letter, info->name,
+                                           view_share(measure.busy_ns[c], end_ns - begin_ns).text);
+        }
+    }
+    view_lines_add(lines, "device", "busy %s, %s%s", view_share(busy_ns, end_ns - begin_ns).text,
+                   view_time(busy_ns).text, idle);
+}
+
+/* Rows of the kernels that ran in it, the most time first. */
+static void add_kernels(struct view *view, int64_t begin_ns, int64_t end_ns,
+                        struct view_lines *lines)
+{
+    const struct view_work *work = view_kernels_work(view);
+    struct view_work_total total;
+    char text[512];
+    struct view_kernel_time *times = work ? hal_alloc(work->kernels_count, sizeof *times) : NULL;
+    if (!times || view_work_times(work, begin_ns, end_ns, times, &total) != HAL_OK) {
+        free(times);
+        return;
+    }
+    bool first = true;
+    for (size_t shown = 0; shown < work->kernels_count; shown++) {
+        size_t best = 0;
+        for (size_t i = 1; i < work->kernels_count; i++) {
+            const struct view_kernel_time *a = &times[i], *b = &times[best];
+            const bool more = a->alone_ns != b->alone_ns ? a->alone_ns > b->alone_ns
+                                                         : a->dispatches > b->dispatches;
+            best = more ? i : best;
+        }
+        if (!times[best].dispatches || shown == 16)
+            break;
+        if (first)
+            view_lines_add(lines, "kernels", VIEW_KERNEL_HEADER);
+        first = false;
+        view_kernel_text(work, &times[best], &total, text, sizeof text);
+        view_lines_add(lines, "", "%s", text);
+        times[best].dispatches = 0;
+        times[best].alone_ns = -1;
+    }
+    free(times);
+}
+
+void view_describe_range(struct view *view, struct view_lines *lines)
+{
+    const struct view_model *m = view->model;
+    int64_t begin_ns, end_ns, wait_ns;
+    uint64_t submissions, waits;
+    if (!view_range(view, &begin_ns, &end_ns))
+        return;
+    view_lines_add(lines, "range", "%s, from %s to %s", view_time(end_ns - begin_ns).text,
+                   view_moment(begin_ns).text, view_moment(end_ns).text);
+    if (end_ns <= begin_ns)
+        return;
+    count_calls(m, begin_ns, end_ns, &submissions, &waits, &wait_ns);
+    add_device(m, begin_ns, end_ns, lines);
+    view_lines_add(lines, "begun", "%s, %s (blocked for %s)",
+                   view_things(submissions, "submission").text,
+                   view_things(waits, "host wait").text, view_time(wait_ns).text);
+    if (view->range == VIEW_RANGE_SET) /* while it grows, a frame must stay cheap */
+        add_kernels(view, begin_ns, end_ns, lines);
+}
+
+/* On the ruler: the range's ends and the marks' letters. */
+void view_draw_marks(struct view *view, struct view_area axis)
+{
+    int64_t begin_ns, end_ns;
+    const struct view_window w = view->window;
+    if (view_range(view, &begin_ns, &end_ns)) {
+        int from = view_column_of(w, axis.columns, begin_ns);
+        int to = view_column_of(w, axis.columns, end_ns);
+        from = from < 0 ? 0 : from;
+        to = to >= axis.columns ? axis.columns - 1 : to;
+        if (to >= from)
+            view_highlight(axis, 0, from, to - from + 1, VIEW_STYLE_SELECT);
+        if (begin_ns >= w.begin_ns)
+            view_put(axis, 0, from, '[', VIEW_STYLE_SELECT | VIEW_BOLD);
+        if (end_ns - w.begin_ns < w.span_ns)
+            view_put(axis, 0, to, ']', VIEW_STYLE_SELECT | VIEW_BOLD);
+    }
+    for (int i = 0; i < VIEW_MARKS; i++) {
+        if (view->marks[i] != VIEW_NO_TIME)
+            view_put(axis, 0, view_column_of(w, axis.columns, view->marks[i]), (uint32_t)('a' + i),
+                     VIEW_STYLE_KEY | VIEW_BOLD | VIEW_REVERSE);
+    }
+}
+
+const struct view_binding view_range_bindings[] = {
+    {'v', VIEW_KEY_NONE, "v", "begin a range, end it, forget it: its numbers are in panel 2",
+     start_or_stop},
+    {'z', VIEW_KEY_NONE, "z", "zoom to the range", zoom_to_range},
+    {'m', VIEW_KEY_NONE, "m '", "mark this moment with a letter, go to a mark", await_letter},
+    {'\'', VIEW_KEY_NONE, "", NULL, await_letter},
+    {0, 0, NULL, NULL, NULL},
+};
