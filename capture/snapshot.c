@@ -332,14 +332,29 @@ static enum hal_status record_contents(struct capture *capture, const struct obj
     return status;
 }
 
-/* Mappings come before contents: what the host writes meanwhile is seen by one or the other. */
+/* Command buffers, or all the others, in the order of their creation. */
+static enum hal_status record_objects(struct capture *capture, const struct objects *objects,
+                                      bool command_buffers)
+{
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; status == HAL_OK && i < objects->count; i++) {
+        if ((objects->list[i]->kind == HAL_OBJECT_COMMAND_BUFFER) == command_buffers)
+            status = record_object(capture, objects->list[i]);
+    }
+    return status;
+}
+
+/* Commands may name objects that are younger than their command buffer: those come first.
+ * Mappings come before contents: what the host writes meanwhile is seen by one or the other. */
 enum hal_status capture_snapshot(struct capture *capture)
 {
     struct objects objects = {0};
     capture->core.each_object(capture->handle, collect_object, &objects);
     enum hal_status status = objects.failed ? no_memory("live objects") : HAL_OK;
-    for (size_t i = 0; status == HAL_OK && i < objects.count; i++)
-        status = record_object(capture, objects.list[i]);
+    if (status == HAL_OK)
+        status = record_objects(capture, &objects, false);
+    if (status == HAL_OK)
+        status = record_objects(capture, &objects, true);
     if (status == HAL_OK)
         status = open_mappings(capture, &objects);
     if (status == HAL_OK)

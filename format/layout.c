@@ -13,15 +13,17 @@ _Static_assert(sizeof(void *) == 8, "records and columns are 64-bit");
 #define CODING(M, field)                                                                           \
     _Generic(((M *)0)->field, int64_t * : TRACE_CODING_DELTA, uint64_t * : TRACE_CODING_PLAIN)
 #define IS_SIGNED(R, member) _Generic(((R *)0)->member, int64_t : true, default : false)
-#define COLUMN_AS(M, field, R, where, how, refers)                                                 \
+#define COLUMN_AS(M, field, R, where, how, refers, rare)                                           \
     {                                                                                              \
         .name = #field, .member = #where, .count_at = offsetof(M, n_##field),                      \
         .values_at = offsetof(M, field), .member_at = offsetof(R, where),                          \
         .width = sizeof(((R *)0)->where), .coding = (how), .reference = TRACE_REFERENCE_##refers,  \
-        .is_signed = IS_SIGNED(R, where)                                                           \
+        .is_signed = IS_SIGNED(R, where), .is_rare = (rare)                                        \
     }
 #define COLUMN_OF(M, field, R, where, refers)                                                      \
-    COLUMN_AS(M, field, R, where, CODING(M, field), refers)
+    COLUMN_AS(M, field, R, where, CODING(M, field), refers, false)
+#define RARE_COLUMN_OF(M, field, R, where, refers)                                                 \
+    COLUMN_AS(M, field, R, where, CODING(M, field), refers, true)
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 #define LIST(part_name, R, counter, element, maximum, list)                                        \
     {                                                                                              \
@@ -202,12 +204,12 @@ static const struct trace_column submit[] = {
     COLUMN_OF(Haltrace__Submit, signal_count, struct trace_submit, signal_count, NONE),
     COLUMN_OF(Haltrace__Submit, command_buffer_count, struct trace_submit, command_buffer_count,
               NONE),
-    COLUMN_OF(Haltrace__Submit, operation, struct trace_submit, operation, NONE),
-    COLUMN_OF(Haltrace__Submit, file, struct trace_submit, file, STRING),
-    COLUMN_OF(Haltrace__Submit, buffer, struct trace_submit, buffer, NONE),
-    COLUMN_OF(Haltrace__Submit, offset, struct trace_submit, offset, NONE),
-    COLUMN_OF(Haltrace__Submit, size, struct trace_submit, size, NONE),
-    COLUMN_OF(Haltrace__Submit, file_offset, struct trace_submit, file_offset, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, operation, struct trace_submit, operation, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, file, struct trace_submit, file, STRING),
+    RARE_COLUMN_OF(Haltrace__Submit, buffer, struct trace_submit, buffer, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, offset, struct trace_submit, offset, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, size, struct trace_submit, size, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, file_offset, struct trace_submit, file_offset, NONE),
 };
 
 static const struct trace_column submit_waits[] = {
@@ -310,11 +312,14 @@ static const struct trace_part pipeline_layout_parts[] = {
 };
 
 static const struct trace_column event_heads[] = {
-    COLUMN_AS(Haltrace__Chunk, ticket, struct trace_event, ticket, TRACE_CODING_TICKET, NONE),
-    COLUMN_AS(Haltrace__Chunk, begin_ns, struct trace_event, begin_ns, TRACE_CODING_DELTA, NONE),
-    COLUMN_AS(Haltrace__Chunk, duration_ns, struct trace_event, end_ns, TRACE_CODING_SPAN, NONE),
-    COLUMN_AS(Haltrace__Chunk, status, struct trace_event, status, TRACE_CODING_PLAIN, NONE),
-    COLUMN_AS(Haltrace__Chunk, stack, struct trace_event, stack, TRACE_CODING_PLAIN, STACK),
+    COLUMN_AS(Haltrace__Chunk, ticket, struct trace_event, ticket, TRACE_CODING_TICKET, NONE,
+              false),
+    COLUMN_AS(Haltrace__Chunk, begin_ns, struct trace_event, begin_ns, TRACE_CODING_DELTA, NONE,
+              false),
+    COLUMN_AS(Haltrace__Chunk, duration_ns, struct trace_event, end_ns, TRACE_CODING_SPAN, NONE,
+              false),
+    COLUMN_AS(Haltrace__Chunk, status, struct trace_event, status, TRACE_CODING_PLAIN, NONE, false),
+    COLUMN_AS(Haltrace__Chunk, stack, struct trace_event, stack, TRACE_CODING_PLAIN, STACK, false),
 };
 
 #define EVENT(field, R, message, list)                                                             \

@@ -36,6 +36,7 @@ struct trace_column {
     uint8_t coding;               /* enum trace_coding */
     uint8_t reference;            /* enum trace_reference */
     bool is_signed;
+    bool is_rare; /* text for people leaves it out where it is 0 */
 };
 
 /* A variable part of a record: a list of elements, or bytes. Parts follow the fixed members and

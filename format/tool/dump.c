@@ -59,7 +59,7 @@ static void value_text(struct dump *dump, const struct trace_column *column, uin
 {
     struct trace_text *text = &dump->text;
     const bool is_string = column->reference == TRACE_REFERENCE_STRING;
-    if (is_string && !value)
+    if ((is_string || column->is_rare) && !value)
         return;
     put(text, " ");
     put(text, field_name(column));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace with everything: buffer 'b' gets a fill, a copy of 'a' over its second half, 16 bytes
- * of floats by an update, which the kernel doubles, and two bytes by a second command buffer. */
+/* Traces that replay on any device. The one with everything: buffer 'b' gets a fill, a copy of 'a'
+ * over its second half, 16 bytes of floats by an update, which the kernel doubles, and two bytes by
+ * a second command buffer. */
 #include "tests/support/replay_trace.h"
 
 #include <string.h>
@@ -115,4 +116,85 @@ void every_build(struct trace_builder *b, bool with_kernel)
     builder_destroy(b, TRACE_SEMAPHORE_DESTROY, EVERY_DONE);
     builder_destroy(b, TRACE_SEMAPHORE_DESTROY, EVERY_GATE);
     builder_scope_end(b);
+}
+
+/* ---- Queues -------------------------------------------------------------------------------- */
+
+void queues_result(uint8_t out[QUEUES_BYTES])
+{
+    for (int i = 0; i < QUEUES_BYTES; i++)
+        out[i] = (uint8_t)(7 * i + 1);
+    memset(out, 0x5c, 8);
+}
+
+static void record_copy(struct trace_builder *b)
+{
+    builder_command_buffer_create(b, QUEUES_COPY, "copy", 1);
+    builder_copy(b, QUEUES_SLAB, QUEUES_AT, QUEUES_RESULT, 0, QUEUES_BYTES);
+    builder_event(b, TRACE_EVENT_SIGNAL, QUEUES_EVENT, STAGE_TRANSFER);
+    builder_events_wait(b, STAGE_TRANSFER, (uint64_t[]){QUEUES_EVENT}, 1);
+    builder_fill(b, QUEUES_RESULT, 0, 8, 0x5c, 1);
+    builder_seal(b, QUEUES_COPY);
+}
+
+/* Submission `number` waits for `number` of 'done' and signals the next value. */
+static void submit_next(struct trace_builder *b, uint64_t number, uint32_t operation,
+                        uint64_t buffer, uint64_t offset)
+{
+    const struct trace_semaphore_value wait = {QUEUES_DONE, number};
+    const struct trace_semaphore_value signals[] = {{QUEUES_DONE, number + 1},
+                                                    {QUEUES_POOL, number + 1}};
+    const uint64_t copy = QUEUES_COPY;
+    const bool of_pool =
+        operation == TRACE_OPERATION_ALLOCA || operation == TRACE_OPERATION_DEALLOCA;
+    const uint32_t file = builder_string(b, "/nowhere/file.bin");
+    b->operation.operation = operation;
+    if (operation != TRACE_OPERATION_EXECUTE) {
+        b->operation.buffer = buffer;
+        b->operation.offset = offset;
+        b->operation.size = QUEUES_BYTES;
+        b->operation.file = of_pool ? 0 : file;
+        b->operation.file_offset = of_pool ? 0 : 4096;
+    }
+    builder_submit(b, number, (uint32_t)number % 2, &wait, number > 0, signals, of_pool ? 2 : 1,
+                   &copy, operation == TRACE_OPERATION_EXECUTE);
+}
+
+void queues_build(struct trace_builder *b)
+{
+    uint8_t bytes[QUEUES_BYTES], result[QUEUES_BYTES];
+    queues_result(result);
+    memcpy(bytes, result, sizeof bytes);
+    memset(bytes, 0xab, 8);
+    builder_buffer_create(b, QUEUES_SLAB, "slab", 1024);
+    builder_buffer_create(b, QUEUES_RESULT, "result", QUEUES_BYTES);
+    builder_semaphore_create(b, QUEUES_POOL, NULL, 0);
+    builder_semaphore_create(b, QUEUES_DONE, "done", 0);
+    builder_object_create(b, TRACE_EVENT_CREATE, QUEUES_EVENT, "event");
+    builder_subspan_create(b, QUEUES_BLOCK, "block", QUEUES_SLAB, QUEUES_AT, QUEUES_BYTES);
+    record_copy(b);
+    submit_next(b, 0, TRACE_OPERATION_ALLOCA, QUEUES_SLAB, QUEUES_AT);
+    submit_next(b, 1, TRACE_OPERATION_READ, QUEUES_SLAB, QUEUES_AT);
+    builder_host_call(b, TRACE_HOST_CALL_BEGIN, 1);
+    builder_host_write(b, QUEUES_SLAB, QUEUES_AT, bytes, sizeof bytes);
+    builder_host_call(b, TRACE_HOST_CALL_END, 1);
+    submit_next(b, 2, TRACE_OPERATION_EXECUTE, 0, 0);
+    submit_next(b, 3, TRACE_OPERATION_WRITE, QUEUES_RESULT, 0);
+    builder_queue_flush(b, 3);
+    builder_host_call(b, TRACE_HOST_CALL_BEGIN, 3);
+    builder_host_read(b, QUEUES_RESULT, 0, result, sizeof result);
+    builder_host_call(b, TRACE_HOST_CALL_END, 3);
+    submit_next(b, 4, TRACE_OPERATION_DEALLOCA, QUEUES_SLAB, QUEUES_AT);
+    builder_destroy(b, TRACE_SUBSPAN_DESTROY, QUEUES_BLOCK);
+    const struct trace_semaphore_value last = {QUEUES_DONE, 5};
+    builder_semaphore_wait(b, 0, &last, 1, INT64_MAX);
+    builder_host_read(b, QUEUES_RESULT, 0, result, sizeof result);
+    for (uint64_t i = 0; i < 5; i++)
+        builder_submission_done(b, i, (uint32_t)i % 2, 3000, 3100, 3200);
+    builder_destroy(b, TRACE_COMMAND_BUFFER_DESTROY, QUEUES_COPY);
+    builder_destroy(b, TRACE_EVENT_DESTROY, QUEUES_EVENT);
+    builder_destroy(b, TRACE_BUFFER_DESTROY, QUEUES_SLAB);
+    builder_destroy(b, TRACE_BUFFER_DESTROY, QUEUES_RESULT);
+    builder_destroy(b, TRACE_SEMAPHORE_DESTROY, QUEUES_POOL);
+    builder_destroy(b, TRACE_SEMAPHORE_DESTROY, QUEUES_DONE);
 }

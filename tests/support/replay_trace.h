@@ -25,4 +25,20 @@ void every_result(bool with_kernel, uint8_t out[EVERY_BYTES]);
 /* Adds all of it to an opened builder; without its kernel for machines that have no compiler. */
 void every_build(struct trace_builder *b, bool with_kernel);
 
+/* A trace of what queues do by themselves: transient memory, a file read into it, a command buffer
+ * with a split barrier, a file written. Its reads see `queues_result`. */
+enum {
+    QUEUES_SLAB = 10,   /* buffer: 1024 bytes */
+    QUEUES_RESULT = 11, /* buffer: 64 bytes */
+    QUEUES_POOL = 30,   /* semaphore of the block */
+    QUEUES_DONE = 31,   /* semaphore */
+    QUEUES_COPY = 40,   /* reusable command buffer */
+    QUEUES_EVENT = 50,
+    QUEUES_BLOCK = 60, /* subspan: the transient buffer */
+    QUEUES_AT = 256,   /* of the block in the slab */
+    QUEUES_BYTES = 64,
+};
+void queues_result(uint8_t out[QUEUES_BYTES]);
+void queues_build(struct trace_builder *b);
+
 #endif

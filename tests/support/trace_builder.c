@@ -260,6 +260,22 @@ void builder_executable_create(struct trace_builder *b, uint64_t id, const char 
     finish_ordered(b);
 }
 
+void builder_subspan_create(struct trace_builder *b, uint64_t id, const char *label, uint64_t root,
+                            uint64_t offset, uint64_t size)
+{
+    const uint32_t name = builder_string(b, label);
+    struct trace_subspan_create *record = start(b, TRACE_SUBSPAN_CREATE, sizeof *record);
+    if (!record)
+        return;
+    record->subspan = id;
+    record->root = root;
+    record->offset = offset;
+    record->size = size;
+    record->label = name;
+    record->flags = b->flags;
+    finish_ordered(b);
+}
+
 void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *label,
                               uint64_t initial_value)
 {
@@ -564,6 +580,13 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
     record->wait_count = wait_count;
     record->signal_count = signal_count;
     record->command_buffer_count = command_buffer_count;
+    record->operation = b->operation.operation;
+    record->file = b->operation.file;
+    record->buffer = b->operation.buffer;
+    record->offset = b->operation.offset;
+    record->size = b->operation.size;
+    record->file_offset = b->operation.file_offset;
+    b->operation = (struct trace_submit){0};
     uint8_t *tail = (uint8_t *)record->values;
     if (waits_bytes)
         memcpy(tail, waits, waits_bytes);
@@ -571,6 +594,24 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
         memcpy(tail + waits_bytes, signals, signals_bytes);
     if (commands_bytes)
         memcpy(tail + waits_bytes + signals_bytes, command_buffers, commands_bytes);
+    finish_ordered(b);
+}
+
+void builder_host_call(struct trace_builder *b, enum trace_event_kind kind, uint64_t submission)
+{
+    struct trace_host_call *record = start(b, kind, sizeof *record);
+    if (!record)
+        return;
+    record->submission = submission;
+    finish_ordered(b);
+}
+
+void builder_queue_flush(struct trace_builder *b, uint64_t queues)
+{
+    struct trace_queue_flush *record = start(b, TRACE_QUEUE_FLUSH, sizeof *record);
+    if (!record)
+        return;
+    record->queues = queues;
     finish_ordered(b);
 }
 

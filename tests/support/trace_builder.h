@@ -34,6 +34,8 @@ struct trace_builder {
      * before it is written; may change any field but sizes and counts. */
     void (*alter)(void *user, struct trace_event *event, struct trace_segment *segment);
     void *user;
+    /* What the next builder_submit is, and only that one: its members from `operation` on. */
+    struct trace_submit operation;
 
     /* Private. */
     struct trace_writer *writer;
@@ -85,6 +87,9 @@ void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const c
                                    uint32_t mode);
 void builder_destroy(struct trace_builder *b, enum trace_event_kind kind, uint64_t id);
 
+void builder_subspan_create(struct trace_builder *b, uint64_t id, const char *label, uint64_t root,
+                            uint64_t offset, uint64_t size);
+
 /* Host access. `data` NULL: content 0 (only a digest is known). A range over TRACE_PIECE_BYTES
  * becomes several records with one ticket. `kind` of mapping: map, unmap, flush, invalidate. */
 void builder_host_write(struct trace_builder *b, uint64_t buffer, uint64_t offset, const void *data,
@@ -125,6 +130,9 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
                     const struct trace_semaphore_value *waits, uint32_t wait_count,
                     const struct trace_semaphore_value *signals, uint32_t signal_count,
                     const uint64_t *command_buffers, uint32_t command_buffer_count);
+/* `kind`: a host call's begin or end. */
+void builder_host_call(struct trace_builder *b, enum trace_event_kind kind, uint64_t submission);
+void builder_queue_flush(struct trace_builder *b, uint64_t queues);
 /* Device times; takes no time of the clock. */
 void builder_submission_done(struct trace_builder *b, uint64_t submission, uint32_t queue,
                              int64_t ready_ns, int64_t begin_ns, int64_t end_ns);

@@ -219,7 +219,7 @@ static void dump_is_in_order_and_complete(void **state)
         "workgroup_count_z=1\n"
         "    1: push_constants offset=0 size=4 data=deadbeef\n"
         "        2.500 us #3 thread-1: submit submission=12 queue=1 operation=6 "
-        "buffer=4 offset=256 size=512 file_offset=0 waits=[] "
+        "buffer=4 offset=256 size=512 waits=[] "
         "signals=[{semaphore=7 value=100}] command_buffers=[5] took 1.250 us\n");
     assert_int_equal(run("dump --no-segments t.pb.zst"), 0);
     assert_int_equal(lines(), 3);

@@ -31,11 +31,18 @@ static uint64_t next_random(struct fixture *fixture)
 /* Small numbers, ids that exist, and numbers at the ends of ranges. */
 static uint64_t pick_value(struct fixture *fixture)
 {
-    static const uint64_t values[] = {0,          1,          2,          3,
-                                      4,          EVERY_A,    EVERY_B,    EVERY_SCALE,
-                                      EVERY_DONE, EVERY_GATE, EVERY_ONCE, EVERY_AGAIN,
-                                      63,         64,         65,         INT64_MAX,
-                                      UINT64_MAX, UINT32_MAX, 1ull << 63, UINT64_MAX - 63};
+    static const uint64_t values[] = {0,          1,
+                                      2,          3,
+                                      4,          EVERY_A,
+                                      EVERY_B,    EVERY_SCALE,
+                                      EVERY_DONE, EVERY_GATE,
+                                      EVERY_ONCE, EVERY_AGAIN,
+                                      5,          QUEUES_BLOCK,
+                                      256,        960,
+                                      63,         64,
+                                      65,         INT64_MAX,
+                                      UINT64_MAX, UINT32_MAX,
+                                      1ull << 63, UINT64_MAX - 63};
     const uint64_t choice = next_random(fixture) % (sizeof values / sizeof *values + 2);
     return choice < sizeof values / sizeof *values ? values[choice] : next_random(fixture);
 }
@@ -85,9 +92,14 @@ static uint64_t number_from(const char *variable, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void lies_are_refused_or_harmless(void **state)
+static void build_everything(struct trace_builder *b)
 {
-    struct fixture *fixture = *state;
+    every_build(b, false);
+}
+
+/* `records`: about how many `build` makes. */
+static void lie_in(struct fixture *fixture, void (*build)(struct trace_builder *b), int records)
+{
     const uint64_t seed = number_from("HAL_TEST_SEED", (uint64_t)hal_clock_ns());
     const uint64_t rounds = number_from("HAL_TEST_ROUNDS", 400);
     uint64_t written = 0, played = 0;
@@ -97,11 +109,11 @@ static void lies_are_refused_or_harmless(void **state)
     fixture->random = seed;
     for (uint64_t round = 0; round < rounds; round++) {
         struct trace_builder b;
-        fixture->countdown = (int)(next_random(fixture) % 50);
+        fixture->countdown = (int)(next_random(fixture) % (uint64_t)records);
         builder_open(&b, path, NULL);
         b.alter = lie;
         b.user = fixture;
-        every_build(&b, false);
+        build(&b);
         if (builder_close(&b, NULL) != HAL_OK)
             continue;
         written++;
@@ -111,6 +123,39 @@ static void lies_are_refused_or_harmless(void **state)
                   (unsigned long long)written, (unsigned long long)rounds,
                   (unsigned long long)played);
     assert_true(played > 0 && played < written);
+}
+
+static void lies_are_refused_or_harmless(void **state)
+{
+    lie_in(*state, build_everything, 50);
+}
+
+static void lies_about_queue_operations_are_refused_or_harmless(void **state)
+{
+    lie_in(*state, queues_build, 35);
+}
+
+/* Without a lie, it is a good trace. */
+static void queue_operations_are_replayed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder b;
+    struct replay_plan *plan = NULL;
+    struct replay_player *player = NULL;
+    struct replay_report report = {0};
+    char path[PATH_MAX];
+    test_folder_file(&fixture->folder, "queues.pb.zst", path);
+    builder_open(&b, path, NULL);
+    queues_build(&b);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(replay_plan_load(path, &(struct replay_load_options){0}, &plan), HAL_OK);
+    assert_int_equal(
+        replay_player_create(plan, fixture->device, &(struct replay_options){0}, &player), HAL_OK);
+    assert_int_equal(replay_player_run(player, &report), HAL_OK);
+    assert_int_equal(report.compared_reads, 2);
+    assert_int_equal(report.different_reads, 0);
+    replay_player_destroy(player);
+    replay_plan_destroy(plan);
 }
 
 static int set_up(void **state)
@@ -133,6 +178,10 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lies_are_refused_or_harmless)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lies_are_refused_or_harmless),
+        cmocka_unit_test(queue_operations_are_replayed),
+        cmocka_unit_test(lies_about_queue_operations_are_refused_or_harmless),
+    };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
