@@ -556,4 +556,10 @@ typedef enum hal_status hal_layer_begin(const struct hal_core *core, struct hal_
                                         struct hal_layer **out_layer);
 #define HAL_CAPTURE_SYMBOL "hal_capture_begin"
 
+/* ---- Settings ----------------------------------------------------------------------------- */
+
+/* Whether kernels are to be watched (--check-bounds, HAL_CHECK_BOUNDS). HAL_INVALID: the variable
+ * is neither true nor false. */
+HAL_API enum hal_status hal_bounds_wanted(bool *out_wanted) HAL_CHECKED;
+
 #endif

@@ -14,6 +14,7 @@ enum setting {
     FILES,
     BUDGET,
     CACHING,
+    BOUNDS,
     SETTING_COUNT
 };
 
@@ -33,6 +34,7 @@ static const struct flag flags[] = {
     {"device_profiling_outputs", OUTPUTS},
     {"device_profiling_files", FILES},
     {"device_profiling_budget", BUDGET},
+    {"check-bounds", BOUNDS},
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
 
@@ -42,6 +44,7 @@ static const char *const environment[SETTING_COUNT] = {
     [FILE_NAME] = "HAL_DEVICE_PROFILING_FILE",
     [FORCE] = "HAL_DEVICE_PROFILING_FORCE",
     [STACKS] = "HAL_DEVICE_PROFILING_STACKS",
+    [BOUNDS] = "HAL_CHECK_BOUNDS",
     [CACHING] = "HAL_CACHING", /* and the device's parameter `caching` */
     [CONTENTS] = "HAL_DEVICE_PROFILING_CONTENTS",
     [OUTPUTS] = "HAL_DEVICE_PROFILING_OUTPUTS",
@@ -75,7 +78,8 @@ const char *hal_flags_help(void)
            "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none\n"
            "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
            "                                   reference, fail\n"
-           "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n";
+           "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n"
+           "  --check-bounds                   kernels on the CPU fail where they leave a buffer\n";
 }
 
 /* ---- Values ------------------------------------------------------------------------------- */
@@ -159,6 +163,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
             known = "must be queue";
         break;
     case FORCE:
+    case BOUNDS:
         if (!read_switch(value, &on))
             known = "must be true or false";
         break;
@@ -206,7 +211,7 @@ static enum hal_status parse_one(int argc, char **argv, int index, const char **
     if (!flag)
         return HAL_OK;
     *out_taken = 1;
-    if (!value && flag->setting == FORCE) {
+    if (!value && (flag->setting == FORCE || flag->setting == BOUNDS)) {
         value = "true";
     } else if (!value) {
         if (index + 1 >= argc)
@@ -308,4 +313,14 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
     if (values[FORCE])
         read_switch(values[FORCE], &out_settings->options.force);
     return hal_profiling_complete(&out_settings->options);
+}
+
+enum hal_status hal_bounds_wanted(bool *out_wanted)
+{
+    const char *value;
+    *out_wanted = false;
+    HAL_TRY(look_up(BOUNDS, &value));
+    if (value)
+        read_switch(value, out_wanted);
+    return HAL_OK;
 }

@@ -100,6 +100,9 @@ enum {
  *   --device_profiling_files=WHAT        HAL_DEVICE_PROFILING_FILES
  *   --device_profiling_budget=BYTES      HAL_DEVICE_PROFILING_BUDGET  4096, 64M, 2G
  *     (these as in struct hal_profiling_options)
+ *   --check-bounds[=true]                HAL_CHECK_BOUNDS             on the CPU driver, a kernel
+ *     that leaves a buffer or its threadgroup memory fails its submission; read when an executable
+ *     is created; slow
  *
  * A flag beats its environment variable, which programs that never call this obey too. Argument
  * values may also follow as the next argument ("--device cpu"). "--" ends the search. Call it

@@ -198,8 +198,8 @@ enum hal_status cpu_indirect_read(const struct cpu_program *program, size_t numb
                                   struct cpu_counts *out_counts) HAL_CHECKED;
 
 /* Runs tiles [first, last) of the op. Dispatches need the thread's msl_worker; `counts` are those
- * of the program's indirect dispatches. HAL_FAILED: a kernel faulted, the
- * message names it. */
+ * of the program's indirect dispatches. HAL_FAILED: a kernel faulted, the message names it.
+ * HAL_INVALID: it left its bounds, which are checked. */
 enum hal_status cpu_op_run(const struct cpu_op *op, const struct cpu_counts *counts,
                            struct msl_worker *worker, uint64_t first, uint64_t last) HAL_CHECKED;
 

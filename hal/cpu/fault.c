@@ -142,9 +142,9 @@ enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_w
     struct guard guard = {.kernel = msl_function_get_info(function)};
     if (sigsetjmp(guard.back, 0) == 0) {
         running = &guard;
-        msl_function_run(function, worker, launch, first, last);
+        const enum hal_status status = msl_function_run(function, worker, launch, first, last);
         running = NULL;
-        return HAL_OK;
+        return status;
     }
     return hal_fail(HAL_FAILED, "kernel '%s' %s at address %p", guard.kernel->name,
                     what_happened(guard.signal), guard.address);
@@ -167,8 +167,7 @@ void cpu_faults_leave_thread(void *stack)
 enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_worker *worker,
                                const struct msl_launch *launch, uint64_t first, uint64_t last)
 {
-    msl_function_run(function, worker, launch, first, last);
-    return HAL_OK;
+    return msl_function_run(function, worker, launch, first, last);
 }
 
 #endif

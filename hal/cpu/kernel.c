@@ -21,6 +21,8 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
                                    struct msl_library **out_library)
 {
     const size_t constant_count = translation ? 0 : desc->constant_count;
+    bool check_bounds;
+    HAL_TRY(hal_bounds_wanted(&check_bounds));
     struct msl_constant *constants = hal_alloc(constant_count, sizeof *constants);
     struct msl_group_size *sizes = hal_alloc(desc->entry_point_count, sizeof *sizes);
     if (!constants || !sizes) {
@@ -50,6 +52,7 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
         .only_listed = true,
         .directory = desc->cache ? desc->cache->directory : NULL,
         .directory_limit_bytes = desc->cache ? desc->cache->max_bytes : 0,
+        .check_bounds = check_bounds,
     };
     const enum hal_status status = msl_compile(&source, out_library);
     free(constants);

@@ -54,6 +54,7 @@ struct builder {
     uint64_t executable; /* its id, 0: none yet */
     uint32_t entry, state;
     void *const *table;
+    const uint64_t *bytes; /* where bounds are checked: the buffers' lengths */
 };
 
 static enum hal_status no_memory(const struct builder *builder)
@@ -318,6 +319,29 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
     return HAL_OK;
 }
 
+/* How long each buffer of the table is, for kernels whose bounds are checked; else NULL. */
+static enum hal_status list_bytes(struct builder *builder, const struct cpu_entry *entry,
+                                  const struct hal_dispatch_state *state,
+                                  const uint64_t **out_bytes)
+{
+    *out_bytes = NULL;
+    if (!entry->info->checks_bounds)
+        return HAL_OK;
+    uint64_t *bytes = take(builder->program, MSL_MAX_BUFFERS * sizeof *bytes, sizeof *bytes);
+    if (!bytes)
+        return no_memory(builder);
+    for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
+        const struct hal_binding *binding = binding_of(entry, i, state);
+        bytes[i] = binding ? binding->bytes : 0;
+        if (entry->constant_bytes && i == entry->constants_slot)
+            bytes[i] = entry->constant_bytes;
+        else if (i == entry->sizes_slot)
+            bytes[i] = HAL_MAX_BINDINGS * sizeof(uint32_t);
+    }
+    *out_bytes = bytes;
+    return HAL_OK;
+}
+
 /* The launch of a dispatch but for its counts. */
 static enum hal_status make_launch(struct builder *builder, const struct hal_executable *executable,
                                    uint32_t entry_number, uint32_t state_number,
@@ -328,12 +352,14 @@ static enum hal_status make_launch(struct builder *builder, const struct hal_exe
     if (executable->object.id != builder->executable || entry_number != builder->entry ||
         state_number != builder->state) {
         HAL_TRY(make_table(builder, entry, state, &builder->table));
+        HAL_TRY(list_bytes(builder, entry, state, &builder->bytes));
         builder->executable = executable->object.id;
         builder->entry = entry_number;
         builder->state = state_number;
     }
     out_op->dispatch.function = entry->function;
     out_op->dispatch.launch.buffers = builder->table;
+    out_op->dispatch.launch.buffer_bytes = builder->bytes;
     out_op->dispatch.group_cost = &entry->group_cost;
     out_op->dispatch.launch.group_argument_bytes = entry->group_argument_bytes;
     memcpy(out_op->dispatch.launch.group_size, entry->group_size, sizeof entry->group_size);

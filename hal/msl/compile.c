@@ -278,9 +278,10 @@ static enum hal_status build(const struct job *job, const struct msl_text *progr
 
 static enum hal_status run_splitter(const struct job *job)
 {
-    const char *const arguments[] = {
-        job->road.splitter, job->road.mode == MSL_ROAD_FISSION ? "--must-split" : "--may-refuse",
-        job->bitcode, job->object, NULL};
+    const char *const what = job->options.check_bounds            ? "--check-bounds"
+                             : job->road.mode == MSL_ROAD_FISSION ? "--must-split"
+                                                                  : "--may-refuse";
+    const char *const arguments[] = {job->road.splitter, what, job->bitcode, job->object, NULL};
     const struct msl_process process = {
         .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
     struct msl_text output = {0}, errors = {0};
@@ -294,7 +295,7 @@ static enum hal_status run_splitter(const struct job *job)
     return status;
 }
 
-/* In three steps: clang reads, the splitter splits and optimises, clang links. */
+/* In three steps: clang reads, the splitter splits or adds checks, and optimises; a link. */
 static enum hal_status build_split(const struct job *job, const struct msl_text *program)
 {
     const char *const front[] = {"-include-pch",
@@ -322,7 +323,8 @@ static enum hal_status build_on_road(const struct job *job, const struct msl_tex
     msl_text_append(&program, kernels->bytes, kernels->length);
     enum hal_status status = msl_text_check(&program);
     if (status == HAL_OK)
-        status = split ? build_split(job, &program) : build(job, &program);
+        status =
+            split || job->options.check_bounds ? build_split(job, &program) : build(job, &program);
     msl_text_finish(&program);
     return status;
 }
@@ -331,7 +333,7 @@ static enum hal_status build_on_road(const struct job *job, const struct msl_tex
 static enum hal_status build_any(const struct job *job, const struct msl_text *constants,
                                  const struct msl_text *kernels, bool waits)
 {
-    if (job->road.splitter[0] && waits && job->options.optimise) {
+    if (job->road.splitter[0] && waits && job->options.optimise && !job->options.check_bounds) {
         const enum hal_status status = build_on_road(job, constants, kernels, true);
         if (status == HAL_OK || status == HAL_INVALID || job->road.mode == MSL_ROAD_FISSION)
             return status;
@@ -420,9 +422,10 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = msl_compiler_find(&job->compiler);
     if (status == HAL_OK)
-        status = msl_road_find(&job->road);
-    if (status == HAL_OK)
         status = msl_options_find(&job->options);
+    job->options.check_bounds = source->check_bounds;
+    if (status == HAL_OK)
+        status = msl_road_find(source->check_bounds, &job->road);
     if (status == HAL_OK)
         status = make_key(source, file, &job->compiler, &job->road, &job->options, &key);
     if (status == HAL_OK)

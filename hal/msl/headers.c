@@ -97,6 +97,9 @@ static const char *const precise[] = {"-ffp-contract=off"};
 static const char *const fast[] = {"-ffp-contract=fast", "-fassociative-math", "-freciprocal-math",
                                    "-fno-signed-zeros",  "-fno-trapping-math", "-fapprox-func"};
 
+/* Arrays of a known length by the compiler, all other memory by hal/msl/fission/bounds.c. */
+static const char *const checked[] = {"-D__MSL_CHECK_BOUNDS=1", "-fsanitize=array-bounds"};
+
 static size_t append(const char *const *list, size_t list_count, const char **out_arguments,
                      size_t count)
 {
@@ -112,6 +115,8 @@ size_t msl_compiler_flags(const struct msl_options *options, const char **out_ar
     const char *const level = options->optimise ? "-O3" : "-O0";
     count = append(flags, sizeof flags / sizeof *flags, out_arguments, count);
     count = append(&level, 1, out_arguments, count);
+    if (options->check_bounds)
+        count = append(checked, sizeof checked / sizeof *checked, out_arguments, count);
     if (options->math == MSL_MATH_FAST)
         return append(fast, sizeof fast / sizeof *fast, out_arguments, count);
     return append(precise, sizeof precise / sizeof *precise, out_arguments, count);

@@ -39,8 +39,11 @@ static void describe(const struct msl_abi_module *module, const struct msl_abi_k
         .threadgroup_mask = kernel->group_argument_mask,
         .static_group_memory_bytes = place_variables(module, kernel->tag),
         .has_barriers = kernel->waits != 0,
+        .checks_bounds = kernel->checks_bounds != 0,
     };
-    if (!kernel->waits)
+    if (kernel->checks_bounds)
+        out_function->info.road = kernel->road;
+    else if (!kernel->waits)
         out_function->info.road = "alone";
     else if (kernel->run_groups || kernel->run_split)
         out_function->info.road = "loops";

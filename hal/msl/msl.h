@@ -63,6 +63,11 @@ struct msl_source {
      * place (0: the usual one) and the kernels that were not used for the longest time go. */
     const char *directory;
     uint64_t directory_limit_bytes;
+    /* Accesses are checked: msl_function_run fails where a kernel leaves a buffer or its
+     * threadgroup memory. Slow: every thread runs on a fiber. Needs hal-msl-cc. Not checked: what
+     * a kernel reaches through pointers that it finds in memory, and pointers into arrays of a
+     * thread's own. */
+    bool check_bounds;
 };
 
 struct msl_library;
@@ -105,6 +110,7 @@ struct msl_function_info {
     uint32_t threadgroup_mask;              /* [[threadgroup(i)]] parameters */
     uint32_t static_group_memory_bytes;     /* threadgroup variables */
     bool has_barriers;                      /* threads of a group wait for each other */
+    bool checks_bounds;
     const char *road; /* how they run: "alone", "loops" (split at waits), "fibers: REASON" */
     uintptr_t code_begin, code_end; /* where its machine code lies; 0: the system does not tell */
 };
@@ -121,7 +127,8 @@ HAL_API struct msl_constant_info msl_library_constant(const struct msl_library *
                                                       size_t index);
 
 struct msl_launch {
-    void *const *buffers;                 /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
+    void *const *buffers;         /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
+    const uint64_t *buffer_bytes; /* where bounds are checked: their lengths; NULL: not known */
     const uint32_t *group_argument_bytes; /* by [[threadgroup(i)]] index; NULL: none */
     uint32_t group_size[3];               /* threads per threadgroup */
     uint32_t group_count[3];
@@ -132,9 +139,12 @@ HAL_API enum hal_status msl_worker_create(struct msl_worker **out_worker) HAL_CH
 HAL_API void msl_worker_destroy(struct msl_worker *worker);
 
 /* Runs threadgroups [first, last) of the launch, counted with x fastest. The launch was checked:
- * every buffer that the kernel has is not NULL, sizes are inside the limits. */
-HAL_API void msl_function_run(const struct msl_function *function, struct msl_worker *worker,
-                              const struct msl_launch *launch, uint64_t first, uint64_t last);
+ * every buffer that the kernel has is not NULL, sizes are inside the limits. HAL_INVALID: bounds
+ * are checked, and a thread left them; it is where it was then, threads of its group anywhere, and
+ * groups behind it have not run. The message names kernel, thread, buffer and offset. */
+HAL_API enum hal_status msl_function_run(const struct msl_function *function,
+                                         struct msl_worker *worker, const struct msl_launch *launch,
+                                         uint64_t first, uint64_t last) HAL_CHECKED;
 
 /* "clang version 16.0.6": what msl_compile would use. HAL_NOT_FOUND as there. */
 HAL_API enum hal_status msl_compiler_version(char *out_text, size_t bytes) HAL_CHECKED;

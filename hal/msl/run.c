@@ -8,6 +8,7 @@
  * how lanes that went different ways meet again. When all live threads of the group wait at the
  * barrier, it opens. A thread that has returned counts for neither. */
 #include "hal/base/mem.h"
+#include "hal/msl/bounds.h"
 #include "hal/msl/fiber.h"
 #include "hal/msl/library.h"
 
@@ -49,6 +50,8 @@ struct msl_worker {
     const struct msl_abi_kernel *kernel;
     const struct msl_abi_launch *launch;
     uint32_t group[3];
+    struct msl_bounds bounds; /* of the launch, when they are checked */
+    enum hal_status status;
 };
 
 /* The worker whose fibers run on this thread. */
@@ -197,10 +200,43 @@ static uint32_t own_lane(void)
     return current->running->index % MSL_SIMD_WIDTH;
 }
 
+/* The running thread has left its bounds, which the thread's message says: nobody of its group goes
+ * on. */
+static void stop_group(struct msl_worker *worker)
+{
+    uint32_t position[3];
+    const uint32_t *const size = worker->launch->group_size;
+    const uint32_t index = worker->running->index;
+    const uint32_t local[3] = {index % size[0], index / size[0] % size[1],
+                               index / size[0] / size[1]};
+    for (int i = 0; i < 3; i++)
+        position[i] = worker->group[i] * size[i] + local[i];
+    worker->status = hal_add_context(HAL_INVALID, "kernel '%s', thread (%u, %u, %u)",
+                                     worker->kernel->name, position[0], position[1], position[2]);
+    msl_fiber_leave(&worker->running->fiber, &worker->caller);
+}
+
+static void *check(const void *address, uint64_t bytes, uint32_t is_write)
+{
+    void *const usable = msl_bounds_check(&current->bounds, address, bytes, is_write != 0);
+    if (!usable)
+        stop_group(current);
+    return usable;
+}
+
+static void bad_index(const char *file, uint32_t line, const char *type, uint64_t index)
+{
+    (void)hal_fail(HAL_INVALID, "%s:%u: index %lld of an array of type %s", file, line,
+                   (long long)index, type);
+    stop_group(current);
+}
+
 const struct msl_abi_runtime msl_runtime = {
     .group_barrier = wait_at_barrier,
     .exchange = exchange,
     .lane = own_lane,
+    .check = check,
+    .bad_index = bad_index,
 };
 
 static void run_fiber(void)
@@ -242,13 +278,15 @@ static void run_side_by_side(struct msl_worker *worker, const struct msl_abi_lau
     worker->caller = (struct msl_fiber){0};
     struct msl_worker *const outer = current;
     current = worker;
-    for (uint64_t i = first; i < last; i++) {
+    for (uint64_t i = first; i < last && worker->status == HAL_OK; i++) {
         const uint64_t row = i / launch->group_count[0];
         worker->group[0] = (uint32_t)(i % launch->group_count[0]);
         worker->group[1] = (uint32_t)(row % launch->group_count[1]);
         worker->group[2] = (uint32_t)(row / launch->group_count[1]);
         run_group(worker);
     }
+    for (uint32_t i = 0; worker->status != HAL_OK && i < worker->thread_count; i++)
+        msl_fiber_finish(&worker->threads[i].fiber); /* they are anywhere */
     current = outer;
 }
 
@@ -264,8 +302,27 @@ static void place_group_memory(struct msl_worker *worker, const struct msl_funct
     }
 }
 
-void msl_function_run(const struct msl_function *function, struct msl_worker *worker,
-                      const struct msl_launch *launch, uint64_t first, uint64_t last)
+static void add_bounds(struct msl_worker *worker, const struct msl_function *function,
+                       const struct msl_launch *launch, struct msl_abi_launch *seen)
+{
+    const struct msl_bounds_memory memory = {
+        .buffers = launch->buffers,
+        .buffer_bytes = launch->buffer_bytes,
+        .buffer_mask = function->info.buffer_mask,
+        .group_memory = worker->group_memory,
+        .group_bytes = launch->group_argument_bytes,
+        .group_mask = function->info.threadgroup_mask,
+        .variables = worker->group_arena,
+        .variable_bytes = function->info.static_group_memory_bytes,
+    };
+    msl_bounds_set(&worker->bounds, &memory);
+    seen->buffers = worker->bounds.buffers;
+    seen->group_memory = worker->bounds.group_memory;
+    seen->group_variables = worker->bounds.variables;
+}
+
+enum hal_status msl_function_run(const struct msl_function *function, struct msl_worker *worker,
+                                 const struct msl_launch *launch, uint64_t first, uint64_t last)
 {
     place_group_memory(worker, function, launch->group_argument_bytes);
     struct msl_abi_launch seen = {.buffers = launch->buffers,
@@ -274,8 +331,11 @@ void msl_function_run(const struct msl_function *function, struct msl_worker *wo
     memcpy(seen.group_size, launch->group_size, sizeof seen.group_size);
     memcpy(seen.group_count, launch->group_count, sizeof seen.group_count);
     worker->kernel = function->kernel;
+    worker->status = HAL_OK;
     if (first >= last)
-        return;
+        return HAL_OK;
+    if (function->info.checks_bounds)
+        add_bounds(worker, function, launch, &seen);
     const struct msl_abi_kernel *const kernel = function->kernel;
     if (kernel->run_groups)
         kernel->run_groups(&seen, first, last);
@@ -284,4 +344,5 @@ void msl_function_run(const struct msl_function *function, struct msl_worker *wo
         kernel->run_split(&seen, first, last);
     else
         run_side_by_side(worker, &seen, first, last);
+    return worker->status;
 }

@@ -38,14 +38,15 @@ struct msl_road {
 };
 
 /* HAL_INVALID: HAL_MSL_ROAD says something else. HAL_NOT_FOUND: it insists on a splitter that is
- * not there. */
-enum hal_status msl_road_find(struct msl_road *out_road) HAL_CHECKED;
+ * not there, or bounds are to be checked, which is that program's work too. */
+enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road) HAL_CHECKED;
 
 /* What kernels are compiled for. */
 enum msl_math { MSL_MATH_PRECISE, MSL_MATH_FAST };
 struct msl_options {
     enum msl_math math;
     bool optimise;
+    bool check_bounds;
 };
 
 /* From the environment. HAL_INVALID: HAL_MSL_MATH or HAL_MSL_OPTIMISE says something else. */

@@ -188,8 +188,9 @@ static double run_pocl(const struct pair *pair, const struct msl_launch *launch,
     memcpy(other.group_size, launch->group_size, sizeof other.group_size);
     const double theirs = bench_pocl_run(pair->pocl, &other);
     const double begin = cpu_ns();
-    msl_function_run(function, pair->worker, launch, 0,
-                     (uint64_t)other.groups[0] * other.groups[1] * other.groups[2]);
+    if (msl_function_run(function, pair->worker, launch, 0,
+                         (uint64_t)other.groups[0] * other.groups[1] * other.groups[2]) != HAL_OK)
+        die(pair->kernel);
     return theirs / (cpu_ns() - begin);
 }
 #endif
@@ -208,7 +209,8 @@ static void run(const struct pair *pair)
         const double begin = cpu_ns();
         pair->reference(pair->buffers, pair->size);
         const double middle = cpu_ns();
-        msl_function_run(function, pair->worker, &launch, 0, groups);
+        if (msl_function_run(function, pair->worker, &launch, 0, groups) != HAL_OK)
+            die(pair->kernel);
         times[i] = cpu_ns() - middle;
         ratios[i] = times[i] / (middle - begin);
     }

@@ -138,10 +138,11 @@ static void *multiply(void *user)
     const uint32_t tiles = product->side / 16;
     const struct msl_launch launch = {
         .buffers = buffers, .group_size = {16, 16, 1}, .group_count = {tiles, tiles, 1}};
-    if (product->function)
-        msl_function_run(product->function, product->worker, &launch, 0, (uint64_t)tiles * tiles);
-    else
+    if (!product->function)
         reference_matmul_16(product->a, product->b, product->c, product->side);
+    else if (msl_function_run(product->function, product->worker, &launch, 0,
+                              (uint64_t)tiles * tiles) != HAL_OK)
+        abort();
     return NULL;
 }
 

@@ -102,7 +102,9 @@ static void dispatch(HMQueue *queue, struct hm_command *command)
              launch->group_count[2]);
     if (!queue->_worker && msl_worker_create(&queue->_worker) != HAL_OK)
         host_metal_broken("out-of-memory", "%s", hal_message());
-    msl_function_run(command->function, queue->_worker, launch, 0, rows * launch->group_count[2]);
+    if (msl_function_run(command->function, queue->_worker, launch, 0,
+                         rows * launch->group_count[2]) != HAL_OK)
+        host_metal_broken("kernel-failed", "%s", hal_message());
 }
 
 static void resolve(const struct hm_command *command)

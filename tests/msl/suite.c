@@ -4,9 +4,17 @@
  * Variants of an area's source:
  *   plain     as written: threads that wait for nobody run as plain loops, others split, any size
  *   split     every kernel waits at its start, split for the size of the first shape
- *   fibers    every kernel waits at its start, all threads on fibers
- *   -O0       as plain, on fibers, without optimisation
- * A source that does not compile is compiled again case by case, to say which one it is. */
+ *   fibers    every kernel waits at its start, all threads on fibers; only areas of kernels that
+ *             wait or share memory, which is where it could matter
+ *   checked   without optimisation, on fibers, every access checked against buffers of exactly the
+ *             lengths that there are
+ * A source that does not compile is compiled again case by case, to say which one it is.
+ *
+ *   test_msl_suite [--cache FOLDER] [--sample] [AREA]
+ *   test_msl_suite --cache FOLDER --prepare
+ * Areas that are given a folder share the precompiled headers that --prepare puts there; otherwise
+ * each run makes its own. --sample leaves variants out, for sanitizers, which watch what runs
+ * kernels and not the kernels: areas of kernels that wait run plain and on fibers, others plain. */
 #include "tests/msl/suite.h"
 
 #include "tests/unit/msl_fixture.h"
@@ -15,18 +23,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
 struct variant {
     const char *name, *prelude, *road, *optimise;
-    bool sized;
+    bool sized, checked, only_waiting;
 };
 static const struct variant variants[] = {
-    {"plain", "", "auto", "3", false},
-    {"split", "simdgroup_barrier(mem_flags::mem_none);", "auto", "3", true},
-    {"fibers", "simdgroup_barrier(mem_flags::mem_none);", "fibers", "3", false},
-    {"unoptimised", "", "fibers", "0", false},
+    {"plain", "", "auto", "3", false, false, false},
+    {"split", "simdgroup_barrier(mem_flags::mem_none);", "auto", "3", true, false, false},
+    {"fibers", "simdgroup_barrier(mem_flags::mem_none);", "fibers", "3", false, false, true},
+    {"checked", "", "auto", "0", false, true, false},
 };
 
 const struct suite_shape suite_one[] = {{{1, 1, 1}, {1, 1, 1}}, {{0}, {0}}};
@@ -205,10 +214,23 @@ static bool run_at(const struct suite_case *it, const struct variant *variant,
                                       memory.s,   memory.x, memory.w, memory.m};
     const uint32_t group_bytes[MSL_MAX_THREADGROUP_ARGUMENTS] = {SUITE_GROUP_BYTES,
                                                                  SUITE_GROUP_BYTES};
-    struct msl_launch run = {.buffers = buffers, .group_argument_bytes = group_bytes};
+    const uint64_t bytes[MSL_MAX_BUFFERS] = {SUITE_ELEMENTS * it->element_bytes,
+                                             sizeof memory.a,
+                                             sizeof memory.b,
+                                             sizeof memory.u,
+                                             sizeof memory.s,
+                                             sizeof memory.x,
+                                             sizeof memory.w,
+                                             sizeof memory.m};
+    struct msl_launch run = {
+        .buffers = buffers, .buffer_bytes = bytes, .group_argument_bytes = group_bytes};
     memcpy(run.group_size, shape->threads, sizeof run.group_size);
     memcpy(run.group_count, shape->groups, sizeof run.group_count);
-    msl_function_run(kernel->function, kernel->worker, &run, 0, product(shape->groups));
+    if (msl_function_run(kernel->function, kernel->worker, &run, 0, product(shape->groups)) !=
+        HAL_OK) {
+        print_error("%s, %s: %s\n", it->name, variant->name, hal_message());
+        return false;
+    }
     return compare(it, variant, shape);
 }
 
@@ -289,7 +311,8 @@ static enum hal_status compile(const struct suite_case *cases, size_t count,
                                       .constants = constants,
                                       .constant_count = sizeof constants / sizeof *constants,
                                       .group_sizes = sizes,
-                                      .group_size_count = variant->sized ? count : 0};
+                                      .group_size_count = variant->sized ? count : 0,
+                                      .check_bounds = variant->checked};
     const enum hal_status status = msl_compile(&source, out_library);
     free(sizes);
     free(text);
@@ -335,8 +358,37 @@ static void run_alone(const struct suite_area *area, const struct variant *varia
     }
 }
 
+static bool only_sample;
+
+static bool is_wanted(const struct suite_area *area, const struct variant *variant)
+{
+    static const char *const waiting[] = {"spaces",   "attributes", "atomics",
+                                          "together", "tiles",      "engines"};
+    bool waits = false;
+    for (size_t i = 0; i < sizeof waiting / sizeof *waiting; i++)
+        waits |= strcmp(area->name, waiting[i]) == 0;
+    if (variant->only_waiting)
+        return waits;
+    return !only_sample || variant == variants;
+}
+
+/* Of this process and the compilers that it waited for. */
+static double cpu_seconds(void)
+{
+    double seconds = 0;
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    for (size_t i = 0; i < 2; i++) {
+        struct rusage use;
+        assert_int_equal(getrusage(whose[i], &use), 0);
+        seconds += (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                   (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
+    }
+    return seconds;
+}
+
 static size_t run_area(const struct suite_area *area, const struct variant *variant)
 {
+    const double begin = cpu_seconds();
     struct tally tally = {0};
     struct msl_library *library = NULL;
     if (compile(area->cases, area->count, variant, &library) == HAL_OK) {
@@ -345,8 +397,9 @@ static size_t run_area(const struct suite_area *area, const struct variant *vari
         print_error("%s, %s: %.300s\n", area->name, variant->name, hal_message());
         run_alone(area, variant, &tally);
     }
-    print_message("%s, %s: %zu cases, %zu split into loops, %zu on fibers, %zu failed\n",
-                  area->name, variant->name, area->count, tally.loops, tally.fibers, tally.failed);
+    print_message("%s, %s: %zu cases, %zu split into loops, %zu on fibers, %zu failed, %.1f s\n",
+                  area->name, variant->name, area->count, tally.loops, tally.fibers, tally.failed,
+                  cpu_seconds() - begin);
     return tally.failed;
 }
 
@@ -355,27 +408,65 @@ static void run(void **state)
     const struct suite_area *const area = *state;
     size_t failures = 0;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        failures += run_area(area, &variants[i]);
+        if (is_wanted(area, &variants[i]))
+            failures += run_area(area, &variants[i]);
     if (failures)
         fail_msg("%zu failures in area %s", failures, area->name);
 }
 
-int main(int argc, char **argv)
+/* Every set of flags, once for all areas. */
+static int prepare(void)
+{
+    static const char empty[] = "kernel void k(device int *o) { o[0] = 1; }";
+    int failed = 0;
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        setenv("HAL_MSL_OPTIMISE", variants[i].optimise, 1);
+        setenv("HAL_MSL_ROAD", "fibers", 1);
+        const struct msl_source source = {
+            .text = empty, .bytes = sizeof empty - 1, .check_bounds = variants[i].checked};
+        struct msl_library *library = NULL;
+        failed |= msl_compile(&source, &library) != HAL_OK;
+        msl_library_destroy(library);
+    }
+    if (failed)
+        fprintf(stderr, "%s\n", hal_message());
+    return failed;
+}
+
+static int run_areas(const char *wanted)
 {
     int failed = 0;
     bool known = false;
-    setenv("HAL_CACHE_DIR", fixture_directory(), 1);
     fill_inputs();
     for (size_t i = 0; i < suite_area_count; i++) {
-        if (argc > 1 && strcmp(argv[1], suite_areas[i].name) != 0)
+        if (wanted && strcmp(wanted, suite_areas[i].name) != 0)
             continue;
         const struct CMUnitTest tests[] = {
             {suite_areas[i].name, run, NULL, NULL, (void *)(uintptr_t)&suite_areas[i]}};
         failed += cmocka_run_group_tests_name(suite_areas[i].name, tests, NULL, NULL);
         known = true;
     }
-    fixture_remove_directory();
     if (!known)
-        fprintf(stderr, "no area '%s'\n", argv[1]);
+        fprintf(stderr, "no area '%s'\n", wanted);
     return failed || !known;
+}
+
+int main(int argc, char **argv)
+{
+    const char *cache = NULL, *area = NULL;
+    bool only_prepare = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
+            cache = argv[++i];
+        else if (strcmp(argv[i], "--prepare") == 0)
+            only_prepare = true;
+        else if (strcmp(argv[i], "--sample") == 0)
+            only_sample = true;
+        else
+            area = argv[i];
+    }
+    setenv("HAL_CACHE_DIR", cache ? cache : fixture_directory(), 1);
+    const int failed = only_prepare ? prepare() : run_areas(area);
+    fixture_remove_directory();
+    return failed;
 }

@@ -52,7 +52,8 @@ void fixture_run(const struct fixture_kernel *kernel, void *const *buffers, size
     memcpy(launch.group_count, group_count, sizeof launch.group_count);
     memcpy(launch.group_size, group_size, sizeof launch.group_size);
     const uint64_t groups = (uint64_t)group_count[0] * group_count[1] * group_count[2];
-    msl_function_run(kernel->function, kernel->worker, &launch, 0, groups);
+    assert_int_equal(msl_function_run(kernel->function, kernel->worker, &launch, 0, groups),
+                     HAL_OK);
 }
 
 void fixture_run_source(const char *source, const char *name, void *const *buffers,

@@ -326,6 +326,39 @@ static void bad_sources_are_refused(void **state)
                  "executable 'kernels': kernel 'grow' has no [[buffer(9)]] to receive its 16");
 }
 
+/* The binding is a part of its buffer: what lies behind it in there is out of bounds too. */
+static void leaving_a_binding_fails_the_submission(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"", "kernel 'grow', thread (16, 0, 0): reads 4 bytes at "
+                                             "offset 64 of buffer 0, which has 64"};
+    struct hal_executable *checked;
+    const struct hal_executable_desc desc = describe(source);
+    setenv("HAL_CHECK_BOUNDS", "maybe", 1);
+    assert_fails(try_to_create(&desc), HAL_INVALID, "HAL_CHECK_BOUNDS must be true or false");
+    setenv("HAL_CHECK_BOUNDS", "1", 1);
+    assert_ok(hal_executable_create(device, &desc, &checked));
+    unsetenv("HAL_CHECK_BOUNDS");
+    struct hal_buffer *buffer = fixture_buffer(device, NULL, 512);
+    const struct hal_binding binding = {buffer, 256, 64};
+    for (uint32_t extra = 0; extra < 2; extra++) {
+        struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+        struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+        assert_ok(hal_command_push_descriptor_set(commands, 0, &binding, 1));
+        assert_ok(hal_command_dispatch(commands, checked, GROW, (uint32_t[3]){2 + extra, 1, 1}));
+        assert_ok(hal_command_buffer_end(commands));
+        assert_ok(fixture_submit(device, commands, NULL, 0, done, 1));
+        if (extra)
+            assert_fails(hal_semaphore_wait(done, 1, HAL_FOREVER), HAL_INVALID, wanted[extra]);
+        else
+            assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+        hal_semaphore_release(done);
+        hal_command_buffer_release(commands);
+    }
+    hal_buffer_release(buffer);
+    hal_executable_release(checked);
+}
+
 static void threadgroup_arguments_have_lengths(void **state)
 {
     (void)state;
@@ -448,6 +481,7 @@ int main(void)
         cmocka_unit_test(barriers_order_dispatches),
         cmocka_unit_test(missing_bindings_are_named),
         cmocka_unit_test(bad_sources_are_refused),
+        cmocka_unit_test(leaving_a_binding_fails_the_submission),
         cmocka_unit_test(threadgroup_arguments_have_lengths),
         cmocka_unit_test(entry_points_have_names_and_limits),
         cmocka_unit_test(threads_submit_chains),

@@ -85,6 +85,7 @@ static void wrong_values_change_nothing(void **state)
         {"p --device=cpu?threads=9 --device", "--device needs a value"},
         {"p --device= y", "--device needs a value, not ''"},
         {"p --device_profiling_force=maybe y", "must be true or false, not 'maybe'"},
+        {"p --check-bounds=perhaps", "--check-bounds must be true or false, not 'perhaps'"},
         {"p --device_profiling_stacks all", "must be none or submission, not 'all'"},
         {"p --device_profiling_contents=some", "must be all, digest or none, not 'some'"},
         {"p --device_profiling_outputs=all", "must be contents, digest or none, not 'all'"},
@@ -145,9 +146,12 @@ static void uris_are_strict(void **state)
 static void help_names_every_flag(void **state)
 {
     (void)state;
-    static const char *const names[] = {"--device=", "--device_profiling_mode=",
-                                        "--device_profiling_file=", "--device_profiling_force",
-                                        "--device_profiling_stacks="};
+    static const char *const names[] = {"--device=",
+                                        "--device_profiling_mode=",
+                                        "--device_profiling_file=",
+                                        "--device_profiling_force",
+                                        "--device_profiling_stacks=",
+                                        "--check-bounds"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_non_null(strstr(hal_flags_help(), names[i]));
 }

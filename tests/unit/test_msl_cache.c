@@ -243,7 +243,7 @@ static pid_t start_child(const char *source, int32_t expected)
             fprintf(stderr, "%s\n", hal_message());
             exit(1);
         }
-        msl_function_run(function, worker, &launch, 0, 1);
+        assert_int_equal(msl_function_run(function, worker, &launch, 0, 1), HAL_OK);
         msl_worker_destroy(worker);
         msl_library_destroy(library);
         exit(out == expected ? 0 : 2);

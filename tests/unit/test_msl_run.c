@@ -430,7 +430,8 @@ static void partial_ranges(void **state)
                 void *const buffers[MSL_MAX_BUFFERS] = {out};
                 const struct msl_launch launch = {
                     .buffers = buffers, .group_size = {SX, SY, 1}, .group_count = {GX, GY, 1}};
-                msl_function_run(kernel.function, kernel.worker, &launch, first, last);
+                assert_int_equal(
+                    msl_function_run(kernel.function, kernel.worker, &launch, first, last), HAL_OK);
                 for (uint32_t i = 0; i < COUNT; i++) {
                     const uint32_t x = i % (GX * SX), y = i / (GX * SX);
                     const uint32_t group = y / SY * GX + x / SX;
@@ -528,9 +529,10 @@ static void *run_share(void *argument)
     struct msl_worker *worker;
     if (msl_worker_create(&worker) != HAL_OK)
         return "no worker";
-    msl_function_run(run->function, worker, run->launch, run->first, run->last);
+    const enum hal_status status =
+        msl_function_run(run->function, worker, run->launch, run->first, run->last);
     msl_worker_destroy(worker);
-    return NULL;
+    return status == HAL_OK ? NULL : "failed";
 }
 
 static void run_shared(const struct msl_function *function, void *const *buffers)

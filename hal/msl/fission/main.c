@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-msl-cc: a kernel source as bitcode in, an object file out, its kernels split. Started by
  * hal/msl as the compiler is, so that LLVM is no part of the programs that run kernels. */
+#include "hal/msl/fission/bounds.h"
 #include "hal/msl/fission/fission.h"
 #include "hal/msl/fission/ir.h"
 #include "hal/msl/fission/pipeline.h"
@@ -17,6 +18,9 @@ enum member { NAME, TAG, RUN_GROUPS, RUN_THREAD, RUN_SPLIT, THREAD, ROAD, SIZE }
 
 /* Exit codes; anything else is a crash. */
 enum { DONE = 0, WRONG_USE = 2, CANNOT = 3, REFUSED = 4 };
+
+/* What is asked for. */
+enum work { MAY_REFUSE, MUST_SPLIT, CHECK_BOUNDS, UNKNOWN };
 
 /* The kernels that wait, by the same index in all. */
 struct table {
@@ -148,6 +152,16 @@ static enum hal_status check_refusals(const struct table *table)
     return HAL_OK;
 }
 
+static enum hal_status verify(LLVMModuleRef module)
+{
+    char *message = NULL;
+    enum hal_status status = HAL_OK;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+        status = hal_fail(HAL_FAILED, "the changed module is broken: %.500s", message);
+    LLVMDisposeMessage(message);
+    return status;
+}
+
 static enum hal_status split_module(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                     bool must_split)
 {
@@ -162,14 +176,18 @@ static enum hal_status split_module(LLVMModuleRef module, LLVMTargetMachineRef m
         decide(module, &table, i);
     }
     free_table(&table);
-    char *message = NULL;
-    if (status == HAL_OK && LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-        status = hal_fail(HAL_FAILED, "the split module is broken: %.500s", message);
-    LLVMDisposeMessage(message);
-    return status;
+    return status == HAL_OK ? verify(module) : status;
 }
 
-static enum hal_status compile(const char *input, const char *output, bool must_split)
+/* Registers first, which need no checks. */
+static enum hal_status check_module(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    HAL_TRY(msl_pipeline_promote(module, machine));
+    HAL_TRY(msl_bounds_add_checks(module));
+    return verify(module);
+}
+
+static enum hal_status compile(const char *input, const char *output, enum work work)
 {
     const LLVMContextRef context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(context, ignore_remarks, NULL);
@@ -179,9 +197,11 @@ static enum hal_status compile(const char *input, const char *output, bool must_
     if (status == HAL_OK)
         status = read_bitcode(input, context, &module);
     if (status == HAL_OK)
-        status = split_module(module, machine, must_split);
+        status = work == CHECK_BOUNDS ? check_module(module, machine)
+                                      : split_module(module, machine, work == MUST_SPLIT);
     if (status == HAL_OK)
-        status = msl_pipeline_optimise(module, machine);
+        status = work == CHECK_BOUNDS ? msl_pipeline_optimise_little(module, machine)
+                                      : msl_pipeline_optimise(module, machine);
     if (status == HAL_OK)
         status = msl_pipeline_write_object(module, machine, output);
     if (module)
@@ -193,8 +213,18 @@ static enum hal_status compile(const char *input, const char *output, bool must_
 }
 
 static const char usage[] =
-    "usage: hal-msl-cc [--must-split | --may-refuse] BITCODE OBJECT\n"
-    "Splits the kernels of a compiled source at their barriers. libhal starts it.\n";
+    "usage: hal-msl-cc [--must-split | --may-refuse | --check-bounds] BITCODE OBJECT\n"
+    "Splits the kernels of a compiled source at their barriers, or has their accesses checked.\n"
+    "libhal starts it.\n";
+
+static enum work read_work(const char *text)
+{
+    static const char *const names[] = {"--may-refuse", "--must-split", "--check-bounds"};
+    enum work work = MAY_REFUSE;
+    while (work < UNKNOWN && strcmp(text, names[work]) != 0)
+        work++;
+    return work;
+}
 
 int main(int argc, char **argv)
 {
@@ -203,12 +233,12 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("hal-msl-cc 0.1.0 (LLVM %s)\n", LLVM_VERSION_STRING) < 0;
     const int first = argc > 1 && strncmp(argv[1], "--", 2) == 0 ? 2 : 1;
-    const bool must_split = first == 2 && strcmp(argv[1], "--must-split") == 0;
-    if (argc != first + 2 || (first == 2 && !must_split && strcmp(argv[1], "--may-refuse") != 0)) {
+    const enum work work = first == 2 ? read_work(argv[1]) : MAY_REFUSE;
+    if (argc != first + 2 || work == UNKNOWN) {
         fputs(usage, stderr);
         return WRONG_USE;
     }
-    const enum hal_status status = compile(argv[first], argv[first + 1], must_split);
+    const enum hal_status status = compile(argv[first], argv[first + 1], work);
     if (status == HAL_OK)
         return DONE;
     fprintf(stderr, "hal-msl-cc: %s\n", hal_message());

@@ -140,6 +140,11 @@ enum hal_status msl_pipeline_optimise(LLVMModuleRef module, LLVMTargetMachineRef
                "default<O3>");
 }
 
+enum hal_status msl_pipeline_optimise_little(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    return run(module, machine, "default<O1>");
+}
+
 enum hal_status msl_pipeline_write_object(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                           const char *path)
 {

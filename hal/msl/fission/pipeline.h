@@ -28,6 +28,9 @@ enum hal_status msl_pipeline_promote(LLVMModuleRef module,
 /* After it: thread loops become vector code first, before -O3 finds other loops to prefer. */
 enum hal_status msl_pipeline_optimise(LLVMModuleRef module,
                                       LLVMTargetMachineRef machine) HAL_CHECKED;
+/* For kernels that are checked, which are slow anyway: what takes little time. */
+enum hal_status msl_pipeline_optimise_little(LLVMModuleRef module,
+                                             LLVMTargetMachineRef machine) HAL_CHECKED;
 
 enum hal_status msl_pipeline_write_object(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                           const char *path) HAL_CHECKED;

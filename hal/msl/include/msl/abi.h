@@ -11,7 +11,8 @@ enum {
     MSL_ABI_BUFFERS = 31,
     MSL_ABI_GROUP_ARGUMENTS = 31,
     MSL_ABI_SIMD_WIDTH = 32,
-    MSL_ABI_LANE_BYTES = 16 /* at most: one lane's share of a simd operation */
+    MSL_ABI_LANE_BYTES = 16, /* at most: one lane's share of a simd operation */
+    MSL_ABI_TAG_SHIFT = 56   /* where checked addresses say what memory they belong to */
 };
 
 /* One dispatch as a kernel sees it; constant while the dispatch runs. */
@@ -31,6 +32,11 @@ struct msl_abi_runtime {
     const void *(*exchange)(const void *value, uint32_t bytes, const void *site,
                             uint32_t *out_active);
     uint32_t (*lane)(void);
+    /* Where checks are on. The address of `bytes` bytes that the running thread accesses, without
+     * its tag; does not return when they are not all inside the memory that the tag names. */
+    void *(*check)(const void *address, uint64_t bytes, uint32_t is_write);
+    /* An index that is outside an array, whose type is `type`, in the source; does not return. */
+    void (*bad_index)(const char *file, uint32_t line, const char *type, uint64_t index);
 };
 
 /* Runs threadgroups [first, last), x fastest: for kernels whose threads need no other thread. */
@@ -58,7 +64,8 @@ struct msl_abi_kernel {
     msl_abi_thread *thread;
     const char *road;
     uint32_t split_size[3];
-    uint32_t waits; /* 1: its threads wait for each other */
+    uint32_t waits;         /* 1: its threads wait for each other */
+    uint32_t checks_bounds; /* 1: buffers and threadgroup memory are given as tagged addresses */
     uint32_t buffer_mask;
     uint32_t group_argument_mask;
     uint8_t buffer_access[MSL_ABI_BUFFERS];

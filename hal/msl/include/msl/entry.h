@@ -62,6 +62,13 @@ struct position {
     uint32_t grid[3], local[3], group[3], index, lane, simdgroup;
 };
 
+/* Threads whose accesses are checked run on fibers, where one of them can be stopped. */
+#ifdef __MSL_CHECK_BOUNDS
+constexpr bool checks_bounds = true;
+#else
+constexpr bool checks_bounds = false;
+#endif
+
 /* Names of kernels and sizes of groups are compared while compiling. */
 constexpr bool same_name(const char *a, const char *b)
 {
@@ -373,7 +380,10 @@ struct entry_for<void (*)(A...), function, Parameters> {
             kernel.split_size[1] = y;
             kernel.split_size[2] = z;
         }
-        if constexpr (side_by_side)
+        kernel.checks_bounds = checks_bounds;
+        if constexpr (checks_bounds)
+            kernel.road = "fibers: bounds are checked";
+        if constexpr (side_by_side || checks_bounds)
             kernel.run_thread = run_thread;
         else
             kernel.run_groups = run_groups;

@@ -42,6 +42,32 @@ __attribute__((noinline)) void __msl_collect(const void *pair, void *tile, uint3
                          pairs + lane * 2 * element_bytes, 2 * element_bytes);
 }
 
+#ifdef __MSL_CHECK_BOUNDS
+/* Stands around every address that is read or written (hal/msl/fission/bounds.c). What has no tag
+ * is memory of the thread's own. */
+__attribute__((used)) void *__msl_checked(void *address, uint64_t bytes, uint32_t is_write)
+{
+    return (uint64_t)address >> MSL_ABI_TAG_SHIFT ? __msl_runtime->check(address, bytes, is_write)
+                                                  : address;
+}
+
+/* What clang calls where an index is outside an array whose length it knows. */
+struct __msl_type_name {
+    uint16_t kind, info;
+    char name[1];
+};
+struct __msl_array_fault {
+    const char *file;
+    uint32_t line, column;
+    const __msl_type_name *array, *index;
+};
+__attribute__((used)) void __ubsan_handle_out_of_bounds(void *fault, uintptr_t index)
+{
+    const __msl_array_fault *const known = (const __msl_array_fault *)fault;
+    __msl_runtime->bad_index(known->file, known->line, known->array->name, index);
+}
+#endif
+
 /* The linker defines these for the sections of those names; none when there is no such entry. */
 #define MSL_BOUND __attribute__((weak, visibility("hidden")))
 extern MSL_BOUND const msl_abi_kernel __start_msl_kernels[], __stop_msl_kernels[];
