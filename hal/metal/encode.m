@@ -98,15 +98,32 @@ static bool need_compute(struct encoder *encoder)
 
 /* ---- Commands ----------------------------------------------------------------------------- */
 
+static struct bound what_is_bound(const struct encoder *encoder,
+                                  const struct metal_argument *argument)
+{
+    const struct metal_sets *sets = &encoder->program->sets;
+    switch (argument->kind) {
+    case METAL_ARGUMENT_COUNTS: return (struct bound){encoder->target->counts, argument->offset};
+    case METAL_ARGUMENT_SET:
+        return (struct bound){sets->buffer, metal_table_offset(sets, argument->table)};
+    case METAL_ARGUMENT_BUFFER: break;
+    }
+    return (struct bound){argument->buffer, argument->offset};
+}
+
 static void set_argument(struct encoder *encoder, const struct metal_argument *argument)
 {
     struct bound *bound = &encoder->bound[argument->slot];
-    id<MTLBuffer> buffer = argument->buffer ? argument->buffer : encoder->target->counts;
-    if (bound->buffer != buffer)
-        [encoder->compute setBuffer:buffer offset:argument->offset atIndex:argument->slot];
-    else if (bound->offset != argument->offset)
-        [encoder->compute setBufferOffset:argument->offset atIndex:argument->slot];
-    *bound = (struct bound){buffer, argument->offset};
+    const struct bound wanted = what_is_bound(encoder, argument);
+    if (bound->buffer == wanted.buffer && bound->offset == wanted.offset)
+        return; /* the encoder knows what a set reaches, too */
+    if (argument->kind == METAL_ARGUMENT_SET)
+        metal_sets_bind(&encoder->program->sets, argument->table, encoder->compute);
+    if (bound->buffer != wanted.buffer)
+        [encoder->compute setBuffer:wanted.buffer offset:wanted.offset atIndex:argument->slot];
+    else
+        [encoder->compute setBufferOffset:wanted.offset atIndex:argument->slot];
+    *bound = wanted;
 }
 
 static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)

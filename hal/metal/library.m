@@ -304,11 +304,38 @@ static enum hal_status check_entry(const struct metal_device *device,
     return HAL_OK;
 }
 
-/* Not from SPIR-V: binding i of set 0 is [[buffer(i)]], and the executable says where constants go.
- */
+/* Each buffer that the kernel takes is a descriptor set, or its constants. */
+static enum hal_status check_sets(const struct metal_device *device,
+                                  const struct hal_entry_point *wanted,
+                                  const struct metal_entry *entry)
+{
+    const struct hal_pipeline_layout *layout = entry->layout;
+    uint32_t rest = entry->buffer_mask;
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (!layout)
+        return HAL_OK;
+    if (device->device.argumentBuffersSupport != MTLArgumentBuffersTier2)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "kernel '%s' has a pipeline layout, which takes argument buffers of tier 2",
+                        wanted->name);
+    rest &= ~((UINT32_C(1) << layout->set_count) - 1);
+    if (wanted->constant_bytes)
+        rest &= ~(UINT32_C(1) << wanted->constants_slot);
+    if (rest)
+        return hal_fail(HAL_INVALID,
+                        "kernel '%s' has a [[buffer(%d)]], but its %s has %zu descriptor sets",
+                        wanted->name, __builtin_ctz(rest), hal_object_name(&layout->object, name),
+                        layout->set_count);
+    return HAL_OK;
+}
+
+/* Not from SPIR-V: without a layout, binding i of set 0 is [[buffer(i)]]; with one, set s is
+ * [[buffer(s)]]. The executable says where constants go. */
 static enum hal_status place_buffers(const struct hal_entry_point *wanted,
+                                     const struct hal_pipeline_layout *layout,
                                      struct metal_entry *entry)
 {
+    entry->layout = layout;
     entry->constant_bytes = wanted->constant_bytes;
     entry->constants_slot = wanted->constants_slot;
     entry->sizes_slot = SPIRV_NO_SLOT;
@@ -319,6 +346,7 @@ static enum hal_status place_buffers(const struct hal_entry_point *wanted,
 
 static enum hal_status make_pipeline(struct metal_device *device, id<MTLFunction> function,
                                      const struct hal_entry_point *wanted,
+                                     const struct hal_pipeline_layout *layout,
                                      const struct spirv_entry *where, struct metal_entry *entry)
 {
     NSError *error = nil;
@@ -339,8 +367,9 @@ static enum hal_status make_pipeline(struct metal_device *device, id<MTLFunction
         MTLSizeMake(wanted->group_size[0], wanted->group_size[1], wanted->group_size[2]);
     memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
            sizeof entry->group_argument_bytes);
-    HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, entry));
+    HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
     HAL_TRY(read_reflection(reflection, wanted->name, entry));
+    HAL_TRY(check_sets(device, wanted, entry));
     return check_entry(device, wanted, entry, where != NULL);
 }
 
@@ -362,13 +391,15 @@ static void build_entry(struct building *building, size_t index)
     struct metal_executable *executable = building->executable;
     const struct hal_entry_point *wanted = &building->desc->entry_points[index];
     const struct spirv_entry *where = executable->spirv ? &executable->spirv->entries[index] : NULL;
+    const struct hal_pipeline_layout *layout =
+        building->desc->layouts ? building->desc->layouts[index] : NULL;
     id<MTLFunction> function = nil;
     enum hal_status status =
         find_function(executable->library, building->desc, where ? where->kernel : wanted->name,
                       where == NULL, &function);
     if (status == HAL_OK)
-        status =
-            make_pipeline(building->device, function, wanted, where, &executable->entries[index]);
+        status = make_pipeline(building->device, function, wanted, layout, where,
+                               &executable->entries[index]);
     [function release];
     if (status == HAL_OK)
         return;
@@ -432,13 +463,6 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
 {
     const char *label = desc->label ? desc->label : "";
     const size_t count = desc->entry_point_count;
-    for (size_t i = 0; desc->layouts && i < count; i++) {
-        if (desc->layouts[i])
-            return hal_fail(HAL_UNSUPPORTED,
-                            "executable '%s', entry point '%s': the Metal driver knows no "
-                            "pipeline layouts yet",
-                            label, desc->entry_points[i].name);
-    }
     struct metal_executable *executable =
         hal_alloc(1, sizeof *executable + count * sizeof executable->entries[0]);
     if (!executable)

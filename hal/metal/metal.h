@@ -7,6 +7,7 @@
  *   spirv.m      those in SPIR-V, through hal/spirv
  *   reflect.m    what executables tell about themselves
  *   builtin.m    our own kernels, for what blit commands cannot do
+ *   sets.m       descriptor sets as argument buffers
  *   program.m    a sealed command buffer as operations with everything resolved
  *   encode.m     operations into encoders of a Metal command buffer
  *   semaphore.m  timeline values and who waits for them
@@ -114,7 +115,8 @@ struct metal_entry {
     uint32_t constant_bytes, constants_slot;
     uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
     uint32_t sizes_slot; /* buffer that receives the sizes of all; SPIRV_NO_SLOT: none */
-    struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]] */
+    const struct hal_pipeline_layout *layout;   /* NULL: buffers are bound one by one */
+    struct metal_place places[METAL_MAX_SLOTS]; /* by [[buffer(i)]], without a layout */
     uint8_t alignments[METAL_MAX_SLOTS];        /* of the kernel's type: a power of two */
     struct hal_entry_binding *bindings;         /* for reflection */
     size_t binding_count;
@@ -196,6 +198,49 @@ struct metal_builtin {
 enum hal_status metal_builtin_create(struct metal_device *device) HAL_CHECKED;
 void metal_builtin_destroy(struct metal_device *device);
 
+/* ---- Descriptor sets (sets.m) -------------------------------------------------------------- */
+
+/* What a kernel may reach through a table. */
+struct metal_use {
+    id<MTLBuffer> buffer; /* borrowed */
+    MTLResourceUsage usage;
+};
+
+/* One set's state, as the kernel sees it: an array of addresses. */
+struct metal_table {
+    size_t first_word, word_count;
+    size_t first_use, use_count;
+};
+
+/* The tables of a program. Starts as zeros. */
+struct metal_sets {
+    uint64_t *words; /* NULL once they are in the buffer */
+    size_t word_count, word_capacity;
+    struct metal_use *uses;
+    size_t use_count, use_capacity;
+    struct metal_table *tables;
+    size_t table_count, table_capacity;
+    uint32_t last[HAL_MAX_SETS]; /* the last table that was added for the set, + 1; 0: none */
+    id<MTLBuffer> buffer;        /* all tables; nil: there is none */
+};
+
+/* `bindings` has all of the layout. The table may be one that was added before. */
+enum hal_status metal_sets_add(struct metal_sets *sets, uint32_t set,
+                               const struct hal_set_layout *layout,
+                               const struct hal_binding *bindings, uint32_t *out_table) HAL_CHECKED;
+/* Nothing is added any more. */
+enum hal_status metal_sets_seal(struct metal_sets *sets, struct metal_device *device,
+                                const char *label) HAL_CHECKED;
+/* Names to the encoder what kernels reach through the table. */
+void metal_sets_bind(const struct metal_sets *sets, uint32_t table,
+                     id<MTLComputeCommandEncoder> encoder);
+void metal_sets_destroy(struct metal_sets *sets);
+
+static inline NSUInteger metal_table_offset(const struct metal_sets *sets, uint32_t table)
+{
+    return sets->tables[table].first_word * sizeof *sets->words;
+}
+
 /* ---- Programs (program.m) ----------------------------------------------------------------- */
 
 enum metal_op_kind {
@@ -207,11 +252,19 @@ enum metal_op_kind {
     METAL_OP_DEBUG_END,
 };
 
+enum metal_argument_kind {
+    METAL_ARGUMENT_BUFFER,
+    METAL_ARGUMENT_COUNTS, /* of the submission */
+    METAL_ARGUMENT_SET,
+};
+
 /* What a slot of a kernel gets. */
 struct metal_argument {
-    id<MTLBuffer> buffer; /* borrowed; nil: the counts of the submission */
-    NSUInteger offset;
+    enum metal_argument_kind kind;
     uint32_t slot;
+    uint32_t table;       /* of a set */
+    id<MTLBuffer> buffer; /* borrowed */
+    NSUInteger offset;    /* of a buffer, or in the counts */
 };
 
 /* Bytes that a slot of a kernel gets. */
@@ -268,6 +321,7 @@ struct metal_program {
     size_t managed_count, managed_capacity;
     struct metal_indirect *indirects;
     size_t indirect_count, indirect_capacity;
+    struct metal_sets sets;
     id<MTLBuffer> staging; /* data of updates */
     NSString *label;
     size_t group_depth; /* debug groups that are open at the same time, at most */

@@ -40,15 +40,23 @@ static enum hal_status add_op(struct builder *builder, const struct metal_op *op
     return HAL_OK;
 }
 
-static enum hal_status add_argument(struct builder *builder, uint32_t slot, id<MTLBuffer> buffer,
-                                    uint64_t offset)
+static enum hal_status add_argument_of_kind(struct builder *builder,
+                                            const struct metal_argument *argument)
 {
     struct metal_program *program = builder->program;
     if (!hal_grow((void **)&program->arguments, &program->argument_capacity,
                   program->argument_count + 1, sizeof *program->arguments))
         return no_memory(builder);
-    program->arguments[program->argument_count++] = (struct metal_argument){buffer, offset, slot};
+    program->arguments[program->argument_count++] = *argument;
     return HAL_OK;
+}
+
+static enum hal_status add_argument(struct builder *builder, uint32_t slot, id<MTLBuffer> buffer,
+                                    uint64_t offset)
+{
+    const struct metal_argument argument = {METAL_ARGUMENT_BUFFER, slot, .buffer = buffer,
+                                            .offset = offset};
+    return add_argument_of_kind(builder, &argument);
 }
 
 /* Gives the operation's slot `bytes` of constants, which are zeroed and for the caller to fill.
@@ -281,6 +289,27 @@ static enum hal_status add_bindings(struct builder *builder, const struct launch
     return HAL_OK;
 }
 
+/* Each set that the kernel has is an argument buffer. */
+static enum hal_status add_sets(struct builder *builder, const struct metal_entry *entry,
+                                const struct hal_dispatch_state *state)
+{
+    for (uint32_t set = 0; set < entry->layout->set_count; set++) {
+        const struct hal_set_layout *layout = entry->layout->sets[set];
+        struct metal_argument argument = {.kind = METAL_ARGUMENT_SET, .slot = set};
+        if (!(entry->buffer_mask >> set & 1))
+            continue;
+        for (size_t i = 0; i < layout->binding_count; i++) {
+            if (!(layout->bindings[i].flags & HAL_BINDING_READ_ONLY))
+                HAL_TRY(
+                    note_write(builder, state->bindings[set][layout->bindings[i].index].buffer));
+        }
+        HAL_TRY(metal_sets_add(&builder->program->sets, set, layout, state->bindings[set],
+                               &argument.table));
+        HAL_TRY(add_argument_of_kind(builder, &argument));
+    }
+    return HAL_OK;
+}
+
 /* What was pushed, then zeros. */
 static enum hal_status copy_constants(struct builder *builder, const struct metal_entry *entry,
                                       const struct hal_dispatch_state *state, struct metal_op *op)
@@ -329,7 +358,8 @@ static enum hal_status make_dispatch(struct builder *builder, const struct launc
     memcpy(op.dispatch.group_argument_bytes, entry->group_argument_bytes,
            sizeof op.dispatch.group_argument_bytes);
     op.dispatch.first_argument = builder->program->argument_count;
-    HAL_TRY(add_bindings(builder, launch, entry, state));
+    HAL_TRY(entry->layout ? add_sets(builder, entry, state)
+                          : add_bindings(builder, launch, entry, state));
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
     HAL_TRY(copy_constants(builder, entry, state, &op));
     HAL_TRY(list_sizes(builder, entry, state, &op));
@@ -361,7 +391,9 @@ static enum hal_status add_check(struct builder *builder, const struct hal_entry
     memcpy(arguments.group_size, entry->group_size, sizeof arguments.group_size);
     HAL_TRY(add_argument(builder, 0, to_metal_buffer(counts)->buffer,
                          to_metal_buffer(counts)->origin + offset));
-    HAL_TRY(add_argument(builder, 1, nil, result));
+    HAL_TRY(add_argument_of_kind(
+        builder,
+        &(struct metal_argument){.kind = METAL_ARGUMENT_COUNTS, .slot = 1, .offset = result}));
     HAL_TRY(make_builtin(builder, builder->device->builtin.counts, &arguments, sizeof arguments,
                          before, &op));
     if (!hal_grow((void **)&builder->checks, &builder->check_capacity, builder->check_count + 1,
@@ -509,6 +541,8 @@ enum hal_status metal_program_create(struct metal_device *device,
             status = add_segment(&builder, segment);
         if (status == HAL_OK)
             status = end_interval(&builder);
+        if (status == HAL_OK)
+            status = metal_sets_seal(&builder.program->sets, device, commands->object.label);
         free(builder.checks);
         builder.program->empty = is_empty(builder.program);
         if (status != HAL_OK)
@@ -527,6 +561,7 @@ void metal_program_destroy(struct metal_program *program)
         if (program->ops[i].kind == METAL_OP_DEBUG_BEGIN)
             [program->ops[i].label release];
     }
+    metal_sets_destroy(&program->sets);
     [program->staging release];
     [program->label release];
     free(program->indirects);

@@ -4,12 +4,41 @@
 #include "hal/base/mem.h"
 #import "hal/metal/metal.h"
 
+static size_t most_bindings(const struct metal_entry *entry)
+{
+    size_t count = 0;
+    if (!entry->layout)
+        return (size_t)__builtin_popcount(entry->buffer_mask);
+    for (size_t set = 0; set < entry->layout->set_count; set++)
+        count += entry->layout->sets[set]->binding_count;
+    return count;
+}
+
+/* What a layout promises: nobody looks into the kernel's argument buffers. */
+static void list_layout(struct metal_entry *entry)
+{
+    for (uint32_t set = 0; set < entry->layout->set_count; set++) {
+        const struct hal_set_layout *layout = entry->layout->sets[set];
+        for (size_t i = 0; i < layout->binding_count; i++) {
+            const bool only = layout->bindings[i].flags & HAL_BINDING_READ_ONLY;
+            entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
+                .set = set,
+                .index = layout->bindings[i].index,
+                .access = HAL_ACCESS_READ | (only ? 0U : (uint32_t)HAL_ACCESS_WRITE),
+            };
+        }
+    }
+}
+
 static enum hal_status list_bindings(struct metal_entry *entry, const char *name)
 {
-    entry->bindings =
-        hal_alloc((size_t)__builtin_popcount(entry->buffer_mask), sizeof *entry->bindings);
+    entry->bindings = hal_alloc(most_bindings(entry), sizeof *entry->bindings);
     if (!entry->bindings)
         return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", name);
+    if (entry->layout) {
+        list_layout(entry);
+        return HAL_OK;
+    }
     for (uint32_t i = 0; i < METAL_MAX_SLOTS; i++) {
         if (!(entry->buffer_mask >> i & 1) || i == entry->sizes_slot ||
             (entry->constant_bytes && i == entry->constants_slot))
