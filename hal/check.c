@@ -316,6 +316,13 @@ enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
                     hal_object_name(&commands->object, name));
 }
 
+/* The failure, and in which command buffer. */
+static enum hal_status inside(const struct hal_command_buffer *commands, enum hal_status failure)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_add_context(failure, "%s", hal_object_name(&commands->object, name));
+}
+
 static enum hal_status check_bits(const struct hal_command_buffer *commands, const char *what,
                                   uint32_t bits, uint32_t known)
 {
@@ -362,8 +369,9 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
         check_bits(commands, "stages", desc->source_stages | desc->target_stages, HAL_STAGE_ALL));
     HAL_TRY(check_bits(commands, "accesses", desc->source_access | desc->target_access, accesses));
     if (desc->buffer_count > HAL_MAX_LIST || (desc->buffer_count && !desc->buffers))
-        return hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %d",
-                        desc->buffer_count, desc->buffers ? "" : " at NULL", HAL_MAX_LIST);
+        return inside(commands,
+                      hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %d",
+                               desc->buffer_count, desc->buffers ? "" : " at NULL", HAL_MAX_LIST));
     for (size_t i = 0; i < desc->buffer_count; i++) {
         const struct hal_buffer_barrier *barrier = &desc->buffers[i];
         HAL_TRY(hal_check_belongs(barrier->buffer ? &barrier->buffer->object : NULL, "buffer",
@@ -391,11 +399,12 @@ enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
     return hal_check_transfer_of(commands->object.device, buffer, offset, bytes);
 }
 
-enum hal_status hal_check_fill(uint32_t pattern_bytes)
+enum hal_status hal_check_fill(const struct hal_command_buffer *commands, uint32_t pattern_bytes)
 {
-    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4)
-        return hal_fail(HAL_INVALID, "a fill pattern of %u bytes: 1, 2 and 4 exist", pattern_bytes);
-    return HAL_OK;
+    if (pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4)
+        return HAL_OK;
+    return inside(commands, hal_fail(HAL_INVALID, "a fill pattern of %u bytes: 1, 2 and 4 exist",
+                                     pattern_bytes));
 }
 
 enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
@@ -413,7 +422,7 @@ enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t sour
                     hal_object_name(&source->object, name), bytes, source_offset, target_offset);
 }
 
-enum hal_status hal_check_update(const void *data, uint64_t bytes)
+static enum hal_status check_update(const void *data, uint64_t bytes)
 {
     if (bytes > HAL_MAX_UPDATE_BYTES)
         return hal_fail(HAL_INVALID, "an update of %" PRIu64 " bytes: the limit is %d", bytes,
@@ -423,7 +432,14 @@ enum hal_status hal_check_update(const void *data, uint64_t bytes)
     return HAL_OK;
 }
 
-enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t bytes)
+enum hal_status hal_check_update(const struct hal_command_buffer *commands, const void *data,
+                                 uint64_t bytes)
+{
+    const enum hal_status status = check_update(data, bytes);
+    return status == HAL_OK ? HAL_OK : inside(commands, status);
+}
+
+static enum hal_status check_constants(const void *data, uint32_t offset, uint32_t bytes)
 {
     if (offset % 4 || bytes % 4)
         return hal_fail(HAL_INVALID, "push constants: offset %u and size %u must be multiples of 4",
@@ -434,6 +450,13 @@ enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t 
     if (bytes && !data)
         return hal_fail(HAL_INVALID, "push constants: %u bytes from NULL", bytes);
     return HAL_OK;
+}
+
+enum hal_status hal_check_constants(const struct hal_command_buffer *commands, const void *data,
+                                    uint32_t offset, uint32_t bytes)
+{
+    const enum hal_status status = check_constants(data, offset, bytes);
+    return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
 
 static enum hal_status check_binding(const struct hal_command_buffer *commands,
@@ -449,10 +472,9 @@ static enum hal_status check_binding(const struct hal_command_buffer *commands,
                     hal_object_name(&binding->buffer->object, name));
 }
 
-enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
-                                   const struct hal_binding *bindings, size_t count)
+static enum hal_status check_bindings(const struct hal_command_buffer *commands, uint32_t set,
+                                      const struct hal_binding *bindings, size_t count)
 {
-    HAL_TRY(hal_check_recording(commands));
     if (set >= HAL_MAX_SETS)
         return hal_fail(HAL_INVALID, "descriptor set %u: the last is %d", set, HAL_MAX_SETS - 1);
     if (count > HAL_MAX_BINDINGS)
@@ -466,6 +488,14 @@ enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, ui
                                     "descriptor set %u, binding %zu", set, i));
     }
     return HAL_OK;
+}
+
+enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
+                                   const struct hal_binding *bindings, size_t count)
+{
+    HAL_TRY(hal_check_recording(commands));
+    const enum hal_status status = check_bindings(commands, set, bindings, count);
+    return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
 
 enum hal_status hal_check_workgroups(const struct hal_entry_point *entry, const uint32_t counts[3])

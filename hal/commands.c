@@ -128,7 +128,7 @@ enum hal_status hal_command_fill(struct hal_command_buffer *commands, struct hal
 {
     HAL_TRY(hal_check_transfer(commands, target, offset, bytes));
     bytes = resolve(target, offset, bytes);
-    HAL_TRY(hal_check_fill(pattern_bytes));
+    HAL_TRY(hal_check_fill(commands, pattern_bytes));
     struct hal_segment_fill *segment = hal_record_room(commands, HAL_SEGMENT_FILL, sizeof *segment);
     if (!segment || !hal_record_retain(commands, &target->object))
         return hal_record_no_memory(commands);
@@ -165,7 +165,7 @@ enum hal_status hal_command_update(struct hal_command_buffer *commands, const vo
 {
     HAL_TRY(hal_check_transfer(commands, target, offset, bytes));
     bytes = resolve(target, offset, bytes);
-    HAL_TRY(hal_check_update(data, bytes));
+    HAL_TRY(hal_check_update(commands, data, bytes));
     struct hal_segment_update *segment =
         hal_record_room(commands, HAL_SEGMENT_UPDATE, sizeof *segment + bytes);
     if (!segment || !hal_record_retain(commands, &target->object))
@@ -184,7 +184,7 @@ enum hal_status hal_command_push_constants(struct hal_command_buffer *commands, 
                                            const void *data, uint32_t bytes)
 {
     HAL_TRY(hal_check_recording(commands));
-    HAL_TRY(hal_check_constants(data, offset, bytes));
+    HAL_TRY(hal_check_constants(commands, data, offset, bytes));
     struct hal_segment_push_constants *segment =
         hal_record_room(commands, HAL_SEGMENT_PUSH_CONSTANTS, sizeof *segment + bytes);
     if (!segment)

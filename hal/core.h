@@ -259,12 +259,15 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
 enum hal_status hal_check_transfer(const struct hal_command_buffer *commands,
                                    const struct hal_buffer *buffer, uint64_t offset,
                                    uint64_t bytes) HAL_CHECKED;
-enum hal_status hal_check_fill(uint32_t pattern_bytes) HAL_CHECKED;
+enum hal_status hal_check_fill(const struct hal_command_buffer *commands,
+                               uint32_t pattern_bytes) HAL_CHECKED;
 enum hal_status hal_check_overlap(const struct hal_buffer *source, uint64_t source_offset,
                                   const struct hal_buffer *target, uint64_t target_offset,
                                   uint64_t bytes) HAL_CHECKED;
-enum hal_status hal_check_update(const void *data, uint64_t bytes) HAL_CHECKED;
-enum hal_status hal_check_constants(const void *data, uint32_t offset, uint32_t bytes) HAL_CHECKED;
+enum hal_status hal_check_update(const struct hal_command_buffer *commands, const void *data,
+                                 uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_constants(const struct hal_command_buffer *commands, const void *data,
+                                    uint32_t offset, uint32_t bytes) HAL_CHECKED;
 enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
                                    const struct hal_binding *bindings, size_t count) HAL_CHECKED;
 enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,

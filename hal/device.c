@@ -144,6 +144,7 @@ enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
     struct hal_driver_device *driver;
     struct hal_caching *caching;
     struct hal_device *device = NULL;
+    HAL_TRY(hal_check_place(out_device, "the device"));
     HAL_TRY(hal_settings_get(&settings));
     HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
     enum hal_status status = add_caching(driver, settings.caching_bytes, &info, &caching);
@@ -241,6 +242,7 @@ enum hal_status hal_buffer_create(struct hal_device *device, const struct hal_bu
     char *label;
     struct hal_buffer *buffer;
     HAL_TRY(hal_check_buffer_desc(device, desc));
+    HAL_TRY(hal_check_place(out_buffer, "the buffer"));
     const struct hal_buffer_desc full = hal_buffer_desc_resolve(desc);
     HAL_TRY(hal_copy_label(desc->label, &label));
     enum hal_status status = hal_device_enter(device);
@@ -274,7 +276,7 @@ void hal_buffer_release(struct hal_buffer *buffer)
 
 uint64_t hal_buffer_bytes(const struct hal_buffer *buffer)
 {
-    return buffer->bytes;
+    return buffer ? buffer->bytes : 0;
 }
 
 /* Both with the gate entered. */

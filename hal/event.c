@@ -9,6 +9,7 @@ enum hal_status hal_event_create(struct hal_device *device, const char *label,
                                  struct hal_event **out_event)
 {
     HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_check_place(out_event, "the event"));
     struct hal_event *event = hal_alloc(1, sizeof *event);
     if (!event)
         return hal_fail(HAL_NO_MEMORY, "no memory for event '%s'", label ? label : "");

@@ -124,6 +124,7 @@ enum hal_status hal_executable_create(struct hal_device *device,
     struct hal_executable *executable;
     struct hal_executable_variant single;
     HAL_TRY(hal_check_executable_desc(device, desc));
+    HAL_TRY(hal_check_place(out_executable, "the executable"));
     const struct hal_executable_desc full = listed(desc, &single);
     HAL_TRY(make_copies(&full, &copies));
     enum hal_status status = hal_device_enter(device);

@@ -57,6 +57,7 @@ static enum hal_status check_kind(const struct hal_file *file)
 enum hal_status hal_file_open(const char *path, uint32_t mode, struct hal_file **out_file)
 {
     HAL_TRY(check_mode(path, mode));
+    HAL_TRY(hal_check_place(out_file, "the file"));
     const size_t length = strlen(path) + 1;
     struct hal_file *file = hal_alloc(1, sizeof *file + length);
     if (!file)

@@ -33,8 +33,9 @@
  * values that it signals.
  *
  * Errors. Functions return a status and store a message (hal/base/status.h). A failing call has
- * no effect. Failed work fails the semaphores that it would have signalled: waiting for them
- * returns that status and message.
+ * no effect. NULL in place of an object or of a place for a result is HAL_INVALID. Failed work
+ * fails the semaphores that it would have signalled: waiting for them returns that status and
+ * message.
  *
  * Unless stated, a call does not block, and a description struct that is all zero means the
  * default. Labels are copied; NULL is "no label". Times are nanoseconds of hal_clock_ns(). */
@@ -227,6 +228,7 @@ HAL_API enum hal_status hal_buffer_create(struct hal_device *device,
                                           struct hal_buffer **out_buffer) HAL_CHECKED;
 HAL_API void hal_buffer_retain(struct hal_buffer *buffer);
 HAL_API void hal_buffer_release(struct hal_buffer *buffer);
+/* 0 for NULL. */
 HAL_API uint64_t hal_buffer_bytes(const struct hal_buffer *buffer);
 
 /* A name for [offset, offset + bytes) of `buffer`, to be used wherever a buffer is: offsets then

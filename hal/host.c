@@ -31,6 +31,7 @@ enum hal_status hal_buffer_import(struct hal_device *device, const struct hal_bu
     char *label;
     struct hal_buffer *buffer;
     HAL_TRY(check_import(device, desc, pointer));
+    HAL_TRY(hal_check_place(out_buffer, "the buffer"));
     struct hal_buffer_desc full = hal_buffer_desc_resolve(desc);
     full.memory |= HAL_MEMORY_HOST_COHERENT;
     HAL_TRY(hal_copy_label(desc->label, &label));

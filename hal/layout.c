@@ -54,6 +54,7 @@ enum hal_status hal_set_layout_create(struct hal_device *device,
                                       struct hal_set_layout **out_layout)
 {
     HAL_TRY(check_set_desc(device, desc));
+    HAL_TRY(hal_check_place(out_layout, "the set layout"));
     const size_t count = desc->binding_count;
     struct hal_set_layout *layout =
         hal_alloc(1, sizeof *layout + count * sizeof *layout->bindings); /* the list behind it */
@@ -123,6 +124,7 @@ enum hal_status hal_pipeline_layout_create(struct hal_device *device,
                                            struct hal_pipeline_layout **out_layout)
 {
     HAL_TRY(check_pipeline_desc(device, desc));
+    HAL_TRY(hal_check_place(out_layout, "the pipeline layout"));
     struct hal_pipeline_layout *layout = hal_alloc(1, sizeof *layout);
     if (!layout)
         return hal_fail(HAL_NO_MEMORY, "no memory for pipeline layout '%s'",

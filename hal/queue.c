@@ -118,6 +118,7 @@ enum hal_status hal_semaphore_create(struct hal_device *device, const char *labe
     char *copy;
     struct hal_semaphore *semaphore;
     HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_check_place(out_semaphore, "the semaphore"));
     if (initial_value == UINT64_MAX)
         return hal_fail(HAL_INVALID, "semaphore '%s' cannot begin at the reserved value 2^64-1",
                         label ? label : "");
@@ -153,6 +154,7 @@ void hal_semaphore_release(struct hal_semaphore *semaphore)
 enum hal_status hal_semaphore_query(struct hal_semaphore *semaphore, uint64_t *out_value)
 {
     HAL_TRY(hal_check_object(semaphore ? &semaphore->object : NULL, "semaphore"));
+    HAL_TRY(hal_check_place(out_value, "the value of a semaphore"));
     struct hal_device *device = semaphore->object.device;
     HAL_TRY(hal_device_enter(device));
     const enum hal_status status =

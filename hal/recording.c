@@ -60,6 +60,7 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
     static const struct hal_command_buffer_desc defaults = {0};
     char *label;
     HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_check_place(out_commands, "the command buffer"));
     if (!desc)
         desc = &defaults;
     if (desc->mode != HAL_ONE_SHOT && desc->mode != HAL_REUSABLE)

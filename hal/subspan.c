@@ -19,6 +19,7 @@ enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, u
                                    const char *label, struct hal_buffer **out_subspan)
 {
     HAL_TRY(check(buffer, offset, bytes));
+    HAL_TRY(hal_check_place(out_subspan, "the subspan"));
     struct hal_buffer *subspan = hal_alloc(1, sizeof *subspan);
     if (!subspan)
         return hal_fail(HAL_NO_MEMORY, "no memory for subspan '%s'", label ? label : "");

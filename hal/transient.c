@@ -201,6 +201,7 @@ enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_sub
     struct hal_idle_semaphore semaphore;
     HAL_TRY(hal_check_operation(device, desc));
     HAL_TRY(hal_check_buffer_desc(device, buffer_desc));
+    HAL_TRY(hal_check_place(out_buffer, "the buffer"));
     desc = desc ? desc : &nothing;
     const struct hal_buffer_desc full = hal_buffer_desc_resolve(buffer_desc);
     HAL_TRY(take_block(device, desc, &full, &block));

@@ -48,6 +48,44 @@ static void no_objects(struct suite *suite, uint64_t unused)
     hal_semaphore_fail(NULL, HAL_FAILED, "nobody");
 }
 
+/* Nobody can take the result: nothing happens. */
+static void no_places(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static _Alignas(4096) uint8_t memory[4096];
+    const struct hal_buffer_desc desc = {.label = "buffer", .bytes = sizeof memory};
+    struct hal_device *device = suite_device(suite);
+    struct hal_buffer *own = suite_buffer(suite, "own", 64);
+    struct hal_semaphore *semaphore = suite_semaphore(suite, "semaphore", 0);
+    struct hal_memory_statistics before, after;
+    check_ok(suite, hal_device_memory_statistics(device, &before));
+    check_fails(suite, hal_device_open(suite_info(suite)->driver, NULL), HAL_INVALID,
+                "the place for the device is NULL");
+    check_fails(suite, hal_buffer_create(device, &desc, NULL), HAL_INVALID,
+                "the place for the buffer is NULL");
+    check_fails(suite, hal_buffer_import(device, &desc, memory, NULL, NULL, NULL), HAL_INVALID,
+                "the place for the buffer is NULL");
+    check_fails(suite, hal_buffer_subspan(own, 0, 8, NULL, NULL), HAL_INVALID,
+                "the place for the subspan is NULL");
+    check_fails(suite, hal_queue_alloca(device, NULL, &desc, NULL), HAL_INVALID,
+                "the place for the buffer is NULL");
+    check_fails(suite, hal_executable_create(device, suite_kernels_desc(), NULL), HAL_INVALID,
+                "the place for the executable is NULL");
+    check_fails(suite, hal_command_buffer_create(device, NULL, NULL), HAL_INVALID,
+                "the place for the command buffer is NULL");
+    check_fails(suite, hal_event_create(device, NULL, NULL), HAL_INVALID,
+                "the place for the event is NULL");
+    check_fails(suite, hal_semaphore_create(device, NULL, 0, NULL), HAL_INVALID,
+                "the place for the semaphore is NULL");
+    check_fails(suite, hal_semaphore_query(semaphore, NULL), HAL_INVALID,
+                "the place for the value of a semaphore is NULL");
+    check_fails(suite, hal_file_open("/nowhere", HAL_FILE_READ, NULL), HAL_INVALID,
+                "the place for the file is NULL");
+    check_u64(suite, hal_buffer_bytes(NULL), 0);
+    check_ok(suite, hal_device_memory_statistics(device, &after));
+    check_u64(suite, after.total.total_count, before.total.total_count);
+}
+
 static void mapping_is_not_open(struct suite *suite, uint64_t unused)
 {
     (void)unused;
@@ -94,14 +132,16 @@ static void updates_and_sets(struct suite *suite, uint64_t unused)
     (void)unused;
     struct hal_buffer *own = suite_buffer(suite, "own", 64);
     struct hal_command_buffer *commands = recording(suite);
-    check_fails(suite, hal_command_update(commands, NULL, own, 0, 5), HAL_INVALID,
+    check_fails(suite, hal_command_update(commands, NULL, own, 0, 5), HAL_INVALID, "CMD",
                 "an update of 5 bytes from NULL");
     check_fails(suite, hal_command_push_descriptor_set(commands, HAL_MAX_SETS, NULL, 0),
-                HAL_INVALID, "descriptor set 4", "the last is 3");
-    check_fails(suite, hal_command_push_descriptor_set(commands, 1, NULL, 3), HAL_INVALID,
+                HAL_INVALID, "CMD", "descriptor set 4", "the last is 3");
+    check_fails(suite, hal_command_push_descriptor_set(commands, 1, NULL, 3), HAL_INVALID, "CMD",
                 "descriptor set 1", "3 bindings at NULL");
-    check_fails(suite, hal_command_push_constants(commands, 0, NULL, 8), HAL_INVALID,
+    check_fails(suite, hal_command_push_constants(commands, 0, NULL, 8), HAL_INVALID, "CMD",
                 "8 bytes from NULL");
+    check_fails(suite, hal_command_fill(commands, own, 0, 4, 0, 3), HAL_INVALID, "CMD",
+                "pattern of 3 bytes");
 }
 
 static void workgroup_counts(struct suite *suite, uint64_t unused)
@@ -167,6 +207,7 @@ static void waits_and_queues(struct suite *suite, uint64_t unused)
 static const struct suite_case cases[] = {
     {"no_descriptions", no_descriptions, 0},
     {"no_objects", no_objects, 0},
+    {"no_places", no_places, 0},
     {"mapping_is_not_open", mapping_is_not_open, 0},
     {"usage_transfer", usage_is_missing, 0},
     {"usage_dispatch", usage_is_missing, 1},
