@@ -59,6 +59,7 @@ static bool counter_is_trusted(void)
 /* The narrowest of a few looks at both clocks. */
 static void fit_now(void)
 {
+    static uint64_t narrowest = UINT64_MAX; /* the fitting thread's */
     uint64_t best = UINT64_MAX, best_ticks = 0;
     int64_t best_ns = 0;
     for (int i = 0; i < 4; i++) {
@@ -71,7 +72,10 @@ static void fit_now(void)
         best_ticks = before + width / 2;
         best_ns = ns;
     }
-    hal_clock_fit_update(&process_fit, best_ticks, best_ns);
+    if (best < narrowest)
+        narrowest = best;
+    if (best / 16 <= narrowest) /* else this thread was interrupted: the middle means nothing */
+        hal_clock_fit_update(&process_fit, best_ticks, best_ns);
 }
 
 static void fit_if_nobody_does(void)

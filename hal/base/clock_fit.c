@@ -9,7 +9,7 @@ static const int64_t baseline_ns = 1000000000;
 static void set_line(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns, uint64_t rate)
 {
     const uint64_t version = atomic_load_explicit(&fit->version, memory_order_relaxed) + 1;
-    struct hal_clock_line *line = &fit->lines[version % 2];
+    struct hal_clock_line *line = &fit->lines[version % HAL_CLOCK_LINES];
     /* Who still reads this place, and gets one of these, sees that the version is another. */
     atomic_store_explicit(&line->ticks, ticks, memory_order_release);
     atomic_store_explicit(&line->ns, ns, memory_order_release);
@@ -49,7 +49,7 @@ void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns)
         const uint64_t version = atomic_load_explicit(&fit->version, memory_order_relaxed);
         restart(fit, ticks, ns); /* the first pair, or a counter that began anew */
         if (version)
-            set_line(fit, ticks, ns, atomic_load(&fit->lines[version % 2].rate));
+            set_line(fit, ticks, ns, atomic_load(&fit->lines[version % HAL_CLOCK_LINES].rate));
         return;
     }
     if (ns - fit->old_ns < HAL_CLOCK_FIRST_NS)
@@ -69,6 +69,13 @@ void hal_clock_fit_update(struct hal_clock_fit *fit, uint64_t ticks, int64_t ns)
     int64_t next_ns = HAL_CLOCK_INTERVAL_NS + off_ns;
     if (next_ns < HAL_CLOCK_INTERVAL_NS / 2)
         next_ns = HAL_CLOCK_INTERVAL_NS / 2;
-    set_line(fit, ticks, guess_ns,
-             (uint64_t)((unsigned __int128)rate * (uint64_t)next_ns / HAL_CLOCK_INTERVAL_NS));
+    const uint64_t next_rate =
+        (uint64_t)((unsigned __int128)rate * (uint64_t)next_ns / HAL_CLOCK_INTERVAL_NS);
+    if (!has_line) {
+        set_line(fit, ticks, guess_ns, next_rate);
+        return;
+    }
+    const uint64_t begin = ticks + (uint64_t)(((unsigned __int128)HAL_CLOCK_LEAD_NS << 32) / rate);
+    (void)hal_clock_fit_read(fit, begin, &guess_ns, &stale);
+    set_line(fit, begin, guess_ns, next_rate);
 }

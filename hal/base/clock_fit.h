@@ -2,8 +2,10 @@
 /* A line through two clocks: reads the system's nanoseconds off a counter that is cheap to read.
  *
  * The line is fitted again and again, always so that it goes on where it was and meets the system's
- * clock one interval later: what is read never goes back. Reading takes no lock and never waits,
- * whoever fits meanwhile; one thread fits at a time. */
+ * clock one interval later: what is read never goes back. A new line begins a little in the future,
+ * and until then the one before it holds, so that all threads read the same clock although some see
+ * the new line sooner than others. Reading takes no lock and never waits, whoever fits meanwhile;
+ * one thread fits at a time. */
 #ifndef HAL_BASE_CLOCK_FIT_H
 #define HAL_BASE_CLOCK_FIT_H
 
@@ -17,16 +19,22 @@ struct hal_clock_line {
     _Atomic uint64_t rate; /* nanoseconds per tick, times 2^32 */
 };
 
+enum { HAL_CLOCK_LINES = 4 }; /* the latest, the one before, and two that may be written */
+
 struct hal_clock_fit {
-    _Atomic uint64_t version; /* 0: there is no line yet; lines[version % 2] holds */
-    struct hal_clock_line lines[2];
+    _Atomic uint64_t version;                     /* 0: there is no line yet */
+    struct hal_clock_line lines[HAL_CLOCK_LINES]; /* [version % 4] is the latest */
     _Atomic uint64_t worst_error_ns; /* between line and system, where they were compared */
     /* The fitting thread's: where the rate is measured from. */
     uint64_t old_ticks, middle_ticks;
     int64_t old_ns, middle_ns;
 };
 
-enum { HAL_CLOCK_INTERVAL_NS = 50000000, HAL_CLOCK_FIRST_NS = 20000000 };
+enum {
+    HAL_CLOCK_INTERVAL_NS = 50000000,
+    HAL_CLOCK_FIRST_NS = 20000000,
+    HAL_CLOCK_LEAD_NS = 10000000, /* a new line begins so much later */
+};
 
 /* False: there is no line yet. *out_stale: an interval has passed, somebody should fit. */
 static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t ticks,
@@ -34,7 +42,11 @@ static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t 
 {
     for (;;) {
         const uint64_t version = atomic_load_explicit(&fit->version, memory_order_acquire);
-        const struct hal_clock_line *line = &fit->lines[version % 2];
+        const struct hal_clock_line *line = &fit->lines[version % HAL_CLOCK_LINES];
+        const uint64_t begin = atomic_load_explicit(&line->ticks, memory_order_acquire);
+        const bool early = (int64_t)(ticks - begin) < 0 && version > 1;
+        if (__builtin_expect(early, 0))
+            line = &fit->lines[(version - 1) % HAL_CLOCK_LINES];
         const uint64_t at = atomic_load_explicit(&line->ticks, memory_order_acquire);
         const int64_t ns = atomic_load_explicit(&line->ns, memory_order_acquire);
         const uint64_t rate = atomic_load_explicit(&line->rate, memory_order_acquire);
@@ -45,7 +57,8 @@ static inline bool hal_clock_fit_read(const struct hal_clock_fit *fit, uint64_t 
             continue; /* another line came, maybe into this place */
         const int64_t passed = (int64_t)(((__int128)(int64_t)(ticks - at) * (int64_t)rate) >> 32);
         *out_ns = ns + passed;
-        *out_stale = passed >= HAL_CLOCK_INTERVAL_NS || passed <= -HAL_CLOCK_INTERVAL_NS;
+        *out_stale =
+            !early && (passed >= HAL_CLOCK_INTERVAL_NS || passed <= -HAL_CLOCK_INTERVAL_NS);
         return true;
     }
 }

@@ -143,6 +143,27 @@ static void the_clock_is_the_systems(void **state)
     print_message("at most %llu ns off\n", (unsigned long long)error_ns);
 }
 
+/* Whoever has not seen the newest line yet reads the same as those that have. */
+static void a_new_line_begins_in_the_future(void **state)
+{
+    (void)state;
+    struct hal_clock_fit fit = {0};
+    hal_clock_fit_update(&fit, ticks_at(1 * MS, 0), 1 * MS);
+    hal_clock_fit_update(&fit, ticks_at(30 * MS, 0), 30 * MS);
+    hal_clock_fit_update(&fit, ticks_at(90 * MS, 0), 90 * MS);
+    const struct hal_clock_fit before = fit;
+    int64_t ns = 0;
+    bool stale = true;
+    hal_clock_fit_update(&fit, ticks_at(150 * MS, 0), 150 * MS + 50000); /* slower by 50 us */
+    for (int64_t us = 150000; us < 159990; us += 10) {
+        assert_true(hal_clock_fit_read(&fit, ticks_at(us * 1000, 0), &ns, &stale));
+        assert_true(ns == read_at(&before, ticks_at(us * 1000, 0)));
+        assert_false(stale);
+    }
+    assert_in_range(read_at(&fit, ticks_at(160 * MS, 0)), 160 * MS - 2, 160 * MS + 100);
+    assert_true(read_at(&fit, ticks_at(200 * MS, 0)) > 200 * MS + 30000); /* on its way */
+}
+
 static _Atomic int64_t latest_ns;
 
 static void *look(void *unused)
@@ -178,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_needs_two_moments),
         cmocka_unit_test(a_counter_off_its_pace_is_followed),
+        cmocka_unit_test(a_new_line_begins_in_the_future),
         cmocka_unit_test(a_change_of_pace_is_told_and_taken_back),
         cmocka_unit_test(a_machine_that_slept_jumps_forward_and_never_back),
         cmocka_unit_test(the_clock_is_the_systems),

@@ -110,7 +110,8 @@ static void int64(void **state)
         const int64_t a = x_before[i];
         const uint64_t b = y_before[i];
         const int64_t shifted = (a - (a & 127)) / 128;
-        assert_true(x[i] == a * 1000003 + shifted - a / 37);
+        const uint64_t product = (uint64_t)a * 1000003; /* wraps, as the shader's does */
+        assert_true((uint64_t)x[i] == product + (uint64_t)shifted - (uint64_t)(a / 37));
         assert_true(y[i] == ((b << 5) ^ (b >> 40) ^ (b % 1000000007) ^ (uint64_t)i));
     }
 }
