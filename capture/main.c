@@ -31,6 +31,8 @@ static const char usage[] =
     "      --outputs=WHAT  what it reads back: contents (default), digest, none\n"
     "      --files=WHAT    what queues read from files: ranges (default), reference, fail\n"
     "      --budget=BYTES  of contents, then digests: 64M, 2G (default: no limit)\n"
+    "      --window=PART   only submissions #s100..#s200, or signal: SIGUSR1 begins and ends it\n"
+    "      --scope=NAME    only what happens inside scopes of that name\n"
     "  -q, --quiet         no summary\n"
     "  -h, --help          this text\n"
     "  -V, --version       the version\n"
@@ -39,7 +41,7 @@ static const char usage[] =
     "not be started, 2 for wrong arguments and destinations.\n";
 
 /* Options that are passed on; the HAL's own rules for its flags say what is right. */
-enum policy { CONTENTS, OUTPUTS, FILES, BUDGET, POLICY_COUNT };
+enum policy { CONTENTS, OUTPUTS, FILES, BUDGET, WINDOW, SCOPE, POLICY_COUNT };
 
 static const struct {
     const char *flag, *variable;
@@ -48,6 +50,8 @@ static const struct {
     [OUTPUTS] = {"outputs", "HAL_DEVICE_PROFILING_OUTPUTS"},
     [FILES] = {"files", "HAL_DEVICE_PROFILING_FILES"},
     [BUDGET] = {"budget", "HAL_DEVICE_PROFILING_BUDGET"},
+    [WINDOW] = {"window", "HAL_DEVICE_PROFILING_WINDOW"},
+    [SCOPE] = {"scope", "HAL_DEVICE_PROFILING_SCOPE"},
 };
 
 struct options {
@@ -113,7 +117,8 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         {"quiet", no_argument, NULL, 'q'},         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},       {"contents", required_argument, NULL, 256},
         {"outputs", required_argument, NULL, 257}, {"files", required_argument, NULL, 258},
-        {"budget", required_argument, NULL, 259},  {NULL, 0, NULL, 0},
+        {"budget", required_argument, NULL, 259},  {"window", required_argument, NULL, 260},
+        {"scope", required_argument, NULL, 261},   {NULL, 0, NULL, 0},
     };
     *options = (struct options){.mode = "queue", .stacks = "submission"};
     *out_exit = 0;
@@ -367,7 +372,10 @@ static void summarize_run(const struct options *options)
         }
     }
     if (!traces && !failures)
-        complain(0, "'%s' opened no device: there is no trace", options->command[0]);
+        complain(0, "'%s' opened no device%s: there is no trace", options->command[0],
+                 options->policies[WINDOW] || options->policies[SCOPE]
+                     ? ", or did not reach the window"
+                     : "");
     hal_run_close(&run);
 }
 

@@ -2,8 +2,8 @@
 /* What the files of the core share: the device handle, the gate, and one prototype per service.
  *
  * Lock order: devices_lock (device.c), then nothing; the pool's lock (pool.h), then nothing;
- * profiling_lock, then nothing; objects_lock, then nothing. None is held while a table entry is
- * called. */
+ * a window's lock (window.c; outside the gate), then profiling_lock; profiling_lock, then nothing;
+ * objects_lock, then nothing. None is held while a table entry is called. */
 #ifndef HAL_CORE_H
 #define HAL_CORE_H
 
@@ -82,9 +82,10 @@ struct hal_device {
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
-    bool profiling_busy;     /* one begin, flush or end at a time */
-    _Atomic bool captured;   /* a layer is in the chain */
-    struct hal_layer *layer; /* of the thread that made profiling_busy true */
+    bool profiling_busy;       /* one begin, flush or end at a time */
+    _Atomic bool captured;     /* a layer is in the chain */
+    struct hal_layer *layer;   /* of the thread that made profiling_busy true */
+    struct hal_window *window; /* NULL: there is none; as long as the handle */
 
     struct hal_device *next_open; /* devices_lock */
     uint32_t pins;                /* devices_lock: at_exit uses the device */
@@ -176,12 +177,27 @@ enum hal_status hal_layouts_check(const struct hal_command_buffer *commands) HAL
 
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 
+/* The part of a run that is to be captured. */
+enum hal_window_kind {
+    HAL_WINDOW_NONE, /* all of it */
+    HAL_WINDOW_SUBMISSIONS,
+    HAL_WINDOW_SCOPE,
+    HAL_WINDOW_SIGNAL,
+};
+
+struct hal_window_place {
+    enum hal_window_kind kind;
+    uint64_t first, last; /* submissions */
+    const char *scope;
+};
+
 /* What flag and environment say now. Pointers live until the next hal_flags_parse. */
 struct hal_settings {
     const char *device;     /* never NULL */
     uint64_t caching_bytes; /* what a URI that says nothing means; 0: off */
     bool profiling;         /* was asked for */
     struct hal_profiling_options options;
+    struct hal_window_place window;
 };
 enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 
@@ -221,6 +237,31 @@ enum hal_status hal_profiling_begin_from_settings(struct hal_device *device) HAL
 
 /* Ends a running capture, if any; failures are logged. Waits for the work in flight. */
 void hal_profiling_finish(struct hal_device *device);
+
+/* A capture by the late road, as hal_device_profiling_begin and _end; HAL_TIMEOUT changes nothing.
+ * `options` has no NULL left, and a claimed file. HAL_EXISTS: it is captured already; one that is
+ * not captured any more has nothing to end. */
+enum hal_status hal_profiling_begin_now(struct hal_device *device,
+                                        const struct hal_profiling_options *options,
+                                        int64_t timeout_ns) HAL_CHECKED;
+enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns) HAL_CHECKED;
+
+/* ---- Windows (window.c) ------------------------------------------------------------------- */
+
+/* "#s3..#s5", "#s3", "#s3..", "signal". */
+bool hal_window_parse(const char *text, struct hal_window_place *out_place);
+
+/* Gives the device the window of the settings. HAL_EXISTS: its signal is the program's own. */
+enum hal_status hal_window_create(struct hal_device *device,
+                                  const struct hal_settings *settings) HAL_CHECKED;
+void hal_window_destroy(struct hal_device *device); /* accepts a device without */
+
+/* Around what may open or close the window of a device that has one. Outside the gate: they may
+ * wait until nobody is inside, for a limited time. */
+void hal_window_before(struct hal_device *device, uint64_t submission);
+void hal_window_after(struct hal_device *device, uint64_t submission);
+void hal_window_scope_begin(struct hal_device *device, const char *name);
+void hal_window_scope_end(struct hal_device *device);
 
 /* ---- Rules (check.c) ---------------------------------------------------------------------- */
 

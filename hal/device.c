@@ -82,6 +82,7 @@ void hal_each_device(void (*visit)(struct hal_device *device))
 static void destroy_device(struct hal_device *device)
 {
     hal_profiling_finish(device);
+    hal_window_destroy(device);
     unlist_device(device);
     device->driver->ops->device_destroy(device->driver);
     hal_spare_arenas_free(device);
@@ -422,10 +423,14 @@ static void scope(struct hal_device *device, const char *name)
 
 void hal_scope_begin(struct hal_device *device, const char *name)
 {
+    if (device && device->window)
+        hal_window_scope_begin(device, name ? name : "");
     scope(device, name ? name : "");
 }
 
 void hal_scope_end(struct hal_device *device)
 {
     scope(device, NULL);
+    if (device && device->window)
+        hal_window_scope_end(device);
 }

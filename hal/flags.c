@@ -13,6 +13,8 @@ enum setting {
     OUTPUTS,
     FILES,
     BUDGET,
+    WINDOW,
+    SCOPE,
     CACHING,
     BOUNDS,
     SETTING_COUNT
@@ -34,6 +36,8 @@ static const struct flag flags[] = {
     {"device_profiling_outputs", OUTPUTS},
     {"device_profiling_files", FILES},
     {"device_profiling_budget", BUDGET},
+    {"device_profiling_window", WINDOW},
+    {"device_profiling_scope", SCOPE},
     {"check-bounds", BOUNDS},
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
@@ -50,6 +54,8 @@ static const char *const environment[SETTING_COUNT] = {
     [OUTPUTS] = "HAL_DEVICE_PROFILING_OUTPUTS",
     [FILES] = "HAL_DEVICE_PROFILING_FILES",
     [BUDGET] = "HAL_DEVICE_PROFILING_BUDGET",
+    [WINDOW] = "HAL_DEVICE_PROFILING_WINDOW",
+    [SCOPE] = "HAL_DEVICE_PROFILING_SCOPE",
 };
 
 /* Settings that are one of a few words. */
@@ -79,6 +85,9 @@ const char *hal_flags_help(void)
            "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
            "                                   reference, fail\n"
            "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n"
+           "  --device_profiling_window=#sA..#sB  capture these submissions alone; or: signal\n"
+           "                                   (SIGUSR1 begins and ends captures)\n"
+           "  --device_profiling_scope=NAME    capture what happens inside these scopes alone\n"
            "  --check-bounds                   kernels on the CPU fail where they leave a buffer\n";
 }
 
@@ -91,7 +100,7 @@ const char *hal_profiling_mode(const char *text)
     return NULL;
 }
 
-/* The word if it is one of the setting's, the usual one for NULL. HAL_INVALID: `source` needs
+/* The setting's own copy of the word, the usual one for NULL. HAL_INVALID: `source` needs
  * another one. */
 static enum hal_status choose(enum setting setting, const char *source, const char **word)
 {
@@ -100,8 +109,10 @@ static enum hal_status choose(enum setting setting, const char *source, const ch
     if (!*word)
         *word = choice->usual;
     for (size_t i = 0; i < 3 && words[i]; i++) {
-        if (strcmp(words[i], *word) == 0)
+        if (strcmp(words[i], *word) == 0) {
+            *word = words[i];
             return HAL_OK;
+        }
     }
     if (!words[2])
         return hal_fail(HAL_INVALID, "%s must be %s or %s, not '%s'", source, words[0], words[1],
@@ -151,9 +162,11 @@ static enum hal_status check_value(enum setting setting, const char *source, con
 {
     bool on;
     uint64_t bytes;
+    struct hal_window_place window;
     const char *known = NULL;
     switch (setting) {
     case DEVICE:
+    case SCOPE:
     case FILE_NAME:
         if (!value[0])
             known = "needs a value";
@@ -178,6 +191,10 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     case CACHING:
         if (!hal_caching_parse(value, &bytes))
             known = "must be off or a number of bytes, as in 64M";
+        break;
+    case WINDOW:
+        if (!hal_window_parse(value, &window))
+            known = "must be #sFIRST..#sLAST or signal";
         break;
     case SETTING_COUNT: break;
     }
@@ -295,7 +312,7 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
         HAL_TRY(look_up((enum setting)i, &values[i]));
     *out_settings = (struct hal_settings){
         .device = values[DEVICE] ? values[DEVICE] : "cpu",
-        .profiling = values[MODE] || values[FILE_NAME],
+        .profiling = values[MODE] || values[FILE_NAME] || values[WINDOW] || values[SCOPE],
         .options =
             {
                 .mode = values[MODE] ? hal_profiling_mode(values[MODE]) : "queue",
@@ -310,6 +327,16 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
         hal_caching_parse(values[CACHING], &out_settings->caching_bytes);
     if (values[BUDGET])
         read_bytes(values[BUDGET], &out_settings->options.budget_bytes);
+    if (values[WINDOW] && values[SCOPE])
+        return hal_fail(HAL_INVALID,
+                        "a capture has a window of submissions ('%s') or of a scope "
+                        "('%s'), not both",
+                        values[WINDOW], values[SCOPE]);
+    if (values[WINDOW])
+        hal_window_parse(values[WINDOW], &out_settings->window);
+    if (values[SCOPE])
+        out_settings->window =
+            (struct hal_window_place){.kind = HAL_WINDOW_SCOPE, .scope = values[SCOPE]};
     if (values[FORCE])
         read_switch(values[FORCE], &out_settings->options.force);
     return hal_profiling_complete(&out_settings->options);

@@ -101,6 +101,13 @@ enum {
  *   --device_profiling_files=WHAT        HAL_DEVICE_PROFILING_FILES
  *   --device_profiling_budget=BYTES      HAL_DEVICE_PROFILING_BUDGET  4096, 64M, 2G
  *     (these as in struct hal_profiling_options)
+ *   --device_profiling_window=PART       HAL_DEVICE_PROFILING_WINDOW  #s100..#s200 (of submissions,
+ *     from 0), #s100, #s100.., or signal: SIGUSR1 begins and ends captures, at a submission
+ *   --device_profiling_scope=NAME        HAL_DEVICE_PROFILING_SCOPE   what happens from
+ *     hal_scope_begin(NAME) to its end, each time a capture
+ *     (a window alone asks for a capture, too; it opens and closes as hal_device_profiling_begin
+ *     and _end do, in the thread that reaches it: a submission may wait half a second for the work
+ *     in flight, and when that is not done by then, the window opens or closes at a later one)
  *   --check-bounds[=true]                HAL_CHECK_BOUNDS             on the CPU driver, a kernel
  *     that leaves a buffer or its threadgroup memory fails its submission; read when an executable
  *     is created; slow

@@ -266,8 +266,28 @@ enum hal_status hal_profiling_begin_from_settings(struct hal_device *device)
     HAL_TRY(hal_settings_get(&settings));
     if (!settings.profiling)
         return HAL_OK;
+    if (settings.window.kind != HAL_WINDOW_NONE)
+        return hal_window_create(device, &settings);
     take_turn(device);
     const enum hal_status status = begin_numbered(device, &settings.options, HAL_FOREVER);
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_profiling_begin_now(struct hal_device *device,
+                                        const struct hal_profiling_options *options,
+                                        int64_t timeout_ns)
+{
+    take_turn(device);
+    const enum hal_status status = begin_capture(device, options, timeout_ns);
+    end_turn(device);
+    return status;
+}
+
+enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns)
+{
+    take_turn(device);
+    const enum hal_status status = device->layer ? end_capture(device, timeout_ns) : HAL_OK;
     end_turn(device);
     return status;
 }

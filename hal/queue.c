@@ -53,10 +53,10 @@ static uint32_t choose_queue(const struct hal_device *device, uint64_t queues)
 
 /* With the gate entered. */
 static enum hal_status hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                               const struct hal_submission *what)
+                               const struct hal_submission *what, uint64_t id)
 {
     struct hal_submission submission = *what;
-    submission.id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed);
+    submission.id = id;
     submission.queue = choose_queue(device, desc->queues);
     submission.waits = desc->waits;
     submission.wait_count = desc->wait_count;
@@ -80,11 +80,16 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
                                   const struct hal_submission *what)
 {
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
+    const uint64_t id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed);
+    if (device->window)
+        hal_window_before(device, id);
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
-        status = hand_in(device, desc, what);
+        status = hand_in(device, desc, what, id);
         hal_gate_leave(&device->gate);
     }
+    if (status == HAL_OK && device->window)
+        hal_window_after(device, id);
     if (status != HAL_OK)
         take_back(desc->commands, desc->command_count);
     return status;

@@ -357,6 +357,8 @@ static void ignore_profiling(void)
     unsetenv("HAL_DEVICE_PROFILING_OUTPUTS");
     unsetenv("HAL_DEVICE_PROFILING_FILES");
     unsetenv("HAL_DEVICE_PROFILING_BUDGET");
+    unsetenv("HAL_DEVICE_PROFILING_WINDOW");
+    unsetenv("HAL_DEVICE_PROFILING_SCOPE");
 }
 
 int main(int argc, char **argv)

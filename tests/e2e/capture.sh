@@ -43,6 +43,22 @@ esac
 verifies "$1"
 cd ..
 
+# A part of a run, by submissions and by scope; parts replay by themselves.
+# shellcheck disable=SC2086
+run 0 "$bin/hal-capture" -o part.pb.zst --window=#s1..#s2 -- "$bin/decode" $small --sync=token
+says stdout ': right'
+run 0 "$bin/hal-trace" info part.pb.zst
+says stdout '2 submissions'
+run 5 "$bin/hal-replay" part.pb.zst
+# shellcheck disable=SC2086
+run 0 "$bin/hal-capture" -o scope.pb.zst '--scope=token 1' -- "$bin/decode" $small
+run 0 "$bin/hal-view" --print=summary scope.pb.zst
+says stdout 'token #: once'
+# shellcheck disable=SC2086
+run 0 "$bin/hal-capture" -o never.pb.zst --window=#s1000000.. -- "$bin/decode" $small
+says stderr 'did not reach the window'
+[ ! -e never.pb.zst ] || fail "a file was made for a window that was not reached"
+
 # The program's exit status is hal-capture's; a program without a device is told so.
 run 7 "$bin/hal-capture" -o none.pb.zst -- sh -c 'exit 7'
 [ ! -e none.pb.zst ] || fail "a file was made for a program that opened no device"
