@@ -434,7 +434,8 @@ static void fill_update(void *out, const struct hal_segment *segment, struct tra
                                     .offset = update->offset,
                                     .size = update->bytes};
     memcpy(record->data, update->data, update->bytes);
-    memset(record->data + update->bytes, 0, head.bytes - sizeof *record - update->bytes);
+    if (update->bytes % 8)
+        memset(record->data + update->bytes, 0, head.bytes - sizeof *record - update->bytes);
 }
 
 static void fill_push_constants(void *out, const struct hal_segment *segment,
@@ -445,7 +446,8 @@ static void fill_push_constants(void *out, const struct hal_segment *segment,
     *record =
         (struct trace_push_constants){.head = head, .offset = push->offset, .size = push->bytes};
     memcpy(record->data, push->data, push->bytes);
-    memset(record->data + push->bytes, 0, head.bytes - sizeof *record - push->bytes);
+    if (push->bytes % 8)
+        memset(record->data + push->bytes, 0, head.bytes - sizeof *record - push->bytes);
 }
 
 static void fill_push_descriptor_set(void *out, const struct hal_segment *segment,
@@ -589,22 +591,52 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
     return false;
 }
 
-static void record_segments(struct capture_thread *thread,
-                            const struct hal_command_buffer *commands)
+/* Segments are published many at a time: until the seal is whole nobody can use them anyway. */
+enum { BATCH_BYTES = 16 << 10 };
+
+static uint64_t larger(uint64_t a, uint64_t b)
 {
+    return a > b ? a : b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void record_segments(struct capture_thread *thread,
+                            const struct hal_command_buffer *commands, const struct sizes *sizes)
+{
+    const uint64_t most = larger(sizes->largest, smaller(BATCH_BYTES, thread->ring->bytes / 4));
+    uint64_t left = sizes->total, room = 0, used = 0;
+    uint8_t *batch = NULL;
     hal_each_segment (commands, segment) {
         const uint32_t bytes = record_bytes(segment);
-        const struct trace_segment head = {.kind = segment->kind, .bytes = bytes};
         uint32_t label = 0;
-        if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN)
+        /* Known already; but nothing may ask for strings between reserving and publishing. */
+        if (__builtin_expect(segment->kind == HAL_SEGMENT_DEBUG_BEGIN, 0)) {
+            if (used)
+                capture_publish(thread, used);
+            room = used = 0;
             label = capture_string(
                 thread, ((const struct hal_segment_debug *)(const void *)segment)->label);
-        void *record = capture_reserve(thread, bytes);
-        if (!record)
-            return;
-        fill_segment(record, segment, head, label);
-        capture_publish(thread, bytes);
+        }
+        if (__builtin_expect(used + bytes > room, 0)) {
+            if (used)
+                capture_publish(thread, used);
+            room = smaller(left, most);
+            used = 0;
+            batch = capture_reserve(thread, room);
+            if (!batch)
+                return;
+        }
+        fill_segment(batch + used, segment,
+                     (struct trace_segment){.kind = segment->kind, .bytes = bytes}, label);
+        used += bytes;
+        left -= bytes;
     }
+    if (used)
+        capture_publish(thread, used);
 }
 
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
@@ -627,7 +659,7 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
         .flags = flags,
     };
     capture_publish(call->thread, sizeof *record);
-    record_segments(call->thread, commands);
+    record_segments(call->thread, commands, &sizes);
 }
 
 /* ---- Semaphores ---- */

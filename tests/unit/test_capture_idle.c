@@ -150,8 +150,13 @@ static void work_handed_in_during_a_wait_is_seen_by_the_next(void **state)
     char path[PATH_MAX];
     struct hal_driver_device next = {.ops = &fake_ops};
     assert_true(test_folder_make(&folder));
-    const struct hal_profiling_options options = {
-        .mode = "queue", .stacks = "none", .file = test_folder_file(&folder, "t.pb.zst", path)};
+    const struct hal_profiling_options options = {.mode = "queue",
+                                                  .stacks = "none",
+                                                  .contents = "all",
+                                                  .outputs = "contents",
+                                                  .files = "ranges",
+                                                  .file =
+                                                      test_folder_file(&folder, "t.pb.zst", path)};
     assert_ok(hal_capture_begin(&fake_core, NULL, &next, &options, &layer));
     run_calls(layer->device);
     assert_ok(layer->end(layer));

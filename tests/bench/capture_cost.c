@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture_cost FILE COMMANDS: captures the sealing of command buffers with so many commands in all
+ * above a driver that does nothing, so that what remains is the capture. For counting instructions:
+ * tests/bench/capture_cost.sh. */
+#include "hal/base/mem.h"
+#include "hal/driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern hal_layer_begin hal_capture_begin;
+
+/* What a decode step records per kernel: constants, bindings, the dispatch, a barrier. */
+enum { COMMANDS_PER_KERNEL = 4, KERNELS = 250, COMMANDS = COMMANDS_PER_KERNEL * KERNELS };
+
+static struct hal_buffer buffer = {.object = {.kind = HAL_OBJECT_BUFFER, .id = 1}, .bytes = 4096};
+static struct hal_executable executable = {.object = {.kind = HAL_OBJECT_EXECUTABLE, .id = 2}};
+
+static enum hal_status null_prepare(struct hal_driver_device *self,
+                                    struct hal_command_buffer *commands)
+{
+    (void)self;
+    (void)commands;
+    return HAL_OK;
+}
+
+static void null_destroy(struct hal_driver_device *self, struct hal_object *object)
+{
+    (void)self;
+    (void)object;
+}
+
+static const struct hal_device_info *info_of(const struct hal_device *device)
+{
+    static const struct hal_device_info info = {.uri = "null", .driver = "null", .name = "null"};
+    (void)device;
+    return &info;
+}
+
+static void no_objects(struct hal_device *device,
+                       void (*visit)(void *user, struct hal_object *object), void *user)
+{
+    (void)device;
+    (void)visit;
+    (void)user;
+}
+
+static void no_mappings(struct hal_device *device,
+                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
+{
+    (void)device;
+    (void)visit;
+    (void)user;
+}
+
+static const struct hal_driver_ops null_ops = {.command_buffer_prepare = null_prepare,
+                                               .object_destroy = null_destroy};
+
+static const struct hal_core core = {.abi = HAL_DRIVER_ABI,
+                                     .bytes = sizeof core,
+                                     .device_info = info_of,
+                                     .each_object = no_objects,
+                                     .each_mapping = no_mappings};
+
+static void *append(struct hal_command_buffer *commands, uint16_t kind, size_t bytes)
+{
+    struct hal_segment *segment = (void *)(commands->arena + commands->arena_bytes);
+    *segment = (struct hal_segment){.kind = kind, .bytes = (uint32_t)bytes};
+    commands->arena_bytes += bytes;
+    commands->segment_count++;
+    return segment;
+}
+
+static void append_kernel(struct hal_command_buffer *commands, uint32_t number)
+{
+    struct hal_segment_push_constants *constants =
+        append(commands, HAL_SEGMENT_PUSH_CONSTANTS, sizeof *constants + 16);
+    constants->bytes = 16;
+    memset(constants->data, (int)number, 16);
+    struct hal_segment_push_descriptor_set *set = append(
+        commands, HAL_SEGMENT_PUSH_DESCRIPTOR_SET, sizeof *set + 3 * sizeof(struct hal_binding));
+    set->binding_count = 3;
+    for (uint32_t i = 0; i < 3; i++)
+        set->bindings[i] = (struct hal_binding){&buffer, 256 * i, 256};
+    struct hal_segment_dispatch *dispatch =
+        append(commands, HAL_SEGMENT_DISPATCH, sizeof *dispatch);
+    dispatch->executable = &executable;
+    dispatch->workgroup_count[0] = dispatch->workgroup_count[1] = dispatch->workgroup_count[2] = 1;
+    commands->dispatch_count++;
+    struct hal_segment_barrier *barrier = append(commands, HAL_SEGMENT_BARRIER, sizeof *barrier);
+    barrier->source_stages = barrier->target_stages = 1;
+}
+
+static bool capture(struct hal_driver_device *top, unsigned long count)
+{
+    struct hal_command_buffer commands = {.object = {.kind = HAL_OBJECT_COMMAND_BUFFER},
+                                          .sealed = true,
+                                          .arena = calloc(KERNELS, 1024)};
+    if (!commands.arena)
+        return false;
+    for (uint32_t i = 0; i < KERNELS; i++)
+        append_kernel(&commands, i);
+    for (unsigned long done = 0; done < count; done += COMMANDS) {
+        commands.object.id = 10 + done;
+        if (top->ops->command_buffer_prepare(top, &commands) != HAL_OK)
+            return false;
+        top->ops->object_destroy(top, &commands.object);
+    }
+    free(commands.arena);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const struct hal_profiling_options options = {.mode = "queue",
+                                                  .stacks = "none",
+                                                  .contents = "all",
+                                                  .outputs = "contents",
+                                                  .files = "ranges",
+                                                  .file = argc == 3 ? argv[1] : ""};
+    struct hal_driver_device next = {.ops = &null_ops};
+    struct hal_layer *layer;
+    if (argc != 3 || hal_capture_begin(&core, NULL, &next, &options, &layer) != HAL_OK) {
+        fprintf(stderr, "capture_cost FILE COMMANDS: %s\n", hal_message());
+        return 2;
+    }
+    const bool done = capture(layer->device, strtoul(argv[2], NULL, 10));
+    return layer->end(layer) == HAL_OK && done ? 0 : 1;
+}
