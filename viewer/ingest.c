@@ -472,8 +472,8 @@ static enum hal_status take_submit(struct ingest *in, const struct trace_submit 
     HAL_TRY(add_values(in, event->values, event->wait_count, &waits));
     HAL_TRY(add_values(in, event->values + event->wait_count, event->signal_count, &signals));
     struct view_submission *s = &m->submissions[row];
-    s->queue = event->queue;
-    s->operation = event->operation;
+    s->queue = (uint16_t)event->queue;
+    s->operation = (uint16_t)(event->operation < UINT16_MAX ? event->operation : UINT16_MAX);
     s->range_bytes = event->size;
     s->first_wait = waits, s->wait_count = event->wait_count;
     s->first_signal = signals, s->signal_count = event->signal_count;
@@ -498,7 +498,7 @@ static enum hal_status take_done(struct ingest *in, const struct trace_submissio
     HAL_TRY(submission_row(in, event->submission, &row));
     struct view_submission *s = &m->submissions[row];
     s->done = true;
-    s->queue = event->queue;
+    s->queue = (uint16_t)event->queue;
     s->status = event->head.status;
     s->message = event->message;
     s->busy_ns = event->busy_ns;

@@ -272,27 +272,23 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
     return HAL_OK;
 }
 
-/* The device's lane, and below it one that tells what each submission consists of. */
+/* The device's lane, and below it one that tells what each submission consists of: both are of the
+ * same spans. */
 static enum hal_status add_device_lanes(struct view_model *m, struct bucket *executions)
 {
     struct view_lane lane = {
         .kind = VIEW_LANE_DEVICE, .parent = VIEW_NO_LANE, .has_children = true};
-    struct bucket events = {0}, commands = {0};
-    enum hal_status status = HAL_OK;
-    for (size_t i = 0; i < executions->spans_count && status == HAL_OK; i++) {
-        status = put(&events, executions->spans[i]);
-        if (status == HAL_OK)
-            status = put(&commands, executions->spans[i]);
-    }
-    m->device_lane = (uint32_t)m->lanes_count;
-    if (status == HAL_OK)
-        status = add_lane(m, lane, &events, executions, VIEW_EXECUTE, VIEW_EXECUTE);
-    lane = (struct view_lane){.kind = VIEW_LANE_COMMANDS, .parent = m->device_lane};
-    if (status == HAL_OK)
-        status = add_lane(m, lane, &commands, NULL, VIEW_EXECUTE, VIEW_EXECUTE);
-    free(events.spans);
-    free(commands.spans);
-    return status;
+    const uint32_t device = (uint32_t)m->lanes_count;
+    HAL_TRY(add_lane(m, lane, executions, NULL, VIEW_EXECUTE, VIEW_EXECUTE));
+    m->device_lane = device;
+    HAL_TRY(VIEW_ROOM(m, lanes, 1));
+    lane = m->lanes[device];
+    lane.kind = VIEW_LANE_COMMANDS;
+    lane.parent = device;
+    lane.has_children = false;
+    lane.borrowed = true;
+    m->lanes[m->lanes_count++] = lane;
+    return HAL_OK;
 }
 
 static enum hal_status fill_queues(struct view_model *m, struct bucket *events,

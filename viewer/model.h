@@ -40,9 +40,8 @@ struct view_submission {
     int64_t ready_ns, begin_ns, end_ns; /* of the device */
     int64_t busy_ns;
     uint64_t dispatch_count;
-    uint32_t queue;
-    uint32_t operation;                      /* enum trace_operation */
     uint64_t range_bytes;                    /* alloca, dealloca, read, write */
+    uint16_t queue, operation;               /* enum trace_operation */
     uint32_t call;                           /* VIEW_NO_REF: the file tells only that it finished */
     uint32_t first_wait, wait_count;         /* in `values` */
     uint32_t first_signal, signal_count;     /* in `values` */
@@ -178,6 +177,7 @@ struct view_lane {
     uint32_t depth;  /* of scopes */
     uint32_t parent; /* lane that hides or shows this one, VIEW_NO_LANE: always there */
     bool has_children, starts_open;
+    bool borrowed;                  /* events and series are its parent's */
     const struct view_span *events; /* one per event, by begin; may overlap */
     size_t event_count;
     struct view_series series; /* what to paint */
