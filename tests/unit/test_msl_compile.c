@@ -132,6 +132,15 @@ static void only_the_languages_headers(void **state)
     expect(HAL_INVALID, "%:include \"/proc/self/environ\"\n",
            "'/proc/self/environ' file not found");
     expect(HAL_INVALID, "#include \"../../kernel.metal\"\n", "'../../kernel.metal' file not found");
+    /* Nothing can include itself without end: there is no file of the source's name. */
+    expect(HAL_INVALID, "#include __FILE__\n", "'kernel.metal' file not found");
+    expect(HAL_INVALID, "#include \"-\"\n", "'-' file not found");
+    expect(HAL_INVALID, "#include \"/dev/stdin\"\n", "'/dev/stdin' file not found");
+    expect(HAL_INVALID, "#include_next <metal_stdlib>\n#include \"/dev/zero\"\n",
+           "'/dev/zero' file not found");
+    expect(HAL_INVALID, "#embed \"/etc/passwd\"\n", "invalid preprocessing directive");
+    assert_int_equal(fixture_status("__asm__(\".incbin \\\"/etc/passwd\\\"\");\n"),
+                     HAL_UNSUPPORTED);
 }
 
 static void endless_sources_end(void **state)

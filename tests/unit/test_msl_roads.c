@@ -397,6 +397,9 @@ static void generated_kernels_agree_on_both_roads(void **state)
             compare(library, kernel, "fibers");
             setenv("HAL_MSL_ROAD", "auto", 1);
             compare(library, kernel, "auto");
+            setenv("HAL_MSL_OPTIMISE", "0", 1);
+            compare(library, kernel, "unoptimised");
+            unsetenv("HAL_MSL_OPTIMISE");
         }
         free(library->text);
         free(library);
