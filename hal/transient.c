@@ -101,7 +101,7 @@ static void give_semaphore(struct hal_device *device, const struct hal_idle_sema
 
 /* ---- Submissions -------------------------------------------------------------------------- */
 
-/* The application's lists with `more` waits and one more signal. */
+/* The application's lists with up to `more` waits and one more signal. */
 struct lists {
     struct hal_submit_desc desc;
     struct hal_semaphore_value *values;
@@ -111,6 +111,11 @@ struct lists {
 static enum hal_status make_lists(const struct hal_submit_desc *desc, size_t more,
                                   struct lists *out)
 {
+    if (desc->wait_count + more > HAL_MAX_LIST || desc->signal_count >= HAL_MAX_LIST)
+        return hal_fail(HAL_INVALID,
+                        "transient memory needs room for %zu more waits and 1 more signal: with "
+                        "%zu and %zu they are over the limit of %d",
+                        more, desc->wait_count, desc->signal_count, HAL_MAX_LIST);
     out->values = hal_alloc(desc->wait_count + desc->signal_count + more + 1, sizeof *out->values);
     if (!out->values)
         return hal_fail(HAL_NO_MEMORY, "no memory for a submission");

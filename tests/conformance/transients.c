@@ -398,6 +398,26 @@ static void wrong_arguments(struct suite *suite, uint64_t argument)
     finish(suite, &line);
 }
 
+/* The pool adds waits and a signal of its own, for which there must be room. */
+static void full_lists(struct suite *suite, uint64_t signals)
+{
+    struct hal_device *device = suite_device(suite);
+    struct hal_semaphore *semaphore = suite_semaphore(suite, "full", 0);
+    struct hal_semaphore_value *values = suite_memory(suite, HAL_MAX_LIST * sizeof *values);
+    const struct hal_buffer_desc wanted = {.label = "transient", .bytes = 64};
+    struct hal_submit_desc desc = {0};
+    struct hal_buffer *buffer;
+    for (size_t i = 0; i < HAL_MAX_LIST; i++)
+        values[i] = (struct hal_semaphore_value){semaphore, 1};
+    *(signals ? &desc.signals : &desc.waits) = values;
+    *(signals ? &desc.signal_count : &desc.wait_count) = HAL_MAX_LIST;
+    check_fails(suite, hal_queue_alloca(device, &desc, &wanted, &buffer), HAL_INVALID, "65536");
+    check_ok(suite, hal_queue_alloca(device, NULL, &wanted, &buffer));
+    suite_own_buffer(suite, buffer);
+    check_fails(suite, hal_queue_dealloca(device, &desc, buffer), HAL_INVALID, "65536");
+    check_ok(suite, hal_queue_dealloca(device, NULL, buffer));
+}
+
 /* ---- Statistics of memory ------------------------------------------------------------------- */
 
 static void memory_statistics(struct suite *suite, uint64_t argument)
@@ -538,6 +558,8 @@ static const struct suite_case cases[] = {
     {"given_back_outlives_the_device_handle", outlives_the_device_handle, 1},
     {"failed_dealloca", failed_dealloca, 0},
     {"wrong_arguments", wrong_arguments, 0},
+    {"no_room_for_a_wait", full_lists, 0},
+    {"no_room_for_a_signal", full_lists, 1},
     {"memory_statistics", memory_statistics, 0},
     {"random_program", random_programs, 1},
     {"two_random_programs", random_programs, 2},
