@@ -14,7 +14,10 @@ static const struct hal_driver *const drivers[] = {&hal_cpu_driver};
 /* A driver that needs what not every system has is a module. */
 static const struct {
     const char *scheme, *variable, *file, *symbol;
-} modules[] = {{"metal", "HAL_METAL_MODULE", "libhal_metal.so", "hal_metal_module"}};
+} modules[] = {
+    {"metal", "HAL_METAL_MODULE", "libhal_metal.so", "hal_metal_module"},
+    {"vulkan", "HAL_VULKAN_MODULE", "libhal_vulkan.so", "hal_vulkan_module"},
+};
 
 enum {
     DRIVER_COUNT = sizeof drivers / sizeof drivers[0],

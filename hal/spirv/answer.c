@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char magic[] = "haltrace-spirv 1\n";
+static const char magic[] = "haltrace-spirv 2\n";
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
@@ -40,7 +40,8 @@ void spirv_answer_add(struct msl_text *text, const struct spirv_entry *entry)
     add_slot(text, entry->sizes_slot);
     msl_text_print(text, " %u", entry->binding_count);
     for (uint32_t i = 0; i < entry->binding_count; i++)
-        msl_text_print(text, " %u.%u", entry->bindings[i].set, entry->bindings[i].binding);
+        msl_text_print(text, " %u.%u%s", entry->bindings[i].set, entry->bindings[i].binding,
+                       entry->bindings[i].is_uniform ? "u" : "");
     msl_text_append_string(text, "\n");
 }
 
@@ -101,7 +102,8 @@ static bool read_entry(struct reader *reader, struct spirv_entry *entry, char *k
         if (!skip(reader, " ") || !read_number(reader, SPIRV_MAX_SETS - 1, &set) ||
             !skip(reader, ".") || !read_number(reader, SPIRV_MAX_BINDINGS - 1, &binding))
             return false;
-        entry->bindings[i] = (struct spirv_binding){(uint8_t)set, (uint8_t)binding, (uint8_t)i};
+        entry->bindings[i] =
+            (struct spirv_binding){(uint8_t)set, (uint8_t)binding, (uint8_t)i, skip(reader, "u")};
     }
     return skip(reader, "\n");
 }

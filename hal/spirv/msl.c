@@ -99,7 +99,8 @@ static enum hal_status refuse_others(const struct job *job)
 }
 
 /* Keeps the list sorted; the same place twice is one buffer, seen as two types. */
-static enum hal_status add_buffer(const struct job *job, const spvc_reflected_resource *buffer)
+static enum hal_status add_buffer(const struct job *job, const spvc_reflected_resource *buffer,
+                                  bool is_uniform)
 {
     struct spirv_entry *const entry = job->entry;
     const unsigned set =
@@ -127,7 +128,8 @@ static enum hal_status add_buffer(const struct job *job, const spvc_reflected_re
         return hal_fail(HAL_UNSUPPORTED, "it uses more than %d buffers", SPIRV_MAX_BINDINGS);
     memmove(&entry->bindings[at + 1], &entry->bindings[at],
             (entry->binding_count - at) * sizeof *entry->bindings);
-    entry->bindings[at] = (struct spirv_binding){.set = (uint8_t)set, .binding = (uint8_t)binding};
+    entry->bindings[at] = (struct spirv_binding){
+        .set = (uint8_t)set, .binding = (uint8_t)binding, .is_uniform = is_uniform};
     entry->binding_count++;
     return HAL_OK;
 }
@@ -169,7 +171,7 @@ static enum hal_status find_resources(struct job *job)
         size_t count;
         HAL_TRY(list_of(job, types[k], &list, &count));
         for (size_t i = 0; i < count; i++)
-            HAL_TRY(add_buffer(job, &list[i]));
+            HAL_TRY(add_buffer(job, &list[i], types[k] == SPVC_RESOURCE_TYPE_UNIFORM_BUFFER));
     }
     for (uint32_t i = 0; i < entry->binding_count; i++)
         entry->bindings[i].slot = (uint8_t)i;

@@ -63,7 +63,8 @@ struct spirv_source {
 
 struct spirv_binding {
     uint8_t set, binding;
-    uint8_t slot; /* [[buffer(slot)]] */
+    uint8_t slot;    /* [[buffer(slot)]] */
+    bool is_uniform; /* a uniform buffer; else a storage buffer */
 };
 
 /* One of the wanted entry points, in their order. */

@@ -2,6 +2,9 @@
 /* The kernels that many cases use: one executable for the whole run. */
 #include "tests/conformance/kernels.metal.h"
 #include "tests/conformance/runner.h"
+#if SUITE_HAS_SPIRV
+#include "tests/conformance/kernels.comp.h"
+#endif
 
 static const struct hal_entry_point entries[KERNEL_TOTAL] = {
     [KERNEL_COPY] = {"copy_words", {64, 1, 1}, 0, 0},
@@ -28,11 +31,16 @@ static const struct hal_entry_point entries[KERNEL_TOTAL] = {
 
 const struct hal_executable_desc *suite_kernels_desc(void)
 {
+    static const struct hal_executable_variant variants[] = {
+        {HAL_FORMAT_MSL, kernels_metal, sizeof kernels_metal},
+#if SUITE_HAS_SPIRV
+        {HAL_FORMAT_SPIRV, kernels_spirv, sizeof kernels_spirv},
+#endif
+    };
     static const struct hal_executable_desc desc = {
         .label = "kernels.metal",
-        .format = HAL_FORMAT_MSL,
-        .data = kernels_metal,
-        .bytes = sizeof kernels_metal,
+        .variants = variants,
+        .variant_count = SUITE_COUNT(variants),
         .entry_points = entries,
         .entry_point_count = KERNEL_TOTAL,
     };

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPIR-V executables. hal/spirv validates the module in a process of its own and says what the
+ * entry points take; the constants get their values in the module itself, by the rules that all
+ * drivers share. */
+#include "hal/base/mem.h"
+#include "hal/spirv/module.h"
+#include "hal/vulkan/vulkan.h"
+
+#include <stdio.h>
+
+/* ---- Entries -------------------------------------------------------------------------------- */
+
+static VkResult create_set_layout(struct vulkan_device *device, struct vulkan_entry *entry,
+                                  uint32_t set)
+{
+    VkDescriptorSetLayoutBinding bindings[SPIRV_MAX_BINDINGS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < entry->binding_count; i++) {
+        const struct spirv_binding *place = &entry->bindings[i];
+        if (place->set != set)
+            continue;
+        bindings[count++] = (VkDescriptorSetLayoutBinding){
+            .binding = place->binding,
+            .descriptorType = place->is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
+                                                : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        };
+    }
+    const bool is_pushed =
+        set == 0 && device->has_push && count && count <= device->max_push_descriptors;
+    const VkDescriptorSetLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .flags = is_pushed ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0U,
+        .bindingCount = count,
+        .pBindings = bindings,
+    };
+    entry->is_pushed |= is_pushed;
+    return vk.CreateDescriptorSetLayout(device->device, &info, NULL, &entry->sets[set]);
+}
+
+static VkResult create_layout(struct vulkan_device *device, struct vulkan_entry *entry)
+{
+    const VkPushConstantRange constants = {
+        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        .size = entry->constant_bytes,
+    };
+    for (uint32_t i = 0; i < entry->binding_count; i++)
+        if (entry->bindings[i].set >= entry->set_count)
+            entry->set_count = entry->bindings[i].set + 1U;
+    for (uint32_t set = 0; set < entry->set_count; set++) {
+        const VkResult result = create_set_layout(device, entry, set);
+        if (result != VK_SUCCESS)
+            return result;
+    }
+    const VkPipelineLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+        .setLayoutCount = entry->set_count,
+        .pSetLayouts = entry->sets,
+        .pushConstantRangeCount = entry->constant_bytes ? 1 : 0,
+        .pPushConstantRanges = &constants,
+    };
+    return vk.CreatePipelineLayout(device->device, &info, NULL, &entry->layout);
+}
+
+enum hal_status vulkan_entry_create(struct vulkan_device *device, VkShaderModule module,
+                                    const char *name, struct vulkan_entry *entry)
+{
+    VkResult result = create_layout(device, entry);
+    if (result != VK_SUCCESS)
+        return vulkan_fail(result, "the layout of '%s'", name);
+    const VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage =
+            {
+                .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .module = module,
+                .pName = name,
+            },
+        .layout = entry->layout,
+    };
+    result = vk.CreateComputePipelines(device->device, device->pipelines, 1, &info, NULL,
+                                       &entry->pipeline);
+    if (result != VK_SUCCESS)
+        return vulkan_fail(result, "the pipeline of '%s'", name);
+    vulkan_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)entry->pipeline, name);
+    return HAL_OK;
+}
+
+void vulkan_entry_destroy(struct vulkan_device *device, struct vulkan_entry *entry)
+{
+    if (entry->pipeline)
+        vk.DestroyPipeline(device->device, entry->pipeline, NULL);
+    if (entry->layout)
+        vk.DestroyPipelineLayout(device->device, entry->layout, NULL);
+    for (uint32_t set = 0; set < entry->set_count; set++)
+        if (entry->sets[set])
+            vk.DestroyDescriptorSetLayout(device->device, entry->sets[set], NULL);
+}
+
+/* ---- Modules -------------------------------------------------------------------------------- */
+
+static struct spirv_constant *list_constants(const struct hal_executable_desc *desc)
+{
+    struct spirv_constant *constants = hal_alloc(desc->constant_count, sizeof *constants);
+    for (size_t i = 0; constants && i < desc->constant_count; i++)
+        constants[i] = (struct spirv_constant){
+            .id = desc->constants[i].index,
+            .type = (enum spirv_constant_type)desc->constants[i].type,
+            .bits = desc->constants[i].bits,
+        };
+    return constants;
+}
+
+static enum hal_status translate(const struct hal_executable_desc *desc,
+                                 const struct hal_executable_variant *variant,
+                                 const struct spirv_constant *constants,
+                                 struct spirv_translation **out_translation)
+{
+    struct spirv_entry_point *entries = hal_alloc(desc->entry_point_count, sizeof *entries);
+    if (!entries)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu entry points", desc->entry_point_count);
+    for (size_t i = 0; i < desc->entry_point_count; i++) {
+        entries[i].name = desc->entry_points[i].name;
+        memcpy(entries[i].group_size, desc->entry_points[i].group_size,
+               sizeof entries[i].group_size);
+    }
+    const struct spirv_source source = {
+        .name = desc->label,
+        .data = variant->data,
+        .bytes = variant->bytes,
+        .constants = constants,
+        .constant_count = desc->constant_count,
+        .entry_points = entries,
+        .entry_point_count = desc->entry_point_count,
+    };
+    const enum hal_status status = spirv_translate(&source, out_translation);
+    free(entries);
+    return status;
+}
+
+static enum hal_status make_module(struct vulkan_device *device,
+                                   const struct hal_executable_variant *variant,
+                                   const struct spirv_constant *constants, size_t constant_count,
+                                   VkShaderModule *out_module)
+{
+    struct spirv_module module = {0};
+    enum hal_status status = spirv_module_init(variant->data, variant->bytes, &module);
+    if (status == HAL_OK)
+        status = spirv_module_specialize(&module, constants, constant_count);
+    if (status == HAL_OK) {
+        const VkShaderModuleCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+            .codeSize = module.count * sizeof *module.words,
+            .pCode = module.words,
+        };
+        const VkResult result = vk.CreateShaderModule(device->device, &info, NULL, out_module);
+        if (result != VK_SUCCESS)
+            status = vulkan_fail(result, "the module");
+    }
+    spirv_module_finish(&module);
+    return status;
+}
+
+/* ---- Executables ---------------------------------------------------------------------------- */
+
+static enum hal_status make_entry(struct vulkan_device *device, VkShaderModule module,
+                                  const struct hal_entry_point *wanted,
+                                  const struct spirv_entry *where, struct vulkan_entry *entry)
+{
+    if (where->constant_bytes > wanted->constant_bytes)
+        return hal_fail(HAL_INVALID,
+                        "entry point '%s' has %u bytes of push constants in the module, and %u in "
+                        "the executable",
+                        wanted->name, where->constant_bytes, wanted->constant_bytes);
+    entry->constant_bytes = (uint32_t)hal_align_up(where->constant_bytes, 4);
+    if (entry->constant_bytes > device->limits.maxPushConstantsSize)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "entry point '%s' has %u bytes of push constants, the device's limit is %u",
+                        wanted->name, where->constant_bytes, device->limits.maxPushConstantsSize);
+    entry->binding_count = where->binding_count;
+    memcpy(entry->bindings, where->bindings, sizeof entry->bindings);
+    return vulkan_entry_create(device, module, wanted->name, entry);
+}
+
+static enum hal_status fill(struct vulkan_device *device, const struct hal_executable_desc *desc,
+                            struct vulkan_executable *executable)
+{
+    const struct hal_executable_variant *variant = &desc->variants[executable->base.variant];
+    struct spirv_constant *constants = list_constants(desc);
+    VkShaderModule module = VK_NULL_HANDLE;
+    if (!constants)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants", desc->constant_count);
+    enum hal_status status = translate(desc, variant, constants, &executable->translation);
+    if (status == HAL_OK)
+        status = make_module(device, variant, constants, desc->constant_count, &module);
+    free(constants);
+    for (size_t i = 0; status == HAL_OK && i < desc->entry_point_count; i++) {
+        executable->entry_count++;
+        status = make_entry(device, module, &desc->entry_points[i],
+                            &executable->translation->entries[i], &executable->entries[i]);
+    }
+    if (module)
+        vk.DestroyShaderModule(device->device, module, NULL);
+    return status;
+}
+
+static enum hal_status fail_foreign(const struct hal_executable_desc *desc)
+{
+    char offered[64] = "";
+    uint32_t seen = 0;
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        const enum hal_executable_format format = desc->variants[i].format;
+        const size_t used = strlen(offered);
+        if (seen >> format & 1)
+            continue;
+        seen |= 1U << format;
+        snprintf(offered + used, sizeof offered - used, "%s%s", used ? ", " : "",
+                 hal_executable_format_name(format));
+    }
+    return hal_fail(HAL_UNSUPPORTED, "executable '%s': the Vulkan driver runs SPIR-V, not %s",
+                    desc->label ? desc->label : "", offered);
+}
+
+static enum hal_status create_of(struct vulkan_device *device,
+                                 const struct hal_executable_desc *desc, size_t variant,
+                                 struct hal_executable **out)
+{
+    struct vulkan_executable *executable = hal_alloc(1, sizeof *executable);
+    if (executable)
+        executable->entries = hal_alloc(desc->entry_point_count, sizeof *executable->entries);
+    if (!executable || !executable->entries) {
+        free(executable);
+        return hal_fail(HAL_NO_MEMORY, "no memory for executable '%s'",
+                        desc->label ? desc->label : "");
+    }
+    hal_object_init(&executable->base.object, HAL_OBJECT_EXECUTABLE);
+    executable->base.variant = variant;
+    const enum hal_status status = fill(device, desc, executable);
+    if (status != HAL_OK) {
+        vulkan_executable_destroy(device, executable);
+        return status;
+    }
+    *out = &executable->base;
+    return HAL_OK;
+}
+
+enum hal_status vulkan_executable_create(struct hal_driver_device *self,
+                                         const struct hal_executable_desc *desc,
+                                         struct hal_executable **out)
+{
+    enum hal_status status = fail_foreign(desc);
+    for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
+        if (desc->variants[i].format == HAL_FORMAT_SPIRV)
+            status = create_of(to_vulkan_device(self), desc, i, out);
+    }
+    return status;
+}
+
+void vulkan_executable_destroy(struct vulkan_device *device, struct vulkan_executable *executable)
+{
+    for (size_t i = 0; i < executable->entry_count; i++)
+        vulkan_entry_destroy(device, &executable->entries[i]);
+    if (executable->translation)
+        spirv_translation_destroy(executable->translation);
+    free(executable->entries);
+    free(executable->constants);
+    free(executable->bindings);
+    free(executable);
+}
+
+/* ---- Reflection ----------------------------------------------------------------------------- */
+
+static bool is_given(const struct hal_executable *executable, uint32_t id)
+{
+    for (size_t i = 0; i < executable->constant_count; i++) {
+        if (executable->constants[i].index == id)
+            return true;
+    }
+    return false;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct hal_constant_info *left = a, *right = b;
+    return (left->index > right->index) - (left->index < right->index);
+}
+
+/* Lists are made when somebody asks, once. */
+static pthread_mutex_t reflection_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
+                                          struct hal_executable *base,
+                                          struct hal_executable_info *out_info)
+{
+    struct vulkan_executable *executable = to_vulkan_executable(base);
+    const size_t count = executable->translation->constant_count;
+    (void)self;
+    pthread_mutex_lock(&reflection_lock);
+    if (!executable->constants) {
+        struct hal_constant_info *list = hal_alloc(count, sizeof *list);
+        for (size_t i = 0; list && i < count; i++) {
+            const struct spirv_constant_info *constant = &executable->translation->constants[i];
+            list[i] = (struct hal_constant_info){
+                .name = constant->name,
+                .index = constant->id,
+                .type = (enum hal_constant_type)constant->type,
+                .is_given = is_given(base, constant->id),
+            };
+        }
+        if (list)
+            qsort(list, count, sizeof *list, by_index);
+        executable->constants = list;
+    }
+    pthread_mutex_unlock(&reflection_lock);
+    if (!executable->constants)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants", count);
+    out_info->constants = executable->constants;
+    out_info->constant_count = count;
+    return HAL_OK;
+}
+
+enum hal_status vulkan_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
+                                     uint32_t entry, struct hal_entry_info *out_info)
+{
+    struct vulkan_executable *executable = to_vulkan_executable(base);
+    (void)self;
+    pthread_mutex_lock(&reflection_lock);
+    if (!executable->bindings) {
+        executable->bindings =
+            hal_alloc(executable->entry_count * SPIRV_MAX_BINDINGS, sizeof *executable->bindings);
+        for (size_t i = 0; executable->bindings && i < executable->entry_count; i++)
+            for (uint32_t b = 0; b < executable->entries[i].binding_count; b++)
+                executable->bindings[i * SPIRV_MAX_BINDINGS + b] = (struct hal_entry_binding){
+                    .set = executable->entries[i].bindings[b].set,
+                    .index = executable->entries[i].bindings[b].binding,
+                };
+    }
+    pthread_mutex_unlock(&reflection_lock);
+    if (!executable->bindings)
+        return hal_fail(HAL_NO_MEMORY, "no memory for lists of bindings");
+    out_info->bindings = executable->bindings + (size_t)entry * SPIRV_MAX_BINDINGS;
+    out_info->binding_count = executable->entries[entry].binding_count;
+    return HAL_OK;
+}
