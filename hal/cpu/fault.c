@@ -55,14 +55,24 @@ static uintptr_t faulting_instruction(const void *context)
 #endif
 }
 
+/* By kill or raise: nothing went wrong where the thread is. */
+static bool was_sent(const siginfo_t *info)
+{
+    return info->si_code <= 0;
+}
+
 static void hand_on(size_t index, int number, siginfo_t *info, void *context)
 {
     const struct sigaction *old = &before[index];
     if (old->sa_flags & SA_SIGINFO) {
         old->sa_sigaction(number, info, context);
+    } else if (old->sa_handler == SIG_IGN && was_sent(info)) {
+        return;
     } else if (old->sa_handler == SIG_DFL || old->sa_handler == SIG_IGN) {
         struct sigaction fatal = {.sa_handler = SIG_DFL};
         sigaction(number, &fatal, NULL); /* the instruction faults again, for good */
+        if (was_sent(info))
+            raise(number);
     } else {
         old->sa_handler(number);
     }
@@ -73,7 +83,8 @@ static void handle(int number, siginfo_t *info, void *context)
 {
     struct guard *guard = running;
     const uintptr_t at = faulting_instruction(context);
-    if (guard && at >= guard->kernel->code_begin && at < guard->kernel->code_end) {
+    if (guard && !was_sent(info) && at >= guard->kernel->code_begin &&
+        at < guard->kernel->code_end) {
         running = NULL;
         guard->signal = number;
         guard->address = info->si_addr;

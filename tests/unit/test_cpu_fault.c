@@ -28,7 +28,12 @@ static void fault(void)
     *nowhere = 1;
 }
 
-static int status_of(void (*install)(void))
+static void send(void)
+{
+    raise(SIGSEGV);
+}
+
+static int status_of(void (*install)(void), void (*go_wrong)(void))
 {
     int status = 0;
     const pid_t child = fork();
@@ -38,7 +43,7 @@ static int status_of(void (*install)(void))
         setrlimit(RLIMIT_CORE, &no_core);
         install();
         struct hal_device *device = fixture_device("cpu?threads=2");
-        fault();
+        go_wrong();
         hal_device_release(device);
         _exit(2);
     }
@@ -70,10 +75,10 @@ static void install_ignore(void)
 static void an_application_that_faults_ends_as_before(void **state)
 {
     (void)state;
-    int status = status_of(install_nothing);
+    int status = status_of(install_nothing, fault);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);
-    status = status_of(install_ignore);
+    status = status_of(install_ignore, fault);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);
 }
@@ -81,10 +86,24 @@ static void an_application_that_faults_ends_as_before(void **state)
 static void the_applications_handlers_are_called(void **state)
 {
     (void)state;
-    int status = status_of(install_simple);
+    int status = status_of(install_simple, fault);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), HANDLED);
-    status = status_of(install_with_info);
+    status = status_of(install_with_info, fault);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), HANDLED);
+}
+
+static void a_signal_that_was_sent_goes_where_it_went(void **state)
+{
+    (void)state;
+    int status = status_of(install_nothing, send);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGSEGV);
+    status = status_of(install_ignore, send);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2); /* went on to its end */
+    status = status_of(install_simple, send);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), HANDLED);
 }
@@ -100,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_application_that_faults_ends_as_before),
         cmocka_unit_test(the_applications_handlers_are_called),
+        cmocka_unit_test(a_signal_that_was_sent_goes_where_it_went),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
