@@ -385,7 +385,7 @@ struct hal_driver_ops {
                                     int64_t *out_value);
 
     /* Blocks. Everything submitted before the call has retired when it returns HAL_OK, and the
-     * driver holds no object for it any more. */
+     * driver holds no object for it any more. HAL_DEVICE_LOST: so it is for good. */
     enum hal_status (*device_wait_idle)(struct hal_driver_device *self, int64_t timeout_ns);
 
     enum hal_status (*buffer_create)(struct hal_driver_device *self,

@@ -201,7 +201,10 @@ HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *
                                          int64_t *out_value) HAL_CHECKED;
 
 /* Blocks until everything submitted before the call has finished, well or not.
- * HAL_TIMEOUT: the limit passed first. */
+ * HAL_TIMEOUT: the limit passed first. HAL_DEVICE_LOST: the device has stopped working; the message
+ * says why. Then all semaphores have failed that work in flight would have signalled, as do those
+ * of later submissions, and nothing can be created, compiled or submitted any more. What there is
+ * can still be mapped, queried and released. */
 HAL_API enum hal_status hal_device_wait_idle(struct hal_device *device,
                                              int64_t timeout_ns) HAL_CHECKED;
 

@@ -96,6 +96,12 @@ static enum hal_status empty_chain(struct hal_device *device, int64_t deadline_n
     return hal_fail(HAL_TIMEOUT, "a call is still inside device '%s'", device->info.uri);
 }
 
+/* A lost device is idle. */
+static bool is_idle(enum hal_status status)
+{
+    return status == HAL_OK || status == HAL_DEVICE_LOST;
+}
+
 /* Gets every call out of the chain, and the work in flight done. Work may depend on what a thread
  * does next that stands at the gate (a signal from the host, a submission): so the gate opens
  * again after a while, and longer tries alternate with short openings. */
@@ -108,7 +114,7 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
         HAL_TRY(empty_chain(device, deadline_ns));
         enum hal_status status =
             ops->device_wait_idle(device->driver, smaller(try_ns, time_left(deadline_ns)));
-        if (status == HAL_OK) {
+        if (is_idle(status)) {
             hal_gate_close(&device->gate);
             return HAL_OK;
         }
@@ -116,7 +122,7 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
         if (status != HAL_TIMEOUT || time_left(deadline_ns) == 0)
             return status;
         status = ops->device_wait_idle(device->driver, smaller(opening_ns, time_left(deadline_ns)));
-        if (status != HAL_OK && status != HAL_TIMEOUT)
+        if (!is_idle(status) && status != HAL_TIMEOUT)
             return status;
     }
 }
@@ -158,7 +164,7 @@ static enum hal_status end_capture_at_exit(struct hal_device *device)
     static const int64_t longest_call_ns = 5000000000, longest_retiring_ns = 50000000;
     HAL_TRY(empty_chain(device, hal_deadline_ns(longest_call_ns)));
     const bool idle =
-        device->driver->ops->device_wait_idle(device->driver, longest_retiring_ns) == HAL_OK;
+        is_idle(device->driver->ops->device_wait_idle(device->driver, longest_retiring_ns));
     hal_gate_close(&device->gate);
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = idle ? layer->end(layer) : layer->leave(layer);

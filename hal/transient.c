@@ -66,7 +66,8 @@ static enum hal_status grow(struct hal_device *device, const struct hal_buffer_d
             slab_bytes ? create_slab(device, desc, slab_bytes, &buffer) : fail_limit(device, desc);
     }
     if (status != HAL_OK)
-        return status;
+        return hal_add_context(status, "transient buffer '%s' of %" PRIu64 " bytes",
+                               desc->label ? desc->label : "", desc->bytes);
     *out_block = hal_pool_add(pool, buffer, desc->memory, bytes);
     if (*out_block)
         return HAL_OK;

@@ -13,6 +13,7 @@
  *   host.c       host calls of submissions, on threads that may block
  *   target.c     what the processor has
  *   queue.c      submissions, from the call to their signals
+ *   inject.c     failures on demand, and lost devices
  *
  * Lock order: timeline lock and pool lock are leaves, never held together, and never while calling
  * out. */
@@ -275,6 +276,10 @@ struct cpu_run {
 enum hal_status cpu_run_prepare(struct cpu_run *run) HAL_CHECKED;
 void cpu_run_finish(struct cpu_run *run);
 
+/* Tiles that nobody has claimed do nothing; the run's status stays as it is. From any thread,
+ * while the run is in flight. */
+void cpu_run_cancel(struct cpu_run *run);
+
 enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
 void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */
 void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run);
@@ -387,6 +392,39 @@ void cpu_submission_fail_locked(struct cpu_submission *submission,
                                 const struct cpu_semaphore *semaphore);
 void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes);
 
+/* All in flight on the lost device: those that wait are ready to fail, those that run are cut
+ * short. */
+void cpu_flight_lost_locked(struct cpu_device *device, struct cpu_wakes *wakes);
+
+/* ---- Failures on demand (inject.c) --------------------------------------------------------- */
+
+/* Those of a kind that fail, counted from 1; 0: none. */
+struct cpu_failures {
+    uint32_t first, last;
+    _Atomic uint32_t count; /* so many came by */
+};
+
+struct cpu_injection {
+    struct cpu_failures buffers;     /* creations that find no memory */
+    struct cpu_failures submissions; /* at whose beginning the device is lost */
+};
+
+/* Reads "memory:N", "memory:N-M", "lost:N", or several with commas between them. */
+enum hal_status cpu_injection_read(const char *value,
+                                   struct cpu_injection *out_injection) HAL_CHECKED;
+
+/* A buffer is to be created. HAL_NO_MEMORY: not this one. */
+enum hal_status cpu_injection_buffer(struct cpu_injection *injection) HAL_CHECKED;
+
+/* A submission is to begin; true: the device is to be lost. */
+bool cpu_injection_submission(struct cpu_injection *injection);
+
+/* HAL_DEVICE_LOST, with the cause. */
+enum hal_status cpu_device_check(const struct cpu_device *device) HAL_CHECKED;
+
+/* Without the timeline lock. What it makes ready is in `wakes`. */
+void cpu_device_lose(struct cpu_device *device, const char *message, struct cpu_wakes *wakes);
+
 /* ---- Target (target.c) -------------------------------------------------------------------- */
 
 /* Fills architecture and features. */
@@ -401,6 +439,9 @@ struct cpu_device {
     struct cpu_host *host;
     uint32_t worker_count, queue_count;
     uint64_t memory_total_bytes;
+    struct cpu_injection injection;
+    _Atomic bool lost;      /* set under the timeline lock, never taken back */
+    char lost_message[256]; /* written before `lost` is set */
 
     /* Under the timeline lock: */
     pthread_cond_t retired;

@@ -74,6 +74,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
 {
     struct cpu_program *program;
+    HAL_TRY(cpu_device_check(to_cpu_device(self)));
     HAL_TRY(cpu_program_create(commands, to_cpu_device(self)->worker_count, &program));
     commands->driver_data = program;
     return HAL_OK;
@@ -141,15 +142,18 @@ static enum hal_status read_count(const struct hal_uri_parameter *parameter, uin
 }
 
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
-                                       uint32_t *workers, uint32_t *queues)
+                                       uint32_t *workers, uint32_t *queues,
+                                       struct cpu_injection *injection)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(parameters[i].name, "threads") == 0)
             HAL_TRY(read_count(&parameters[i], CPU_MAX_WORKERS, workers));
         else if (strcmp(parameters[i].name, "queues") == 0)
             HAL_TRY(read_count(&parameters[i], HAL_MAX_QUEUES, queues));
+        else if (strcmp(parameters[i].name, "fail") == 0)
+            HAL_TRY(cpu_injection_read(parameters[i].value, injection));
         else
-            return hal_fail(HAL_INVALID, "unknown parameter '%s' (known: threads, queues)",
+            return hal_fail(HAL_INVALID, "unknown parameter '%s' (known: threads, queues, fail)",
                             parameters[i].name);
     }
     return HAL_OK;
@@ -183,7 +187,8 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         workers = CPU_MAX_WORKERS;
     if (path[0])
         return hal_fail(HAL_NOT_FOUND, "the CPU driver has one device, which has no path");
-    HAL_TRY(read_parameters(parameters, parameter_count, &workers, &queues));
+    struct cpu_injection injection = {0};
+    HAL_TRY(read_parameters(parameters, parameter_count, &workers, &queues, &injection));
     struct cpu_device *device = hal_alloc(1, sizeof *device);
     if (!device)
         return hal_fail(HAL_NO_MEMORY, "no memory for the device");
@@ -200,6 +205,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     device->base.ops = &ops;
     device->worker_count = workers;
     device->queue_count = queues;
+    device->injection = injection;
     device->memory_total_bytes = hal_memory_total_bytes();
     cpu_heap_init(&device->heap,
                   device->memory_total_bytes ? device->memory_total_bytes : unknown_memory_limit);

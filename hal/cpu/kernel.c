@@ -345,9 +345,9 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out)
 {
-    (void)self;
     const char *label = desc->label ? desc->label : "";
     const size_t count = desc->entry_point_count;
+    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "executable '%s'", label));
     struct cpu_executable *executable =
         hal_alloc(1, sizeof *executable + count * sizeof executable->entries[0]);
     if (!executable)

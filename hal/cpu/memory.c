@@ -213,10 +213,15 @@ static void give_slot(struct cpu_heap *heap, struct cpu_slab *slab, uint32_t slo
 enum hal_status cpu_buffer_create(struct hal_driver_device *self,
                                   const struct hal_buffer_desc *desc, struct hal_buffer **out)
 {
-    struct cpu_heap *heap = &to_cpu_device(self)->heap;
+    struct cpu_device *device = to_cpu_device(self);
+    struct cpu_heap *heap = &device->heap;
     struct cpu_buffer *buffer = hal_alloc(1, sizeof *buffer);
     enum hal_status status =
-        buffer ? charge(heap, desc->bytes) : hal_fail(HAL_NO_MEMORY, "no memory for its struct");
+        buffer ? cpu_device_check(device) : hal_fail(HAL_NO_MEMORY, "no memory for its struct");
+    if (status == HAL_OK)
+        status = cpu_injection_buffer(&device->injection);
+    if (status == HAL_OK)
+        status = charge(heap, desc->bytes);
     if (status != HAL_OK)
         goto fail;
     hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
@@ -249,8 +254,8 @@ enum hal_status cpu_buffer_import(struct hal_driver_device *self,
                                   const struct hal_buffer_desc *desc, void *pointer,
                                   struct hal_buffer **out)
 {
-    (void)self;
     const char *label = desc->label ? desc->label : "";
+    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "buffer '%s'", label));
     if ((uintptr_t)pointer % IMPORT_ALIGNMENT)
         return hal_fail(HAL_INVALID, "buffer '%s': imported memory at %p must be a multiple of %d",
                         label, pointer, IMPORT_ALIGNMENT);

@@ -5,6 +5,7 @@
 #include "hal/cpu/cpu.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* So few bytes are moved sooner than a worker wakes: the thread that finds them ready does it. */
 enum { TINY_TRANSFER_BYTES = 16 * 1024 };
@@ -44,6 +45,30 @@ void cpu_submission_fail_locked(struct cpu_submission *submission,
     submission->message = hal_copy_string(semaphore->message);
     for (size_t i = 0; i < submission->wait_count; i++)
         cpu_wait_unlink_locked(&submission->waits[i]);
+}
+
+/* Work of a lost device has failed, whatever became of it. */
+static void share_loss(struct cpu_submission *submission)
+{
+    struct cpu_device *device = submission->device;
+    if (submission->status != HAL_OK || !atomic_load_explicit(&device->lost, memory_order_acquire))
+        return;
+    submission->status = HAL_DEVICE_LOST;
+    submission->message = hal_copy_string(device->lost_message);
+}
+
+void cpu_flight_lost_locked(struct cpu_device *device, struct cpu_wakes *wakes)
+{
+    struct cpu_submission *submission = device->first_in_flight;
+    for (; submission; submission = submission->next_in_flight) {
+        cpu_run_cancel(&submission->run);
+        if (submission->waiter.missing == 0)
+            continue;
+        submission->waiter.missing = 0;
+        for (size_t i = 0; i < submission->wait_count; i++)
+            cpu_wait_unlink_locked(&submission->waits[i]);
+        cpu_submission_ready_locked(submission, wakes);
+    }
 }
 
 void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes)
@@ -130,6 +155,7 @@ static void release_commands(struct cpu_submission *submission)
  * device that is idle can be destroyed. */
 static void retire(struct cpu_submission *submission, struct cpu_wakes *wakes)
 {
+    share_loss(submission);
     report(submission);
     release_commands(submission);
     signal_all(submission, wakes);
@@ -210,10 +236,21 @@ static enum cpu_effort measure(const struct cpu_run *run)
     return effort;
 }
 
+static void lose_device(const struct cpu_submission *submission, struct cpu_wakes *wakes)
+{
+    char message[128];
+    snprintf(message, sizeof message,
+             "the device was lost at submission %" PRIu64 ", as it was told to", submission->id);
+    cpu_device_lose(submission->device, message, wakes);
+}
+
 /* Runs the submission here and retires it, or hands it to the workers. */
 static void start(struct cpu_submission *submission, struct cpu_wakes *wakes)
 {
     struct cpu_run *run = &submission->run;
+    if (submission->status == HAL_OK && cpu_injection_submission(&submission->device->injection))
+        lose_device(submission, wakes);
+    share_loss(submission);
     const enum cpu_effort effort = submission->status == HAL_OK ? submission->effort : CPU_NOTHING;
     submission->ready_ns = hal_clock_ns();
     if (submission->status == HAL_OK && submission->host.host.run) {
@@ -317,6 +354,18 @@ static enum hal_status check_signals_locked(const struct hal_submission *source)
     return HAL_OK;
 }
 
+/* What a lost device will not signal fails, so that nobody waits for it. */
+static enum hal_status check_lost_locked(const struct cpu_device *device,
+                                         const struct hal_submission *source,
+                                         struct cpu_wakes *wakes)
+{
+    const enum hal_status status = cpu_device_check(device);
+    for (size_t i = 0; status != HAL_OK && i < source->signal_count; i++)
+        cpu_semaphore_fail_locked(to_cpu_semaphore(source->signals[i].semaphore), status,
+                                  device->lost_message, wakes);
+    return status;
+}
+
 static void enter_flight_locked(struct cpu_device *device, struct cpu_submission *submission)
 {
     submission->sequence = device->next_sequence++;
@@ -364,6 +413,8 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
         submission->effort == CPU_BY_WORKERS ? cpu_run_prepare(&submission->run) : HAL_OK;
     pthread_mutex_lock(&cpu_timeline_lock);
     if (status == HAL_OK)
+        status = check_lost_locked(device, source, &wakes);
+    if (status == HAL_OK)
         status = check_signals_locked(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
@@ -375,10 +426,11 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
         for (size_t i = 0; i < submission->signal_count; i++)
             hal_object_release(&submission->signals[i].semaphore->object);
         free_submission(&submission->run);
-        return status;
     }
-    cpu_queue_go_on(&wakes);
-    return HAL_OK;
+    cpu_queue_go_on(&wakes); /* may leave other messages */
+    return status == HAL_DEVICE_LOST
+               ? hal_add_context(cpu_device_check(device), "submission %" PRIu64, source->id)
+               : status;
 }
 
 /* ---- Idle --------------------------------------------------------------------------------- */
@@ -420,5 +472,5 @@ enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns
     }
     device->idle_waiters--;
     pthread_mutex_unlock(&cpu_timeline_lock);
-    return status;
+    return status == HAL_OK ? cpu_device_check(device) : status;
 }

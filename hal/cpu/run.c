@@ -107,6 +107,11 @@ static void fail_run(struct cpu_run *run, enum hal_status status)
     run->message = hal_copy_string(hal_message());
 }
 
+void cpu_run_cancel(struct cpu_run *run)
+{
+    atomic_store_explicit(&run->failed, true, memory_order_relaxed);
+}
+
 static void read_counts(struct cpu_run *run, const struct cpu_run_lane *lane,
                         const struct cpu_phase *phase)
 {

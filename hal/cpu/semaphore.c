@@ -167,7 +167,8 @@ static enum hal_status failure_locked(const struct cpu_semaphore *semaphore)
 enum hal_status cpu_semaphore_create(struct hal_driver_device *self, const char *label,
                                      uint64_t initial_value, struct hal_semaphore **out)
 {
-    (void)self;
+    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "semaphore '%s'",
+                            label ? label : ""));
     struct cpu_semaphore *semaphore = hal_alloc(1, sizeof *semaphore);
     if (!semaphore)
         return hal_fail(HAL_NO_MEMORY, "no memory for semaphore '%s'", label ? label : "");

@@ -23,6 +23,7 @@ static const struct suite_area *const areas[] = {
     &area_dispatch,
     &area_indirect,
     &area_layouts,
+    &area_losses,
     &area_sync,
     &area_events,
     &area_semaphores,

@@ -44,6 +44,7 @@ extern const struct suite_area area_faults;
 extern const struct suite_area area_files;
 extern const struct suite_area area_indirect;
 extern const struct suite_area area_layouts;
+extern const struct suite_area area_losses;
 extern const struct suite_area area_queues;
 extern const struct suite_area area_profiling;
 extern const struct suite_area area_reflection;

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that runs out and devices that are lost, on devices that were told when: only where the
+ * driver can be told. */
+#include "tests/conformance/suite.h"
+
+#include <stdio.h>
+
+static struct hal_device *troubled(struct suite *suite, const char *when)
+{
+    char parameters[64];
+    if (strcmp(suite_info(suite)->driver, "cpu") != 0)
+        suite_skip(suite, "the driver takes no orders to fail");
+    snprintf(parameters, sizeof parameters, "threads=2&queues=2&fail=%s", when);
+    return suite_open(suite, parameters);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+static void fill_and_check(struct suite *suite, struct hal_device *device,
+                           struct hal_buffer *buffer, uint8_t byte)
+{
+    uint8_t wanted[256];
+    struct hal_semaphore *done = suite_semaphore_of(suite, device, "filled", 0);
+    const struct hal_semaphore_value signal = {done, 1};
+    memset(wanted, byte, sizeof wanted);
+    check_ok(suite, hal_queue_fill(device,
+                                   &(struct hal_submit_desc){.signals = &signal, .signal_count = 1},
+                                   buffer, 0, sizeof wanted, byte, 1));
+    suite_wait(suite, done, 1);
+    check_buffer(suite, buffer, 0, wanted, sizeof wanted);
+}
+
+/* The nth of six buffers finds no memory; the others, and a second try, are as always. */
+static void nth_buffer(struct suite *suite, uint64_t bytes, uint32_t n)
+{
+    char when[32], label[32], size[32];
+    int64_t used = -1;
+    struct hal_buffer *buffers[6], *buffer;
+    snprintf(when, sizeof when, "memory:%u", n);
+    struct hal_device *device = troubled(suite, when);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct hal_buffer_desc desc = {.label = label, .bytes = bytes + i};
+        snprintf(label, sizeof label, "piece%u", i);
+        snprintf(size, sizeof size, "%llu bytes", (unsigned long long)desc.bytes);
+        if (i + 1 == n)
+            check_fails(suite, hal_buffer_create(device, &desc, &buffer), HAL_NO_MEMORY, label,
+                        size);
+        buffers[i] = suite_buffer_of(suite, device, &desc);
+    }
+    check_ok(suite, hal_device_query(device, "memory.used.bytes", &used));
+    check_u64(suite, used, 6 * bytes + 15);
+    for (uint8_t i = 0; i < 6; i++)
+        fill_and_check(suite, device, buffers[i], (uint8_t)(17 + i));
+}
+
+static void every_buffer(struct suite *suite, uint64_t bytes)
+{
+    for (uint32_t n = 1; n <= 6; n++)
+        nth_buffer(suite, bytes, n);
+}
+
+/* Before a pool says no, it gives back what it does not need and tries once more. */
+static void transient(struct suite *suite, uint64_t bytes)
+{
+    struct hal_buffer *buffer;
+    struct hal_device *device = troubled(suite, "memory:1-2");
+    struct hal_semaphore *ready = suite_semaphore_of(suite, device, "ready", 0);
+    const struct hal_semaphore_value signal = {ready, 1};
+    const struct hal_submit_desc submit = {.signals = &signal, .signal_count = 1};
+    const struct hal_buffer_desc desc = {.label = "passing", .bytes = bytes};
+    char size[32];
+    snprintf(size, sizeof size, "%llu bytes", (unsigned long long)bytes);
+    check_fails(suite, hal_queue_alloca(device, &submit, &desc, &buffer), HAL_NO_MEMORY, "passing",
+                size);
+    check_ok(suite, hal_queue_alloca(device, &submit, &desc, &buffer));
+    suite_own_buffer(suite, buffer);
+    suite_wait(suite, ready, 1);
+    fill_and_check(suite, device, buffer, 99);
+}
+
+/* ---- Loss --------------------------------------------------------------------------------- */
+
+static enum hal_status chain(struct hal_device *device, uint64_t queues, struct hal_semaphore *wait,
+                             uint64_t wait_value, struct hal_semaphore *signal,
+                             uint64_t signal_value)
+{
+    const struct hal_semaphore_value waits = {wait, wait_value}, signals = {signal, signal_value};
+    return hal_queue_barrier(device, &(struct hal_submit_desc){.queues = queues,
+                                                               .waits = &waits,
+                                                               .wait_count = wait ? 1 : 0,
+                                                               .signals = &signals,
+                                                               .signal_count = signal ? 1 : 0});
+}
+
+static void is_lost(struct suite *suite, struct hal_semaphore *semaphore)
+{
+    uint64_t value;
+    check_fails(suite, hal_semaphore_wait(semaphore, 1, SUITE_PATIENCE_NS), HAL_DEVICE_LOST,
+                "the device was lost");
+    check_fails(suite, hal_semaphore_query(semaphore, &value), HAL_DEVICE_LOST,
+                "the device was lost");
+}
+
+/* Work that waits for what never comes fails with the rest; what had finished stays finished. */
+static void in_flight(struct suite *suite, uint64_t waiting)
+{
+    uint64_t value = 0;
+    struct hal_device *device = troubled(suite, "lost:2");
+    struct hal_semaphore *early = suite_semaphore_of(suite, device, "early", 0);
+    struct hal_semaphore *never = suite_semaphore_of(suite, device, "never", 0);
+    struct hal_semaphore *last = suite_semaphore_of(suite, device, "last", 0);
+    struct hal_semaphore **stuck = suite_memory(suite, (waiting + 1) * sizeof(void *));
+    check_ok(suite, chain(device, 1, NULL, 0, early, 1));
+    suite_wait(suite, early, 1);
+    for (uint64_t i = 0; i < waiting; i++) {
+        stuck[i] = suite_semaphore_of(suite, device, "stuck", 0);
+        check_ok(suite,
+                 chain(device, 1 + i % 2, i % 3 && i ? stuck[i - 1] : never, 1, stuck[i], 1));
+    }
+    check_ok(suite, chain(device, 2, NULL, 0, last, 1));
+    is_lost(suite, last);
+    for (uint64_t i = 0; i < waiting; i++)
+        is_lost(suite, stuck[i]);
+    check_ok(suite, hal_semaphore_query(early, &value));
+    check_u64(suite, value, 1);
+    check_ok(suite, hal_semaphore_query(never, &value));
+    check_u64(suite, value, 0);
+    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+}
+
+/* Nothing begins any more; what there is can be looked at and let go of. */
+static void later_calls(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const uint8_t bytes[4] = {1, 2, 3, 4};
+    static const char source[] = "kernel void nothing() {}";
+    struct hal_buffer *buffer;
+    struct hal_semaphore *semaphore;
+    struct hal_executable *executable;
+    struct hal_device *device = troubled(suite, "lost:1");
+    struct hal_buffer *before =
+        suite_buffer_of(suite, device, &(struct hal_buffer_desc){.label = "before", .bytes = 64});
+    struct hal_semaphore *first = suite_semaphore_of(suite, device, "first", 0);
+    struct hal_semaphore *later = suite_semaphore_of(suite, device, "later", 0);
+    struct hal_command_buffer *open = suite_commands_of(suite, device, "open", HAL_REUSABLE);
+    const struct hal_executable_desc desc = {
+        .label = "kernels",
+        .format = HAL_FORMAT_MSL,
+        .data = source,
+        .bytes = sizeof source - 1,
+        .entry_points = (const struct hal_entry_point[]){{"nothing", {1, 1, 1}, 0, 0}},
+        .entry_point_count = 1};
+    check_ok(suite, hal_buffer_write(before, 0, bytes, sizeof bytes));
+    check_ok(suite, chain(device, 0, NULL, 0, first, 1));
+    is_lost(suite, first);
+    check_fails(
+        suite,
+        hal_buffer_create(device, &(struct hal_buffer_desc){.label = "after", .bytes = 8}, &buffer),
+        HAL_DEVICE_LOST, "after", "was lost at submission 0");
+    check_fails(suite, hal_semaphore_create(device, "after", 0, &semaphore), HAL_DEVICE_LOST,
+                "after", "was lost at submission 0");
+    check_fails(suite, hal_executable_create(device, &desc, &executable), HAL_DEVICE_LOST,
+                "kernels", "was lost at submission 0");
+    check_ok(suite, hal_command_fill(open, before, 0, 64, 0, 1));
+    check_fails(suite, hal_command_buffer_end(open), HAL_DEVICE_LOST, "was lost at submission 0");
+    check_fails(suite, chain(device, 0, NULL, 0, later, 1), HAL_DEVICE_LOST,
+                "was lost at submission 0");
+    is_lost(suite, later);
+    check_buffer(suite, before, 0, bytes, sizeof bytes);
+}
+
+/* Work that runs, on both queues, while the device is lost: nothing of it counts. */
+static void running(struct suite *suite, uint64_t copies)
+{
+    enum { BYTES = 8 << 20 };
+    struct hal_device *device = troubled(suite, "lost:3");
+    const struct hal_buffer_desc desc = {.label = "large", .bytes = BYTES};
+    struct hal_buffer *from = suite_buffer_of(suite, device, &desc);
+    struct hal_buffer *to = suite_buffer_of(suite, device, &desc);
+    struct hal_command_buffer *commands = suite_commands_of(suite, device, "long", HAL_REUSABLE);
+    struct hal_semaphore *done[2], *last = suite_semaphore_of(suite, device, "last", 0);
+    for (uint64_t i = 0; i < copies; i++) {
+        check_ok(suite, hal_command_copy(commands, from, 0, to, 0, BYTES));
+        check_ok(suite, hal_command_barrier(commands, NULL));
+    }
+    check_ok(suite, hal_command_buffer_end(commands));
+    for (uint64_t i = 0; i < 2; i++) {
+        done[i] = suite_semaphore_of(suite, device, "done", 0);
+        const struct hal_semaphore_value signal = {done[i], 1};
+        check_ok(suite, hal_queue_submit(device, &(struct hal_submit_desc){.queues = 1 + i,
+                                                                           .signals = &signal,
+                                                                           .signal_count = 1,
+                                                                           .commands = &commands,
+                                                                           .command_count = 1}));
+    }
+    check_ok(suite, chain(device, 0, NULL, 0, last, 1));
+    is_lost(suite, last);
+    check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
+    for (uint64_t i = 0; i < 2; i++) { /* each ended before the loss, or because of it */
+        uint64_t value = 1;
+        const enum hal_status status = hal_semaphore_query(done[i], &value);
+        check(suite, status == HAL_DEVICE_LOST || (status == HAL_OK && value == 1));
+    }
+}
+
+/* Another device that waits for the lost one fails with it, and then works on. */
+static void the_other_device(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_device *device = troubled(suite, "lost:1");
+    struct hal_device *other = suite_open(suite, "threads=1");
+    struct hal_semaphore *ours = suite_semaphore_of(suite, device, "ours", 0);
+    struct hal_semaphore *theirs = suite_semaphore_of(suite, other, "theirs", 0);
+    struct hal_buffer *buffer =
+        suite_buffer_of(suite, other, &(struct hal_buffer_desc){.label = "x", .bytes = 256});
+    check_ok(suite, chain(other, 0, ours, 1, theirs, 1));
+    check_ok(suite, chain(device, 0, NULL, 0, ours, 1));
+    is_lost(suite, theirs);
+    check_ok(suite, hal_device_wait_idle(other, SUITE_PATIENCE_NS));
+    fill_and_check(suite, other, buffer, 7);
+}
+
+enum { THREADS = 4, ROUNDS = 40 };
+
+struct submitter {
+    struct hal_device *device;
+    struct hal_semaphore *timeline;
+    uint32_t accepted;
+    enum hal_status status;
+};
+
+static void submit_until_lost(struct suite *suite, void *user)
+{
+    struct submitter *submitter = user;
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        const enum hal_status status =
+            chain(submitter->device, 1 + i % 2, submitter->timeline, i - 1, submitter->timeline, i);
+        check(suite, status == HAL_OK || status == HAL_DEVICE_LOST);
+        submitter->accepted += status == HAL_OK;
+    }
+    submitter->status = hal_semaphore_wait(submitter->timeline, ROUNDS, SUITE_PATIENCE_NS);
+}
+
+/* Threads that submit and wait when it happens: each of them learns it. */
+static void many_threads(struct suite *suite, uint64_t when)
+{
+    char text[32];
+    struct submitter submitters[THREADS];
+    snprintf(text, sizeof text, "lost:%llu", (unsigned long long)when);
+    struct hal_device *device = troubled(suite, text);
+    for (size_t i = 0; i < THREADS; i++) {
+        submitters[i] = (struct submitter){
+            .device = device, .timeline = suite_semaphore_of(suite, device, "timeline", 0)};
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        suite_thread(suite, submit_until_lost, &submitters[i]);
+    suite_join(suite);
+    uint64_t done = 0;
+    for (size_t i = 0; i < THREADS; i++) { /* one may have finished before */
+        const bool finished = submitters[i].status == HAL_OK;
+        done += finished;
+        check(suite, finished || submitters[i].status == HAL_DEVICE_LOST);
+        check(suite, !finished || submitters[i].accepted == ROUNDS);
+    }
+    check(suite, done < when / ROUNDS + 1);
+}
+
+/* A host thread that waits already is woken. */
+static void wait_for_it(struct suite *suite, void *semaphore)
+{
+    is_lost(suite, semaphore);
+}
+
+static void waiters_wake(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_device *device = troubled(suite, "lost:1");
+    struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0);
+    struct hal_semaphore *done = suite_semaphore_of(suite, device, "done", 0);
+    check_ok(suite, chain(device, 1, gate, 1, done, 1));
+    for (size_t i = 0; i < THREADS; i++)
+        suite_thread(suite, wait_for_it, done);
+    check_ok(suite, chain(device, 2, NULL, 0, NULL, 0));
+    suite_join(suite);
+}
+
+/* ---- Parameters --------------------------------------------------------------------------- */
+
+static void wrong_orders(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const char *const wrong[] = {
+        "memory",  "memory:",   "memory:0",          "lost:-1",     "paper:1",
+        "lost:1x", "lost:1;",   "memory:4294967296", "lost",        "lost:1,,x",
+        "Lost:1",  "memory:2-", "memory:2-0",        "memory:1-2-3"};
+    struct hal_device *device;
+    (void)troubled(suite, "memory:1,lost:4294967295");
+    for (size_t i = 0; i < SUITE_COUNT(wrong); i++) {
+        char uri[64];
+        snprintf(uri, sizeof uri, "cpu?fail=%s", wrong[i]);
+        suite_note(suite, "%s", uri);
+        check_fails(suite, hal_device_open(uri, &device), HAL_INVALID, "fail=");
+    }
+}
+
+static const struct suite_case cases[] = {
+    {"memory_small", every_buffer, 256},
+    {"memory_large", every_buffer, 300000},
+    {"memory_transient", transient, 70000},
+    {"alone", in_flight, 0},
+    {"in_flight", in_flight, 5},
+    {"in_flight_many", in_flight, 500},
+    {"later_calls", later_calls, 0},
+    {"running", running, 20},
+    {"the_other_device", the_other_device, 0},
+    {"many_threads_first", many_threads, 1},
+    {"many_threads", many_threads, 77},
+    {"waiters_wake", waiters_wake, 0},
+    {"wrong_orders", wrong_orders, 0},
+};
+const struct suite_area area_losses = {"losses", cases, SUITE_COUNT(cases)};
