@@ -88,9 +88,10 @@ void capture_record_subspan(const struct capture_call *call, const struct hal_bu
 void capture_record_mapping(const struct capture_call *call, enum trace_event_kind kind,
                             const struct hal_mapping *mapping, uint64_t number, uint64_t offset,
                             uint64_t bytes);
-void capture_record_executable(const struct capture_call *call,
+/* `next` made the executable, and tells of its bindings; NULL: it could not. */
+void capture_record_executable(const struct capture_call *call, struct hal_driver_device *next,
                                const struct hal_executable_desc *desc,
-                               const struct hal_executable *executable, uint32_t flags);
+                               struct hal_executable *executable, uint32_t flags);
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
                          uint32_t flags);
 void capture_record_semaphore(const struct capture_call *call, const char *label,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HAL structs into trace records, written in place into the thread's ring. */
 #include "capture/capture.h"
+#include "capture/reflect.h"
 
 #include "format/limits.h"
 #include "hal/base/mem.h"
@@ -267,7 +268,8 @@ static void fill_entry_points(struct trace_executable_create *record,
 }
 
 static void fill_lists(struct trace_executable_create *record,
-                       const struct hal_executable_desc *desc, const struct staged_variants *staged)
+                       const struct hal_executable_desc *desc, const struct staged_variants *staged,
+                       const struct capture_bindings *bindings)
 {
     struct trace_variant *variant =
         (struct trace_variant *)(void *)(record->entry_points + desc->entry_point_count);
@@ -282,6 +284,9 @@ static void fill_lists(struct trace_executable_create *record,
         constants[i] = (struct trace_constant){.index = desc->constants[i].index,
                                                .type = desc->constants[i].type,
                                                .bits = desc->constants[i].bits};
+    if (bindings->count)
+        memcpy(constants + desc->constant_count, bindings->list,
+               bindings->count * sizeof *bindings->list);
 }
 
 static bool executable_fits(const struct capture_call *call, const struct hal_executable_desc *desc)
@@ -305,16 +310,32 @@ static bool executable_fits(const struct capture_call *call, const struct hal_ex
     return false;
 }
 
+/* What is known of bindings must not make a record too large. */
+static size_t executable_bytes(const struct capture_call *call,
+                               const struct hal_executable_desc *desc,
+                               struct capture_bindings *bindings)
+{
+    const uint64_t ring = call->thread->stream->ring_bytes;
+    const uint64_t most = ring < TRACE_MAX_RECORD_BYTES ? ring : TRACE_MAX_RECORD_BYTES;
+    const size_t needed = sizeof(struct trace_executable_create) +
+                          desc->entry_point_count * sizeof(struct trace_entry_point) +
+                          (desc->variant_count - 1) * sizeof(struct trace_variant) +
+                          desc->constant_count * sizeof(struct trace_constant);
+    const size_t used = needed + bindings->count * sizeof *bindings->list;
+    if (hal_align_up(used, 8) <= most)
+        return used;
+    bindings->known = false;
+    bindings->count = 0;
+    return needed;
+}
+
 static void record_executable(const struct capture_call *call,
                               const struct hal_executable_desc *desc,
                               const struct hal_executable *executable, uint32_t flags,
-                              const uint32_t *names)
+                              const uint32_t *names, struct capture_bindings *bindings)
 {
     struct staged_variants staged = {.taken = executable ? executable->variant : 0};
-    const size_t used = sizeof(struct trace_executable_create) +
-                        desc->entry_point_count * sizeof(struct trace_entry_point) +
-                        (desc->variant_count - 1) * sizeof(struct trace_variant) +
-                        desc->constant_count * sizeof(struct trace_constant);
+    const size_t used = executable_bytes(call, desc, bindings);
     const size_t bytes = hal_align_up(used, 8);
     const uint32_t label = capture_string(call->thread, desc->label);
     if (!stage_variants(call->thread, desc, &staged))
@@ -330,20 +351,22 @@ static void record_executable(const struct capture_call *call,
         .size = desc->variants[staged.taken].bytes,
         .format = (uint32_t)desc->variants[staged.taken].format,
         .label = label,
-        .flags = flags,
+        .flags = flags | (bindings->known ? (uint32_t)TRACE_FLAG_REFLECTED : 0U),
         .entry_point_count = (uint32_t)desc->entry_point_count,
         .constant_count = (uint32_t)desc->constant_count,
         .variant_count = (uint32_t)desc->variant_count - 1,
+        .binding_count = (uint32_t)bindings->count,
     };
     fill_entry_points(record, desc, names);
-    fill_lists(record, desc, &staged);
+    fill_lists(record, desc, &staged, bindings);
     capture_publish(call->thread, bytes);
 }
 
-void capture_record_executable(const struct capture_call *call,
+void capture_record_executable(const struct capture_call *call, struct hal_driver_device *next,
                                const struct hal_executable_desc *desc,
-                               const struct hal_executable *executable, uint32_t flags)
+                               struct hal_executable *executable, uint32_t flags)
 {
+    struct capture_bindings bindings;
     if (!executable_fits(call, desc))
         return;
     uint32_t *names = hal_alloc(desc->entry_point_count, sizeof *names);
@@ -354,7 +377,9 @@ void capture_record_executable(const struct capture_call *call,
     }
     for (size_t i = 0; i < desc->entry_point_count; i++)
         names[i] = capture_string(call->thread, desc->entry_points[i].name);
-    record_executable(call, desc, executable, flags, names);
+    capture_reflect(next, executable, desc->entry_point_count, &bindings);
+    record_executable(call, desc, executable, flags, names, &bindings);
+    free(bindings.list);
     free(names);
 }
 

@@ -327,7 +327,7 @@ static enum hal_status executable_create(struct hal_driver_device *self,
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->executable_create(next, desc, out));
     capture_call_take_ticket(&call);
-    capture_record_executable(&call, desc, call.status == HAL_OK ? *out : NULL, 0);
+    capture_record_executable(&call, next, desc, call.status == HAL_OK ? *out : NULL, 0);
     capture_call_leave(&call);
     return call.status;
 }

@@ -186,7 +186,7 @@ static enum hal_status record_buffer(struct capture *capture, struct hal_buffer 
     return HAL_OK;
 }
 
-static void record_executable(struct capture *capture, const struct hal_executable *executable)
+static void record_executable(struct capture *capture, struct hal_executable *executable)
 {
     const struct hal_executable_desc desc = {.label = executable->object.label,
                                              .variants = executable->variants,
@@ -198,7 +198,8 @@ static void record_executable(struct capture *capture, const struct hal_executab
                                              .constant_count = executable->constant_count};
     const struct capture_call call = snapshot_call(capture);
     if (call.thread)
-        capture_record_executable(&call, &desc, executable, TRACE_FLAG_SNAPSHOT);
+        capture_record_executable(&call, capture->device.next, &desc, executable,
+                                  TRACE_FLAG_SNAPSHOT);
 }
 
 static enum hal_status record_commands(struct capture *capture, struct hal_command_buffer *commands)

@@ -100,6 +100,15 @@ static const struct trace_column executable_create[] = {
               constant_count, NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, variant_count, struct trace_executable_create,
               variant_count, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, binding_count, struct trace_executable_create,
+              binding_count, NONE),
+};
+
+static const struct trace_column reflected[] = {
+    COLUMN_OF(Haltrace__ExecutableCreate, binding_entry, struct trace_entry_binding, entry, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, binding_set, struct trace_entry_binding, set, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, binding_index, struct trace_entry_binding, index, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, binding_access, struct trace_entry_binding, access, NONE),
 };
 
 static const struct trace_column variants[] = {
@@ -152,6 +161,8 @@ static const struct trace_part executable_parts[] = {
          TRACE_MAX_VARIANTS, variants),
     LIST("constants", struct trace_executable_create, constant_count, struct trace_constant,
          TRACE_MAX_LIST, constants),
+    LIST("bindings", struct trace_executable_create, binding_count, struct trace_entry_binding,
+         TRACE_MAX_REFLECTED, reflected),
 };
 
 static const struct trace_column command_buffer_seal[] = {

@@ -30,6 +30,7 @@
 #define TRACE_MAX_BINDINGS       31u
 #define TRACE_MAX_ENTRY_POINTS   65536u
 #define TRACE_MAX_VARIANTS       16u
+#define TRACE_MAX_REFLECTED      131072u /* bindings of an executable */
 /* Segments of one command buffer. */
 #define TRACE_MAX_SEGMENTS (1u << 26)
 #define TRACE_MAX_QUEUES   64u

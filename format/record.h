@@ -105,10 +105,11 @@ struct trace_buffer_create {
 enum trace_flag {
     TRACE_FLAG_SNAPSHOT =
         1, /* recorded by a capture that began late: the object was there before */
-    TRACE_FLAG_EXTERNAL = 4, /* of semaphores: another device's, or moved by another device */
-    TRACE_FLAG_OBSERVED = 2, /* host read: the host could see it in a persistent mapping */
-    TRACE_FLAG_DIGEST = 4,   /* host write, host read: the content is the bytes' SHA-256 */
-    TRACE_FLAG_FILE = 8,     /* host write: of a queue that read them from `file` */
+    TRACE_FLAG_EXTERNAL = 4,   /* of semaphores: another device's, or moved by another device */
+    TRACE_FLAG_OBSERVED = 2,   /* host read: the host could see it in a persistent mapping */
+    TRACE_FLAG_DIGEST = 4,     /* host write, host read: the content is the bytes' SHA-256 */
+    TRACE_FLAG_FILE = 8,       /* host write: of a queue that read them from `file` */
+    TRACE_FLAG_REFLECTED = 16, /* of executables: the bindings of all entry points are recorded */
 };
 
 /* Map, unmap, flush, invalidate. `offset` counts from the start of the buffer. */
@@ -188,6 +189,13 @@ struct trace_variant {
     uint32_t reserved;
 };
 
+/* What an entry point takes. */
+struct trace_entry_binding {
+    uint32_t entry; /* number of the entry point */
+    uint32_t set, index;
+    uint32_t access; /* enum hal_access; 0: the device could not tell */
+};
+
 struct trace_executable_create {
     struct trace_event head;
     uint64_t executable;
@@ -197,8 +205,10 @@ struct trace_executable_create {
     uint32_t label;
     uint32_t flags;
     uint32_t entry_point_count, constant_count;
-    uint32_t variant_count;                  /* those that it did not take */
-    struct trace_entry_point entry_points[]; /* then the variants, then the constants */
+    uint32_t variant_count; /* those that it did not take */
+    uint32_t binding_count; /* of all entry points; of TRACE_FLAG_REFLECTED */
+    uint32_t reserved;
+    struct trace_entry_point entry_points[]; /* then variants, then constants, then bindings */
 };
 
 static inline const struct trace_variant *trace_executable_variants(
@@ -213,6 +223,15 @@ static inline const struct trace_constant *trace_executable_constants(
 {
     return (const struct trace_constant *)(const void *)(trace_executable_variants(executable) +
                                                          executable->variant_count);
+}
+
+/* By rising entry, set and index. */
+static inline const struct trace_entry_binding *trace_executable_bindings(
+    const struct trace_executable_create *executable)
+{
+    return (
+        const struct trace_entry_binding *)(const void *)(trace_executable_constants(executable) +
+                                                          executable->constant_count);
 }
 
 struct trace_command_buffer_seal {

@@ -3,6 +3,7 @@
  * Next door: decode_queues.c (semaphores and submissions), decode_segments.c (commands). */
 #include "replay/decode.h"
 
+#include "format/analysis/reflection.h"
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -310,6 +311,11 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
         if (points[i].layout)
             HAL_TRY(replay_decode_use(decoder, REPLAY_PIPELINE_LAYOUT, &points[i].layout, &layout));
     }
+    if (!trace_reflection_is_sound(event))
+        return hal_fail(HAL_CORRUPT,
+                        "the %u bindings of the executable's %u entry points are not in order, or "
+                        "beyond the limits",
+                        event->binding_count, event->entry_point_count);
     for (uint32_t i = 0; i < event->entry_point_count; i++)
         note_group(&decoder->plan->info, points[i].group_size);
     const struct trace_constant *constants = trace_executable_constants(event);

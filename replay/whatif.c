@@ -3,7 +3,7 @@
  * that may still grow, are held back until an operation comes that cannot go before them. */
 #include "replay/whatif.h"
 
-#include "format/analysis/segments.h"
+#include "format/analysis/reflection.h"
 #include "hal/base/mem.h"
 #include "replay/plan.h"
 
@@ -33,6 +33,7 @@ struct transform {
     struct values put_off;  /* what the host would have waited for by now */
     struct values promised; /* by submissions and host calls up to now */
     struct group group;
+    struct trace_reflection reflection; /* by number of the executable */
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */
@@ -316,11 +317,13 @@ static enum hal_status copy_without(struct transform *t, struct replay_object *o
     return HAL_OK;
 }
 
-static enum hal_status find_needless(const struct replay_object *object, bool *dropped)
+static enum hal_status find_needless(struct transform *t, const struct replay_object *object,
+                                     bool *dropped)
 {
     struct trace_hazards hazards;
     trace_hazards_begin(&hazards);
-    trace_hazards_segments(&hazards, object->commands.seal, object->commands.segments, NULL, NULL);
+    trace_hazards_segments(&hazards, object->commands.seal, object->commands.segments,
+                           trace_reflection_mode, &t->reflection);
     const enum hal_status status = trace_hazards_end(&hazards);
     for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
         const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
@@ -339,7 +342,7 @@ static enum hal_status drop_barriers(struct transform *t, struct replay_object *
         return hal_fail(HAL_NO_MEMORY, "no memory for %u commands", seal->segment_count);
     enum hal_status status = HAL_OK;
     if (t->what_if->barriers == REPLAY_BARRIERS_NEEDED)
-        status = find_needless(object, dropped);
+        status = find_needless(t, object, dropped);
     for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment)) {
         if (segment->kind != TRACE_BARRIER)
             dropped[i] = false; /* waits for events stay: their signals would be left over */
@@ -352,10 +355,22 @@ static enum hal_status drop_barriers(struct transform *t, struct replay_object *
     return status;
 }
 
+/* Commands name executables by their number in the plan. */
+static enum hal_status collect_reflection(struct transform *t)
+{
+    for (size_t i = 1; i < t->plan->object_count; i++) {
+        const struct replay_object *object = &t->plan->objects[i];
+        if (object->kind == REPLAY_EXECUTABLE && object->created)
+            HAL_TRY(trace_reflection_add(&t->reflection, i, (const void *)object->created));
+    }
+    return HAL_OK;
+}
+
 static enum hal_status transform_barriers(struct transform *t)
 {
     if (t->what_if->barriers == REPLAY_BARRIERS_KEEP)
         return HAL_OK;
+    HAL_TRY(collect_reflection(t));
     for (size_t i = 1; i < t->variant->object_count; i++) {
         struct replay_object *object = &t->variant->objects[i];
         if (object->kind == REPLAY_COMMANDS && object->commands.seal)
@@ -436,6 +451,7 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     values_finish(&t->group.waits);
     values_finish(&t->group.signals);
     free(t->group.after);
+    trace_reflection_finish(&t->reflection);
     if (status == HAL_OK) {
         *out_info = (struct replay_what_if_info){count(plan), count(t->variant)};
         *out_variant = t->variant;

@@ -4,7 +4,7 @@
  * not keep what commands are bound to. */
 #include "viewer/findings.h"
 
-#include "format/analysis/segments.h"
+#include "format/analysis/reflection.h"
 #include "hal/base/idmap.h"
 #include "viewer/build.h"
 #include "viewer/text.h"
@@ -58,8 +58,9 @@ static enum hal_status audit_hazards(struct audit *a, uint32_t row,
 {
     const uint64_t times = a->submit_counts[row];
     struct trace_hazards hazards;
+    struct trace_reflection reflection = a->model->reflection; /* only read */
     trace_hazards_begin(&hazards);
-    trace_hazards_segments(&hazards, seal, segments, NULL, NULL);
+    trace_hazards_segments(&hazards, seal, segments, trace_reflection_mode, &reflection);
     const enum hal_status status = trace_hazards_end(&hazards);
     for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
         const struct trace_barrier_verdict *barrier = &hazards.barriers[i];

@@ -189,6 +189,7 @@ static enum hal_status take_executable(struct ingest *in,
     uint32_t row;
     HAL_TRY(executable_row(in, event->executable, &row));
     HAL_TRY(VIEW_ROOM(m, kernels, event->entry_point_count));
+    HAL_TRY(trace_reflection_add(&m->reflection, event->executable, event));
     m->executables[row].label = event->label;
     m->executables[row].first_kernel = (uint32_t)m->kernels_count;
     m->executables[row].kernel_count = event->entry_point_count;

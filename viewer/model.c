@@ -26,6 +26,7 @@ void view_model_close(struct view_model *model)
                             model->submitted,   model->levels,          model->highest};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
+    trace_reflection_finish(&model->reflection);
     trace_reader_close(model->reader);
     free(model->path);
     free(model);

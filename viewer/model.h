@@ -8,6 +8,7 @@
 #ifndef VIEWER_MODEL_H
 #define VIEWER_MODEL_H
 
+#include "format/analysis/reflection.h"
 #include "format/limits.h"
 #include "format/trace.h"
 #include "viewer/series.h"
@@ -237,6 +238,7 @@ struct view_model {
     VIEW_TABLE(view_command_buffer, command_buffers);
     VIEW_TABLE(view_kernel, kernels);
     VIEW_TABLE(view_executable, executables);
+    struct trace_reflection reflection; /* of the executables */
     VIEW_TABLE(view_buffer, buffers);
     VIEW_TABLE(view_other, others);
     VIEW_TABLE(view_step, steps);

@@ -279,8 +279,8 @@ static uint32_t slot_stage(int slot)
 static void meet(struct trace_hazards *hazards, const struct meeting *m, const struct piece *piece)
 {
     const struct trace_access *access = m->access;
-    const bool unknown = access->mode == TRACE_ACCESS_UNKNOWN;
-    const bool writes = unknown || (access->mode & TRACE_ACCESS_WRITE);
+    const bool known = access->mode <= TRACE_ACCESS_READ_WRITE;
+    const bool writes = access->mode == TRACE_ACCESS_UNKNOWN || (access->mode & TRACE_ACCESS_WRITE);
     for (int slot = 0; slot < SLOT_COUNT; slot++) {
         const bool before_writes = slot & SLOT_WRITES;
         if (!piece->latest[slot] || piece->latest[slot] - 1 == access->command ||
@@ -293,7 +293,7 @@ static void meet(struct trace_hazards *hazards, const struct meeting *m, const s
                                             .end = m->end,
                                             .before_writes = before_writes,
                                             .after_writes = writes,
-                                            .certain = !unknown && !(slot & SLOT_MAYBE) &&
+                                            .certain = known && !(slot & SLOT_MAYBE) &&
                                                        !m->buffer->coarse};
         settle(hazards, &hazard, slot_stage(slot), access->stage);
     }
@@ -303,8 +303,9 @@ static void remember(struct piece *piece, const struct trace_access *access, boo
 {
     const int stage = access->stage == stage_dispatch ? SLOT_DISPATCH : 0;
     const uint32_t now = access->command + 1;
-    if (access->mode == TRACE_ACCESS_UNKNOWN) {
-        piece->latest[SLOT_WRITES | SLOT_MAYBE | stage] = now;
+    if (access->mode > TRACE_ACCESS_READ_WRITE) {
+        const int writes = access->mode == TRACE_ACCESS_UNKNOWN ? SLOT_WRITES : 0;
+        piece->latest[SLOT_MAYBE | writes | stage] = now;
         return;
     }
     /* A known write stands for all that came before it: they conflict with it, so whoever comes

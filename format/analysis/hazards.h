@@ -13,8 +13,8 @@
  *
  * Two accesses conflict when they share bytes and one of them writes. Only the nearest conflicts
  * are looked at: where A, B and C write the same bytes, ordering A before B and B before C is
- * enough. A conflict is *certain* when both accesses are known; of kernels it is often unknown
- * whether they write what is bound to them.
+ * enough. A conflict is *certain* when both accesses are known; a kernel that may write what is
+ * bound to it need not do so, but one that may only read does not conflict with another such.
  *
  * Verdicts. Barriers are taken away as long as every conflict keeps one that orders it, the
  * latest possible one (the fewest barriers that suffice, when all of them are full ones). NEEDED:
@@ -41,10 +41,12 @@ enum {
 #define TRACE_NO_COMMAND UINT32_MAX
 
 enum trace_access_mode {
+    TRACE_ACCESS_NONE = 0, /* no access: nobody tells of it */
     TRACE_ACCESS_READ = 1,
     TRACE_ACCESS_WRITE = 2,
     TRACE_ACCESS_READ_WRITE = 3,
-    TRACE_ACCESS_UNKNOWN = 4, /* reads, writes, both or neither */
+    TRACE_ACCESS_UNKNOWN = 4,  /* reads, writes, both or neither */
+    TRACE_ACCESS_MAY_READ = 8, /* does not write */
 };
 
 /* Bytes [begin, end) of a buffer, touched by a command. `stage` is one bit of enum hal_stage. */

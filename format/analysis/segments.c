@@ -125,6 +125,8 @@ static void run_kernel(const struct walk *walk, uint64_t executable, uint32_t en
             const enum trace_access_mode mode =
                 walk->mode ? walk->mode(walk->user, executable, entry, set, i)
                            : TRACE_ACCESS_UNKNOWN;
+            if (mode == TRACE_ACCESS_NONE)
+                continue;
             touch(walk, stage_dispatch, mode, binding->buffer, binding->offset, binding->size);
         }
     }

@@ -7,7 +7,8 @@
 #include "format/analysis/hazards.h"
 #include "format/record.h"
 
-/* What a kernel does with what is bound to it. `user` is the caller's. */
+/* What a kernel does with what is bound to it; TRACE_ACCESS_NONE: it takes no such binding. `user`
+ * is the caller's. */
 typedef enum trace_access_mode trace_binding_mode(void *user, uint64_t executable, uint32_t entry,
                                                   uint32_t set, uint32_t binding);
 

@@ -302,10 +302,12 @@ static void executable(struct random_records *r)
     const uint32_t entries = (uint32_t)random_below(r, 5);
     const uint32_t constants = (uint32_t)random_below(r, 4);
     const uint32_t variants = (uint32_t)random_below(r, 3);
+    const uint32_t bindings = (uint32_t)random_below(r, 6);
     struct trace_executable_create *create = event(
         r, TRACE_EXECUTABLE_CREATE,
         sizeof *create + entries * sizeof(struct trace_entry_point) +
-            variants * sizeof(struct trace_variant) + constants * sizeof(struct trace_constant));
+            variants * sizeof(struct trace_variant) + constants * sizeof(struct trace_constant) +
+            bindings * sizeof(struct trace_entry_binding));
     create->executable = random_sized(r);
     create->content = random_below(r, r->content_count + 1);
     create->size = random_sized(r);
@@ -315,6 +317,7 @@ static void executable(struct random_records *r)
     create->entry_point_count = entries;
     create->constant_count = constants;
     create->variant_count = variants;
+    create->binding_count = bindings;
     for (uint32_t i = 0; i < entries; i++)
         create->entry_points[i] = (struct trace_entry_point){string(r),
                                                              {small(r), small(r), small(r)},
@@ -329,6 +332,9 @@ static void executable(struct random_records *r)
     struct trace_constant *list = (void *)&others[variants];
     for (uint32_t i = 0; i < constants; i++)
         list[i] = (struct trace_constant){small(r), small(r), small(r)};
+    struct trace_entry_binding *taken = (void *)&list[constants];
+    for (uint32_t i = 0; i < bindings; i++)
+        taken[i] = (struct trace_entry_binding){small(r), small(r), small(r), small(r)};
 }
 
 static void seal(struct random_records *r, uint32_t most_segments)

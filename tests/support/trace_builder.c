@@ -276,6 +276,32 @@ void builder_subspan_create(struct trace_builder *b, uint64_t id, const char *la
     finish_ordered(b);
 }
 
+void builder_executable_reflected(struct trace_builder *b, uint64_t id, const char *source,
+                                  const struct trace_entry_point *entry_points,
+                                  uint32_t entry_point_count,
+                                  const struct trace_entry_binding *bindings,
+                                  uint32_t binding_count)
+{
+    const uint64_t content = builder_content(b, source, strlen(source));
+    const size_t points_bytes = entry_point_count * sizeof *entry_points;
+    const size_t bindings_bytes = binding_count * sizeof *bindings;
+    struct trace_executable_create *record =
+        start(b, TRACE_EXECUTABLE_CREATE, sizeof *record + points_bytes + bindings_bytes);
+    if (!record)
+        return;
+    record->executable = id;
+    record->content = content;
+    record->size = strlen(source);
+    record->format = FORMAT_MSL;
+    record->flags = b->flags | TRACE_FLAG_REFLECTED;
+    record->entry_point_count = entry_point_count;
+    record->binding_count = binding_count;
+    memcpy(record->entry_points, entry_points, points_bytes);
+    if (bindings_bytes)
+        memcpy((uint8_t *)record->entry_points + points_bytes, bindings, bindings_bytes);
+    finish_ordered(b);
+}
+
 void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *label,
                               uint64_t initial_value)
 {

@@ -81,6 +81,12 @@ void builder_executable_create(struct trace_builder *b, uint64_t id, const char 
                                const char *source, const struct trace_entry_point *entry_points,
                                uint32_t entry_point_count, const struct trace_constant *constants,
                                uint32_t constant_count);
+/* Without label and constants; its bindings are told. */
+void builder_executable_reflected(struct trace_builder *b, uint64_t id, const char *source,
+                                  const struct trace_entry_point *entry_points,
+                                  uint32_t entry_point_count,
+                                  const struct trace_entry_binding *bindings,
+                                  uint32_t binding_count);
 void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *label,
                               uint64_t initial_value);
 void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const char *label,

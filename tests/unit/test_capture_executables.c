@@ -105,7 +105,7 @@ static void all_variants_are_recorded(void **state)
     assert_ok(hal_device_profiling_end(device));
     hal_executable_release(executable);
     hal_device_release(device);
-    check_trace(0);
+    check_trace(TRACE_FLAG_REFLECTED);
 }
 
 static void a_snapshot_has_all_variants(void **state)
@@ -117,7 +117,48 @@ static void a_snapshot_has_all_variants(void **state)
     assert_ok(hal_device_profiling_end(device));
     hal_executable_release(executable);
     hal_device_release(device);
-    check_trace(TRACE_FLAG_SNAPSHOT);
+    check_trace(TRACE_FLAG_SNAPSHOT | TRACE_FLAG_REFLECTED);
+}
+
+static const char takes[] =
+    "kernel void none() {}\n"
+    "kernel void reads(device const uint *a [[buffer(2)]], constant uint &b [[buffer(5)]],\n"
+    "                  device uint *c [[buffer(3)]], constant uint &pushed [[buffer(7)]])\n"
+    "{ c[0] = a[0] + b + pushed; }\n"
+    "kernel void writes(device uint *x [[buffer(0)]]) { x[0] = 1; }\n";
+
+/* Written down from the source: entry, set, index, access. The push constants are no binding. */
+static void bindings_are_recorded(void **state)
+{
+    (void)state;
+    static const struct trace_entry_binding wanted[4] = {
+        {1, 0, 2, HAL_ACCESS_READ},
+        {1, 0, 3, HAL_ACCESS_READ | HAL_ACCESS_WRITE},
+        {1, 0, 5, HAL_ACCESS_READ},
+        {2, 0, 0, HAL_ACCESS_READ | HAL_ACCESS_WRITE},
+    };
+    static const struct hal_entry_point entries[3] = {
+        {"none", {1, 1, 1}, 0, 0}, {"reads", {1, 1, 1}, 4, 7}, {"writes", {1, 1, 1}, 0, 0}};
+    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
+                                             .data = takes,
+                                             .bytes = sizeof takes - 1,
+                                             .entry_points = entries,
+                                             .entry_point_count = 3};
+    struct hal_executable *executable;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    captured_begin(device, path);
+    assert_ok(hal_executable_create(device, &desc, &executable));
+    assert_ok(hal_device_profiling_end(device));
+    hal_executable_release(executable);
+    hal_device_release(device);
+    captured_open(&captured, path);
+    const struct trace_executable_create *created =
+        captured_find(&captured, TRACE_EXECUTABLE_CREATE, 0);
+    assert_int_equal(created->flags, TRACE_FLAG_REFLECTED);
+    assert_int_equal(created->binding_count, 4);
+    assert_memory_equal(trace_executable_bindings(created), wanted, sizeof wanted);
+    captured_close(&captured);
 }
 
 /* Far more than the staging memory holds at once: each part is given back. */
@@ -143,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(all_variants_are_recorded, remove_trace),
         cmocka_unit_test_teardown(a_snapshot_has_all_variants, remove_trace),
+        cmocka_unit_test_teardown(bindings_are_recorded, remove_trace),
         cmocka_unit_test_teardown(memory_of_variants_is_used_again, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

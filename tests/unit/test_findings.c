@@ -175,6 +175,36 @@ static void a_barrier_between_strangers_orders_nothing(void **state)
     finish(&found);
 }
 
+/* Kernel 0 may read its buffer, kernel 1 may write it. */
+static void a_barrier_between_readers_orders_nothing(void **state)
+{
+    (void)state;
+    static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {1, 0, 0, 3}};
+    const struct trace_binding whole = {BUFFER, 0, 64};
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    const struct trace_entry_point entries[2] = {
+        {.name = builder_string(&b, "reads"), .group_size = {1, 1, 1}},
+        {.name = builder_string(&b, "writes"), .group_size = {1, 1, 1}}};
+    builder_executable_reflected(&b, 900, "", entries, 2, takes, 2);
+    builder_push_descriptor_set(&b, 0, &whole, 1);
+    builder_dispatch(&b, 900, 0, 1, 1, 1);
+    builder_barrier(&b, NULL, 0); /* command 2: between two that read */
+    builder_dispatch(&b, 900, 0, 1, 1, 1);
+    builder_barrier(&b, NULL, 0); /* command 4: before one that may write */
+    builder_dispatch(&b, 900, 1, 1, 1, 1);
+    submit_once(&b);
+    find(&b, &found);
+    const struct view_finding *barriers = of_kind(&found, VIEW_FINDING_BARRIERS);
+    assert_non_null(barriers);
+    assert_int_equal(barriers->count, 1);
+    assert_non_null(strstr(barriers->title, "1 of 2 barriers"));
+    assert_non_null(strstr(barriers->evidence, "command 2"));
+    assert_null(of_kind(&found, VIEW_FINDING_RACES));
+    finish(&found);
+}
+
 static void a_missing_barrier_is_a_race_and_comes_first(void **state)
 {
     (void)state;
@@ -300,6 +330,7 @@ int main(void)
         cmocka_unit_test(waits_that_nothing_needs_are_counted_and_timed),
         cmocka_unit_test(a_program_that_reads_every_result_has_no_needless_waits),
         cmocka_unit_test(a_barrier_between_strangers_orders_nothing),
+        cmocka_unit_test(a_barrier_between_readers_orders_nothing),
         cmocka_unit_test(a_missing_barrier_is_a_race_and_comes_first),
         cmocka_unit_test(state_that_is_there_already_is_counted),
         cmocka_unit_test(the_same_upload_twice_is_found),

@@ -227,6 +227,33 @@ static void everything_still_replays_in_every_way(void **state)
 
 /* ---- Barriers ---- */
 
+/* Kernel 0 may read its buffer, kernel 1 may write it. */
+static void barriers_between_readers_go(void **state)
+{
+    static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {1, 0, 0, 3}};
+    const struct trace_binding whole = {BUFFER, 0, 64};
+    struct fixture *f = *state;
+    const uint64_t commands = FIRST, executable = 900;
+    const struct trace_entry_point entries[2] = {
+        {.name = builder_string(&f->b, "reads"), .group_size = {1, 1, 1}},
+        {.name = builder_string(&f->b, "writes"), .group_size = {1, 1, 1}}};
+    builder_executable_reflected(&f->b, executable, "none", entries, 2, takes, 2);
+    builder_command_buffer_create(&f->b, commands, NULL, 0);
+    builder_push_descriptor_set(&f->b, 0, &whole, 1);
+    builder_dispatch(&f->b, executable, 0, 1, 1, 1);
+    builder_barrier(&f->b, NULL, 0);
+    builder_dispatch(&f->b, executable, 0, 1, 1, 1);
+    builder_barrier(&f->b, NULL, 0);
+    builder_dispatch(&f->b, executable, 1, 1, 1, 1);
+    builder_seal(&f->b, commands);
+    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
+    builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
+    host_wait(f, DONE, 1);
+    change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_NEEDED});
+    assert_int_equal(f->info.before.barriers, 2);
+    assert_int_equal(f->info.after.barriers, 1);
+}
+
 static void needless_barriers_go_and_needed_ones_stay(void **state)
 {
     struct fixture *f = *state;
@@ -292,6 +319,7 @@ int main(void)
         WITH_FIXTURE(a_host_signal_is_not_overtaken),
         WITH_FIXTURE(writes_wait_for_the_work_that_reads),
         WITH_FIXTURE(everything_still_replays_in_every_way),
+        WITH_FIXTURE(barriers_between_readers_go),
         WITH_FIXTURE(needless_barriers_go_and_needed_ones_stay),
         cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
     };
