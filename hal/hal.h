@@ -616,11 +616,13 @@ struct hal_buffer_barrier {
     uint32_t source_access, target_access;
 };
 
-/* Zero means "all stages" and "all accesses". */
+/* Zero means "all stages" and "all accesses". With a list of buffers only accesses to bytes of the
+ * listed ranges are ordered; without one, all. A device may order more than was asked for, and
+ * programs may not rely on that. */
 struct hal_barrier_desc {
     uint32_t source_stages, target_stages;    /* enum hal_stage */
     uint32_t source_access, target_access;    /* enum hal_access, of all memory */
-    const struct hal_buffer_barrier *buffers; /* copied; narrows the accesses to these ranges */
+    const struct hal_buffer_barrier *buffers; /* copied; the ranges that are ordered */
     size_t buffer_count;
 };
 
