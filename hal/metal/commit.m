@@ -83,17 +83,16 @@ static enum hal_status judge_part(const struct metal_submission *submission, enu
 static void part_completed(struct metal_submission *submission, enum part which, size_t index,
                            id<MTLCommandBuffer> part)
 {
-    struct metal_device *device = submission->device;
     const enum hal_status status = judge_part(submission, which, index, part);
     if (which == PART_SIGNAL && status != HAL_OK) /* nobody shall wait for it for ever */
         submission->mark->event.signaledValue = submission->mark->value;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     if (which == PART_COMMANDS)
         add_time_locked(submission, part);
     if (status != HAL_OK)
         metal_submission_fail_locked(submission, status, hal_message());
     metal_submission_resolve_locked(submission);
-    metal_queue_unlock(device);
+    metal_queue_unlock();
 }
 
 /* ---- Committing --------------------------------------------------------------------------- */
@@ -113,10 +112,9 @@ static id<MTLCommandBuffer> begin_part(struct metal_submission *submission)
 static void commit_part(struct metal_submission *submission, enum part which, size_t index,
                         id<MTLCommandBuffer> part)
 {
-    struct metal_device *device = submission->device;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     submission->unresolved++;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     [part addCompletedHandler:^(id<MTLCommandBuffer> completed) {
       @autoreleasepool {
           part_completed(submission, which, index, completed);
@@ -133,22 +131,23 @@ static enum hal_status no_command_buffer(const struct metal_submission *submissi
 
 static bool is_refused(struct metal_submission *submission)
 {
-    pthread_mutex_lock(&submission->device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     const bool refused = submission->status != HAL_OK;
-    pthread_mutex_unlock(&submission->device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return refused;
 }
 
 /* Where the device has to wait for; false: the host has seen the value already. */
 static bool find_mark(const struct metal_wait *wait, struct metal_mark *out_mark)
 {
-    struct metal_device *device = wait->submission->device;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     const struct metal_promise *promise =
-        wait->linked ? metal_promise_find_locked(wait->semaphore, wait->value) : NULL;
+        wait->linked
+            ? metal_promise_find_locked(wait->submission->device, wait->semaphore, wait->value)
+            : NULL;
     if (promise)
         *out_mark = *promise->submission->mark;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return promise != NULL;
 }
 
@@ -227,11 +226,11 @@ static enum hal_status commit_commands(struct metal_submission *submission)
 
 static struct metal_mark *take_mark(struct metal_device *device)
 {
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     struct metal_mark *mark = device->free_marks;
     if (mark)
         device->free_marks = mark->next;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     if (!mark) {
         mark = hal_alloc(1, sizeof *mark);
         id<MTLSharedEvent> event = mark ? [device->device newSharedEvent] : nil;
@@ -265,11 +264,10 @@ static enum hal_status commit_signals(struct metal_submission *submission)
 /* What was refused before its commands were committed does not run. */
 static void commit(struct metal_submission *submission)
 {
-    struct metal_device *device = submission->device;
     if (submission->host.run && !is_refused(submission)) {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&metal_shared.lock);
         metal_host_call_locked(submission);
-        metal_queue_unlock(device);
+        metal_queue_unlock();
         return;
     }
     enum hal_status status = is_refused(submission) ? HAL_OK : commit_waits(submission);
@@ -277,46 +275,53 @@ static void commit(struct metal_submission *submission)
         status = commit_commands(submission);
     if (status == HAL_OK && !is_refused(submission))
         status = commit_signals(submission);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     if (status != HAL_OK)
         metal_submission_fail_locked(submission, status, hal_message());
     for (size_t i = 0; submission->mark && i < submission->signal_count; i++)
         metal_promise_link_locked(&submission->signals[i]);
     metal_submission_resolve_locked(submission);
-    metal_queue_unlock(device);
+    metal_queue_unlock();
 }
 
 static void *run_submitter(void *argument)
 {
     struct metal_device *device = argument;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     for (;;) {
         struct metal_submission *submission = device->first_ready;
         if (!submission && device->stopping)
             break;
         if (!submission) {
-            hal_condition_wait(&device->work, &device->lock, HAL_FOREVER);
+            hal_condition_wait(&device->work, &metal_shared.lock, HAL_FOREVER);
             continue;
         }
         device->first_ready = submission->next_ready;
         if (!device->first_ready)
             device->last_ready = NULL;
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&metal_shared.lock);
         @autoreleasepool {
             commit(submission);
         }
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&metal_shared.lock);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return NULL;
 }
 
 /* ---- Start and stop ----------------------------------------------------------------------- */
 
+struct metal_shared metal_shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void init_shared(void)
+{
+    hal_condition_init(&metal_shared.changed); /* for a clock that nobody sets */
+}
+
 enum hal_status metal_queue_start(struct metal_device *device)
 {
-    pthread_mutex_init(&device->lock, NULL);
-    hal_condition_init(&device->changed);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_shared);
     hal_condition_init(&device->work);
     hal_condition_init(&device->called);
     const enum hal_status status =
@@ -324,19 +329,17 @@ enum hal_status metal_queue_start(struct metal_device *device)
     if (status != HAL_OK) {
         pthread_cond_destroy(&device->called);
         pthread_cond_destroy(&device->work);
-        pthread_cond_destroy(&device->changed);
-        pthread_mutex_destroy(&device->lock);
     }
     return status;
 }
 
 void metal_queue_stop(struct metal_device *device)
 {
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     device->stopping = true;
     pthread_cond_signal(&device->work);
     pthread_cond_broadcast(&device->called);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     pthread_join(device->submitter, NULL);
     for (uint32_t i = 0; i < device->caller_count; i++)
         pthread_join(device->callers[i], NULL);
@@ -348,6 +351,4 @@ void metal_queue_stop(struct metal_device *device)
     }
     pthread_cond_destroy(&device->called);
     pthread_cond_destroy(&device->work);
-    pthread_cond_destroy(&device->changed);
-    pthread_mutex_destroy(&device->lock);
 }

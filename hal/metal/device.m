@@ -194,6 +194,7 @@ static const struct hal_driver_ops ops = {
     .executable_reflect = metal_executable_reflect,
     .entry_reflect = metal_entry_reflect,
     .command_buffer_prepare = command_buffer_prepare,
+    .shares_semaphores = true,
     .semaphore_create = metal_semaphore_create,
     .semaphore_query = metal_semaphore_query,
     .semaphore_signal = metal_semaphore_signal,

@@ -71,37 +71,37 @@ static enum hal_status call(struct metal_submission *submission)
 static void *work(void *argument)
 {
     struct metal_device *device = argument;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     for (;;) {
         struct metal_submission *submission = device->first_call;
         if (!submission && device->stopping)
             break;
         if (!submission) {
             device->idle_callers++;
-            hal_condition_wait(&device->called, &device->lock, HAL_FOREVER);
+            hal_condition_wait(&device->called, &metal_shared.lock, HAL_FOREVER);
             device->idle_callers--;
             continue;
         }
         device->first_call = submission->next_ready;
         if (!device->first_call)
             device->last_call = NULL;
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&metal_shared.lock);
         @autoreleasepool {
             const int64_t begin_ns = hal_clock_ns();
             const enum hal_status status = call(submission);
             const int64_t end_ns = hal_clock_ns();
-            pthread_mutex_lock(&device->lock);
+            pthread_mutex_lock(&metal_shared.lock);
             submission->begin_ns = begin_ns;
             submission->end_ns = end_ns;
             submission->busy_ns = end_ns - begin_ns;
             if (status != HAL_OK)
                 metal_submission_fail_locked(submission, status, hal_message());
             metal_submission_resolve_locked(submission);
-            metal_queue_unlock(device);
+            metal_queue_unlock();
         }
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&metal_shared.lock);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return NULL;
 }
 

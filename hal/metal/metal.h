@@ -20,7 +20,7 @@
  * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
  * from C that creates Metal objects runs in an autorelease pool of its own.
  *
- * Lock order: device lock and heap lock are leaves, never held together, and never while calling
+ * Lock order: shared lock and heap lock are leaves, never held together, and never while calling
  * the application or the core. */
 #ifndef HAL_METAL_METAL_H
 #define HAL_METAL_METAL_H
@@ -357,13 +357,13 @@ struct metal_semaphore {
     struct hal_semaphore base;
     id<MTLSharedEvent> event;
     _Atomic uint64_t value;         /* UINT64_MAX: failed */
-    enum hal_status failure;        /* device lock */
-    char *message;                  /* device lock; of the failure */
-    struct metal_wait *waits;       /* device lock; of submissions, for values not reached */
-    struct metal_promise *promises; /* device lock; of committed submissions */
+    enum hal_status failure;        /* shared lock */
+    char *message;                  /* shared lock; of the failure */
+    struct metal_wait *waits;       /* shared lock; of submissions, for values not reached */
+    struct metal_promise *promises; /* shared lock; of committed submissions */
 };
 
-/* A submission that waits for a value; device lock. */
+/* A submission that waits for a value; shared lock. */
 struct metal_wait {
     struct metal_semaphore *semaphore;
     uint64_t value;
@@ -373,7 +373,7 @@ struct metal_wait {
     bool promised;                      /* committed work will signal it */
 };
 
-/* A submission that will signal a value; device lock. */
+/* A submission that will signal a value; shared lock. */
 struct metal_promise {
     struct metal_semaphore *semaphore;
     uint64_t value;
@@ -395,7 +395,7 @@ enum hal_status metal_semaphores_wait(struct hal_driver_device *self, enum hal_w
                                       const struct hal_semaphore_value *values, size_t count,
                                       int64_t timeout_ns);
 
-/* Under the device lock. What they make ready is handed to the submitting thread; what they end
+/* Under the shared lock. What they make ready is handed to the submitting thread; what they end
  * is added to the device's list of retiring submissions: unlock by metal_queue_unlock. */
 void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t value);
 void metal_semaphore_fail_locked(struct metal_semaphore *semaphore, enum hal_status status,
@@ -405,8 +405,10 @@ void metal_promise_unlink_locked(struct metal_promise *promise);
 void metal_wait_link_locked(struct metal_wait *wait);
 void metal_wait_unlink_locked(struct metal_wait *wait);
 
-/* The first of the promised values that is enough; NULL: there is none. */
-const struct metal_promise *metal_promise_find_locked(const struct metal_semaphore *semaphore,
+/* The first of the values that is enough and that the device's own work promises; NULL: there is
+ * none. What other devices promise is waited for on the host. */
+const struct metal_promise *metal_promise_find_locked(const struct metal_device *device,
+                                                      const struct metal_semaphore *semaphore,
                                                       uint64_t value);
 
 /* ---- Submissions (queue.m, commit.m) ------------------------------------------------------- */
@@ -416,7 +418,7 @@ const struct metal_promise *metal_promise_find_locked(const struct metal_semapho
 struct metal_mark {
     id<MTLSharedEvent> event;
     uint64_t value;
-    struct metal_mark *next;      /* device lock: free ones */
+    struct metal_mark *next;      /* shared lock: free ones */
     struct metal_mark *next_made; /* all of the device */
 };
 
@@ -429,7 +431,7 @@ struct metal_submission {
     void (*retired)(void *user, const struct hal_submission_result *result);
     void *user;
 
-    /* Device lock. */
+    /* Shared lock. */
     size_t unpromised; /* waits that nobody has promised to end: it cannot be committed */
     size_t unresolved; /* what keeps it from retiring: waits, command buffers, the commit itself */
     bool is_ready;     /* was handed to the submitting thread */
@@ -457,17 +459,17 @@ void metal_waits_interrupt(struct hal_driver_device *self, bool on);
 enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;
 void metal_queue_stop(struct metal_device *device);
 
-/* Gives up the device lock after a change, wakes the waiting threads and retires what has ended,
+/* Gives up the shared lock after a change, wakes the waiting threads and retires what has ended,
  * and what ends by that. The device may be gone afterwards, unless the caller keeps it. */
-void metal_queue_unlock(struct metal_device *device);
+void metal_queue_unlock(void);
 
-/* Under the device lock. One thing less keeps the submission from retiring; it will end with this
+/* Under the shared lock. One thing less keeps the submission from retiring; it will end with this
  * failure, unless another one came first. */
 void metal_submission_resolve_locked(struct metal_submission *submission);
 void metal_submission_fail_locked(struct metal_submission *submission, enum hal_status status,
                                   const char *message);
 
-/* Under the device lock: the wait is over for the host, or committed work promises it, or its
+/* Under the shared lock: the wait is over for the host, or committed work promises it, or its
  * semaphore has failed. */
 void metal_submission_reached_locked(struct metal_wait *wait);
 void metal_submission_promised_locked(struct metal_wait *wait);
@@ -477,7 +479,7 @@ void metal_submission_refused_locked(struct metal_wait *wait);
 
 enum { METAL_MOST_CALLERS = 4 };
 
-/* Under the device lock: its waits are over. Resolves the submission once. */
+/* Under the shared lock: its waits are over. Resolves the submission once. */
 void metal_host_call_locked(struct metal_submission *submission);
 
 /* ---- Captures (gputrace.m) ---------------------------------------------------------------- */
@@ -494,6 +496,14 @@ struct metal_queue {
     id<MTLFence> fence; /* orders the encoders of a submission */
 };
 
+/* Of all devices: a semaphore may be waited for and signalled by any of them. */
+struct metal_shared {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a value rose, a semaphore failed, a submission left its device */
+    struct metal_submission *retiring;
+};
+extern struct metal_shared metal_shared;
+
 struct metal_device {
     struct hal_driver_device base;
     id<MTLDevice> device;
@@ -504,12 +514,10 @@ struct metal_device {
     struct metal_memory memory;
     struct metal_builtin builtin;
 
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* a value rose, a semaphore failed, a submission left the device */
+    /* Shared lock. */
     bool interrupted;
     struct metal_submission *first_in_flight, *last_in_flight;
     struct metal_submission *first_ready, *last_ready; /* to be committed */
-    struct metal_submission *retiring;
     uint64_t next_sequence;
     struct metal_mark *free_marks;
     struct metal_mark *marks; /* the submitting thread's: all that were made */

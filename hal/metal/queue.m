@@ -34,8 +34,8 @@ void metal_submission_resolve_locked(struct metal_submission *submission)
 {
     if (--submission->unresolved > 0)
         return;
-    submission->next_retiring = submission->device->retiring;
-    submission->device->retiring = submission;
+    submission->next_retiring = metal_shared.retiring;
+    metal_shared.retiring = submission;
 }
 
 void metal_submission_fail_locked(struct metal_submission *submission, enum hal_status status,
@@ -138,20 +138,20 @@ static void signal_all_locked(struct metal_submission *submission)
         submission->mark->next = device->free_marks;
         device->free_marks = submission->mark;
     }
-    pthread_cond_broadcast(&device->changed);
+    pthread_cond_broadcast(&metal_shared.changed);
 }
 
-static struct metal_submission *take_retiring_locked(struct metal_device *device)
+static struct metal_submission *take_retiring_locked(void)
 {
-    struct metal_submission *list = device->retiring;
-    device->retiring = NULL;
+    struct metal_submission *list = metal_shared.retiring;
+    metal_shared.retiring = NULL;
     return list;
 }
 
 static void leave_flight(struct metal_submission *submission)
 {
     struct metal_device *device = submission->device;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     if (submission->previous_in_flight)
         submission->previous_in_flight->next_in_flight = submission->next_in_flight;
     else
@@ -162,8 +162,8 @@ static void leave_flight(struct metal_submission *submission)
         device->last_in_flight = submission->previous_in_flight;
     free(submission->message);
     free(submission);
-    pthread_cond_broadcast(&device->changed);
-    pthread_mutex_unlock(&device->lock);
+    pthread_cond_broadcast(&metal_shared.changed);
+    pthread_mutex_unlock(&metal_shared.lock);
 }
 
 /* Command buffers are let go of before somebody can learn that they have run, so that the
@@ -172,13 +172,12 @@ static void leave_flight(struct metal_submission *submission)
  * what retires as a consequence. */
 static struct metal_submission *retire(struct metal_submission *submission)
 {
-    struct metal_device *device = submission->device;
     report(submission);
     release_commands(submission);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     signal_all_locked(submission);
-    struct metal_submission *more = take_retiring_locked(device);
-    pthread_mutex_unlock(&device->lock);
+    struct metal_submission *more = take_retiring_locked();
+    pthread_mutex_unlock(&metal_shared.lock);
     release_signals(submission);
     leave_flight(submission);
     return more;
@@ -195,11 +194,11 @@ static struct metal_submission *join(struct metal_submission *list, struct metal
     return list;
 }
 
-void metal_queue_unlock(struct metal_device *device)
+void metal_queue_unlock(void)
 {
-    struct metal_submission *list = take_retiring_locked(device);
-    pthread_cond_broadcast(&device->changed);
-    pthread_mutex_unlock(&device->lock);
+    struct metal_submission *list = take_retiring_locked();
+    pthread_cond_broadcast(&metal_shared.changed);
+    pthread_mutex_unlock(&metal_shared.lock);
     while (list) {
         struct metal_submission *submission = list;
         list = submission->next_retiring;
@@ -302,8 +301,9 @@ static void register_waits_locked(struct metal_submission *submission)
             continue;
         metal_wait_link_locked(wait);
         submission->unresolved++;
-        wait->promised = !submission->host.run &&
-                         metal_promise_find_locked(wait->semaphore, wait->value) != NULL;
+        wait->promised =
+            !submission->host.run &&
+            metal_promise_find_locked(submission->device, wait->semaphore, wait->value) != NULL;
         submission->unpromised += !wait->promised;
     }
     if (submission->unpromised == 0)
@@ -318,13 +318,13 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
     if (!submission)
         return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);
     retain_all(submission, source);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     const enum hal_status status = check_signals_locked(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
         register_waits_locked(submission);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     if (status != HAL_OK) {
         release_commands(submission);
         release_signals(submission);
@@ -360,24 +360,24 @@ enum hal_status metal_wait_idle(struct hal_driver_device *self, int64_t timeout_
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     enum hal_status status = HAL_OK;
     bool late = false;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     const uint64_t before = device->next_sequence;
     while (device->first_in_flight && device->first_in_flight->sequence < before) {
         if (late || device->interrupted) {
             status = fail_busy_locked(device);
             break;
         }
-        late = !hal_condition_wait(&device->changed, &device->lock, deadline_ns);
+        late = !hal_condition_wait(&metal_shared.changed, &metal_shared.lock, deadline_ns);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return status;
 }
 
 void metal_waits_interrupt(struct hal_driver_device *self, bool on)
 {
     struct metal_device *device = to_metal_device(self);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     device->interrupted = on;
-    pthread_cond_broadcast(&device->changed);
-    pthread_mutex_unlock(&device->lock);
+    pthread_cond_broadcast(&metal_shared.changed);
+    pthread_mutex_unlock(&metal_shared.lock);
 }

@@ -50,13 +50,15 @@ void metal_wait_unlink_locked(struct metal_wait *wait)
 
 /* ---- Promises of submissions --------------------------------------------------------------- */
 
-const struct metal_promise *metal_promise_find_locked(const struct metal_semaphore *semaphore,
+const struct metal_promise *metal_promise_find_locked(const struct metal_device *device,
+                                                      const struct metal_semaphore *semaphore,
                                                       uint64_t value)
 {
     const struct metal_promise *best = NULL;
     for (const struct metal_promise *promise = semaphore->promises; promise;
          promise = promise->next) {
-        if (promise->value >= value && (!best || promise->value < best->value))
+        const bool enough = promise->submission->device == device && promise->value >= value;
+        if (enough && (!best || promise->value < best->value))
             best = promise;
     }
     return best;
@@ -72,8 +74,9 @@ void metal_promise_link_locked(struct metal_promise *promise)
         promise->next->previous = promise;
     semaphore->promises = promise;
     for (struct metal_wait *wait = semaphore->waits; wait; wait = wait->next) {
-        if (wait->promised || wait->value > promise->value || wait->submission->host.run)
-            continue; /* a host call waits on the host */
+        if (wait->promised || wait->value > promise->value || wait->submission->host.run ||
+            wait->submission->device != promise->submission->device)
+            continue; /* host calls, and other devices, wait on the host */
         wait->promised = true;
         metal_submission_promised_locked(wait);
     }
@@ -177,28 +180,28 @@ void metal_semaphore_destroy(struct metal_semaphore *semaphore)
 enum hal_status metal_semaphore_query(struct hal_driver_device *self, struct hal_semaphore *base,
                                       uint64_t *out_value)
 {
-    struct metal_device *device = device_of(self);
+    (void)self;
     struct metal_semaphore *semaphore = to_metal_semaphore(base);
     const uint64_t value = value_of(semaphore);
     if (value != UINT64_MAX) {
         *out_value = value;
         return HAL_OK;
     }
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     const enum hal_status status = failure_locked(semaphore);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return status;
 }
 
 enum hal_status metal_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
                                        uint64_t value)
 {
-    struct metal_device *device = device_of(self);
+    (void)self;
     struct metal_semaphore *semaphore = to_metal_semaphore(base);
     char name[HAL_OBJECT_NAME_BYTES];
     enum hal_status status = HAL_OK;
     @autoreleasepool {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&metal_shared.lock);
         const uint64_t before = value_of(semaphore);
         if (before == UINT64_MAX)
             status = failure_locked(semaphore);
@@ -208,7 +211,7 @@ enum hal_status metal_semaphore_signal(struct hal_driver_device *self, struct ha
                          hal_object_name(&base->object, name), before, value);
         else
             metal_semaphore_raise_locked(semaphore, value);
-        metal_queue_unlock(device);
+        metal_queue_unlock();
     }
     return status;
 }
@@ -216,11 +219,11 @@ enum hal_status metal_semaphore_signal(struct hal_driver_device *self, struct ha
 void metal_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
                           enum hal_status status, const char *message)
 {
-    struct metal_device *device = device_of(self);
+    (void)self;
     @autoreleasepool {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&metal_shared.lock);
         metal_semaphore_fail_locked(to_metal_semaphore(base), status, message);
-        metal_queue_unlock(device);
+        metal_queue_unlock();
     }
 }
 
@@ -288,14 +291,14 @@ enum hal_status metal_semaphores_wait(struct hal_driver_device *self, enum hal_w
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     enum hal_status status = HAL_OK;
     bool late = false;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&metal_shared.lock);
     while (!is_decided_locked(&wish, &status)) {
         if (late || device->interrupted) {
             status = HAL_TIMEOUT;
             break;
         }
-        late = !hal_condition_wait(&device->changed, &device->lock, deadline_ns);
+        late = !hal_condition_wait(&metal_shared.changed, &metal_shared.lock, deadline_ns);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&metal_shared.lock);
     return status == HAL_TIMEOUT ? fail_timeout(&wish) : status;
 }
