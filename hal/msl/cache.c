@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -199,6 +200,19 @@ static bool map_file(const char *path, struct contents *out_contents)
     return true;
 }
 
+static _Atomic uint32_t unmapped_count;
+
+static void unmap_file(const struct contents *contents)
+{
+    atomic_fetch_add_explicit(&unmapped_count, 1, memory_order_release);
+    munmap(contents->bytes, contents->length);
+}
+
+void msl_cache_see_unmapped(void)
+{
+    (void)atomic_load_explicit(&unmapped_count, memory_order_acquire);
+}
+
 static bool entry_is_whole(const struct contents *entry, const struct msl_key *key)
 {
     struct trailer trailer;
@@ -218,7 +232,7 @@ bool msl_cache_valid(const char *path, const struct msl_key *key)
     if (!map_file(path, &entry))
         return false;
     const bool whole = entry_is_whole(&entry, key);
-    munmap(entry.bytes, entry.length);
+    unmap_file(&entry);
     if (!whole)
         hal_log(HAL_LOG_INFO, "msl: the cache entry '%s' is damaged or foreign", path);
     return whole;
@@ -258,7 +272,7 @@ static bool add_trailer(const char *path, const struct msl_key *key)
     if (chmod(path, 0600) != 0 || !map_file(path, &built))
         return false;
     bool added = checksum(built.bytes, built.length, trailer.checksum);
-    munmap(built.bytes, built.length);
+    unmap_file(&built);
     memcpy(trailer.key, key->bytes, sizeof trailer.key);
     memcpy(trailer.magic, trailer_magic, sizeof trailer.magic);
     const int file = added ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
@@ -285,7 +299,7 @@ enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char
         memcpy(out_text, entry.bytes, length);
         out_text[length] = '\0';
     }
-    munmap(entry.bytes, entry.length);
+    unmap_file(&entry);
     return fits ? HAL_OK : hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
 }
 
@@ -298,7 +312,7 @@ enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
     const bool whole = entry_is_whole(&entry, key);
     if (whole)
         msl_text_append(out_text, entry.bytes, entry.length - sizeof(struct trailer));
-    munmap(entry.bytes, entry.length);
+    unmap_file(&entry);
     if (!whole)
         return hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
     return msl_text_check(out_text);

@@ -43,6 +43,11 @@ enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, ch
 /* Whether the file at `path` is a whole entry for `key`, written by this user. */
 bool msl_cache_valid(const char *path, const struct msl_key *key);
 
+/* Orders what follows behind the entries that any thread has read: a module may be loaded where one
+ * of them was mapped. The thread sanitizer does not see the loader's mappings and would take the
+ * module's first reader for a racing one. */
+void msl_cache_see_unmapped(void);
+
 /* Adds the trailer to the file `built` and renames it to `path`. */
 enum hal_status msl_cache_publish(const char *built, const char *path,
                                   const struct msl_key *key) HAL_CHECKED;

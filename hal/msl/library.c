@@ -4,6 +4,7 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/msl/cache.h"
 #include "hal/msl/text.h"
 
 #include <dlfcn.h>
@@ -127,6 +128,7 @@ enum hal_status msl_library_load(const char *path, const char *file,
     enum hal_status status = HAL_OK;
     library->file = hal_copy_string(file);
     library->module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    msl_cache_see_unmapped();
     const struct msl_abi_module *const module =
         library->module ? dlsym(library->module, "msl_abi_module") : NULL;
     if (!library->file)
