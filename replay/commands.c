@@ -130,6 +130,28 @@ static enum hal_status record_segment(struct replay_player *player,
     return hal_fail(HAL_CORRUPT, "segment kind %u", head->kind);
 }
 
+static enum hal_status record_all(struct replay_player *player, uint32_t object,
+                                  struct hal_command_buffer *commands)
+{
+    const struct replay_object *planned = &player->plan->objects[object];
+    const struct trace_segment *segment = planned->commands.segments;
+    const int64_t slot = replay_marks_slot(player->marks, object);
+    uint32_t dispatches = 0;
+    char name[REPLAY_NAME_BYTES];
+    HAL_TRY(replay_marks_record(player->marks, slot, 0, commands));
+    for (uint32_t i = 0; i < planned->commands.seal->segment_count; i++) {
+        const enum hal_status status = record_segment(player, commands, segment);
+        if (status != HAL_OK)
+            return hal_add_context(status, "%s, segment %u (%s)",
+                                   replay_object_name(player->plan, object, name), i,
+                                   trace_segment_name(segment->kind));
+        if (trace_is_dispatch(segment->kind))
+            HAL_TRY(replay_marks_record(player->marks, slot, ++dispatches, commands));
+        segment = trace_next_segment(segment);
+    }
+    return hal_command_buffer_end(commands);
+}
+
 enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
                                        struct hal_command_buffer **out_commands)
 {
@@ -140,20 +162,8 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
         .mode = (enum hal_command_buffer_mode)created->mode,
     };
     struct hal_command_buffer *commands;
-    char name[REPLAY_NAME_BYTES];
     HAL_TRY(hal_command_buffer_create(player->device, &desc, &commands));
-    const struct trace_segment *segment = planned->commands.segments;
-    enum hal_status status = HAL_OK;
-    for (uint32_t i = 0; i < planned->commands.seal->segment_count && status == HAL_OK; i++) {
-        status = record_segment(player, commands, segment);
-        if (status != HAL_OK)
-            hal_add_context(status, "%s, segment %u (%s)",
-                            replay_object_name(player->plan, object, name), i,
-                            trace_segment_name(segment->kind));
-        segment = trace_next_segment(segment);
-    }
-    if (status == HAL_OK)
-        status = hal_command_buffer_end(commands);
+    const enum hal_status status = record_all(player, object, commands);
     if (status != HAL_OK) {
         hal_command_buffer_release(commands);
         return status;

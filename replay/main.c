@@ -2,11 +2,13 @@
 /* hal-replay: options, the order of things, and the exit status. */
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "replay/jail.h"
 #include "replay/report.h"
 #include "replay/trial.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <math.h>
 
 static const char *const help_text =
@@ -28,6 +30,9 @@ static const char *const help_text =
     "  --map=OLD=NEW        files that the trace refers to lie there now; may be repeated\n"
     "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
     "memory)\n"
+    "  --time-limit=SECONDS stop the whole replay after that long (default 3600)\n"
+    "  --trusted            replay in this process, with all that it may do: not for files of\n"
+    "                       strangers\n"
     "  --help, --version\n"
     "\n"
     "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
@@ -43,6 +48,8 @@ struct options {
     struct replay_load_options load;
     struct replay_options replay;
     struct replay_path_map maps[16];
+    int64_t time_limit_ns;
+    bool trusted;
 };
 
 /* ---- Options ------------------------------------------------------------------------------- */
@@ -114,13 +121,13 @@ static bool parse_fill(const char *text, struct options *options)
     return true;
 }
 
-static bool parse_timeout(const char *text, struct options *options)
+static bool parse_seconds(const char *option, const char *text, int64_t *out_ns)
 {
     char *rest;
     const double seconds = strtod(text, &rest);
     if (rest == text || rest[0] || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
-        return complain("timeout", text, "not a number of seconds from 0.001 to 1000000000");
-    options->replay.timeout_ns = (int64_t)(seconds * 1e9);
+        return complain(option, text, "not a number of seconds from 0.001 to 1000000000");
+    *out_ns = (int64_t)(seconds * 1e9);
     return true;
 }
 
@@ -169,6 +176,8 @@ enum {
     OPTION_FILL,
     OPTION_MEMORY_LIMIT,
     OPTION_MAP,
+    OPTION_TIME_LIMIT,
+    OPTION_TRUSTED,
     OPTION_HELP,
     OPTION_VERSION
 };
@@ -184,6 +193,8 @@ static const struct option long_options[] = {
     {"fill", required_argument, NULL, OPTION_FILL},
     {"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
     {"map", required_argument, NULL, OPTION_MAP},
+    {"time-limit", required_argument, NULL, OPTION_TIME_LIMIT},
+    {"trusted", no_argument, NULL, OPTION_TRUSTED},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
     {NULL, 0, NULL, 0},
@@ -198,7 +209,9 @@ static bool parse_option(int option, struct options *options)
     case OPTION_WHAT_IF: return parse_what_if(optarg, options);
     case OPTION_JSON: options->json = true; return true;
     case OPTION_QUIET: options->quiet = true; return true;
-    case OPTION_TIMEOUT: return parse_timeout(optarg, options);
+    case OPTION_TIMEOUT: return parse_seconds("timeout", optarg, &options->replay.timeout_ns);
+    case OPTION_TIME_LIMIT: return parse_seconds("time-limit", optarg, &options->time_limit_ns);
+    case OPTION_TRUSTED: options->trusted = true; return true;
     case OPTION_FILL: return parse_fill(optarg, options);
     case OPTION_MEMORY_LIMIT: return parse_memory_limit(optarg, options);
     case OPTION_MAP: return parse_map(optarg, options);
@@ -322,6 +335,8 @@ static enum hal_status replay(const struct options *options, struct replay_summa
     const int64_t prepare_begin_ns = hal_clock_ns();
     HAL_TRY(replay_player_create(*out_plan, *out_device, &options->replay, out_player));
     summary->prepare_ns = hal_clock_ns() - prepare_begin_ns;
+    if (!options->trusted)
+        HAL_TRY(replay_walls_seal()); /* kernels run from here on */
     HAL_TRY(run_all(*out_player, options, summary));
     if (options->what_if && !summary->different_runs)
         HAL_TRY(try_what_if(*out_plan, *out_player, options, *out_device, summary));
@@ -361,28 +376,71 @@ static void ignore_profiling(void)
     unsetenv("HAL_DEVICE_PROFILING_SCOPE");
 }
 
-int main(int argc, char **argv)
+/* Everything that has to do with the file; the second time to name what hung the first time. */
+static int work(void *user, struct replay_jail_note *note)
 {
-    struct options options = {.repeat = 1, .runs = 20};
+    struct options options = *(const struct options *)user;
     struct replay_plan *plan = NULL;
     struct hal_device *device = NULL;
     struct replay_player *player = NULL;
     static char error[HAL_MESSAGE_BYTES];
-    if (!parse(argc, argv, &options))
-        return REPLAY_EXIT_USAGE;
-    ignore_profiling();
-    struct replay_summary summary = {.path = options.path, .error = error};
+    const bool looking = note->hung;
+    options.replay.mark = looking;
+    options.replay.mark_submission = note->submission;
+    struct replay_summary summary = {
+        .path = options.path, .error = error, .jail = options.trusted ? NULL : note->missing};
     const enum hal_status status = replay(&options, &summary, &plan, &device, &player);
     if (status != HAL_OK) {
         snprintf(error, sizeof error, "%s", hal_message());
         summary.exit_code = exit_of(status);
+    } else if (looking) {
+        snprintf(error, sizeof error,
+                 "submission #s%" PRIu64
+                 " did not end, but does when its dispatches run one by one",
+                 note->submission);
+        summary.exit_code = REPLAY_EXIT_DIFFERENT;
+    }
+    if (summary.report.hung && !looking) {
+        note->hung = note->again = true;
+        note->submission = summary.report.hung_submission;
+        return (int)summary.exit_code;
     }
     if (!print(&options, &summary) && summary.exit_code == REPLAY_EXIT_SAME)
         summary.exit_code = REPLAY_EXIT_UNREADABLE;
-    if (summary.report.abandoned)
+    if (summary.report.abandoned) {
+        fflush(NULL);
         _Exit((int)summary.exit_code); /* releasing the device would wait for work that hangs */
+    }
     replay_player_destroy(player);
     hal_device_release(device);
     replay_plan_destroy(plan);
+    return (int)summary.exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {
+        .repeat = 1, .runs = 20, .time_limit_ns = (int64_t)3600 * 1000 * 1000 * 1000};
+    int exit_code = REPLAY_EXIT_UNSUPPORTED;
+    if (!parse(argc, argv, &options))
+        return REPLAY_EXIT_USAGE;
+    ignore_profiling();
+    const char *given[16];
+    for (size_t i = 0; i < options.replay.map_count; i++)
+        given[i] = options.maps[i].to;
+    const struct replay_jail jail = {.trace = options.path,
+                                     .given = given,
+                                     .given_count = options.replay.map_count,
+                                     .memory_bytes = options.load.memory_limit_bytes,
+                                     .time_ns = options.time_limit_ns,
+                                     .trusted = options.trusted,
+                                     .inside = work,
+                                     .user = &options};
+    const enum hal_status status = replay_jail_run(&jail, &exit_code);
+    if (status == HAL_OK)
+        return exit_code;
+    struct replay_summary summary = {
+        .path = options.path, .error = hal_message(), .exit_code = exit_of(status)};
+    (void)print(&options, &summary);
     return (int)summary.exit_code;
 }

@@ -69,6 +69,16 @@ static uint32_t find_object(const struct replay_player *player, const struct hal
     return 0;
 }
 
+/* Adds to the message what is known about the submission that hangs. */
+static enum hal_status blame(const struct replay_player *player, const struct trace_submit *submit)
+{
+    char dispatch[REPLAY_NAME_BYTES];
+    player->report->hung = true;
+    player->report->hung_submission = submit->submission;
+    replay_marks_describe(player, dispatch);
+    return dispatch[0] ? hal_fail(HAL_TIMEOUT, "%s; %s", hal_message(), dispatch) : HAL_TIMEOUT;
+}
+
 static enum hal_status describe_hang(const struct replay_player *player,
                                      const struct hal_semaphore_value *values, size_t count)
 {
@@ -89,16 +99,20 @@ static enum hal_status describe_hang(const struct replay_player *player,
         hal_fail(HAL_TIMEOUT,
                  "nothing has moved for %g s: %s is at %" PRIu64 " and should reach %" PRIu64,
                  seconds, replay_object_name(plan, object, name), value, values[i].value);
-        return submit ? hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends",
-                                 hal_message(), submit->submission)
-                      : HAL_TIMEOUT;
+        if (!submit)
+            return HAL_TIMEOUT;
+        hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends", hal_message(),
+                 submit->submission);
+        return blame(player, submit);
     }
     const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
-    if (submit)
-        return hal_fail(HAL_TIMEOUT,
-                        "nothing has moved for %g s: submission #s%" PRIu64
-                        " does not end, so %s stays behind",
-                        seconds, submit->submission, replay_object_name(plan, object, name));
+    if (submit) {
+        hal_fail(HAL_TIMEOUT,
+                 "nothing has moved for %g s: submission #s%" PRIu64
+                 " does not end, so %s stays behind",
+                 seconds, submit->submission, replay_object_name(plan, object, name));
+        return blame(player, submit);
+    }
     return hal_fail(HAL_TIMEOUT, "nothing has moved for %g s, and the device is not idle", seconds);
 }
 
@@ -460,7 +474,9 @@ enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device
     player->fill = options->fill;
     player->options = *options;
     hal_device_retain(device);
-    const enum hal_status status = prepare(player);
+    enum hal_status status = prepare(player);
+    if (status == HAL_OK && options->mark)
+        status = replay_marks_create(player, options->mark_submission);
     if (status != HAL_OK) {
         replay_player_destroy(player);
         return status;
@@ -482,6 +498,7 @@ void replay_player_destroy(struct replay_player *player)
         else if (kind == REPLAY_PIPELINE_LAYOUT)
             hal_pipeline_layout_release(player->live[i].pipeline_layout);
     }
+    replay_marks_destroy(player->marks);
     free(player->live);
     free(player->values);
     free(player->command_list);

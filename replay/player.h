@@ -38,6 +38,7 @@ struct replay_player {
     size_t content_bytes;
     uint8_t *file_bytes; /* files.c: room for what a file holds */
     size_t file_capacity;
+    struct replay_marks *marks; /* marks.c; NULL: none */
     struct hal_mapping reading; /* memory.c: the scoped mapping of a read */
     /* memory.c: for buffers that the host cannot map; made when first needed. */
     struct hal_buffer *staging;
@@ -57,6 +58,19 @@ enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mo
 /* Records the command buffer anew and seals it. The caller owns the result. */
 enum hal_status replay_record_commands(struct replay_player *player, uint32_t object,
                                        struct hal_command_buffer **out_commands) HAL_CHECKED;
+
+/* ---- marks.c ------------------------------------------------------------------------------- */
+
+/* A submission's command buffers note in memory how far they have come. NULL, always good, is the
+ * player without marks. The slot of a command buffer that is not among them is negative. */
+enum hal_status replay_marks_create(struct replay_player *player, uint64_t submission) HAL_CHECKED;
+void replay_marks_destroy(struct replay_marks *marks);
+int64_t replay_marks_slot(const struct replay_marks *marks, uint32_t object);
+/* Everything before has ended, and nothing behind has begun, when the memory says `value`. */
+enum hal_status replay_marks_record(const struct replay_marks *marks, int64_t slot, uint32_t value,
+                                    struct hal_command_buffer *commands) HAL_CHECKED;
+/* After a hang: which dispatch does not end, as "dispatch #s12.d40 of 'kernel'", or "". */
+void replay_marks_describe(const struct replay_player *player, char out[REPLAY_NAME_BYTES]);
 
 /* ---- executables.c ------------------------------------------------------------------------- */
 

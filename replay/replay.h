@@ -112,6 +112,8 @@ struct replay_report {
     int64_t total_ns; /* first call to the end of all work */
     int64_t wait_ns;  /* of that, blocked until the device had done something */
     bool abandoned;   /* work hangs: neither player nor device can be destroyed */
+    bool hung;        /* a wait met its limit, for hung_submission */
+    uint64_t hung_submission;
 };
 
 /* ---- Player ------------------------------------------------------------------------------- */
@@ -126,6 +128,10 @@ struct replay_path_map {
 struct replay_options {
     int64_t timeout_ns; /* longest wait in which no semaphore moves; 0: 60 s */
     uint8_t fill;       /* what buffers hold before anybody writes them */
+    /* Dispatches of this submission run one at a time, so that a hang can name the one that does
+     * not end. */
+    bool mark;
+    uint64_t mark_submission;
     /* Where files are now that the trace refers to; borrowed until the player is destroyed. */
     const struct replay_path_map *maps;
     size_t map_count;

@@ -184,6 +184,8 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     const struct replay_plan_info *plan = summary->plan;
     if (plan->incomplete[0])
         fprintf(file, "incomplete: %s\n", plan->incomplete);
+    if (summary->jail && summary->jail[0])
+        fprintf(file, "jail: no wall around %s\n", summary->jail);
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);
@@ -414,6 +416,14 @@ void replay_print_json(FILE *file, const struct replay_summary *summary)
     json_text(file, "result", result_name(summary->exit_code, summary->error));
     fprintf(file, ",");
     json_text(file, "message", summary->error);
+    fprintf(file, ",\"jail\":");
+    if (summary->jail)
+        fprintf(file, "{\"complete\":%s,", summary->jail[0] ? "false" : "true");
+    fprintf(file, summary->jail ? "" : "null");
+    if (summary->jail) {
+        json_text(file, "missing", summary->jail);
+        fprintf(file, "}");
+    }
     if (summary->plan)
         json_plan(file, summary->plan);
     if (summary->device) {

@@ -5,6 +5,7 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/places.h"
 
 #include <openssl/evp.h>
 
@@ -88,6 +89,8 @@ bool msl_make_directories(const char *path)
 {
     char part[MSL_PATH_BYTES];
     const size_t length = strlen(path);
+    if (access(path, W_OK | X_OK) == 0)
+        return true;
     if (length == 0 || length >= sizeof part)
         return false;
     memcpy(part, path, length + 1);
@@ -103,19 +106,25 @@ bool msl_make_directories(const char *path)
     return access(path, W_OK | X_OK) == 0;
 }
 
+static bool shared_directory(char *out_path, size_t bytes)
+{
+    char base[MSL_PATH_BYTES];
+    return hal_cache_directory(base, sizeof base) &&
+           (size_t)snprintf(out_path, bytes, "%s/msl", base) < bytes;
+}
+
+/* Where new entries go when the cache is only to be read; NULL: it is not. */
+static const char *scratch_directory(void)
+{
+    const char *const path = getenv("HAL_CACHE_SCRATCH");
+    return path && *path ? path : NULL;
+}
+
 static bool wanted_directory(char *out_path, size_t bytes)
 {
-    const char *const own = getenv("HAL_CACHE_DIR");
-    const char *const shared = getenv("XDG_CACHE_HOME");
-    const char *const home = getenv("HOME");
-    int length = -1;
-    if (own && *own)
-        length = snprintf(out_path, bytes, "%s/msl", own);
-    else if (shared && *shared == '/')
-        length = snprintf(out_path, bytes, "%s/haltrace/msl", shared);
-    else if (home && *home)
-        length = snprintf(out_path, bytes, "%s/.cache/haltrace/msl", home);
-    return length >= 0 && (size_t)length < bytes;
+    const char *const scratch = scratch_directory();
+    return scratch ? (size_t)snprintf(out_path, bytes, "%s/msl", scratch) < bytes
+                   : shared_directory(out_path, bytes);
 }
 
 static enum hal_status make_private_directory_locked(void)
@@ -162,9 +171,24 @@ enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *k
                : hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
 }
 
+/* What has no trailer is checked when it is used. */
+static bool is_usable(const char *path, const struct msl_key *key, const char *suffix)
+{
+    static const char *const checked[] = {".so", ".pch", ".compiler", ".spirv"};
+    for (size_t i = 0; i < sizeof checked / sizeof *checked; i++)
+        if (strcmp(suffix, checked[i]) == 0)
+            return msl_cache_valid(path, key);
+    return strcmp(suffix, ".lock") != 0 && access(path, R_OK) == 0;
+}
+
 enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
                                size_t bytes)
 {
+    char directory[MSL_PATH_BYTES];
+    if (scratch_directory() && shared_directory(directory, sizeof directory) &&
+        msl_cache_path_in(directory, key, suffix, out_path, bytes) == HAL_OK &&
+        is_usable(out_path, key, suffix))
+        return HAL_OK;
     return msl_cache_path_in(NULL, key, suffix, out_path, bytes);
 }
 

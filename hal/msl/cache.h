@@ -34,7 +34,9 @@ enum hal_status msl_cache_directory(char *out_path, size_t bytes) HAL_CHECKED;
 /* mkdir -p; false, with errno, when the directory is not there or cannot be written. */
 bool msl_make_directories(const char *path);
 
-/* "<directory>/<hexadecimal key><suffix>"; a NULL directory is the one above. */
+/* "<directory>/<hexadecimal key><suffix>"; a NULL directory is the one above. Where
+ * HAL_CACHE_SCRATCH names a directory, new entries go there, and msl_cache_path finds what the
+ * cache has already in the cache, which is not written. */
 enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *key,
                                   const char *suffix, char *out_path, size_t bytes) HAL_CHECKED;
 enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,

@@ -149,4 +149,8 @@ HAL_API enum hal_status msl_function_run(const struct msl_function *function,
 /* "clang version 16.0.6": what msl_compile would use. HAL_NOT_FOUND as there. */
 HAL_API enum hal_status msl_compiler_version(char *out_text, size_t bytes) HAL_CHECKED;
 
+/* Every program that compiling may start: paths, each with an end, one behind the other, and an
+ * empty one last. HAL_NOT_FOUND: there is no usable compiler. */
+HAL_API enum hal_status msl_programs(char *out_paths, size_t bytes) HAL_CHECKED;
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the program that splits kernels, and whether it is wanted. */
 #include "hal/base/os.h"
+#include "hal/msl/msl.h"
 #include "hal/msl/toolchain.h"
 
 #include <stdio.h>
@@ -66,4 +67,28 @@ enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road)
                                        "beside the library; HAL_MSL_CC may name one");
     }
     return msl_program_identify(out_road->splitter, &out_road->identity);
+}
+
+enum hal_status msl_programs(char *out_paths, size_t bytes)
+{
+    struct msl_compiler compiler;
+    char splitter[MSL_PATH_BYTES], translator[MSL_PATH_BYTES];
+    HAL_TRY(msl_compiler_find(&compiler));
+    if (!msl_program_find(getenv("HAL_MSL_CC"), "hal-msl-cc", splitter, sizeof splitter))
+        splitter[0] = '\0';
+    if (!msl_program_find(getenv("HAL_SPIRV_CC"), "hal-spirv-cc", translator, sizeof translator))
+        translator[0] = '\0';
+    const char *const paths[] = {compiler.path, compiler.linker, splitter, translator};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const size_t length = strlen(paths[i]) + 1;
+        if (length == 1)
+            continue;
+        if (length >= bytes)
+            return hal_fail(HAL_INVALID, "the paths of the compiler's programs are too long");
+        memcpy(out_paths, paths[i], length);
+        out_paths += length;
+        bytes -= length;
+    }
+    *out_paths = '\0';
+    return HAL_OK;
 }

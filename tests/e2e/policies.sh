@@ -79,7 +79,10 @@ for files in ranges reference fail; do
 done
 says stderr "reads file 'data/numbers', which device_profiling_files=fail forbids"
 run 0 "$bin/hal-replay" ranges.pb.zst
-run 0 "$bin/hal-replay" reference.pb.zst
+run 4 "$bin/hal-replay" reference.pb.zst # the jail has what it was given, and no more
+says stderr "file 'data/numbers', which cannot be opened: Permission denied"
+run 0 "$bin/hal-replay" --trusted reference.pb.zst
+run 0 "$bin/hal-replay" --map=data/=data/ reference.pb.zst
 [ "$(compared)" = 1 ] || fail "nothing was compared"
 # Elsewhere, changed, shorter, gone, no file.
 mv data moved

@@ -189,6 +189,106 @@ static void hanging_work_is_given_up(void **state)
     expect(fixture, fixture->err, "#s4");
 }
 
+static void add_kernel(struct trace_builder *b, uint64_t id, const char *name, const char *source)
+{
+    const struct trace_entry_point point = {.name = builder_string(b, name),
+                                            .group_size = {1, 1, 1}};
+    builder_executable_create(b, id, NULL, source, &point, 1, NULL, 0);
+}
+
+/* The second dispatch of the second command buffer waits for a value that nobody writes. */
+static void a_kernel_that_hangs_is_named(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value done = {2, 1};
+    builder_buffer_create(b, 1, "word", 64);
+    builder_semaphore_create(b, 2, "done", 0);
+    add_kernel(b, 3, "good", "kernel void good(device uint *w [[buffer(0)]]) { w[1] = 1; }");
+    add_kernel(b, 4, "endless",
+               "kernel void endless(device volatile uint *w [[buffer(0)]])\n"
+               "{ while (w[0] != 77) w[2] = w[0]; }");
+    for (uint64_t commands = 5; commands <= 6; commands++) {
+        builder_command_buffer_create(b, commands, NULL, 0);
+        builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
+        builder_dispatch(b, 3, 0, 1, 1, 1);
+        builder_dispatch(b, commands == 6 ? 4 : 3, 0, 1, 1, 1);
+        builder_dispatch(b, 3, 0, 1, 1, 1);
+        builder_seal(b, commands);
+    }
+    builder_submit(b, 9, 0, NULL, 0, &done, 1, (uint64_t[]){5, 6}, 2);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    finish(fixture);
+    for (int trusted = 0; trusted < 2; trusted++) {
+        assert_int_equal(
+            replay(fixture, "--device=cpu", "--timeout=1", trusted ? "--trusted" : "--quiet"), 1);
+        expect_one_line(fixture);
+        expect(fixture, fixture->err, "dispatch #s9.d4 of 'endless' does not end");
+    }
+}
+
+/* What would put a file's bytes into a kernel. */
+static void kernels_cannot_read_files(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const sources[] = {
+        "asm(\".incbin \\\"/etc/hostname\\\"\"); kernel void k() {}",
+        "__asm__(\".incbin \\\"/etc/hostname\\\"\"); kernel void k() {}",
+        "kernel void k() { asm(\"nop\"); }",
+        "#include \"/etc/passwd\"\nkernel void k() {}",
+        "#include </etc/passwd>\nkernel void k() {}",
+        "#include \"../../../../../../etc/passwd\"\nkernel void k() {}",
+        "#include </usr/include/stdio.h>\nkernel void k() {}",
+        "#include_next </etc/passwd>\nkernel void k() {}",
+    };
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct trace_builder *b = start(fixture);
+        add_kernel(b, 3, "k", sources[i]);
+        finish(fixture);
+        if (replay(fixture, "--device=cpu") != 4)
+            fail_msg("taken: %s\n%s%s", sources[i], fixture->out, fixture->err);
+        assert_null(strstr(fixture->err, "root:"));
+    }
+}
+
+/* A fresh kernel, and a cache that is to stay as it is. */
+static void the_shared_cache_is_only_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    char cache[PATH_MAX];
+    add_kernel(b, 3, "fresh", "kernel void fresh() {}");
+    finish(fixture);
+    const char *const before = getenv("HAL_CACHE_DIR");
+    char *const kept = before ? strdup(before) : NULL;
+    test_folder_file(&fixture->folder, "cache", cache);
+    setenv("HAL_CACHE_DIR", cache, 1);
+    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    assert_int_equal(
+        run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
+        1);
+    assert_int_equal(replay(fixture, "--device=cpu", "--trusted"), 5);
+    assert_int_equal(
+        run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
+        0);
+    if (kept)
+        setenv("HAL_CACHE_DIR", kept, 1);
+    else
+        unsetenv("HAL_CACHE_DIR");
+    free(kept);
+}
+
+static void all_of_it_has_a_time_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    every_build(start(fixture), false);
+    finish(fixture);
+    assert_int_equal(
+        replay(fixture, "--device=cpu", "--repeat=1000000", "--time-limit=0.2", "--json"), 1);
+    expect(fixture, fixture->err, "took longer than its limit of 0.2 s");
+    expect(fixture, fixture->out, "\"result\":\"error\"");
+}
+
 /* ---- Bad input ------------------------------------------------------------------------------ */
 
 static void unreadable_traces_are_named(void **state)
@@ -330,6 +430,10 @@ int main(void)
         cmocka_unit_test(without_reads_nothing_is_proved),
         cmocka_unit_test(a_truncated_trace_says_so),
         cmocka_unit_test(hanging_work_is_given_up),
+        cmocka_unit_test(a_kernel_that_hangs_is_named),
+        cmocka_unit_test(kernels_cannot_read_files),
+        cmocka_unit_test(the_shared_cache_is_only_read),
+        cmocka_unit_test(all_of_it_has_a_time_limit),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),
         cmocka_unit_test(wrong_usage_is_explained),

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The outside of the jail. */
+#include "replay/jail.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+#include "hal/base/places.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+enum { PROGRAMS_BYTES = 8 * PATH_MAX };
+
+struct run {
+    const struct replay_jail *jail;
+    struct replay_jail_note *note;
+    char scratch[PATH_MAX];
+    char *programs;
+    sigset_t awaited, before; /* signals that the outside waits for; the caller's mask */
+    int ended_by;             /* a signal that asks the outside to end; 0: none */
+};
+
+static int remove_entry(const char *path, const struct stat *facts, int type, struct FTW *position)
+{
+    (void)facts;
+    (void)type;
+    (void)position;
+    return remove(path);
+}
+
+/* ---- Inside -------------------------------------------------------------------------------- */
+
+static _Noreturn void be_inside(struct run *run)
+{
+    const struct replay_walls walls = {.trace = run->jail->trace,
+                                       .given = run->jail->given,
+                                       .given_count = run->jail->given_count,
+                                       .scratch = run->scratch,
+                                       .programs = run->programs,
+                                       .memory_bytes = run->jail->memory_bytes};
+    int exit_status = EXIT_FAILURE;
+#if defined(__linux__)
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    setpgid(0, 0);
+    sigprocmask(SIG_SETMASK, &run->before, NULL);
+    setenv("HAL_CACHE_SCRATCH", run->scratch, 1);
+    setenv("TMPDIR", run->scratch, 1);
+    const enum hal_status status = replay_walls_enter(&walls, run->note->missing);
+    if (status == HAL_OK)
+        exit_status = run->jail->inside(run->jail->user, run->note);
+    else
+        fprintf(stderr, "hal-replay: %s\n", hal_message());
+    fflush(NULL);
+    _exit(exit_status); /* what would run at exit belongs to the outside */
+}
+
+/* ---- Outside ------------------------------------------------------------------------------- */
+
+/* Also what the child's children have left: they are this process's now. */
+static void kill_all(pid_t child)
+{
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+}
+
+static void kill_orphans(void)
+{
+#if defined(__linux__)
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    for (int rounds = 0; rounds < 1000; rounds++) {
+        FILE *file = fopen(path, "r");
+        const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (file)
+            fclose(file);
+        text[length] = '\0';
+        char *at = text, *end;
+        long number = strtol(at, &end, 10);
+        if (end == at)
+            return;
+        for (; end != at; at = end, number = strtol(at, &end, 10)) {
+            kill((pid_t)number, SIGKILL);
+            waitpid((pid_t)number, NULL, 0);
+        }
+    }
+#endif
+}
+
+static enum hal_status judge(pid_t child, bool late, const struct replay_jail *jail, int state,
+                             int *out_exit)
+{
+    (void)child;
+    if (late)
+        return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s",
+                        (double)jail->time_ns / 1e9);
+    if (WIFSIGNALED(state))
+        return hal_fail(HAL_FAILED, "the replay was ended by signal %d (%s)", WTERMSIG(state),
+                        strsignal(WTERMSIG(state)));
+    *out_exit = WEXITSTATUS(state);
+    return HAL_OK;
+}
+
+static enum hal_status watch(struct run *run, pid_t child, int64_t deadline_ns, int *out_exit)
+{
+    bool late = false;
+    int state = 0;
+    for (;;) {
+        const pid_t ended = waitpid(child, &state, WNOHANG);
+        if (ended == child || (ended < 0 && errno != EINTR))
+            break;
+        const int64_t left_ns = deadline_ns - hal_clock_ns();
+        late = late || left_ns <= 0;
+        if (late || run->ended_by)
+            kill_all(child);
+        const int64_t wait_ns = left_ns > 0 && left_ns < 1000000000 ? left_ns : 1000000000;
+        const struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
+        const int signal = sigtimedwait(&run->awaited, NULL, &wait);
+        if (signal > 0 && signal != SIGCHLD)
+            run->ended_by = signal;
+    }
+    kill(-child, SIGKILL);
+    kill_orphans();
+    return judge(child, late, run->jail, state, out_exit);
+}
+
+static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_exit)
+{
+    if (run->jail->trusted) {
+        *out_exit = run->jail->inside(run->jail->user, run->note);
+        return HAL_OK;
+    }
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0)
+        return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(errno));
+    if (child == 0)
+        be_inside(run);
+    return watch(run, child, deadline_ns, out_exit);
+}
+
+/* Without a compiler nothing may be started; a trace without kernels needs none. */
+static enum hal_status prepare(struct run *run)
+{
+    const char *const parent = getenv("TMPDIR");
+    run->programs = hal_alloc(1, PROGRAMS_BYTES);
+    if (!run->programs)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
+    if (hal_kernel_programs(run->programs, PROGRAMS_BYTES) != HAL_OK)
+        run->programs[0] = '\0';
+    if (snprintf(run->scratch, sizeof run->scratch, "%s/hal-replay-XXXXXX",
+                 parent && parent[0] ? parent : "/tmp") >= (int)sizeof run->scratch ||
+        !mkdtemp(run->scratch)) {
+        run->scratch[0] = '\0';
+        return hal_fail(HAL_IO, "no folder for what a replay compiles: %s", strerror(errno));
+    }
+#if defined(__linux__)
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+    return HAL_OK;
+}
+
+static void finish(struct run *run)
+{
+    if (run->scratch[0])
+        nftw(run->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    free(run->programs);
+    munmap(run->note, sizeof *run->note);
+    sigprocmask(SIG_SETMASK, &run->before, NULL);
+    if (run->ended_by) {
+        signal(run->ended_by, SIG_DFL);
+        raise(run->ended_by);
+    }
+}
+
+enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
+{
+    struct run run = {.jail = jail};
+    const int64_t deadline_ns = hal_deadline_ns(jail->time_ns);
+    run.note =
+        mmap(NULL, sizeof *run.note, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (run.note == MAP_FAILED)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
+    sigemptyset(&run.awaited);
+    if (!jail->trusted) {
+        static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+        for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+            sigaddset(&run.awaited, signals[i]);
+    }
+    sigprocmask(SIG_BLOCK, &run.awaited, &run.before);
+    enum hal_status status = jail->trusted ? HAL_OK : prepare(&run);
+    if (status == HAL_OK)
+        status = run_once(&run, deadline_ns, out_exit);
+    if (status == HAL_OK && run.note->again && !run.ended_by) {
+        run.note->again = false;
+        status = run_once(&run, deadline_ns, out_exit);
+    }
+    finish(&run);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does something in a child process that can reach nothing (replay/walls.h), watches it, and cleans
+ * up after it. One at a time. */
+#ifndef REPLAY_JAIL_H
+#define REPLAY_JAIL_H
+
+#include "replay/walls.h"
+
+#include <stdbool.h>
+
+/* What the inside tells the outside, which believes none of it. Lies in memory that both share. */
+struct replay_jail_note {
+    bool again; /* go inside once more: what this run found is needed by the next */
+    bool hung;
+    uint64_t submission; /* that hung */
+    char missing[REPLAY_MISSING_BYTES];
+};
+
+struct replay_jail {
+    const char *trace;
+    const char *const *given; /* more files and folders to read */
+    size_t given_count;
+    uint64_t memory_bytes; /* as in replay_walls */
+    int64_t time_ns;       /* of all of it; HAL_FOREVER: no limit */
+    bool trusted;          /* no child and no walls */
+    int (*inside)(void *user, struct replay_jail_note *note); /* returns the exit status */
+    void *user;
+};
+
+/* Blocks until the child has ended and nothing that it started is left. HAL_OK: it returned by
+ * itself. HAL_TIMEOUT: over the time limit, and stopped. HAL_FAILED: a signal ended it. Others: it
+ * was never begun. A signal that asks this process to end does so after everything is cleaned up.
+ */
+enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operating system can do to lock a process in: walls_linux.c, walls_none.c. Private to
+ * replay/.
+ *
+ * Kernels are native code, and code of a file's making may do what it likes with its process. So
+ * the process is built to be worthless: once inside, no file but those given can be opened, none
+ * but those in the scratch folder changed, no network exists, nobody else can be traced or
+ * signalled; only the programs that compile kernels can be started, and, once sealed, none. */
+#ifndef REPLAY_WALLS_H
+#define REPLAY_WALLS_H
+
+#include "hal/base/status.h"
+
+#include <stdint.h>
+
+struct replay_walls {
+    const char *trace;        /* a file to read */
+    const char *const *given; /* more files and folders to read */
+    size_t given_count;
+    const char *scratch;   /* a folder to use freely */
+    const char *programs;  /* that may be started, each with an end, an empty one last */
+    uint64_t memory_bytes; /* that buffers may take; 0: physical memory */
+};
+
+enum { REPLAY_MISSING_BYTES = 256 };
+
+/* Before the process has a second thread. Everything that is open, but the three standard streams,
+ * is closed; standard input is empty from now on. `out_missing` says which walls this system
+ * cannot build, "": none is missing. HAL_FAILED: it should have been able to. */
+enum hal_status replay_walls_enter(const struct replay_walls *walls,
+                                   char out_missing[REPLAY_MISSING_BYTES]) HAL_CHECKED;
+
+/* All threads: from now on no program can be started, no process made, no file changed. */
+enum hal_status replay_walls_seal(void) HAL_CHECKED;
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every wall of the jail, by trying to cross it from inside. What an attempt returns to the outside
+ * is 0 when it was stopped as it should be, and the line of the check that failed otherwise. The
+ * same attempts succeed without a jail, which shows that they are attempts. */
+#include "hal/base/os.h"
+#include "replay/jail.h"
+#include "tests/support/folder.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct test_folder folder, cache;
+    char trace[PATH_MAX], secret[PATH_MAX], cached[PATH_MAX];
+    pid_t outside;
+};
+
+/* An attempt ends with 0, or with a small number that stands for its line. */
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #condition, errno);      \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static bool can_open(const char *path, int flags)
+{
+    const int file = open(path, flags, 0600);
+    if (file >= 0)
+        close(file);
+    return file >= 0;
+}
+
+static bool can_run(const char *program, const char *argument)
+{
+    int state = 1;
+    const pid_t child = vfork();
+    if (child == 0) {
+        execl(program, program, argument, (char *)NULL);
+        _exit(126);
+    }
+    return child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state) &&
+           WEXITSTATUS(state) != 126;
+}
+
+static int try_files(void *user, struct replay_jail_note *note)
+{
+    const struct fixture *fixture = user;
+    char path[PATH_MAX];
+    EXPECT(!note->missing[0]);
+    EXPECT(can_open(fixture->trace, O_RDONLY));
+    EXPECT(can_open(fixture->cached, O_RDONLY));
+    EXPECT(!can_open(fixture->secret, O_RDONLY) && errno == EACCES);
+    EXPECT(!can_open("/etc/passwd", O_RDONLY));
+    EXPECT(!can_open(fixture->trace, O_RDWR));
+    EXPECT(!can_open(fixture->cached, O_WRONLY)); /* the cache is only read */
+    EXPECT(!can_open(test_folder_file(&fixture->cache, "new", path), O_WRONLY | O_CREAT));
+    EXPECT(!can_open(test_folder_file(&fixture->folder, "new", path), O_WRONLY | O_CREAT));
+    EXPECT(unlink(fixture->secret) != 0);
+    EXPECT(rename(fixture->trace, path) != 0);
+    EXPECT(truncate(fixture->secret, 0) != 0);
+    EXPECT(mkdir(path, 0700) != 0);
+    snprintf(path, sizeof path, "%s/own", getenv("HAL_CACHE_SCRATCH"));
+    EXPECT(can_open(path, O_WRONLY | O_CREAT));
+    return 0;
+}
+
+static int try_network(void *user, struct replay_jail_note *note)
+{
+    (void)user;
+    (void)note;
+    int pair[2];
+    EXPECT(socket(AF_INET, SOCK_STREAM, 0) < 0);
+    EXPECT(socket(AF_INET6, SOCK_DGRAM, 0) < 0);
+    EXPECT(socket(AF_UNIX, SOCK_STREAM, 0) < 0);
+    EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0);
+    return 0;
+}
+
+static int try_programs(void *user, struct replay_jail_note *note)
+{
+    (void)user;
+    (void)note;
+    EXPECT(!can_run("/bin/sh", "-c:"));
+    EXPECT(!can_run("/usr/bin/true", NULL));
+    return 0;
+}
+
+static int try_others(void *user, struct replay_jail_note *note)
+{
+    const struct fixture *fixture = user;
+    struct rlimit limit;
+    (void)note;
+    EXPECT(kill(fixture->outside, 0) != 0);
+    EXPECT(kill(fixture->outside, SIGKILL) != 0);
+    EXPECT(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max <= 1024);
+    limit.rlim_cur = limit.rlim_max = 4096;
+    EXPECT(setrlimit(RLIMIT_NOFILE, &limit) != 0);
+    EXPECT(fcntl(3, F_GETFD) < 0); /* nothing was inherited */
+    return 0;
+}
+
+static void *in_thread(void *argument)
+{
+    return argument;
+}
+
+static int try_sealed(void *user, struct replay_jail_note *note)
+{
+    const struct fixture *fixture = user;
+    char path[PATH_MAX], program[PATH_MAX];
+    pthread_t thread;
+    (void)note;
+    EXPECT(hal_program_path(program, sizeof program) == HAL_OK);
+    EXPECT(replay_walls_seal() == HAL_OK);
+    for (int i = 0; i < 1000; i++) /* a bomb would double each time */
+        EXPECT(fork() < 0);
+    EXPECT(vfork() < 0);
+    EXPECT(execl("/usr/bin/true", "true", (char *)NULL) < 0);
+    snprintf(path, sizeof path, "%s/late", getenv("HAL_CACHE_SCRATCH"));
+    EXPECT(!can_open(path, O_WRONLY | O_CREAT));
+    EXPECT(can_open(fixture->trace, O_RDONLY));
+    EXPECT(kill(getpid(), 0) < 0);
+    EXPECT(pthread_create(&thread, NULL, in_thread, NULL) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0);
+    return 0;
+}
+
+static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_jail_note *))
+{
+    const struct replay_jail jail = {.trace = fixture->trace,
+                                     .time_ns = INT64_C(60000000000),
+                                     .inside = inside,
+                                     .user = fixture};
+    int exit_status = -1;
+    if (replay_jail_run(&jail, &exit_status) != HAL_OK)
+        fail_msg("%s", hal_message());
+    assert_int_equal(exit_status, 0);
+}
+
+static void files_are_out_of_reach(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(can_open(fixture->secret, O_RDWR)); /* without a jail */
+    assert_true(can_open("/etc/passwd", O_RDONLY));
+    run_inside(fixture, try_files);
+    assert_true(can_open(fixture->secret, O_RDONLY));
+}
+
+static void there_is_no_network(void **state)
+{
+    const int file = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(file >= 0);
+    close(file);
+    run_inside(*state, try_network);
+}
+
+static void programs_cannot_be_started(void **state)
+{
+    assert_true(can_run("/usr/bin/true", NULL));
+    run_inside(*state, try_programs);
+}
+
+static void others_and_limits_are_safe(void **state)
+{
+    struct fixture *fixture = *state;
+    const int kept = open(fixture->secret, O_RDONLY); /* a descriptor to inherit */
+    assert_true(kept >= 0 && kill(fixture->outside, 0) == 0);
+    run_inside(fixture, try_others);
+    close(kept);
+}
+
+static void sealed_is_tighter(void **state)
+{
+    run_inside(*state, try_sealed);
+}
+
+static int loop_for_ever(void *user, struct replay_jail_note *note)
+{
+    (void)user;
+    while (!*(volatile bool *)&note->again)
+        note->hung = true;
+    return 0;
+}
+
+static int crash(void *user, struct replay_jail_note *note)
+{
+    (void)note;
+    signal(SIGSEGV, SIG_DFL); /* no sanitizer's report */
+    raise(SIGSEGV);
+    return user != NULL;
+}
+
+/* Nothing of a run may be left: no process, no folder. */
+static void ends_are_told_and_clean(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_jail jail = {.trace = fixture->trace,
+                               .time_ns = INT64_C(50000000),
+                               .inside = loop_for_ever,
+                               .user = fixture};
+    int exit_status = -1;
+    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_TIMEOUT);
+    assert_non_null(strstr(hal_message(), "longer than its limit of 0.05 s"));
+    jail.inside = crash;
+    jail.time_ns = INT64_C(60000000000);
+    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_FAILED);
+    assert_non_null(strstr(hal_message(), "ended by signal 11"));
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void put(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("secret", file);
+    fclose(file);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    if (!test_folder_make(&fixture.folder) || !test_folder_make(&fixture.cache))
+        return -1;
+    put(test_folder_file(&fixture.folder, "trace", fixture.trace));
+    put(test_folder_file(&fixture.folder, "secret", fixture.secret));
+    put(test_folder_file(&fixture.cache, "entry", fixture.cached));
+    fixture.outside = getpid();
+    return setenv("HAL_CACHE_DIR", fixture.cache.path, 1);
+}
+
+static int tear_down(void **state)
+{
+    test_folder_remove(&((struct fixture *)*state)->folder);
+    test_folder_remove(&((struct fixture *)*state)->cache);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_out_of_reach),     cmocka_unit_test(there_is_no_network),
+        cmocka_unit_test(programs_cannot_be_started), cmocka_unit_test(others_and_limits_are_safe),
+        cmocka_unit_test(sealed_is_tighter),          cmocka_unit_test(ends_are_told_and_clean),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
