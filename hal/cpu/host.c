@@ -11,6 +11,7 @@ struct cpu_host {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
     struct cpu_host_call *first, *last;
+    uint32_t queued;                /* calls in the list */
     uint32_t waiting, thread_count; /* threads that wait for a call, and all */
     bool stopping;
     pthread_t threads[MOST_THREADS];
@@ -22,6 +23,7 @@ static struct cpu_host_call *take_locked(struct cpu_host *host)
     host->first = call->next;
     if (!host->first)
         host->last = NULL;
+    host->queued--;
     return call;
 }
 
@@ -49,11 +51,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One more when all are busy: a call that blocks should not keep the others waiting. */
+/* One more when all are busy or have a call coming: one that blocks should not keep the others
+ * waiting. */
 static enum hal_status start_thread_locked(struct cpu_host *host)
 {
     char name[32];
-    if (host->waiting > 0 || host->thread_count == MOST_THREADS)
+    if (host->waiting > host->queued || host->thread_count == MOST_THREADS)
         return HAL_OK;
     snprintf(name, sizeof name, "hal-cpu-host-%u", host->thread_count);
     const enum hal_status status =
@@ -74,6 +77,7 @@ void cpu_host_start(struct cpu_host *host, struct cpu_host_call *call)
         else
             host->first = call;
         host->last = call;
+        host->queued++;
         pthread_cond_signal(&host->wanted);
     }
     pthread_mutex_unlock(&host->lock);
