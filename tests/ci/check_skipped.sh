@@ -22,8 +22,8 @@ report()
 all_reports()
 {
     for preset in dev asan tsan release; do
-        report $preset check-layers run conformance-cpu run e2e-capture run test_status "${1:-run}" \
-            viewer_tmux run soak_day notrun
+        report $preset check-layers run conformance-cpu run conformance-vulkan run capture-cost run \
+            e2e-capture run test_status run viewer_tmux run soak_day notrun
     done
 }
 
