@@ -238,11 +238,11 @@ static void a_translator_that_fails(void **state)
     REFUSED(launch, HAL_FAILED, "exit code 134: terminate called");
     pretend("is_silent", "exit 0");
     REFUSED(launch, HAL_CORRUPT, "damaged");
-    pretend("lies", "printf 'haltrace-spirv 1\\nentry a 0 - - 1 9.0\\ntext\\n'");
+    pretend("lies", "printf 'haltrace-spirv 2\\nentry a 0 - - 1 9.0\\ntext\\n'");
     REFUSED(launch, HAL_CORRUPT, "damaged");
-    pretend("lies_more", "printf 'haltrace-spirv 1\\nentry a 0 77 - 0\\ntext\\n'");
+    pretend("lies_more", "printf 'haltrace-spirv 2\\nentry a 0 77 - 0\\ntext\\n'");
     REFUSED(launch, HAL_CORRUPT, "damaged");
-    pretend("writes_no_msl", "printf 'haltrace-spirv 1\\nentry a 0 - - 0\\ntext\\nnonsense\\n'");
+    pretend("writes_no_msl", "printf 'haltrace-spirv 2\\nentry a 0 - - 0\\ntext\\nnonsense\\n'");
     REFUSED(launch, HAL_INVALID, "error");
     pretend("talks", "head -c 70000000 /dev/zero");
     REFUSED(launch, HAL_INVALID, "67108864");
