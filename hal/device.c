@@ -379,6 +379,8 @@ static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64
     HAL_TRY(hal_check_map(buffer, mode, offset, bytes));
     if (!source && !target)
         return hal_fail(HAL_INVALID, "%" PRIu64 " bytes at a null pointer", bytes);
+    if (bytes == HAL_WHOLE_BUFFER)
+        bytes = buffer->bytes - offset;
     buffer = hal_root_of(buffer, &offset);
     struct hal_device *device = buffer->object.device;
     HAL_TRY(hal_device_enter(device));

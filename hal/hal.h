@@ -318,7 +318,7 @@ HAL_API enum hal_status hal_mapping_flush(struct hal_mapping *mapping, uint64_t 
 HAL_API enum hal_status hal_mapping_invalidate(struct hal_mapping *mapping, uint64_t offset,
                                                uint64_t bytes) HAL_CHECKED;
 
-/* Scoped map, copy, unmap. */
+/* Scoped map, copy, unmap. HAL_WHOLE_BUFFER: as many bytes as the buffer has from `offset` on. */
 HAL_API enum hal_status hal_buffer_write(struct hal_buffer *buffer, uint64_t offset,
                                          const void *data, uint64_t bytes) HAL_CHECKED;
 HAL_API enum hal_status hal_buffer_read(struct hal_buffer *buffer, uint64_t offset, void *out_data,

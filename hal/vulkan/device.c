@@ -116,7 +116,6 @@ static void free_device(struct vulkan_device *device)
     free(device->hardware);
     free(device->queues);
     free(device);
-    vulkan_drop();
 }
 
 static void device_destroy(struct hal_driver_device *self)
@@ -506,7 +505,6 @@ static void list_devices(bool (*visit)(void *user, const struct hal_device_entry
         if (!visit(user, &entry))
             break;
     }
-    vulkan_drop();
 }
 
 static const struct hal_driver vulkan_driver = {

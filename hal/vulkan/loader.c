@@ -13,7 +13,6 @@ VkInstance vulkan_instance;
 bool vulkan_has_debug_utils;
 
 static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t holders;
 static VkDebugUtilsMessengerEXT messenger;
 static PFN_vkGetInstanceProcAddr find;
 static _Atomic uint32_t complaints;
@@ -243,17 +242,7 @@ static enum hal_status start(void)
 enum hal_status vulkan_hold(void)
 {
     pthread_mutex_lock(&hold_lock);
-    const enum hal_status status = holders ? HAL_OK : start();
-    if (status == HAL_OK)
-        holders++;
+    const enum hal_status status = vulkan_instance ? HAL_OK : start();
     pthread_mutex_unlock(&hold_lock);
     return status;
-}
-
-void vulkan_drop(void)
-{
-    pthread_mutex_lock(&hold_lock);
-    if (--holders == 0)
-        destroy_instance();
-    pthread_mutex_unlock(&hold_lock);
 }

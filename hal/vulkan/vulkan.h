@@ -53,14 +53,14 @@ struct vulkan_functions {
 #undef VULKAN_MEMBER
 };
 
-/* Valid while an instance is held. */
+/* Valid after vulkan_hold. */
 extern struct vulkan_functions vk;
 extern VkInstance vulkan_instance;
 extern bool vulkan_has_debug_utils;
 
-/* Each hold is dropped. HAL_NOT_FOUND: there is no loader or no driver for it. */
+/* Starts Vulkan the first time. The instance stays until the process ends: drivers that are
+ * unloaded leave memory behind. HAL_NOT_FOUND: there is no loader or no driver for it. */
 enum hal_status vulkan_hold(void) HAL_CHECKED;
-void vulkan_drop(void);
 
 /* Messages of the validation layer since the process began. */
 uint32_t vulkan_complaints(void);

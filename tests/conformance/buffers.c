@@ -184,6 +184,21 @@ static void write_and_read_ranges(struct suite *suite, uint64_t alignment)
     }
 }
 
+static void write_and_read_to_the_end(struct suite *suite, uint64_t offset)
+{
+    enum { COUNT = 100 };
+    uint8_t data[COUNT], got[COUNT] = {0};
+    struct hal_buffer *buffer = suite_buffer(suite, NULL, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        data[i] = (uint8_t)(3 * i + 1);
+    check_ok(suite, hal_buffer_write(buffer, offset, data, HAL_WHOLE_BUFFER));
+    check_ok(suite, hal_buffer_read(buffer, offset, got, HAL_WHOLE_BUFFER));
+    check_bytes(suite, got, data, COUNT - offset);
+    check_buffer(suite, buffer, offset, data, COUNT - offset);
+    for (uint64_t i = COUNT - offset; i < COUNT; i++)
+        check_u64(suite, got[i], 0);
+}
+
 static void nothing_is_read_or_written(struct suite *suite, uint64_t unused)
 {
     (void)unused;
@@ -411,6 +426,8 @@ static const struct suite_case cases[] = {
     {"write_and_read_at_0", write_and_read_ranges, 0},
     {"write_and_read_at_1", write_and_read_ranges, 1},
     {"write_and_read_at_15", write_and_read_ranges, 15},
+    {"write_and_read_to_the_end", write_and_read_to_the_end, 0},
+    {"write_and_read_the_last_byte", write_and_read_to_the_end, 99},
     {"nothing_is_read_or_written", nothing_is_read_or_written, 0},
     {"scoped_map_at_0", scoped_map, 0},
     {"scoped_map_at_1", scoped_map, 1},

@@ -328,12 +328,12 @@ static void import(struct suite *suite, uint64_t offset)
 static void import_waits_for_work(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
-    struct lent lent = {.memory = aligned_alloc(64, 4096)};
+    static _Alignas(64) uint8_t memory[4096];
+    struct lent lent = {.memory = memory};
     struct hal_semaphore *gate = suite_semaphore(suite, "gate", 0);
     const struct hal_semaphore_value wait = {gate, 1};
     struct hal_buffer *buffer;
     (void)argument;
-    check(suite, lent.memory != NULL);
     memset(lent.memory, 0, 4096);
     check_ok(suite,
              hal_buffer_import(device, &(struct hal_buffer_desc){.label = "lent", .bytes = 4096},
@@ -347,7 +347,6 @@ static void import_waits_for_work(struct suite *suite, uint64_t argument)
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     check_u64(suite, lent.released, 1);
     check_u64(suite, lent.memory[4095], 3);
-    free(lent.memory);
 }
 
 static void import_wrongly(struct suite *suite, uint64_t argument)
