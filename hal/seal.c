@@ -153,6 +153,8 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
          * buffers, and takes a sealed one for prepared. */
         commands->sealed = true;
         status = device->top->ops->command_buffer_prepare(device->top, commands);
+        if (status != HAL_OK)
+            forget_states(commands); /* nor afterwards, when it is not */
         hal_gate_leave(&device->gate);
     }
     if (status != HAL_OK)
