@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 5 };
+enum { HAL_DRIVER_ABI = 6 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -309,6 +309,13 @@ HAL_API enum hal_status hal_check_workgroups(const struct hal_entry_point *entry
 
 /* ---- Submissions -------------------------------------------------------------------------- */
 
+/* When one dispatch ran, on the clock of hal_clock_ns. */
+struct hal_dispatch_time {
+    uint32_t command_buffer;  /* index in the submission's batch */
+    uint32_t dispatch;        /* of that command buffer: 0, 1, ..., indirect ones counted, too */
+    int64_t begin_ns, end_ns; /* device time: its first thread began, its last one ended */
+};
+
 /* What became of a submission. Times are 0 when the driver cannot tell. */
 struct hal_submission_result {
     enum hal_status status;
@@ -317,6 +324,12 @@ struct hal_submission_result {
     int64_t begin_ns;    /* device time: the first command began */
     int64_t end_ns;      /* the last command ended */
     int64_t busy_ns;     /* of that, time in which at least one worker or unit had work */
+
+    /* Of a submission that asked for them; borrowed for the call, in any order. A dispatch that the
+     * device did not time is missing. */
+    const struct hal_dispatch_time *dispatches;
+    size_t dispatch_count;
+    bool is_isolated; /* dispatches were kept apart to be timed: none overlapped another */
 };
 
 /* What the application asked the queue for; tools tell by it. Written into traces. */
@@ -359,6 +372,10 @@ struct hal_submission {
     const char *file; /* of READ and WRITE */
     uint64_t file_offset;
     struct hal_host_call host; /* no commands then */
+
+    /* A layer wants the times of its dispatches: drivers that can tell them do, even if the work
+     * takes longer by that. */
+    bool time_dispatches;
 
     /* Optional. Called once when the work has ended, well or not, on any thread, possibly before
      * queue_submit has returned, and *before* its signals can be observed. Must not block and
