@@ -50,8 +50,17 @@ struct capture_call capture_call_enter(struct capture *capture);
 void capture_call_begin(struct capture_call *call);
 void capture_call_end(struct capture_call *call, enum hal_status status);
 
+/* In place of both, for what takes no time worth a second look at the clock. */
+void capture_call_at_once(struct capture_call *call);
+
 /* After the last record of the call. */
 void capture_call_leave(struct capture_call *call);
+
+/* What is recorded at all times costs too differently to be sampled: it is measured by itself. */
+void capture_call_measure(struct capture_thread *thread, int64_t begin_ns);
+
+/* Stops the recording, not the application. */
+void capture_no_memory(struct capture *capture, const char *what);
 
 static inline void capture_call_take_ticket(struct capture_call *call)
 {
@@ -75,7 +84,7 @@ struct capture_content {
  * ticket. */
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
 
-/* ---- Records (encode.c) ------------------------------------------------------------------- */
+/* ---- Records (encode*.c) ------------------------------------------------------------------ */
 
 void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
                            const struct hal_object *object, const char *label, uint32_t mode);

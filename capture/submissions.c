@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions, from the call to the end of the work. */
+#include "capture/ops.h"
+
+#include "capture/threads.h"
+
+/* Before the end is recorded: its waits were met, or one of them failed. */
+static void note_waits(struct capture *capture, struct capture_thread *thread,
+                       const struct capture_submission *submission, bool works)
+{
+    for (uint32_t i = 0; i < submission->wait_count; i++) {
+        const struct capture_signal *wait = &submission->waits[i];
+        if (works)
+            capture_external_reached(thread, wait->object, wait->semaphore, wait->value);
+        else
+            capture_external_failed(capture, thread, wait->object, wait->semaphore);
+    }
+}
+
+/* Others will see these for a reason that the trace knows. */
+static void note_signals(const struct capture_submission *submission, bool works)
+{
+    for (uint32_t i = 0; i < submission->signal_count; i++) {
+        struct capture_semaphore *semaphore = submission->signals[i].semaphore;
+        if (works)
+            (void)capture_semaphore_raise(semaphore, submission->signals[i].value);
+        else if (semaphore)
+            atomic_store(&semaphore->has_failed, true);
+    }
+}
+
+/* On any thread, before the signals can be observed. */
+static void retired(void *user, const struct hal_submission_result *result)
+{
+    struct capture_submission *submission = user;
+    struct capture *capture = submission->capture;
+    struct capture_thread *thread = capture_enter(&capture->stream);
+    const bool works = result->status == HAL_OK;
+    if (thread) {
+        note_waits(capture, thread, submission, works);
+        capture_record_done(thread, submission->id, submission->queue, result);
+    }
+    note_signals(submission, works);
+    if (submission->retired)
+        submission->retired(submission->user, result);
+    capture_inflight_retire(submission, result->status == HAL_OK ? CAPTURE_SUBMISSION_DONE
+                                                                 : CAPTURE_SUBMISSION_FAILED);
+}
+
+/* The bytes that come in are what the device writes, those that go out are seen by the host. Both
+ * are recorded in between, so that a replay has them without the file. */
+static enum hal_status host_call(void *user, void *data, uint64_t bytes)
+{
+    const struct capture_submission *submission = user;
+    struct capture *capture = submission->capture;
+    struct capture_call call = {.thread = capture_enter(&capture->stream)};
+    struct capture_content content = {.kind = submission->host.writes ? TRACE_HOST_WRITE
+                                                                      : TRACE_HOST_READ,
+                                      .buffer = submission->buffer,
+                                      .offset = submission->offset,
+                                      .bytes = bytes,
+                                      .data = data};
+    if (submission->host.writes) {
+        content.file = submission->file;
+        content.file_offset = submission->file_offset;
+    }
+    if (call.thread) {
+        capture_call_at_once(&call);
+        capture_call_take_ticket(&call);
+        capture_record_host_call(&call, TRACE_HOST_CALL_BEGIN, submission->id, NULL);
+    }
+    if (call.thread && bytes && !submission->host.writes)
+        capture_record_content(call.thread, &content);
+    capture_call_begin(&call);
+    capture_call_end(&call, submission->host.run(submission->host.user, data, bytes));
+    if (!call.thread)
+        return call.status;
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    if (bytes && submission->host.writes && call.status == HAL_OK)
+        capture_record_content(call.thread, &content);
+    capture_call_take_ticket(&call);
+    capture_record_host_call(&call, TRACE_HOST_CALL_END, submission->id,
+                             call.status == HAL_OK ? NULL : message);
+    capture_message_restore(message);
+    return call.status;
+}
+
+static enum hal_status forward_submit(struct capture *capture, struct capture_call *call,
+                                      const struct hal_submission *submission,
+                                      struct capture_submission *entry)
+{
+    struct hal_driver_device *next = capture->device.next;
+    struct hal_submission wrapped = *submission;
+    entry->capture = capture;
+    entry->id = submission->id;
+    entry->queue = submission->queue;
+    entry->retired = submission->retired;
+    entry->user = submission->user;
+    if (submission->host.run) {
+        entry->host = submission->host;
+        entry->buffer = submission->buffer->object.id;
+        entry->offset = submission->offset;
+        entry->file = capture_string(call->thread, submission->file);
+        entry->file_offset = submission->file_offset;
+        wrapped.host.run = host_call;
+        wrapped.host.user = entry;
+    }
+    wrapped.retired = retired;
+    wrapped.user = entry;
+    capture_call_take_ticket(call);
+    capture_call_begin(call);
+    const enum hal_status status = next->ops->queue_submit(next, &wrapped);
+    capture_call_end(call, status);
+    if (status != HAL_OK)
+        capture_inflight_retire(entry, CAPTURE_SUBMISSION_REFUSED);
+    return status;
+}
+
+enum hal_status capture_op_queue_submit(struct hal_driver_device *self,
+                                        const struct hal_submission *submission)
+{
+    struct capture *capture = capture_of(self);
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture);
+    struct capture_submission *entry = NULL;
+    if (call.thread) {
+        capture_external_meet(capture, call.thread, submission->waits, submission->wait_count);
+        capture_external_meet(capture, call.thread, submission->signals, submission->signal_count);
+        capture_mappings_collect(capture, call.thread);
+        entry = capture_inflight_add(&capture->inflight, submission);
+        if (!entry)
+            capture_no_memory(capture, "a submission");
+    }
+    if (!entry)
+        return next->ops->queue_submit(next, submission);
+    if (submission->operation == HAL_OPERATION_READ &&
+        capture->stream.policy.files == CAPTURE_FILES_FAIL)
+        capture_stop(&capture->stream, HAL_UNSUPPORTED,
+                     "submission #s%llu reads file '%s', which device_profiling_files=fail forbids",
+                     (unsigned long long)submission->id, submission->file);
+    if (capture->records_stacks)
+        call.stack = capture_stack(&capture->stacks, call.thread);
+    const enum hal_status status = forward_submit(capture, &call, submission, entry);
+    capture_record_submit(&call, submission);
+    capture_nudge_writer(&capture->stream);
+    capture_call_leave(&call);
+    return status;
+}
+
+void capture_op_queue_flush(struct hal_driver_device *self, uint64_t queues)
+{
+    struct hal_driver_device *next = self->next;
+    struct capture_call call = capture_call_enter(capture_of(self));
+    if (call.thread) {
+        capture_call_take_ticket(&call);
+        capture_call_begin(&call);
+    }
+    if (next->ops->queue_flush)
+        next->ops->queue_flush(next, queues);
+    if (!call.thread)
+        return;
+    capture_call_end(&call, HAL_OK);
+    capture_record_flush(&call, queues);
+    capture_call_leave(&call);
+}
