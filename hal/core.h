@@ -263,7 +263,7 @@ void hal_window_after(struct hal_device *device, uint64_t submission);
 void hal_window_scope_begin(struct hal_device *device, const char *name);
 void hal_window_scope_end(struct hal_device *device);
 
-/* ---- Rules (check.c) ---------------------------------------------------------------------- */
+/* ---- Rules (check*.c) --------------------------------------------------------------------- */
 
 /* Each returns HAL_OK, or HAL_INVALID (where not said otherwise) with a message that names the
  * object, the value and the limit. */
@@ -282,6 +282,8 @@ enum hal_status hal_check_entry(const struct hal_executable *executable,
 enum hal_status hal_check_cache(const struct hal_executable_cache *cache) HAL_CHECKED;
 enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
                                 uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_usage(const struct hal_buffer *buffer,
+                                enum hal_buffer_usage usage) HAL_CHECKED;
 enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                               uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,

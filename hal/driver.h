@@ -2,7 +2,7 @@
 /* What a driver implements: the object headers and one function table per device.
  *
  * The core (device.c, commands.c) owns the handles that applications hold, checks every argument
- * (check.c), assigns ids and then calls the table, so a driver may rely on valid input. A *layer*
+ * (check*.c), assigns ids and then calls the table, so a driver may rely on valid input. A *layer*
  * is a driver whose device sits in front of another one: it does its work and calls the next
  * device's table. Layers need no wrapper objects, since objects are created by the real driver and
  * pass through.

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of transient memory: best fit in slabs, neighbours joined, and what must be over
- * before a block is used again. */
+/* The account of transient memory: best fit in slabs, and who has what. */
 #include "hal/pool.h"
 
 #include "hal/base/mem.h"
-
-/* A block that comes after more deallocas is not joined with its neighbour. */
-enum { MOST_RELEASES = 32 };
+#include "hal/pool_block.h"
 
 static const uint64_t smallest_slab_bytes = UINT64_C(1) << 20;
 static const uint64_t largest_step_bytes = UINT64_C(64) << 20;
@@ -31,24 +28,11 @@ static void discard(struct hal_pool_garbage *garbage, struct hal_object *object)
 
 /* ---- Releases ----------------------------------------------------------------------------- */
 
-static enum hal_release_state state_of(const struct hal_pool_release *release)
-{
-    return atomic_load_explicit(&release->state, memory_order_acquire);
-}
-
 void hal_pool_release_free(struct hal_pool_release *release)
 {
     free(release->covered);
     free(release->signals);
     free(release);
-}
-
-static void drop_locked(struct hal_pool *pool, struct hal_pool_release *release)
-{
-    if (--release->references > 0)
-        return;
-    release->next = pool->orphans;
-    pool->orphans = release;
 }
 
 static bool give_semaphore_locked(struct hal_pool *pool, const struct hal_idle_semaphore *semaphore)
@@ -68,7 +52,7 @@ static void reap_locked(struct hal_pool *pool, struct hal_pool_garbage *garbage)
     struct hal_pool_release **link = &pool->orphans;
     while (*link) {
         struct hal_pool_release *release = *link;
-        const enum hal_release_state state = state_of(release);
+        const enum hal_release_state state = hal_pool_release_state(release);
         if (state == HAL_RELEASE_PENDING) {
             link = &release->next;
             continue;
@@ -86,142 +70,7 @@ static void reap_locked(struct hal_pool *pool, struct hal_pool_garbage *garbage)
     }
 }
 
-static bool is_covered(const struct hal_pool_release *release,
-                       const struct hal_semaphore_value *waits, size_t wait_count)
-{
-    for (size_t i = 0; i < release->signal_count; i++) {
-        for (size_t k = 0; k < wait_count; k++) {
-            if (waits[k].semaphore->object.id == release->signals[i].semaphore &&
-                waits[k].value >= release->signals[i].value)
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool is_free_for(const struct hal_pool_block *block, const struct hal_semaphore_value *waits,
-                        size_t wait_count)
-{
-    for (size_t i = 0; i < block->after_count; i++) {
-        const enum hal_release_state state = state_of(block->after[i]);
-        if (state == HAL_RELEASE_FAILED ||
-            (state == HAL_RELEASE_PENDING && !is_covered(block->after[i], waits, wait_count)))
-            return false;
-    }
-    return true;
-}
-
-static bool add_after(struct hal_pool_block *block, struct hal_pool_release *release)
-{
-    void *after = block->after;
-    if (!hal_grow(&after, &block->after_capacity, block->after_count + 1, sizeof *block->after))
-        return false;
-    block->after = after;
-    block->after[block->after_count++] = release;
-    release->references++;
-    return true;
-}
-
-static void clear_after_locked(struct hal_pool *pool, struct hal_pool_block *block)
-{
-    for (size_t i = 0; i < block->after_count; i++)
-        drop_locked(pool, block->after[i]);
-    block->after_count = 0;
-}
-
-static bool comes_after(const struct hal_pool_block *block, const struct hal_pool_release *release)
-{
-    for (size_t i = 0; i < block->after_count; i++) {
-        const struct hal_pool_release *own = block->after[i];
-        if (own == release)
-            return true;
-        for (size_t k = 0; k < own->covered_count; k++) {
-            if (own->covered[k] == release->id)
-                return true;
-        }
-    }
-    return false;
-}
-
 /* ---- Blocks ------------------------------------------------------------------------------- */
-
-static void free_block(struct hal_pool_block *block)
-{
-    free(block->after);
-    free(block->covered);
-    free(block);
-}
-
-/* Cuts the block behind `bytes`; what is left over is free as the block was. */
-static bool split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes)
-{
-    if (block->bytes == bytes)
-        return true;
-    struct hal_pool_block *rest = hal_alloc(1, sizeof *rest);
-    if (!rest)
-        return false;
-    *rest = (struct hal_pool_block){.next = block->next,
-                                    .previous = block,
-                                    .slab = block->slab,
-                                    .offset = block->offset + bytes,
-                                    .bytes = block->bytes - bytes,
-                                    .state = HAL_BLOCK_FREE};
-    for (size_t i = 0; i < block->after_count; i++) {
-        if (!add_after(rest, block->after[i])) {
-            clear_after_locked(pool, rest);
-            free_block(rest);
-            return false;
-        }
-    }
-    if (rest->next)
-        rest->next->previous = rest;
-    block->next = rest;
-    block->bytes = bytes;
-    return true;
-}
-
-/* Joins the block with the free one behind it, when what both come after is known and short. */
-static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
-{
-    struct hal_pool_block *next = block->next;
-    if (!next || next->state != HAL_BLOCK_FREE || block->state != HAL_BLOCK_FREE)
-        return;
-    struct hal_pool_block joined = {0};
-    bool fits = true;
-    for (size_t i = 0; fits && i < block->after_count; i++) {
-        if (!comes_after(next, block->after[i]))
-            fits = add_after(&joined, block->after[i]);
-    }
-    for (size_t i = 0; fits && i < next->after_count; i++) {
-        if (!comes_after(&joined, next->after[i]))
-            fits = add_after(&joined, next->after[i]);
-    }
-    if (!fits || joined.after_count > MOST_RELEASES) {
-        for (size_t i = 0; i < joined.after_count; i++)
-            joined.after[i]->references--;
-        free(joined.after);
-        return;
-    }
-    clear_after_locked(pool, block);
-    clear_after_locked(pool, next);
-    free(block->after);
-    block->after = joined.after;
-    block->after_count = joined.after_count;
-    block->after_capacity = joined.after_capacity;
-    block->bytes += next->bytes;
-    block->next = next->next;
-    if (next->next)
-        next->next->previous = block;
-    free_block(next);
-}
-
-static void join_neighbours(struct hal_pool *pool, struct hal_pool_block *block)
-{
-    struct hal_pool_block *previous = block->previous;
-    join_next(pool, block);
-    if (previous)
-        join_next(pool, previous);
-}
 
 static struct hal_pool_block *find_best(const struct hal_pool *pool, uint32_t memory,
                                         uint64_t bytes, const struct hal_semaphore_value *waits,
@@ -233,7 +82,8 @@ static struct hal_pool_block *find_best(const struct hal_pool *pool, uint32_t me
             continue;
         for (struct hal_pool_block *block = slab->first; block; block = block->next) {
             if (block->state == HAL_BLOCK_FREE && block->bytes >= bytes &&
-                (!best || block->bytes < best->bytes) && is_free_for(block, waits, wait_count))
+                (!best || block->bytes < best->bytes) &&
+                hal_block_is_free_for(block, waits, wait_count))
                 best = block;
         }
     }
@@ -264,7 +114,7 @@ static void give_up_failed_locked(struct hal_pool *pool)
     for (struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
         for (struct hal_pool_block *block = slab->first; block; block = block->next) {
             for (size_t i = 0; block->state == HAL_BLOCK_FREE && i < block->after_count; i++) {
-                if (state_of(block->after[i]) != HAL_RELEASE_FAILED)
+                if (hal_pool_release_state(block->after[i]) != HAL_RELEASE_FAILED)
                     continue;
                 block->state = HAL_BLOCK_LOST;
                 slab->lost++;
@@ -283,7 +133,7 @@ struct hal_pool_block *hal_pool_take(struct hal_pool *pool, uint32_t memory, uin
     struct hal_pool_block *block = find_best(pool, memory, bytes, waits, wait_count);
     if (!block)
         give_up_failed_locked(pool);
-    if (block && !split(pool, block, bytes))
+    if (block && !hal_block_split(pool, block, bytes))
         block = NULL;
     if (block)
         count_use(pool, block);
@@ -303,7 +153,7 @@ struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *bu
     }
     *slab = (struct hal_pool_slab){.buffer = buffer, .first = block, .memory = memory};
     *block = (struct hal_pool_block){.slab = slab, .bytes = buffer->bytes};
-    if (!split(pool, block, bytes)) {
+    if (!hal_block_split(pool, block, bytes)) {
         free(slab);
         free(block);
         return NULL;
@@ -350,7 +200,7 @@ bool hal_pool_taken(struct hal_pool *pool, struct hal_pool_block *block)
     block->covered_count = covered ? block->after_count : 0;
     pool->statistics.total_count++;
     pool->statistics.reused_count += block->after_count > 0;
-    clear_after_locked(pool, block);
+    hal_block_clear_after(pool, block);
     pthread_mutex_unlock(&pool->lock);
     return covered != NULL;
 }
@@ -360,7 +210,7 @@ void hal_pool_untake(struct hal_pool *pool, struct hal_pool_block *block)
     pthread_mutex_lock(&pool->lock);
     count_end(pool, block);
     block->state = HAL_BLOCK_FREE;
-    join_neighbours(pool, block);
+    hal_block_join(pool, block);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -403,14 +253,14 @@ void hal_pool_give(struct hal_pool *pool, struct hal_pool_block *block,
     block->semaphore = NULL;
     count_end(pool, block);
     release->references = 1; /* until the block has its own */
-    if (add_after(block, release)) {
+    if (hal_block_add_after(block, release)) {
         block->state = HAL_BLOCK_FREE;
-        join_neighbours(pool, block);
+        hal_block_join(pool, block);
     } else {
         block->state = HAL_BLOCK_LOST;
         block->slab->lost++;
     }
-    drop_locked(pool, release);
+    hal_pool_drop(pool, release);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -425,8 +275,8 @@ static void remove_slab_locked(struct hal_pool *pool, struct hal_pool_slab **lin
     pool->statistics.reserved_bytes -= slab->buffer->bytes;
     while (slab->first) {
         struct hal_pool_block *next = slab->first->next;
-        clear_after_locked(pool, slab->first);
-        free_block(slab->first);
+        hal_block_clear_after(pool, slab->first);
+        hal_block_free(slab->first);
         slab->first = next;
     }
     slab->next = garbage->slabs;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules for what executables are made of. */
+#include "hal/core.h"
+
+#include <inttypes.h>
+
+static enum hal_status check_group_arguments(const struct hal_device *device, const char *label,
+                                             const struct hal_entry_point *entry)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
+        const uint32_t bytes = entry->group_argument_bytes[i];
+        total += bytes;
+        if (bytes % 16)
+            return hal_fail(HAL_INVALID,
+                            "executable '%s', entry point '%s': threadgroup argument %zu has %u "
+                            "bytes, no multiple of 16",
+                            label, entry->name, i, bytes);
+    }
+    if (total > device->info.max_group_memory_bytes)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %" PRIu64
+                        " bytes of threadgroup arguments, the limit is %" PRIu64,
+                        label, entry->name, total, device->info.max_group_memory_bytes);
+    return HAL_OK;
+}
+
+static enum hal_status check_entry_layout(const struct hal_device *device, const char *label,
+                                          const struct hal_entry_point *entry,
+                                          const struct hal_pipeline_layout *layout)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_check_belongs(&layout->object, "pipeline layout", device));
+    if (entry->constant_bytes > layout->constant_bytes)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %u bytes of constants, its %s has %u",
+                        label, entry->name, entry->constant_bytes,
+                        hal_object_name(&layout->object, name), layout->constant_bytes);
+    if (entry->constant_bytes && entry->constants_slot < layout->set_count)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': constants slot %u is the place of a "
+                        "descriptor set, of which its %s has %zu",
+                        label, entry->name, entry->constants_slot,
+                        hal_object_name(&layout->object, name), layout->set_count);
+    return HAL_OK;
+}
+
+static enum hal_status check_entry(const struct hal_device *device, const char *label,
+                                   const struct hal_entry_point *entry, size_t index)
+{
+    const struct hal_device_info *info = &device->info;
+    uint64_t threads = 1;
+    if (!entry->name || !entry->name[0])
+        return hal_fail(HAL_INVALID, "executable '%s': entry point %zu has no name", label, index);
+    for (size_t i = 0; i < 3; i++) {
+        const uint32_t size = entry->group_size[i];
+        if (size == 0 || size > info->max_group_size[i])
+            return hal_fail(HAL_INVALID,
+                            "executable '%s', entry point '%s': a workgroup size of %u in "
+                            "dimension %zu is not in 1 to %u",
+                            label, entry->name, size, i, info->max_group_size[i]);
+        threads *= size;
+    }
+    if (threads > info->max_group_threads)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %" PRIu64
+                        " threads per workgroup, the limit is %u",
+                        label, entry->name, threads, info->max_group_threads);
+    if (entry->constant_bytes > HAL_MAX_CONSTANT_BYTES || entry->constant_bytes % 4)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': %u bytes of constants are no multiple "
+                        "of 4 up to %d",
+                        label, entry->name, entry->constant_bytes, HAL_MAX_CONSTANT_BYTES);
+    if (entry->constants_slot >= HAL_MAX_BINDINGS)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s', entry point '%s': constants slot %u, the last is %d",
+                        label, entry->name, entry->constants_slot, HAL_MAX_BINDINGS - 1);
+    return check_group_arguments(device, label, entry);
+}
+
+static enum hal_status check_constant(const char *label, const struct hal_constant *constant)
+{
+    switch (constant->type) {
+    case HAL_CONSTANT_BOOL:
+        if (constant->bits > 1)
+            break;
+        return HAL_OK;
+    case HAL_CONSTANT_INT32:
+    case HAL_CONSTANT_UINT32:
+    case HAL_CONSTANT_FLOAT32: return HAL_OK;
+    }
+    return hal_fail(HAL_INVALID,
+                    "executable '%s', specialization constant %u: there is no value 0x%x of type "
+                    "%d",
+                    label, constant->index, constant->bits, (int)constant->type);
+}
+
+static enum hal_status check_variant(const char *label, enum hal_executable_format format,
+                                     const void *data, size_t bytes)
+{
+    if (format < HAL_FORMAT_MSL || format > HAL_FORMAT_SPIRV)
+        return hal_fail(HAL_INVALID, "executable '%s': there is no format %d", label, (int)format);
+    if (!data || bytes == 0)
+        return hal_fail(HAL_INVALID, "executable '%s' has no data", label);
+    return HAL_OK;
+}
+
+static enum hal_status check_variants(const char *label, const struct hal_executable_desc *desc)
+{
+    if (desc->variant_count == 0)
+        return check_variant(label, desc->format, desc->data, desc->bytes);
+    if (desc->data || desc->bytes || desc->format)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s' has %zu variants, and data of its own beside them", label,
+                        desc->variant_count);
+    if (desc->variant_count > HAL_MAX_VARIANTS)
+        return hal_fail(HAL_INVALID, "executable '%s' has %zu variants, the limit is %d", label,
+                        desc->variant_count, HAL_MAX_VARIANTS);
+    if (!desc->variants)
+        return hal_fail(HAL_INVALID, "executable '%s': %zu variants at NULL", label,
+                        desc->variant_count);
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        const struct hal_executable_variant *variant = &desc->variants[i];
+        HAL_TRY(
+            hal_add_context(check_variant(label, variant->format, variant->data, variant->bytes),
+                            "variant %zu", i));
+    }
+    return HAL_OK;
+}
+
+enum hal_status hal_check_executable_desc(const struct hal_device *device,
+                                          const struct hal_executable_desc *desc)
+{
+    HAL_TRY(hal_check_device(device));
+    if (!desc)
+        return hal_fail(HAL_INVALID, "an executable needs a description");
+    const char *label = desc->label ? desc->label : "";
+    HAL_TRY(check_variants(label, desc));
+    if (!desc->entry_points || desc->entry_point_count == 0 || desc->entry_point_count > UINT32_MAX)
+        return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points", label,
+                        desc->entry_points ? desc->entry_point_count : 0);
+    for (size_t i = 0; i < desc->entry_point_count; i++)
+        HAL_TRY(check_entry(device, label, &desc->entry_points[i], i));
+    for (size_t i = 0; desc->layouts && i < desc->entry_point_count; i++) {
+        if (desc->layouts[i])
+            HAL_TRY(check_entry_layout(device, label, &desc->entry_points[i], desc->layouts[i]));
+    }
+    if (desc->cache && desc->cache->device != device)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s': the executable cache '%s' belongs to another device than "
+                        "'%s'",
+                        label, desc->cache->label ? desc->cache->label : "", device->info.uri);
+    if (desc->constant_count && !desc->constants)
+        return hal_fail(HAL_INVALID, "executable '%s': %zu specialization constants at NULL", label,
+                        desc->constant_count);
+    for (size_t i = 0; i < desc->constant_count; i++)
+        HAL_TRY(check_constant(label, &desc->constants[i]));
+    return HAL_OK;
+}
+
+enum hal_status hal_check_cache(const struct hal_executable_cache *cache)
+{
+    return cache ? HAL_OK : hal_fail(HAL_INVALID, "the executable cache is NULL");
+}
+
+enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_t entry)
+{
+    if (entry < executable->entry_point_count)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s has %zu entry points: there is no number %u",
+                    hal_object_name(&executable->object, name), executable->entry_point_count,
+                    entry);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of transient memory: cut, joined with their neighbours, and after which deallocas they are
+ * free. */
+#include "hal/pool_block.h"
+
+#include "hal/base/mem.h"
+
+/* A block that comes after more deallocas is not joined with its neighbour. */
+enum { MOST_RELEASES = 32 };
+
+/* ---- Releases ----------------------------------------------------------------------------- */
+
+enum hal_release_state hal_pool_release_state(const struct hal_pool_release *release)
+{
+    return atomic_load_explicit(&release->state, memory_order_acquire);
+}
+
+void hal_pool_drop(struct hal_pool *pool, struct hal_pool_release *release)
+{
+    if (--release->references > 0)
+        return;
+    release->next = pool->orphans;
+    pool->orphans = release;
+}
+
+static bool is_covered(const struct hal_pool_release *release,
+                       const struct hal_semaphore_value *waits, size_t wait_count)
+{
+    for (size_t i = 0; i < release->signal_count; i++) {
+        for (size_t k = 0; k < wait_count; k++) {
+            if (waits[k].semaphore->object.id == release->signals[i].semaphore &&
+                waits[k].value >= release->signals[i].value)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool hal_block_is_free_for(const struct hal_pool_block *block,
+                           const struct hal_semaphore_value *waits, size_t wait_count)
+{
+    for (size_t i = 0; i < block->after_count; i++) {
+        const enum hal_release_state state = hal_pool_release_state(block->after[i]);
+        if (state == HAL_RELEASE_FAILED ||
+            (state == HAL_RELEASE_PENDING && !is_covered(block->after[i], waits, wait_count)))
+            return false;
+    }
+    return true;
+}
+
+bool hal_block_add_after(struct hal_pool_block *block, struct hal_pool_release *release)
+{
+    void *after = block->after;
+    if (!hal_grow(&after, &block->after_capacity, block->after_count + 1, sizeof *block->after))
+        return false;
+    block->after = after;
+    block->after[block->after_count++] = release;
+    release->references++;
+    return true;
+}
+
+void hal_block_clear_after(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    for (size_t i = 0; i < block->after_count; i++)
+        hal_pool_drop(pool, block->after[i]);
+    block->after_count = 0;
+}
+
+static bool comes_after(const struct hal_pool_block *block, const struct hal_pool_release *release)
+{
+    for (size_t i = 0; i < block->after_count; i++) {
+        const struct hal_pool_release *own = block->after[i];
+        if (own == release)
+            return true;
+        for (size_t k = 0; k < own->covered_count; k++) {
+            if (own->covered[k] == release->id)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+void hal_block_free(struct hal_pool_block *block)
+{
+    free(block->after);
+    free(block->covered);
+    free(block);
+}
+
+/* Cuts the block behind `bytes`; what is left over is free as the block was. */
+bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes)
+{
+    if (block->bytes == bytes)
+        return true;
+    struct hal_pool_block *rest = hal_alloc(1, sizeof *rest);
+    if (!rest)
+        return false;
+    *rest = (struct hal_pool_block){.next = block->next,
+                                    .previous = block,
+                                    .slab = block->slab,
+                                    .offset = block->offset + bytes,
+                                    .bytes = block->bytes - bytes,
+                                    .state = HAL_BLOCK_FREE};
+    for (size_t i = 0; i < block->after_count; i++) {
+        if (!hal_block_add_after(rest, block->after[i])) {
+            hal_block_clear_after(pool, rest);
+            hal_block_free(rest);
+            return false;
+        }
+    }
+    if (rest->next)
+        rest->next->previous = rest;
+    block->next = rest;
+    block->bytes = bytes;
+    return true;
+}
+
+/* Joins the block with the free one behind it, when what both come after is known and short. */
+static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_pool_block *next = block->next;
+    if (!next || next->state != HAL_BLOCK_FREE || block->state != HAL_BLOCK_FREE)
+        return;
+    struct hal_pool_block joined = {0};
+    bool fits = true;
+    for (size_t i = 0; fits && i < block->after_count; i++) {
+        if (!comes_after(next, block->after[i]))
+            fits = hal_block_add_after(&joined, block->after[i]);
+    }
+    for (size_t i = 0; fits && i < next->after_count; i++) {
+        if (!comes_after(&joined, next->after[i]))
+            fits = hal_block_add_after(&joined, next->after[i]);
+    }
+    if (!fits || joined.after_count > MOST_RELEASES) {
+        for (size_t i = 0; i < joined.after_count; i++)
+            joined.after[i]->references--;
+        free(joined.after);
+        return;
+    }
+    hal_block_clear_after(pool, block);
+    hal_block_clear_after(pool, next);
+    free(block->after);
+    block->after = joined.after;
+    block->after_count = joined.after_count;
+    block->after_capacity = joined.after_capacity;
+    block->bytes += next->bytes;
+    block->next = next->next;
+    if (next->next)
+        next->next->previous = block;
+    hal_block_free(next);
+}
+
+void hal_block_join(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_pool_block *previous = block->previous;
+    join_next(pool, block);
+    if (previous)
+        join_next(pool, previous);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of the pool (pool.h). All functions but the first expect the pool's lock. */
+#ifndef HAL_POOL_BLOCK_H
+#define HAL_POOL_BLOCK_H
+
+#include "hal/pool.h"
+
+enum hal_release_state hal_pool_release_state(const struct hal_pool_release *release);
+
+/* One reference less; without any the release becomes an orphan. */
+void hal_pool_drop(struct hal_pool *pool, struct hal_pool_release *release);
+
+/* For somebody who waits for `waits`: all deallocas before are over, or among them. */
+bool hal_block_is_free_for(const struct hal_pool_block *block,
+                           const struct hal_semaphore_value *waits, size_t wait_count);
+
+/* Refers to the release; false: no memory. */
+bool hal_block_add_after(struct hal_pool_block *block, struct hal_pool_release *release);
+void hal_block_clear_after(struct hal_pool *pool, struct hal_pool_block *block);
+
+/* The struct, with nothing that it comes after. */
+void hal_block_free(struct hal_pool_block *block);
+
+/* Cuts the block behind `bytes`; what is left over is free as the block was. False: no memory. */
+bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes);
+
+/* Joins a free block with free neighbours, where what all come after is known and short. */
+void hal_block_join(struct hal_pool *pool, struct hal_pool_block *block);
+
+#endif
