@@ -121,6 +121,12 @@ HAL_API enum hal_status hal_flags_parse(int *argc, char **argv) HAL_CHECKED;
 /* The flags as text for a program's --help, one line each. */
 HAL_API const char *hal_flags_help(void);
 
+/* For a program that locks itself in before it opens a device: the programs that compiling kernels
+ * on the CPU may start, as paths, each with an end, one behind the other, and an empty one last.
+ * HAL_NOT_FOUND: there is no usable compiler. Any thread; blocks while a compiler that is new is
+ * asked who it is. */
+HAL_API enum hal_status hal_kernel_programs(char *out_paths, size_t bytes) HAL_CHECKED;
+
 /* ---- Devices ------------------------------------------------------------------------------ */
 
 /* Written into traces. */

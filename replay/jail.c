@@ -4,7 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "hal/base/places.h"
+#include "hal/hal.h"
 
 #include <errno.h>
 #include <ftw.h>

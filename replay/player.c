@@ -188,7 +188,7 @@ static enum hal_status play_read(struct replay_player *player, size_t op)
                                 &player->content_bytes, &expected));
     HAL_TRY(
         replay_memory_read(player, (uint32_t)event->buffer, event->offset, event->size, &actual));
-    replay_verify_read(player->plan, op, expected, actual, player->report);
+    replay_verify_read(player->plan, &player->options, op, expected, actual, player->report);
     return replay_memory_read_end(player);
 }
 

@@ -112,8 +112,9 @@ enum hal_status replay_file_read(struct replay_player *player,
 
 /* Counts the read of plan->ops[op], and describes it if it is the first that differs. `expected`:
  * the bytes, or the digest if that is all that the event has. */
-void replay_verify_read(const struct replay_plan *plan, size_t op, const uint8_t *expected,
-                        const uint8_t *actual, struct replay_report *report);
+void replay_verify_read(const struct replay_plan *plan, const struct replay_options *options,
+                        size_t op, const uint8_t *expected, const uint8_t *actual,
+                        struct replay_report *report);
 
 /* A wait or a semaphore ended here in another way than it did in the recording. */
 void replay_verify_outcome(struct replay_report *report, const char *format, ...) HAL_PRINTF(2, 3);

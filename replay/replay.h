@@ -27,6 +27,7 @@
 
 #include "format/trace.h"
 #include "hal/hal.h"
+#include "replay/judge.h"
 
 /* ---- Plan --------------------------------------------------------------------------------- */
 
@@ -99,11 +100,16 @@ struct replay_difference {
     uint8_t expected[REPLAY_SAMPLE_BYTES], actual[REPLAY_SAMPLE_BYTES];
     char locator[REPLAY_NAME_BYTES]; /* "#s12.d40": what may have written it last, or "" */
     char writer[REPLAY_NAME_BYTES];  /* the same in words, or "" */
+    struct replay_errors errors;     /* of this read; offsets count from read_offset */
 };
 
 struct replay_report {
     uint64_t compared_reads, compared_bytes;
-    uint64_t digest_reads; /* of the compared ones, by digest alone */
+    uint64_t digest_reads;       /* of the compared ones, by digest alone */
+    uint64_t unjudged_reads;     /* other digests, of which a tolerance cannot say what they mean */
+    struct replay_errors errors; /* of all reads that are compared byte by byte */
+    char worst_label[REPLAY_NAME_BYTES]; /* the buffer with the largest error, as are */
+    uint64_t worst_buffer, worst_read_offset;
     uint64_t different_reads;
     uint64_t different_bytes;       /* of those that are compared byte by byte */
     struct replay_difference first; /* valid when different_reads > 0 */
@@ -132,7 +138,11 @@ struct replay_options {
      * not end. */
     bool mark;
     uint64_t mark_submission;
-    /* Where files are now that the trace refers to; borrowed until the player is destroyed. */
+    /* How read-backs are compared. Borrowed until the player is destroyed, as are the maps. */
+    struct replay_tolerance tolerance;
+    const struct replay_type_rule *types;
+    size_t type_count;
+    /* Where files are now that the trace refers to. */
     const struct replay_path_map *maps;
     size_t map_count;
 };

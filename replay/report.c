@@ -3,6 +3,7 @@
 #include "replay/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,8 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
 {
     if (report->different_reads || report->different_outcomes)
         return REPLAY_EXIT_DIFFERENT;
-    if (report->compared_reads == 0 || plan->unrecorded_reads || plan->skipped_reads ||
-        plan->incomplete[0])
+    if (report->compared_reads == 0 || report->unjudged_reads || plan->unrecorded_reads ||
+        plan->skipped_reads || plan->incomplete[0])
         return REPLAY_EXIT_INCOMPARABLE;
     return REPLAY_EXIT_SAME;
 }
@@ -46,9 +47,39 @@ static void print_bytes(FILE *file, const uint8_t *bytes, uint32_t count)
         fprintf(file, "%s%02x", i ? " " : "", bytes[i]);
 }
 
+static void print_element(FILE *file, double value, enum replay_type type)
+{
+    fprintf(file, replay_type_is_float(type) ? "%.9g" : "%.0f", value);
+}
+
+/* The first wrong element as what it is. */
+static void print_element_of(FILE *file, const struct replay_difference *first)
+{
+    const enum replay_type type = first->errors.type;
+    const uint64_t at = first->offset - first->sample_offset;
+    if (at + replay_type_bytes(type) > first->sample_bytes)
+        return;
+    fprintf(file, "  as %s%s: expected ", replay_type_name(type),
+            first->errors.guessed ? " (a guess)" : "");
+    print_element(file, replay_element(first->expected + at, type), type);
+    fprintf(file, ", got ");
+    print_element(file, replay_element(first->actual + at, type), type);
+    fprintf(file, "; %" PRIu64 " of %" PRIu64 " elements are wrong\n", first->errors.wrong,
+            first->errors.elements);
+    if (first->errors.nan_map[0])
+        fprintf(file,
+                "  NaN: %" PRIu64 " expected, %" PRIu64
+                " got; where (e: only expected, a: only got, b: both): [%s]\n",
+                first->errors.expected_nan, first->errors.actual_nan, first->errors.nan_map);
+}
+
 /* The first differing element of 4 bytes as the types that it probably is. */
 static void print_guesses(FILE *file, const struct replay_difference *first)
 {
+    if (first->errors.type != REPLAY_TYPE_UNKNOWN) {
+        print_element_of(file, first);
+        return;
+    }
     const uint64_t at = (first->offset - first->sample_offset) / 4 * 4;
     if (at + 4 > first->sample_bytes || first->sample_offset % 4)
         return;
@@ -61,6 +92,32 @@ static void print_guesses(FILE *file, const struct replay_difference *first)
     fprintf(file,
             "  as f32: expected %.9g, got %.9g; as i32: expected %" PRId32 ", got %" PRId32 "\n",
             (double)f[0], (double)f[1], i[0], i[1]);
+}
+
+/* Of elements with a type: how large the errors are, also when all are within the tolerance. */
+static void print_errors(FILE *file, const struct replay_report *report)
+{
+    const struct replay_errors *errors = &report->errors;
+    if (report->unjudged_reads)
+        fprintf(file,
+                "%" PRIu64 " read-backs have another digest, which a tolerance cannot be applied "
+                "to\n",
+                report->unjudged_reads);
+    if (errors->type == REPLAY_TYPE_UNKNOWN || errors->wrong + errors->inexact == 0)
+        return;
+    fprintf(file, "errors: %" PRIu64 " elements wrong, %" PRIu64 " other within the tolerance; ",
+            errors->wrong, errors->inexact);
+    fprintf(file, "largest %.6g, relative %.6g, %" PRIu64 " ulp; expected ", errors->worst_absolute,
+            errors->worst_relative, errors->worst_ulp);
+    print_element(file, errors->worst_expected, errors->type);
+    fprintf(file, ", got ");
+    print_element(file, errors->worst_actual, errors->type);
+    fprintf(file, " (%s%s", replay_type_name(errors->type), errors->guessed ? ", a guess" : "");
+    if (report->worst_label[0])
+        fprintf(file, ") in buffer '%s'", report->worst_label);
+    else
+        fprintf(file, ") in buffer %" PRIu64, report->worst_buffer);
+    fprintf(file, ", offset %" PRIu64 "\n", report->worst_read_offset + errors->worst_offset);
 }
 
 static void print_buffer(FILE *file, const struct replay_difference *first)
@@ -217,6 +274,7 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
             plan->skipped_reads);
     if (report->different_reads)
         print_difference(file, &report->first);
+    print_errors(file, report);
     if (report->different_outcomes)
         fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
                 report->different_outcomes, report->first_outcome);
@@ -314,6 +372,35 @@ static void json_difference(FILE *file, const struct replay_report *report)
     fprintf(file, "}");
 }
 
+/* NaN and infinity are no numbers in JSON. */
+static void json_number(FILE *file, const char *name, double value)
+{
+    if (isfinite(value))
+        fprintf(file, ",\"%s\":%.9g", name, value);
+    else
+        fprintf(file, ",\"%s\":null", name);
+}
+
+static void json_errors(FILE *file, const struct replay_report *report)
+{
+    const struct replay_errors *errors = &report->errors;
+    fprintf(file, ",\"errors\":{\"type\":\"%s\",\"guessed\":%s,\"wrong\":%" PRIu64,
+            replay_type_name(errors->type), errors->guessed ? "true" : "false", errors->wrong);
+    fprintf(file,
+            ",\"within_tolerance\":%" PRIu64 ",\"expected_nan\":%" PRIu64 ",\"actual_nan\":%" PRIu64
+            ",\"nan_map\":\"%s\"",
+            errors->inexact, errors->expected_nan, errors->actual_nan, errors->nan_map);
+    json_number(file, "largest_absolute", errors->worst_absolute);
+    json_number(file, "largest_relative", errors->worst_relative);
+    fprintf(file, ",\"largest_ulp\":%" PRIu64 ",", errors->worst_ulp);
+    json_text(file, "label", report->worst_label);
+    fprintf(file, ",\"buffer\":%" PRIu64 ",\"offset\":%" PRIu64, report->worst_buffer,
+            report->worst_read_offset + errors->worst_offset);
+    json_number(file, "expected", errors->worst_expected);
+    json_number(file, "actual", errors->worst_actual);
+    fprintf(file, "}");
+}
+
 static void json_plan(FILE *file, const struct replay_plan_info *plan)
 {
     fprintf(file, ",\"recorded\":{");
@@ -356,11 +443,12 @@ static void json_runs(FILE *file, const struct replay_summary *summary)
     fprintf(file,
             ",\"reads\":{\"compared\":%" PRIu64 ",\"compared_bytes\":%" PRIu64
             ",\"different\":%" PRIu64 ",\"different_bytes\":%" PRIu64 ",\"by_digest\":%" PRIu64
-            ",\"unrecorded\":%" PRIu64 ",\"skipped\":%" PRIu64 "}",
+            ",\"unrecorded\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"unjudged\":%" PRIu64 "}",
             report->compared_reads, report->compared_bytes, report->different_reads,
             report->different_bytes, report->digest_reads, summary->plan->unrecorded_reads,
-            summary->plan->skipped_reads);
+            summary->plan->skipped_reads, report->unjudged_reads);
     json_difference(file, report);
+    json_errors(file, report);
     fprintf(file, ",\"different_outcomes\":%" PRIu64 ",", report->different_outcomes);
     json_text(file, "first_outcome", report->first_outcome);
     fprintf(file,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares read-backs bit by bit, and finds out what may have written the first wrong byte. */
+/* Compares read-backs (replay/judge.h), and finds out what may have written the first wrong byte.
+ */
 #include "hal/base/mem.h"
 #include "replay/player.h"
 
@@ -166,13 +167,14 @@ static uint64_t count_different(const uint8_t *a, const uint8_t *b, uint64_t byt
 }
 
 static void describe_difference(const struct replay_plan *plan, size_t op, const uint8_t *expected,
-                                const uint8_t *actual, uint64_t first, uint64_t count,
-                                struct replay_difference *difference)
+                                const uint8_t *actual, const struct replay_errors *errors,
+                                uint64_t count, struct replay_difference *difference)
 {
+    const uint64_t first = errors->first_wrong;
     const struct trace_content_event *event = (const void *)plan->ops[op].event;
     const char *label = replay_object_label(plan, (uint32_t)event->buffer);
-    /* The sample begins at a multiple of 4 of the *buffer*, where a 32-bit element does. */
-    const uint64_t back = (event->offset + first) % 4;
+    /* The sample begins at a multiple of 4 or 8 of the *buffer*, where an element does. */
+    const uint64_t back = (event->offset + first) % (replay_type_bytes(errors->type) == 8 ? 8 : 4);
     const uint64_t start = first >= back ? first - back : first;
     const uint64_t left = event->size - start;
     *difference = (struct replay_difference){
@@ -184,6 +186,7 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
         .different_bytes = count,
         .sample_offset = event->offset + start,
         .sample_bytes = left < REPLAY_SAMPLE_BYTES ? (uint32_t)left : REPLAY_SAMPLE_BYTES,
+        .errors = *errors,
     };
     snprintf(difference->label, sizeof difference->label, "%.150s", label ? label : "");
     memcpy(difference->expected, expected + start, difference->sample_bytes);
@@ -191,8 +194,9 @@ static void describe_difference(const struct replay_plan *plan, size_t op, const
     find_writer(plan, op, difference->offset, 1, difference);
 }
 
-static void verify_digest(const struct replay_plan *plan, size_t op, const uint8_t *expected,
-                          const uint8_t *actual, struct replay_report *report)
+static void verify_digest(const struct replay_plan *plan, const struct replay_options *options,
+                          size_t op, const uint8_t *expected, const uint8_t *actual,
+                          struct replay_report *report)
 {
     const struct trace_content_event *event = (const void *)plan->ops[op].event;
     const char *label = replay_object_label(plan, (uint32_t)event->buffer);
@@ -201,6 +205,10 @@ static void verify_digest(const struct replay_plan *plan, size_t op, const uint8
     if (trace_sha256(actual, (size_t)event->size, digest) == HAL_OK &&
         memcmp(expected, digest, sizeof digest) == 0)
         return;
+    if (!replay_tolerance_is_exact(&options->tolerance)) {
+        report->unjudged_reads++;
+        return;
+    }
     if (report->different_reads++ > 0)
         return;
     struct replay_difference *first = &report->first;
@@ -215,23 +223,44 @@ static void verify_digest(const struct replay_plan *plan, size_t op, const uint8
     find_writer(plan, op, event->offset, event->size, first);
 }
 
-void replay_verify_read(const struct replay_plan *plan, size_t op, const uint8_t *expected,
-                        const uint8_t *actual, struct replay_report *report)
+static void note_worst(const struct replay_plan *plan, const struct trace_content_event *event,
+                       struct replay_report *report)
+{
+    const char *label = replay_object_label(plan, (uint32_t)event->buffer);
+    snprintf(report->worst_label, sizeof report->worst_label, "%.150s", label ? label : "");
+    report->worst_buffer = plan->objects[event->buffer].id;
+    report->worst_read_offset = event->offset;
+}
+
+void replay_verify_read(const struct replay_plan *plan, const struct replay_options *options,
+                        size_t op, const uint8_t *expected, const uint8_t *actual,
+                        struct replay_report *report)
 {
     const struct trace_content_event *event = (const void *)plan->ops[op].event;
+    struct replay_errors errors;
     uint64_t first = 0;
     report->compared_reads++;
     report->compared_bytes += event->size;
     if (event->flags & TRACE_FLAG_DIGEST) {
-        verify_digest(plan, op, expected, actual, report);
+        verify_digest(plan, options, op, expected, actual, report);
         return;
     }
     if (memcmp(expected, actual, (size_t)event->size) == 0)
         return;
+    const enum replay_type type = replay_type_of(options->types, options->type_count,
+                                                 replay_object_label(plan, (uint32_t)event->buffer),
+                                                 plan->objects[event->buffer].id);
+    replay_judge_bytes(&options->tolerance, type, event->offset, expected, actual, event->size,
+                       &errors);
+    if (replay_errors_add(&report->errors, &errors))
+        note_worst(plan, event, report);
     const uint64_t count = count_different(expected, actual, event->size, &first);
+    if (errors.wrong == 0)
+        return;
     report->different_bytes += count;
-    if (report->different_reads++ == 0)
-        describe_difference(plan, op, expected, actual, first, count, &report->first);
+    if (report->different_reads++ > 0)
+        return;
+    describe_difference(plan, op, expected, actual, &errors, count, &report->first);
 }
 
 void replay_verify_outcome(struct replay_report *report, const char *format, ...)

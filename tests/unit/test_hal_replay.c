@@ -133,6 +133,65 @@ static void a_wrong_byte_is_a_difference(void **state)
     expect(fixture, fixture->out, "\"offset\":15");
 }
 
+/* Fills 16 floats of 1, of which the program is to have read `read`. */
+static void trace_of_ones(struct fixture *fixture, const float read[16])
+{
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value one = {2, 1};
+    builder_buffer_create(b, 1, "result", 64);
+    builder_semaphore_create(b, 2, NULL, 0);
+    builder_command_buffer_create(b, 3, NULL, 0);
+    builder_fill(b, 1, 0, 64, 0x3f800000, 4);
+    builder_seal(b, 3);
+    builder_submit(b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, read, 64);
+    finish(fixture);
+}
+
+static void a_tolerance_lets_small_errors_pass(void **state)
+{
+    struct fixture *fixture = *state;
+    float read[16];
+    for (int i = 0; i < 16; i++)
+        read[i] = 1;
+    read[3] = 0x1.000004p0f; /* two above 1 */
+    read[9] = 1.25f;
+    trace_of_ones(fixture, read);
+    assert_int_equal(replay(fixture, "--device=cpu"), 1);
+    assert_int_equal(replay(fixture, "--tolerance=abs:0.25", "--type=res*:f32"), 0);
+    expect(fixture, fixture->out,
+           "errors: 0 elements wrong, 2 other within the tolerance; largest "
+           "0.25, relative 0.2, 2097152 ulp; expected 1.25, got 1 (f32) in "
+           "buffer 'result', offset 36");
+    assert_int_equal(replay(fixture, "--tolerance=ulp:2,abs:0.2", "--type=#1:f32"), 1);
+    expect(fixture, fixture->out, "buffer 'result', offset 36");
+    expect(fixture, fixture->out, "as f32: expected 1.25, got 1; 1 of 16 elements are wrong");
+    assert_int_equal(replay(fixture, "--tolerance=rel:0.19", "--type=other:f64", "--type=f32"), 1);
+    assert_int_equal(replay(fixture, "--tolerance=rel:0.2", "--type=f32", "--json"), 0);
+    expect(fixture, fixture->out,
+           "\"errors\":{\"type\":\"f32\",\"guessed\":false,\"wrong\":0,"
+           "\"within_tolerance\":2,");
+    /* As bytes of integers the errors are others. */
+    assert_int_equal(replay(fixture, "--tolerance=abs:0.25", "--type=u8"), 1);
+}
+
+static void a_nan_is_no_number(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint32_t nan_bits = 0x7fc00000;
+    float read[16];
+    for (int i = 0; i < 16; i++)
+        read[i] = 1;
+    memcpy(&read[15], &nan_bits, sizeof nan_bits);
+    trace_of_ones(fixture, read);
+    assert_int_equal(replay(fixture, "--tolerance=abs:1e9", "--type=f32"), 1);
+    expect(fixture, fixture->out,
+           "NaN: 1 expected, 0 got; where (e: only expected, a: only got, b: "
+           "both): [............................................................"
+           "e...]");
+}
+
 static void without_reads_nothing_is_proved(void **state)
 {
     struct fixture *fixture = *state;
@@ -427,6 +486,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_trace_is_the_same),
         cmocka_unit_test(a_wrong_byte_is_a_difference),
+        cmocka_unit_test(a_tolerance_lets_small_errors_pass),
+        cmocka_unit_test(a_nan_is_no_number),
         cmocka_unit_test(without_reads_nothing_is_proved),
         cmocka_unit_test(a_truncated_trace_says_so),
         cmocka_unit_test(hanging_work_is_given_up),

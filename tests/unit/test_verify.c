@@ -48,11 +48,13 @@ static void build(struct trace_builder *b)
     builder_host_read(b, 1, 16, zeros, 100);
 }
 
+static const struct replay_options exact;
+
 static void verify(const struct fixture *fixture, const uint8_t actual[100],
                    struct replay_report *report)
 {
     const uint8_t zeros[100] = {0};
-    replay_verify_read(fixture->plan, fixture->plan->op_count - 1, zeros, actual, report);
+    replay_verify_read(fixture->plan, &exact, fixture->plan->op_count - 1, zeros, actual, report);
 }
 
 /* The report of a run in which only the byte at `offset` of the buffer is wrong. */

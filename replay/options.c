@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One table of options; each has a function that understands its value and complains. */
+#include "replay/options.h"
+
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+static const char *const help_text =
+    "usage: hal-replay [options] TRACE\n"
+    "\n"
+    "Replays a trace on a device and compares what the host reads back with what was recorded.\n"
+    "\n"
+    "  --device=URI         where to replay (default: $HAL_DEVICE, else the recorded device)\n"
+    "  --repeat=N           replay N times and print minimum, median and maximum times\n"
+    "  --tolerance=LIST     elements may differ by abs:X, by the part rel:X of what is expected,\n"
+    "                       or by ulp:N representable values; several with commas: one suffices\n"
+    "  --type=[BUFFER:]TYPE what elements are: f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8;\n"
+    "                       BUFFER is a label, with * for anything, or #ID; may be repeated\n"
+    "  --what-if=LIST       do the same work in another way, measured and verified against the\n"
+    "                       recorded one in pairs of runs: coalesce-submissions,\n"
+    "                       drop-host-waits, drop-barriers (those that order nothing),\n"
+    "                       drop-barriers=all; several with commas\n"
+    "  --runs=N             pairs, and as many more runs at random moments (default 20)\n"
+    "  --json               print one JSON object\n"
+    "  --quiet              print nothing when everything is the same\n"
+    "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
+    "  --fill=BYTE          what buffers hold before anybody writes them (default 0)\n"
+    "  --map=OLD=NEW        files that the trace refers to lie there now; may be repeated\n"
+    "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
+    "memory)\n"
+    "  --time-limit=SECONDS stop the whole replay after that long (default 3600)\n"
+    "  --trusted            replay in this process, with all that it may do: not for files of\n"
+    "                       strangers\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
+    "cannot be read (or the report cannot be written), 4 the device cannot replay it, 5 nothing\n"
+    "or not everything was comparable.\n";
+
+static bool complain(const char *option, const char *value, const char *wanted)
+{
+    fprintf(stderr, "hal-replay: --%s=%s: %s\n", option, value, wanted);
+    return false;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, uint64_t *out_value, const char **out_rest)
+{
+    char *rest;
+    errno = 0;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    *out_value = strtoull(text, &rest, 0);
+    *out_rest = rest;
+    return errno == 0;
+}
+
+static bool parse_count(const char *option, const char *text, uint64_t least, uint64_t most,
+                        uint64_t *out_count)
+{
+    const char *rest;
+    char wanted[96];
+    if (parse_number(text, out_count, &rest) && !rest[0] && *out_count >= least &&
+        *out_count <= most)
+        return true;
+    snprintf(wanted, sizeof wanted, "not a number from %" PRIu64 " to %" PRIu64, least, most);
+    return complain(option, text, wanted);
+}
+
+static bool parse_repeat(char *text, struct replay_program *program)
+{
+    return parse_count("repeat", text, 1, 1000000, &program->repeat);
+}
+
+static bool parse_runs(char *text, struct replay_program *program)
+{
+    return parse_count("runs", text, 6, 100000, &program->runs);
+}
+
+static bool parse_fill(char *text, struct replay_program *program)
+{
+    const char *rest;
+    uint64_t value;
+    if (!parse_number(text, &value, &rest) || rest[0] || value > UINT8_MAX)
+        return complain("fill", text, "not a number from 0 to 255 (0xff)");
+    program->replay.fill = (uint8_t)value;
+    return true;
+}
+
+static bool parse_seconds(const char *option, const char *text, int64_t *out_ns)
+{
+    char *rest;
+    const double seconds = strtod(text, &rest);
+    if (rest == text || rest[0] || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
+        return complain(option, text, "not a number of seconds from 0.001 to 1000000000");
+    *out_ns = (int64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool parse_timeout(char *text, struct replay_program *program)
+{
+    return parse_seconds("timeout", text, &program->replay.timeout_ns);
+}
+
+static bool parse_time_limit(char *text, struct replay_program *program)
+{
+    return parse_seconds("time-limit", text, &program->time_limit_ns);
+}
+
+static bool parse_memory_limit(char *text, struct replay_program *program)
+{
+    static const char units[] = "KMGT";
+    const char *rest;
+    uint64_t value, factor = 1;
+    bool good = parse_number(text, &value, &rest);
+    const char *unit = good && rest[0] ? strchr(units, rest[0]) : NULL;
+    if (unit) {
+        factor = 1ull << (10 * (unit - units + 1));
+        rest++;
+    }
+    good = good && !rest[0] && value > 0 && value <= UINT64_MAX / factor;
+    if (!good)
+        return complain("memory-limit", text, "not a size such as 1073741824, 512M or 8G");
+    program->load.memory_limit_bytes = value * factor;
+    return true;
+}
+
+/* ---- Comparing ----------------------------------------------------------------------------- */
+
+static bool parse_tolerance(char *text, struct replay_program *program)
+{
+    if (replay_tolerance_parse(text, &program->replay.tolerance))
+        return true;
+    return complain("tolerance", text,
+                    "not abs:NUMBER, rel:NUMBER or ulp:COUNT, or several with commas between");
+}
+
+static bool parse_type(char *text, struct replay_program *program)
+{
+    char *colon = strrchr(text, ':');
+    const char *name = colon ? colon + 1 : text;
+    const enum replay_type type = replay_type_parse(name, strlen(name));
+    if (type == REPLAY_TYPE_UNKNOWN || colon == text)
+        return complain("type", text,
+                        "not TYPE or BUFFER:TYPE, with one of f64 f32 f16 bf16 i64 i32 i16 i8 u64 "
+                        "u32 u16 u8");
+    if (!colon) {
+        program->types[REPLAY_MOST_TYPES] = (struct replay_type_rule){NULL, type};
+        return true;
+    }
+    if (program->replay.type_count == REPLAY_MOST_TYPES)
+        return complain("type", text, "one more than 64 buffers");
+    *colon = '\0';
+    program->types[program->replay.type_count++] = (struct replay_type_rule){text, type};
+    return true;
+}
+
+/* ---- What if ------------------------------------------------------------------------------- */
+
+static bool parse_what_if(char *text, struct replay_program *program)
+{
+    static const char *const names[] = {"coalesce-submissions", "drop-host-waits", "drop-barriers",
+                                        "drop-barriers=all"};
+    program->what_if = text;
+    for (size_t length; *text; text += length + (text[length] == ',')) {
+        size_t i = 0;
+        length = strcspn(text, ",");
+        while (i < 4 && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
+            i++;
+        program->change.coalesce_submissions |= i == 0;
+        program->change.drop_host_waits |= i == 1;
+        if (i == 2 || i == 3)
+            program->change.barriers = i == 2 ? REPLAY_BARRIERS_NEEDED : REPLAY_BARRIERS_NONE;
+        if (i == 4)
+            return complain("what-if", program->what_if,
+                            "expected coalesce-submissions, drop-host-waits, drop-barriers or "
+                            "drop-barriers=all");
+    }
+    return true;
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static bool parse_map(char *text, struct replay_program *program)
+{
+    char *equals = strchr(text, '=');
+    if (program->replay.map_count == REPLAY_MOST_MAPS)
+        return complain("map", text, "one more than 16");
+    if (!equals || equals == text)
+        return complain("map", text, "not OLD=NEW");
+    *equals = '\0';
+    program->maps[program->replay.map_count++] =
+        (struct replay_path_map){.from = text, .to = equals + 1};
+    return true;
+}
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+static bool take_device(char *text, struct replay_program *program)
+{
+    program->device = text;
+    return true;
+}
+
+static bool take_json(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->json = true;
+}
+
+static bool take_quiet(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->quiet = true;
+}
+
+static bool take_trusted(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->trusted = true;
+}
+
+static const struct {
+    const char *name;
+    bool has_value;
+    bool (*take)(char *text, struct replay_program *program); /* NULL: help, version */
+} table[] = {
+    {"device", true, take_device},
+    {"repeat", true, parse_repeat},
+    {"runs", true, parse_runs},
+    {"tolerance", true, parse_tolerance},
+    {"type", true, parse_type},
+    {"what-if", true, parse_what_if},
+    {"json", false, take_json},
+    {"quiet", false, take_quiet},
+    {"timeout", true, parse_timeout},
+    {"fill", true, parse_fill},
+    {"memory-limit", true, parse_memory_limit},
+    {"map", true, parse_map},
+    {"time-limit", true, parse_time_limit},
+    {"trusted", false, take_trusted},
+    {"help", false, NULL},
+    {"version", false, NULL},
+};
+enum { OPTIONS = sizeof table / sizeof *table, FIRST_OPTION = 256 };
+
+static enum hal_status take_option(int option, struct replay_program *program)
+{
+    if (option < FIRST_OPTION || option >= FIRST_OPTION + OPTIONS)
+        return HAL_INVALID; /* getopt has complained */
+    const size_t i = (size_t)(option - FIRST_OPTION);
+    if (table[i].take)
+        return table[i].take(optarg, program) ? HAL_OK : HAL_INVALID;
+    if (strcmp(table[i].name, "help") == 0)
+        fputs(help_text, stdout);
+    else
+        printf("hal-replay %s\n", HAL_VERSION_STRING);
+    return HAL_NOT_FOUND;
+}
+
+static bool is_consistent(const struct replay_program *program)
+{
+    (void)program;
+    return true;
+}
+
+enum hal_status replay_options_parse(int argc, char **argv, struct replay_program *out_program)
+{
+    struct replay_program *program = out_program;
+    struct option options[OPTIONS + 1] = {0};
+    *program = (struct replay_program){
+        .repeat = 1, .runs = 20, .time_limit_ns = (int64_t)3600 * 1000 * 1000 * 1000};
+    for (int i = 0; i < OPTIONS; i++)
+        options[i] =
+            (struct option){table[i].name, table[i].has_value ? required_argument : no_argument,
+                            NULL, FIRST_OPTION + i};
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        const enum hal_status status = take_option(option, program);
+        if (status != HAL_OK)
+            return status;
+    }
+    if (argc - optind != 1) {
+        fprintf(stderr, "hal-replay: %s (--help says more)\n",
+                optind == argc ? "which trace?" : "one trace at a time");
+        return HAL_INVALID;
+    }
+    program->path = argv[optind];
+    if (program->types[REPLAY_MOST_TYPES].type)
+        program->types[program->replay.type_count++] = program->types[REPLAY_MOST_TYPES];
+    program->replay.types = program->types;
+    program->replay.maps = program->maps;
+    return is_consistent(program) ? HAL_OK : HAL_INVALID;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of hal-replay. */
+#ifndef REPLAY_OPTIONS_H
+#define REPLAY_OPTIONS_H
+
+#include "replay/replay.h"
+#include "replay/whatif.h"
+
+enum { REPLAY_MOST_MAPS = 16, REPLAY_MOST_TYPES = 64 };
+
+/* All zero but where a default is not; borrows the arguments. */
+struct replay_program {
+    const char *path, *device;
+    uint64_t repeat, runs;
+    const char *what_if; /* as it was given, NULL: not */
+    struct replay_what_if change;
+    bool json, quiet, trusted;
+    int64_t time_limit_ns;
+    struct replay_load_options load;
+    struct replay_options replay; /* its lists are those below */
+    struct replay_path_map maps[REPLAY_MOST_MAPS];
+    struct replay_type_rule types[REPLAY_MOST_TYPES + 1]; /* the one for all buffers comes last */
+};
+
+/* HAL_OK: go on. HAL_NOT_FOUND: help or version was asked for and printed. HAL_INVALID: complained
+ * on standard error. Changes argv: values are cut into parts. */
+enum hal_status replay_options_parse(int argc, char **argv,
+                                     struct replay_program *out_program) HAL_CHECKED;
+
+#endif
