@@ -304,7 +304,9 @@ static enum hal_status resolve_values(const struct decoding *decoding, const cha
                                       const struct trace_column *column, uint64_t *values,
                                       size_t count)
 {
-    static const char *const what[] = {"number", "string", "stack", "content"};
+    static const char *const what[] = {[TRACE_REFERENCE_STRING] = "string",
+                                       [TRACE_REFERENCE_STACK] = "stack",
+                                       [TRACE_REFERENCE_CONTENT] = "content"};
     for (size_t i = 0; i < count; i++) {
         const uint64_t number = values[i];
         if (number && !decoding->resolve(decoding->user, column->reference, &values[i]))
@@ -361,7 +363,7 @@ static enum hal_status decode_column(const struct decoding *decoding, const char
         decode_delta(values, count);
     else if (column->coding == TRACE_CODING_TICKET)
         decode_ticket(values, count);
-    if (column->reference != TRACE_REFERENCE_NONE)
+    if (column->reference >= TRACE_REFERENCE_STRING)
         HAL_TRY(resolve_values(decoding, kind, column, values, count));
     if (scatter_column(decoding->base, places, column, values))
         return hal_fail(HAL_CORRUPT, "%s: a value of column %s needs more than %u bits", kind,

@@ -86,9 +86,34 @@ static char *temporary_name(const char *path)
     return name;
 }
 
+/* -1: not where the file is to be. */
+static int open_nameless(const char *temporary)
+{
+#ifdef O_TMPFILE
+    char *folder = hal_copy_string(temporary);
+    if (!folder)
+        return -1;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    const int descriptor = open(slash ? folder : ".", O_WRONLY | O_CLOEXEC | O_TMPFILE, 0666);
+    free(folder);
+    return descriptor;
+#else
+    (void)temporary;
+    return -1;
+#endif
+}
+
 static enum hal_status create(struct trace_destination *destination)
 {
     int descriptor = -1;
+    if (destination->is_nameless) {
+        destination->temporary = temporary_name(destination->path);
+        if (destination->temporary)
+            descriptor = open_nameless(destination->temporary);
+        destination->is_nameless = descriptor >= 0;
+    }
     for (unsigned i = 0; i < MOST_TRIES && descriptor < 0; i++) {
         free(destination->temporary);
         destination->temporary = temporary_name(destination->path);
@@ -106,11 +131,11 @@ static enum hal_status create(struct trace_destination *destination)
     return HAL_OK;
 }
 
-enum hal_status trace_destination_open(const char *path, bool force,
-                                       struct trace_destination *out_destination)
+static enum hal_status open_destination(const char *path, bool force, bool nameless,
+                                        struct trace_destination *out_destination)
 {
     struct holder holder;
-    struct trace_destination destination = {.force = force};
+    struct trace_destination destination = {.force = force, .is_nameless = nameless};
     HAL_TRY(find_holder(path, force, &holder));
     release_holder(&holder);
     destination.path = hal_copy_string(path);
@@ -126,7 +151,41 @@ enum hal_status trace_destination_open(const char *path, bool force,
     return status;
 }
 
+enum hal_status trace_destination_open(const char *path, bool force,
+                                       struct trace_destination *out_destination)
+{
+    return open_destination(path, force, false, out_destination);
+}
+
+enum hal_status trace_destination_open_nameless(const char *path, bool force,
+                                                struct trace_destination *out_destination)
+{
+    return open_destination(path, force, true, out_destination);
+}
+
 /* ---- Naming ---- */
+
+/* A nameless file gets its temporary name, of which the rest knows what to do. */
+static enum hal_status appear(struct trace_destination *destination)
+{
+    char self[NAME_BYTES];
+    if (!destination->is_nameless)
+        return HAL_OK;
+    snprintf(self, sizeof self, "/proc/self/fd/%d", destination->file.number);
+    for (unsigned i = 0; i < MOST_TRIES; i++) {
+        if (linkat(AT_FDCWD, self, AT_FDCWD, destination->temporary, AT_SYMLINK_FOLLOW) == 0) {
+            destination->is_nameless = false;
+            return HAL_OK;
+        }
+        if (errno != EEXIST)
+            break;
+        free(destination->temporary);
+        destination->temporary = temporary_name(destination->path);
+        if (!destination->temporary)
+            return hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", destination->path);
+    }
+    return cannot_create(destination->path);
+}
 
 /* Takes a name that nobody has. HAL_NOT_FOUND: somebody has it by now. */
 static enum hal_status take_name(struct trace_destination *destination)
@@ -163,6 +222,7 @@ enum hal_status trace_destination_publish(struct trace_destination *destination)
 {
     if (!destination->temporary)
         return HAL_OK;
+    HAL_TRY(appear(destination));
     enum hal_status status = HAL_NOT_FOUND;
     for (unsigned i = 0; i < MOST_TRIES && status == HAL_NOT_FOUND; i++)
         status = try_name(destination);
@@ -178,7 +238,7 @@ enum hal_status trace_destination_publish(struct trace_destination *destination)
 enum hal_status trace_destination_close(struct trace_destination *destination)
 {
     enum hal_status status = HAL_OK;
-    if (destination->temporary)
+    if (destination->temporary && !destination->is_nameless)
         unlink(destination->temporary);
     const int error = destination->file.is_open ? hal_descriptor_close(&destination->file) : 0;
     if (error)

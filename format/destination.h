@@ -11,14 +11,19 @@
 struct trace_destination {
     struct hal_descriptor file; /* the program around a capture may close it */
     char *path;
-    char *temporary; /* NULL: it has its name */
-    bool force;
+    char *temporary;         /* NULL: it has its name */
+    bool force, is_nameless; /* nameless: `temporary` does not exist before it is published */
 };
 
 /* HAL_EXISTS: there is a file (unless `force`), or another one writes it. HAL_IO: with `force` also
  * what is no regular file, or a link to nothing. HAL_NO_MEMORY. Nothing is to be closed then. */
 enum hal_status trace_destination_open(const char *path, bool force,
                                        struct trace_destination *out_destination) HAL_CHECKED;
+
+/* The same for a file that has no name at all until it is published, where the system can do that:
+ * nothing is left of it however the process ends. */
+enum hal_status trace_destination_open_nameless(
+    const char *path, bool force, struct trace_destination *out_destination) HAL_CHECKED;
 
 /* Gives it its name; nothing to do when it has it. HAL_EXISTS, HAL_IO as above. May be called by
  * another thread than the one that writes. */

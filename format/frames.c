@@ -50,18 +50,33 @@ static enum hal_status latched(const struct trace_output *output)
     return output->status == HAL_OK ? HAL_OK : hal_fail(output->status, "%s", output->message);
 }
 
-enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
-                                  int level)
+static enum hal_status open_output(struct trace_output *output, const char *path, bool force,
+                                   bool nameless, int level)
 {
     *output = (struct trace_output){.level = level ? level : DEFAULT_LEVEL};
     output->buffer = malloc(BUFFER_BYTES);
     output->compressor = ZSTD_createCCtx();
-    const enum hal_status status = output->buffer && output->compressor
-                                       ? trace_destination_open(path, force, &output->to)
-                                       : hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
+    enum hal_status status = HAL_OK;
+    if (!output->buffer || !output->compressor)
+        status = hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
+    else
+        status = (nameless ? trace_destination_open_nameless : trace_destination_open)(path, force,
+                                                                                       &output->to);
     if (status != HAL_OK)
         trace_output_close(output);
     return status;
+}
+
+enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
+                                  int level)
+{
+    return open_output(output, path, force, false, level);
+}
+
+enum hal_status trace_output_open_nameless(struct trace_output *output, const char *path,
+                                           bool force, int level)
+{
+    return open_output(output, path, force, true, level);
 }
 
 static enum hal_status write_all(struct trace_output *output, const uint8_t *data, size_t bytes)

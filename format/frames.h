@@ -56,6 +56,9 @@ struct trace_output {
  * to be closed then. */
 enum hal_status trace_output_open(struct trace_output *output, const char *path, bool force,
                                   int level) HAL_CHECKED;
+/* The same without any name until then: whatever happens before, nothing is left. */
+enum hal_status trace_output_open_nameless(struct trace_output *output, const char *path,
+                                           bool force, int level) HAL_CHECKED;
 enum hal_status trace_output_write(struct trace_output *output, const void *data,
                                    size_t bytes) HAL_CHECKED;
 enum hal_status trace_output_flush(struct trace_output *output) HAL_CHECKED;

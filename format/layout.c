@@ -53,7 +53,7 @@ _Static_assert(sizeof(void *) == 8, "records and columns are 64-bit");
 /* ---- Events ------------------------------------------------------------------------------- */
 
 static const struct trace_column buffer_create[] = {
-    COLUMN_OF(Haltrace__BufferCreate, buffer, struct trace_buffer_create, buffer, NONE),
+    COLUMN_OF(Haltrace__BufferCreate, buffer, struct trace_buffer_create, buffer, OBJECT),
     COLUMN_OF(Haltrace__BufferCreate, size, struct trace_buffer_create, size, NONE),
     COLUMN_OF(Haltrace__BufferCreate, memory, struct trace_buffer_create, memory, NONE),
     COLUMN_OF(Haltrace__BufferCreate, usage, struct trace_buffer_create, usage, NONE),
@@ -62,21 +62,21 @@ static const struct trace_column buffer_create[] = {
 };
 
 static const struct trace_column object[] = {
-    COLUMN_OF(Haltrace__Object, object, struct trace_object_event, object, NONE),
+    COLUMN_OF(Haltrace__Object, object, struct trace_object_event, object, OBJECT),
     COLUMN_OF(Haltrace__Object, label, struct trace_object_event, label, STRING),
     COLUMN_OF(Haltrace__Object, mode, struct trace_object_event, mode, NONE),
 };
 
 static const struct trace_column mapping[] = {
-    COLUMN_OF(Haltrace__Mapping, buffer, struct trace_mapping_event, buffer, NONE),
-    COLUMN_OF(Haltrace__Mapping, mapping, struct trace_mapping_event, mapping, NONE),
+    COLUMN_OF(Haltrace__Mapping, buffer, struct trace_mapping_event, buffer, OBJECT),
+    COLUMN_OF(Haltrace__Mapping, mapping, struct trace_mapping_event, mapping, MAPPING),
     COLUMN_OF(Haltrace__Mapping, offset, struct trace_mapping_event, offset, NONE),
     COLUMN_OF(Haltrace__Mapping, size, struct trace_mapping_event, size, NONE),
     COLUMN_OF(Haltrace__Mapping, mode, struct trace_mapping_event, mode, NONE),
 };
 
 static const struct trace_column host_content[] = {
-    COLUMN_OF(Haltrace__HostContent, buffer, struct trace_content_event, buffer, NONE),
+    COLUMN_OF(Haltrace__HostContent, buffer, struct trace_content_event, buffer, OBJECT),
     COLUMN_OF(Haltrace__HostContent, offset, struct trace_content_event, offset, NONE),
     COLUMN_OF(Haltrace__HostContent, size, struct trace_content_event, size, NONE),
     COLUMN_OF(Haltrace__HostContent, content, struct trace_content_event, content, CONTENT),
@@ -87,7 +87,7 @@ static const struct trace_column host_content[] = {
 
 static const struct trace_column executable_create[] = {
     COLUMN_OF(Haltrace__ExecutableCreate, executable, struct trace_executable_create, executable,
-              NONE),
+              OBJECT),
     COLUMN_OF(Haltrace__ExecutableCreate, content, struct trace_executable_create, content,
               CONTENT),
     COLUMN_OF(Haltrace__ExecutableCreate, size, struct trace_executable_create, size, NONE),
@@ -145,7 +145,7 @@ static const struct trace_column entry_points[] = {
               group_argument_bytes[6], NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_7, struct trace_entry_point,
               group_argument_bytes[7], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, entry_layout, struct trace_entry_point, layout, NONE),
+    COLUMN_OF(Haltrace__ExecutableCreate, entry_layout, struct trace_entry_point, layout, OBJECT),
 };
 
 static const struct trace_column constants[] = {
@@ -167,7 +167,7 @@ static const struct trace_part executable_parts[] = {
 
 static const struct trace_column command_buffer_seal[] = {
     COLUMN_OF(Haltrace__CommandBufferSeal, command_buffer, struct trace_command_buffer_seal,
-              command_buffer, NONE),
+              command_buffer, OBJECT),
     COLUMN_OF(Haltrace__CommandBufferSeal, segment_count, struct trace_command_buffer_seal,
               segment_count, NONE),
     COLUMN_OF(Haltrace__CommandBufferSeal, dispatch_count, struct trace_command_buffer_seal,
@@ -178,7 +178,8 @@ static const struct trace_column command_buffer_seal[] = {
 };
 
 static const struct trace_column semaphore_create[] = {
-    COLUMN_OF(Haltrace__SemaphoreCreate, semaphore, struct trace_semaphore_create, semaphore, NONE),
+    COLUMN_OF(Haltrace__SemaphoreCreate, semaphore, struct trace_semaphore_create, semaphore,
+              OBJECT),
     COLUMN_OF(Haltrace__SemaphoreCreate, initial_value, struct trace_semaphore_create,
               initial_value, NONE),
     COLUMN_OF(Haltrace__SemaphoreCreate, label, struct trace_semaphore_create, label, STRING),
@@ -186,7 +187,7 @@ static const struct trace_column semaphore_create[] = {
 };
 
 static const struct trace_column semaphore[] = {
-    COLUMN_OF(Haltrace__Semaphore, semaphore, struct trace_semaphore_event, semaphore, NONE),
+    COLUMN_OF(Haltrace__Semaphore, semaphore, struct trace_semaphore_event, semaphore, OBJECT),
     COLUMN_OF(Haltrace__Semaphore, value, struct trace_semaphore_event, value, NONE),
     COLUMN_OF(Haltrace__Semaphore, message, struct trace_semaphore_event, message, STRING),
     COLUMN_OF(Haltrace__Semaphore, flags, struct trace_semaphore_event, flags, NONE),
@@ -199,7 +200,7 @@ static const struct trace_column semaphore_wait[] = {
 };
 
 static const struct trace_column wait_values[] = {
-    COLUMN_OF(Haltrace__SemaphoreWait, semaphore, struct trace_semaphore_value, semaphore, NONE),
+    COLUMN_OF(Haltrace__SemaphoreWait, semaphore, struct trace_semaphore_value, semaphore, OBJECT),
     COLUMN_OF(Haltrace__SemaphoreWait, value, struct trace_semaphore_value, value, NONE),
 };
 
@@ -209,27 +210,27 @@ static const struct trace_part wait_parts[] = {
 };
 
 static const struct trace_column submit[] = {
-    COLUMN_OF(Haltrace__Submit, submission, struct trace_submit, submission, NONE),
-    COLUMN_OF(Haltrace__Submit, queue, struct trace_submit, queue, NONE),
+    COLUMN_OF(Haltrace__Submit, submission, struct trace_submit, submission, SUBMISSION),
+    COLUMN_OF(Haltrace__Submit, queue, struct trace_submit, queue, QUEUE),
     COLUMN_OF(Haltrace__Submit, wait_count, struct trace_submit, wait_count, NONE),
     COLUMN_OF(Haltrace__Submit, signal_count, struct trace_submit, signal_count, NONE),
     COLUMN_OF(Haltrace__Submit, command_buffer_count, struct trace_submit, command_buffer_count,
               NONE),
     RARE_COLUMN_OF(Haltrace__Submit, operation, struct trace_submit, operation, NONE),
     RARE_COLUMN_OF(Haltrace__Submit, file, struct trace_submit, file, STRING),
-    RARE_COLUMN_OF(Haltrace__Submit, buffer, struct trace_submit, buffer, NONE),
+    RARE_COLUMN_OF(Haltrace__Submit, buffer, struct trace_submit, buffer, OBJECT),
     RARE_COLUMN_OF(Haltrace__Submit, offset, struct trace_submit, offset, NONE),
     RARE_COLUMN_OF(Haltrace__Submit, size, struct trace_submit, size, NONE),
     RARE_COLUMN_OF(Haltrace__Submit, file_offset, struct trace_submit, file_offset, NONE),
 };
 
 static const struct trace_column submit_waits[] = {
-    COLUMN_OF(Haltrace__Submit, wait_semaphore, struct trace_semaphore_value, semaphore, NONE),
+    COLUMN_OF(Haltrace__Submit, wait_semaphore, struct trace_semaphore_value, semaphore, OBJECT),
     COLUMN_OF(Haltrace__Submit, wait_value, struct trace_semaphore_value, value, NONE),
 };
 
 static const struct trace_column submit_signals[] = {
-    COLUMN_OF(Haltrace__Submit, signal_semaphore, struct trace_semaphore_value, semaphore, NONE),
+    COLUMN_OF(Haltrace__Submit, signal_semaphore, struct trace_semaphore_value, semaphore, OBJECT),
     COLUMN_OF(Haltrace__Submit, signal_value, struct trace_semaphore_value, value, NONE),
 };
 
@@ -238,7 +239,7 @@ struct number {
 };
 
 static const struct trace_column submit_command_buffers[] = {
-    COLUMN_OF(Haltrace__Submit, command_buffer, struct number, value, NONE),
+    COLUMN_OF(Haltrace__Submit, command_buffer, struct number, value, OBJECT),
 };
 
 static const struct trace_part submit_parts[] = {
@@ -251,10 +252,11 @@ static const struct trace_part submit_parts[] = {
 };
 
 static const struct trace_column submission_done[] = {
-    COLUMN_OF(Haltrace__SubmissionDone, submission, struct trace_submission_done, submission, NONE),
-    COLUMN_OF(Haltrace__SubmissionDone, ready_ns, struct trace_submission_done, ready_ns, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, submission, struct trace_submission_done, submission,
+              SUBMISSION),
+    COLUMN_OF(Haltrace__SubmissionDone, ready_ns, struct trace_submission_done, ready_ns, TIME),
     COLUMN_OF(Haltrace__SubmissionDone, busy_ns, struct trace_submission_done, busy_ns, NONE),
-    COLUMN_OF(Haltrace__SubmissionDone, queue, struct trace_submission_done, queue, NONE),
+    COLUMN_OF(Haltrace__SubmissionDone, queue, struct trace_submission_done, queue, QUEUE),
     COLUMN_OF(Haltrace__SubmissionDone, message, struct trace_submission_done, message, STRING),
 };
 
@@ -263,8 +265,8 @@ static const struct trace_column wait_idle[] = {
 };
 
 static const struct trace_column subspan_create[] = {
-    COLUMN_OF(Haltrace__SubspanCreate, subspan, struct trace_subspan_create, subspan, NONE),
-    COLUMN_OF(Haltrace__SubspanCreate, root, struct trace_subspan_create, root, NONE),
+    COLUMN_OF(Haltrace__SubspanCreate, subspan, struct trace_subspan_create, subspan, OBJECT),
+    COLUMN_OF(Haltrace__SubspanCreate, root, struct trace_subspan_create, root, OBJECT),
     COLUMN_OF(Haltrace__SubspanCreate, offset, struct trace_subspan_create, offset, NONE),
     COLUMN_OF(Haltrace__SubspanCreate, size, struct trace_subspan_create, size, NONE),
     COLUMN_OF(Haltrace__SubspanCreate, label, struct trace_subspan_create, label, STRING),
@@ -272,7 +274,7 @@ static const struct trace_column subspan_create[] = {
 };
 
 static const struct trace_column host_call[] = {
-    COLUMN_OF(Haltrace__HostCall, submission, struct trace_host_call, submission, NONE),
+    COLUMN_OF(Haltrace__HostCall, submission, struct trace_host_call, submission, SUBMISSION),
     COLUMN_OF(Haltrace__HostCall, message, struct trace_host_call, message, STRING),
 };
 
@@ -285,7 +287,7 @@ static const struct trace_column scope[] = {
 };
 
 static const struct trace_column set_layout[] = {
-    COLUMN_OF(Haltrace__SetLayoutCreate, layout, struct trace_set_layout_create, layout, NONE),
+    COLUMN_OF(Haltrace__SetLayoutCreate, layout, struct trace_set_layout_create, layout, OBJECT),
     COLUMN_OF(Haltrace__SetLayoutCreate, label, struct trace_set_layout_create, label, STRING),
     COLUMN_OF(Haltrace__SetLayoutCreate, binding_count, struct trace_set_layout_create,
               binding_count, NONE),
@@ -304,7 +306,7 @@ static const struct trace_part set_layout_parts[] = {
 
 static const struct trace_column pipeline_layout[] = {
     COLUMN_OF(Haltrace__PipelineLayoutCreate, layout, struct trace_pipeline_layout_create, layout,
-              NONE),
+              OBJECT),
     COLUMN_OF(Haltrace__PipelineLayoutCreate, label, struct trace_pipeline_layout_create, label,
               STRING),
     COLUMN_OF(Haltrace__PipelineLayoutCreate, constant_bytes, struct trace_pipeline_layout_create,
@@ -314,7 +316,7 @@ static const struct trace_column pipeline_layout[] = {
 };
 
 static const struct trace_column pipeline_layout_sets[] = {
-    COLUMN_OF(Haltrace__PipelineLayoutCreate, set, struct number, value, NONE),
+    COLUMN_OF(Haltrace__PipelineLayoutCreate, set, struct number, value, OBJECT),
 };
 
 static const struct trace_part pipeline_layout_parts[] = {
@@ -487,7 +489,7 @@ static const struct trace_column barrier[] = {
 };
 
 static const struct trace_column barrier_buffers[] = {
-    COLUMN_OF(Haltrace__Barrier, buffer, struct trace_buffer_barrier, buffer, NONE),
+    COLUMN_OF(Haltrace__Barrier, buffer, struct trace_buffer_barrier, buffer, OBJECT),
     COLUMN_OF(Haltrace__Barrier, offset, struct trace_buffer_barrier, offset, NONE),
     COLUMN_OF(Haltrace__Barrier, size, struct trace_buffer_barrier, size, NONE),
     COLUMN_OF(Haltrace__Barrier, buffer_source_access, struct trace_buffer_barrier, source_access,
@@ -502,7 +504,7 @@ static const struct trace_part barrier_parts[] = {
 };
 
 static const struct trace_column event_command[] = {
-    COLUMN_OF(Haltrace__EventCommand, event, struct trace_event_command, event, NONE),
+    COLUMN_OF(Haltrace__EventCommand, event, struct trace_event_command, event, OBJECT),
     COLUMN_OF(Haltrace__EventCommand, source_stages, struct trace_event_command, source_stages,
               NONE),
 };
@@ -517,7 +519,7 @@ static const struct trace_column events_wait[] = {
 };
 
 static const struct trace_column events_wait_buffers[] = {
-    COLUMN_OF(Haltrace__EventsWait, buffer, struct trace_buffer_barrier, buffer, NONE),
+    COLUMN_OF(Haltrace__EventsWait, buffer, struct trace_buffer_barrier, buffer, OBJECT),
     COLUMN_OF(Haltrace__EventsWait, offset, struct trace_buffer_barrier, offset, NONE),
     COLUMN_OF(Haltrace__EventsWait, size, struct trace_buffer_barrier, size, NONE),
     COLUMN_OF(Haltrace__EventsWait, buffer_source_access, struct trace_buffer_barrier,
@@ -527,7 +529,7 @@ static const struct trace_column events_wait_buffers[] = {
 };
 
 static const struct trace_column events_wait_events[] = {
-    COLUMN_OF(Haltrace__EventsWait, event, struct number, value, NONE),
+    COLUMN_OF(Haltrace__EventsWait, event, struct number, value, OBJECT),
 };
 
 static const struct trace_part events_wait_parts[] = {
@@ -538,7 +540,7 @@ static const struct trace_part events_wait_parts[] = {
 };
 
 static const struct trace_column fill[] = {
-    COLUMN_OF(Haltrace__Fill, target, struct trace_fill, target, NONE),
+    COLUMN_OF(Haltrace__Fill, target, struct trace_fill, target, OBJECT),
     COLUMN_OF(Haltrace__Fill, offset, struct trace_fill, offset, NONE),
     COLUMN_OF(Haltrace__Fill, size, struct trace_fill, size, NONE),
     COLUMN_OF(Haltrace__Fill, pattern, struct trace_fill, pattern, NONE),
@@ -546,15 +548,15 @@ static const struct trace_column fill[] = {
 };
 
 static const struct trace_column copy[] = {
-    COLUMN_OF(Haltrace__Copy, source, struct trace_copy, source, NONE),
-    COLUMN_OF(Haltrace__Copy, target, struct trace_copy, target, NONE),
+    COLUMN_OF(Haltrace__Copy, source, struct trace_copy, source, OBJECT),
+    COLUMN_OF(Haltrace__Copy, target, struct trace_copy, target, OBJECT),
     COLUMN_OF(Haltrace__Copy, source_offset, struct trace_copy, source_offset, NONE),
     COLUMN_OF(Haltrace__Copy, target_offset, struct trace_copy, target_offset, NONE),
     COLUMN_OF(Haltrace__Copy, size, struct trace_copy, size, NONE),
 };
 
 static const struct trace_column update[] = {
-    COLUMN_OF(Haltrace__Update, target, struct trace_update, target, NONE),
+    COLUMN_OF(Haltrace__Update, target, struct trace_update, target, OBJECT),
     COLUMN_OF(Haltrace__Update, offset, struct trace_update, offset, NONE),
     COLUMN_OF(Haltrace__Update, size, struct trace_update, size, NONE),
 };
@@ -580,7 +582,7 @@ static const struct trace_column push_descriptor_set[] = {
 };
 
 static const struct trace_column bindings[] = {
-    COLUMN_OF(Haltrace__PushDescriptorSet, buffer, struct trace_binding, buffer, NONE),
+    COLUMN_OF(Haltrace__PushDescriptorSet, buffer, struct trace_binding, buffer, OBJECT),
     COLUMN_OF(Haltrace__PushDescriptorSet, offset, struct trace_binding, offset, NONE),
     COLUMN_OF(Haltrace__PushDescriptorSet, size, struct trace_binding, size, NONE),
 };
@@ -591,7 +593,7 @@ static const struct trace_part push_descriptor_set_parts[] = {
 };
 
 static const struct trace_column dispatch[] = {
-    COLUMN_OF(Haltrace__Dispatch, executable, struct trace_dispatch, executable, NONE),
+    COLUMN_OF(Haltrace__Dispatch, executable, struct trace_dispatch, executable, OBJECT),
     COLUMN_OF(Haltrace__Dispatch, entry, struct trace_dispatch, entry, NONE),
     COLUMN_OF(Haltrace__Dispatch, workgroup_count_x, struct trace_dispatch, workgroup_count[0],
               NONE),
@@ -603,9 +605,9 @@ static const struct trace_column dispatch[] = {
 
 static const struct trace_column dispatch_indirect[] = {
     COLUMN_OF(Haltrace__DispatchIndirect, executable, struct trace_dispatch_indirect, executable,
-              NONE),
+              OBJECT),
     COLUMN_OF(Haltrace__DispatchIndirect, entry, struct trace_dispatch_indirect, entry, NONE),
-    COLUMN_OF(Haltrace__DispatchIndirect, counts, struct trace_dispatch_indirect, counts, NONE),
+    COLUMN_OF(Haltrace__DispatchIndirect, counts, struct trace_dispatch_indirect, counts, OBJECT),
     COLUMN_OF(Haltrace__DispatchIndirect, offset, struct trace_dispatch_indirect, offset, NONE),
 };
 

@@ -19,9 +19,14 @@ enum trace_coding {
     TRACE_CODING_SPAN,   /* difference to the 8 bytes before the member */
 };
 
-/* What a number refers to, hence must exist. */
+/* What a number is. From STRING on it refers to something that must exist. */
 enum trace_reference {
     TRACE_REFERENCE_NONE,
+    TRACE_REFERENCE_OBJECT, /* of the HAL: buffers, semaphores, ...; one numbering for all kinds */
+    TRACE_REFERENCE_SUBMISSION,
+    TRACE_REFERENCE_MAPPING,
+    TRACE_REFERENCE_QUEUE,
+    TRACE_REFERENCE_TIME, /* 0: unknown */
     TRACE_REFERENCE_STRING,
     TRACE_REFERENCE_STACK,
     TRACE_REFERENCE_CONTENT,

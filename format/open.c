@@ -27,6 +27,29 @@ static const char *keep_text(struct trace_reader *reader, const ProtobufCBinaryD
     return text;
 }
 
+/* The fields that this version does not know; what memory has no room for is left out. */
+static struct trace_unknown keep_unknown(struct trace_reader *reader,
+                                         const ProtobufCMessage *message)
+{
+    struct trace_unknown unknown = {0};
+    const unsigned count = message->n_unknown_fields;
+    ProtobufCMessageUnknownField *fields =
+        count ? trace_arena_array(&reader->kept, count, sizeof *fields) : NULL;
+    for (unsigned i = 0; fields && i < count; i++) {
+        const ProtobufCMessageUnknownField *field = &message->unknown_fields[i];
+        uint8_t *data = trace_arena_alloc(&reader->kept, field->len + 1);
+        if (!data)
+            break;
+        if (field->len)
+            memcpy(data, field->data, field->len);
+        fields[i] = *field;
+        fields[i].data = data;
+        unknown.count = i + 1;
+    }
+    unknown.fields = (const struct trace_unknown_field *)(const void *)fields;
+    return unknown;
+}
+
 static void take_device(struct trace_reader *reader, const Haltrace__Device *message)
 {
     struct trace_device *device = &reader->header.device;
@@ -66,6 +89,11 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
         return no_memory();
     for (size_t i = 0; i < message->n_argument; i++)
         arguments[i] = keep_text(reader, &message->argument[i]);
+    const char **edits = trace_arena_array(&reader->kept, message->n_edit, sizeof *edits);
+    if (!edits)
+        return no_memory();
+    for (size_t i = 0; i < message->n_edit; i++)
+        edits[i] = keep_text(reader, &message->edit[i]);
     *header = (struct trace_header){
         .version_major = message->version_major,
         .version_minor = message->version_minor,
@@ -81,6 +109,10 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
         .start_wall_ns = message->start_wall_ns,
         .late_start = message->late_start,
         .sidecar = keep_text(reader, &message->sidecar),
+        .edits = edits,
+        .edit_count = message->n_edit,
+        .view_only = keep_text(reader, &message->view_only),
+        .unknown = keep_unknown(reader, &message->base),
     };
     take_device(reader, message->device);
     return HAL_OK;
@@ -102,6 +134,7 @@ static enum hal_status take_end(struct trace_reader *reader, const Haltrace__End
         .clock_error_ns = message->clock_error_ns,
         .over_budget_bytes = message->over_budget_bytes,
         .unsupported_calls = message->unsupported_calls,
+        .unknown = keep_unknown(reader, &message->base),
     };
     reader->has_health = true;
     for (size_t i = 0; i < message->n_unfinished_thread; i++) {
@@ -130,7 +163,12 @@ bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *
     const struct trace_reader *reader = user;
     bool exists = true;
     switch (reference) {
-    case TRACE_REFERENCE_NONE: break;
+    case TRACE_REFERENCE_NONE:
+    case TRACE_REFERENCE_OBJECT:
+    case TRACE_REFERENCE_SUBMISSION:
+    case TRACE_REFERENCE_MAPPING:
+    case TRACE_REFERENCE_QUEUE:
+    case TRACE_REFERENCE_TIME: break;
     case TRACE_REFERENCE_STRING:
         exists = trace_tables_string(&reader->tables, *number) != NULL;
         break;

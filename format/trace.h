@@ -27,6 +27,13 @@ extern "C" {
 
 /* ---- What a trace says about itself ------------------------------------------------------- */
 
+/* Fields that a newer version has written and this one may skip: given out by a reader so that
+ * whoever writes the trace anew can hand them on. */
+struct trace_unknown {
+    const struct trace_unknown_field *fields;
+    size_t count;
+};
+
 enum { TRACE_MAX_FORMATS = 8 }; /* more are left out */
 
 struct trace_device {
@@ -56,6 +63,11 @@ struct trace_header {
     const char *sidecar;   /* while the capture goes on, and after a crash: what is not in the file
                             * yet; "" or NULL: none */
     struct trace_device device;
+    /* What was done to the trace since it was captured, a line each, the first one first. */
+    const char *const *edits;
+    size_t edit_count;
+    const char *view_only; /* why it cannot be replayed any more; "" or NULL: it can */
+    struct trace_unknown unknown;
 };
 
 /* How the capture went. Zero everywhere is a healthy one. */
@@ -72,6 +84,7 @@ struct trace_health {
     uint64_t clock_error_ns;    /* largest difference seen between it and the system's clock */
     uint64_t over_budget_bytes; /* of contents that the byte budget turned into digests */
     uint64_t unsupported_calls; /* recorded, but no replay can do them */
+    struct trace_unknown unknown;
 };
 
 /* ---- Writer ------------------------------------------------------------------------------- */
@@ -82,6 +95,7 @@ struct trace_writer_options {
     const char *path;
     bool force;            /* replace an existing file; otherwise HAL_EXISTS */
     bool provisional;      /* the file has no name before trace_writer_publish */
+    bool named_at_end;     /* the file has no name before trace_writer_close wrote all of it */
     int compression_level; /* of zstd; 0: the default */
 };
 
@@ -111,6 +125,9 @@ enum hal_status trace_writer_flush(struct trace_writer *writer) HAL_CHECKED;
 
 /* Bytes in the file so far. */
 uint64_t trace_writer_bytes(const struct trace_writer *writer);
+
+/* Frees the writer and removes the file, which must have no name yet. */
+void trace_writer_discard(struct trace_writer *writer);
 
 /* Writes what is pending, health, summaries and the seek table, and frees the writer, whatever
  * happens. `health` (copied) may be NULL: healthy. Returns the first error of the writer's life. */

@@ -52,6 +52,7 @@ struct trace_writer {
     Haltrace__Note *note;     /* about that frame */
     struct piece *pieces;
     size_t piece_count, piece_capacity;
+    bool named_at_end;
 };
 
 /* ---- Frames ------------------------------------------------------------------------------- */
@@ -404,6 +405,12 @@ static ProtobufCBinaryData as_bytes(const char *text)
                                  .data = (uint8_t *)(uintptr_t)text};
 }
 
+static void add_unknown(ProtobufCMessage *message, const struct trace_unknown *unknown)
+{
+    message->n_unknown_fields = (unsigned)unknown->count;
+    message->unknown_fields = (ProtobufCMessageUnknownField *)(uintptr_t)unknown->fields;
+}
+
 static void make_device(const struct trace_device *device, Haltrace__Device *message,
                         uint32_t group_size[3], uint32_t formats[TRACE_MAX_FORMATS])
 {
@@ -451,6 +458,14 @@ static enum hal_status make_header(struct trace_writer *writer, const struct tra
     message->start_wall_ns = header->start_wall_ns;
     message->late_start = header->late_start;
     message->sidecar = as_bytes(header->sidecar);
+    message->edit = trace_arena_array(&writer->scratch, header->edit_count, sizeof *message->edit);
+    if (!message->edit)
+        return no_memory();
+    message->n_edit = header->edit_count;
+    for (size_t i = 0; i < header->edit_count; i++)
+        message->edit[i] = as_bytes(header->edits[i]);
+    message->view_only = as_bytes(header->view_only);
+    add_unknown(&message->base, &header->unknown);
     return HAL_OK;
 }
 
@@ -504,6 +519,7 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     struct trace_writer *writer = hal_alloc(1, sizeof *writer);
     if (!writer)
         return no_memory();
+    writer->named_at_end = options->named_at_end;
     trace_directory_init(&writer->directory);
     trace_tables_init(&writer->tables);
     trace_arena_init(&writer->scratch, SIZE_MAX);
@@ -512,11 +528,11 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     if (status == HAL_OK)
         status = trace_contents_init(&writer->contents);
     if (status == HAL_OK)
-        status = trace_output_open(&writer->output, options->path, options->force,
-                                   options->compression_level);
+        status = (options->named_at_end ? trace_output_open_nameless : trace_output_open)(
+            &writer->output, options->path, options->force, options->compression_level);
     if (status == HAL_OK)
         status = trace_output_latch(&writer->output, write_header(writer, header));
-    if (status == HAL_OK && !options->provisional)
+    if (status == HAL_OK && !options->provisional && !options->named_at_end)
         status = trace_writer_publish(writer);
     if (status != HAL_OK) {
         /* Closing must not replace the message. */
@@ -565,6 +581,7 @@ static enum hal_status write_end(struct trace_writer *writer, const struct trace
         end.clock_error_ns = health->clock_error_ns;
         end.over_budget_bytes = health->over_budget_bytes;
         end.unsupported_calls = health->unsupported_calls;
+        add_unknown(&end.base, &health->unknown);
     }
     trace_arena_reset(&writer->scratch);
     end.unfinished_thread =
@@ -586,5 +603,14 @@ enum hal_status trace_writer_close(struct trace_writer *writer, const struct tra
         trace_output_latch(&writer->output, write_end(writer, health)) == HAL_OK)
         trace_output_latch(&writer->output,
                            trace_directory_write(&writer->directory, &writer->output));
+    if (writer->named_at_end && writer->output.status == HAL_OK &&
+        trace_output_flush(&writer->output) == HAL_OK)
+        trace_output_latch(&writer->output, trace_writer_publish(writer));
     return destroy(writer);
+}
+
+void trace_writer_discard(struct trace_writer *writer)
+{
+    if (writer)
+        (void)destroy(writer);
 }

@@ -385,6 +385,16 @@ static enum hal_status with_path(const char *path, enum hal_status status)
     return hal_add_context(status, "'%s'", path);
 }
 
+/* What was done to a trace after its capture may have taken away what a replay needs. */
+static enum hal_status check_replayable(const struct replay_plan *plan)
+{
+    const struct trace_header *header = trace_reader_header(plan->reader);
+    if (!header->view_only[0])
+        return HAL_OK;
+    return hal_fail(HAL_UNSUPPORTED, "the trace can be looked at, not replayed: %s",
+                    header->view_only);
+}
+
 enum hal_status replay_plan_load(const char *path, const struct replay_load_options *options,
                                  struct replay_plan **out_plan)
 {
@@ -400,7 +410,9 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     plan->info.header = trace_reader_header(plan->reader);
     plan->info.incomplete = plan->incomplete;
     judge_health(plan);
-    status = reserve_zero(plan);
+    status = check_replayable(plan);
+    if (status == HAL_OK)
+        status = reserve_zero(plan);
     if (status == HAL_OK)
         status = load_events(plan);
     if (status == HAL_OK)

@@ -261,6 +261,8 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n", summary->path,
             plan->header->program, recorded->uri, recorded->name, summary->device->uri,
             summary->device->name);
+    for (size_t i = 0; i < plan->header->edit_count; i++)
+        fprintf(file, "changed since its capture: %s\n", plan->header->edits[i]);
     print_notes(file, summary);
     fprintf(file,
             "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64

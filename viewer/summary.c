@@ -146,6 +146,10 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
         view_memory_peaks(model, lines);
     view_lines_add(lines, "program", "%s, process %" PRIu64 " on %s, %s", model->header->program,
                    model->header->process_id, model->header->host, model->header->system);
+    for (size_t i = 0; i < model->header->edit_count; i++)
+        view_lines_add(lines, i ? "" : "changed", "%s", model->header->edits[i]);
+    if (model->header->view_only[0])
+        view_lines_add(lines, "view only", "%s", model->header->view_only);
     view_lines_add(lines, "hardware", "%s %s, mode %s", model->header->device.uri,
                    model->header->device.name, model->header->mode);
 }

@@ -2,7 +2,6 @@
 /* hal-trace info: what a trace is about, how large it is, and whether it is whole. */
 #include "format/tool/tool.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -12,22 +11,6 @@
 static void label(struct trace_text *text, const char *string)
 {
     trace_text_label(text, string, strlen(string));
-}
-
-/* 1234567 as "1.2 MB". */
-static void size(struct trace_text *text, uint64_t bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-    size_t unit = 0;
-    uint64_t tenths = bytes < UINT64_MAX / 10 ? bytes * 10 : UINT64_MAX;
-    while (tenths >= 10000) {
-        tenths /= 1000;
-        unit++;
-    }
-    trace_text_u64(text, tenths / 10);
-    if (unit)
-        trace_text_printf(text, ".%u", (unsigned)(tenths % 10));
-    trace_text_printf(text, " %s", units[unit]);
 }
 
 /* Seconds with microseconds. */
@@ -65,6 +48,16 @@ static void print_origin(struct trace_text *text, const struct trace_header *hea
     trace_text_printf(text, ", mode ");
     label(text, header->mode);
     trace_text_printf(text, "%s\n", header->late_start ? ", started late" : "");
+    for (size_t i = 0; i < header->edit_count; i++) {
+        trace_text_printf(text, "changed    ");
+        label(text, header->edits[i]);
+        trace_text_printf(text, "\n");
+    }
+    if (header->view_only[0]) {
+        trace_text_printf(text, "view only  ");
+        label(text, header->view_only);
+        trace_text_printf(text, "\n");
+    }
 }
 
 static void print_device(struct trace_text *text, const struct trace_device *device)
@@ -79,7 +72,7 @@ static void print_device(struct trace_text *text, const struct trace_device *dev
                       device->queue_count, device->worker_count, device->simd_width,
                       device->max_group_threads, device->max_group_size[0],
                       device->max_group_size[1], device->max_group_size[2]);
-    size(text, device->max_group_memory_bytes);
+    tool_size(text, device->max_group_memory_bytes);
     trace_text_printf(text, " group memory\n");
     if (!device->architecture[0])
         return;
@@ -113,13 +106,13 @@ static void print_counts(struct trace_text *text, const struct trace_counts *cou
                       " dispatches, %" PRIu64 " barriers\nhost       %" PRIu64 " writes of ",
                       counts->submissions, counts->segments, counts->dispatches, counts->barriers,
                       counts->host_writes);
-    size(text, counts->host_write_bytes);
+    tool_size(text, counts->host_write_bytes);
     trace_text_printf(text, ", %" PRIu64 " reads of ", counts->host_reads);
-    size(text, counts->host_read_bytes);
+    tool_size(text, counts->host_read_bytes);
     trace_text_printf(text, "\ncontents   %" PRIu64 " different, ", counts->contents);
-    size(text, counts->content_bytes);
+    tool_size(text, counts->content_bytes);
     trace_text_printf(text, ", stored in ");
-    size(text, counts->stored_content_bytes);
+    tool_size(text, counts->stored_content_bytes);
     trace_text_printf(text, "\n");
 }
 
@@ -156,7 +149,7 @@ static void print_health(struct trace_text *text, const struct trace_reader *rea
         trace_text_printf(text, "; recovered: the process ended before the capture did");
     if (health->over_budget_bytes) {
         trace_text_printf(text, "; over the budget, hence digests only: ");
-        size(text, health->over_budget_bytes);
+        tool_size(text, health->over_budget_bytes);
     }
     if (health->unsupported_calls)
         trace_text_printf(text, "; %" PRIu64 " calls that no replay can do",
@@ -178,7 +171,7 @@ static void print_text(struct trace_text *text, const char *path, const struct t
     trace_text_printf(text, "trace      ");
     label(text, path);
     trace_text_printf(text, ", ");
-    size(text, counts->file_bytes);
+    tool_size(text, counts->file_bytes);
     trace_text_printf(text, " in %" PRIu64 " frames, format %u.%u, written by ", counts->frames,
                       header->version_major, header->version_minor);
     label(text, header->writer);
@@ -228,6 +221,12 @@ static void json_header(struct trace_text *text, const struct trace_header *head
     trace_json_i64(text, header->start_wall_ns);
     trace_json_key(text, "late_start");
     trace_json_bool(text, header->late_start);
+    trace_json_key(text, "edits");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < header->edit_count; i++)
+        trace_json_text(text, header->edits[i]);
+    trace_json_close(text, ']');
+    member_text(text, "view_only", header->view_only);
 }
 
 static void json_device(struct trace_text *text, const struct trace_device *device)

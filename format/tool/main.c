@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 static const struct tool_command *const commands[] = {
-    &tool_info, &tool_dump, &tool_stats, &tool_verify, &tool_extract, &tool_recover,
+    &tool_info,  &tool_dump,    &tool_stats,      &tool_verify,  &tool_strip,
+    &tool_merge, &tool_extract, &tool_recompress, &tool_recover,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], OUTPUT_BYTES = 256 << 10 };
 
@@ -76,6 +77,11 @@ void tool_progress(struct tool_progress *progress, uint64_t done)
     progress->shown = percent;
     fprintf(stderr, "\r%s: %u %%", progress->name, percent);
     fflush(stderr);
+}
+
+void tool_progress_step(void *progress, uint64_t done)
+{
+    tool_progress(progress, done);
 }
 
 void tool_progress_end(struct tool_progress *progress)

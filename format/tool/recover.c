@@ -28,8 +28,12 @@ static const char help[] =
 static void print_sidecar(void *user, const struct trace_sidecar_info *info)
 {
     size_t *count = user;
-    printf("%s: %" PRIu64 " KiB of %s, process %" PRIu64 "%s\n", info->path, info->bytes >> 10,
-           info->destination, info->process_id, info->in_use ? ", which runs" : "");
+    struct trace_text size = {0};
+    tool_size(&size, info->bytes);
+    printf("%s: %.*s of %s, process %" PRIu64 "%s\n", info->path, (int)size.bytes,
+           size.data ? size.data : "", info->destination, info->process_id,
+           info->in_use ? ", which runs" : "");
+    trace_text_finish(&size);
     ++*count;
 }
 

@@ -4,7 +4,10 @@
 #define FORMAT_TOOL_TOOL_H
 
 #include "format/json.h"
+#include "format/rewrite.h"
 #include "format/trace.h"
+
+#include <getopt.h>
 
 /* Exit statuses of hal-trace. */
 enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_UNREADABLE = 3 };
@@ -23,6 +26,9 @@ extern const struct tool_command tool_recover;
 extern const struct tool_command tool_stats;
 extern const struct tool_command tool_verify;
 extern const struct tool_command tool_extract;
+extern const struct tool_command tool_merge;
+extern const struct tool_command tool_recompress;
+extern const struct tool_command tool_strip;
 
 /* "hal-trace: " and the text on standard error. */
 void tool_error(const char *format, ...) HAL_PRINTF(1, 2);
@@ -36,6 +42,40 @@ const char *tool_one_file(int argc, char **argv, int first);
 /* Writes to standard output and empties `text` once it is large, or when `is_end`. */
 enum hal_status tool_write(struct trace_text *text, bool is_end) HAL_CHECKED;
 
+/* ---- Commands that write a trace ---------------------------------------------------------- */
+
+/* Their options: -o, -f and --level. */
+#define TOOL_OUTPUT_OPTIONS                                                                        \
+    {"output", required_argument, NULL, 'o'}, {"force", no_argument, NULL, 'f'},                   \
+    {                                                                                              \
+        "level", required_argument, NULL, 'L'                                                      \
+    }
+#define TOOL_OUTPUT_LETTERS "o:f"
+#define TOOL_OUTPUT_HELP                                                                           \
+    "  -o, --output=OUTPUT  the trace to write; needed\n"                                          \
+    "  -f, --force          replace it if it exists\n"                                             \
+    "      --level=N        of zstd, 1 to 19; default 3\n"
+
+/* Takes one of the options above; false: it is another one, or (said) its value is wrong. */
+bool tool_output_option(const char *command, int option, struct trace_rewrite_options *out);
+
+/* Whether there is an output that is none of the inputs; says what is missing. */
+bool tool_output_check(const char *command, const struct trace_rewrite_options *output,
+                       char *const *inputs, int input_count);
+
+/* Says that argv[optind - 1] is no option, unless that was said. */
+int tool_wrong_option(const char *command, char **argv);
+
+/* The header with one edit more; `edits` is the caller's to free. HAL_NO_MEMORY. */
+enum hal_status tool_add_edit(struct trace_header *header, const char *edit,
+                              const char ***out_edits) HAL_CHECKED;
+
+/* Says what failed, and which exit status fits; HAL_OK: `words` on standard output. */
+int tool_written(enum hal_status status, const char *path, const char *words);
+
+/* 1234567 as "1.2 MiB". */
+void tool_size(struct trace_text *text, uint64_t bytes);
+
 /* How far long work has come, on standard error, when that is a terminal. */
 struct tool_progress {
     const char *name;
@@ -45,6 +85,8 @@ struct tool_progress {
 };
 void tool_progress_begin(struct tool_progress *progress, const char *name, uint64_t total);
 void tool_progress(struct tool_progress *progress, uint64_t done);
+/* The same as a function that rules of a rewrite take. */
+void tool_progress_step(void *progress, uint64_t done);
 /* Clears the line. */
 void tool_progress_end(struct tool_progress *progress);
 

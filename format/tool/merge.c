@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace merge: several traces on one clock, to be looked at together. Numbers of objects,
+ * threads and queues are moved apart; tickets, which order calls within a trace, are given out
+ * anew in the order of time, without changing the order of any single trace. */
+#include "format/layout.h"
+#include "format/limits.h"
+#include "format/tool/tool.h"
+
+#include "hal/base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum merge_clock { CLOCK_AUTO, CLOCK_MONOTONIC_TIME, CLOCK_WALL };
+enum { SAME_CLOCK_NS = 1000000000, PREFIX_BYTES = 160 };
+
+struct ticket {
+    uint64_t old, new;
+    int64_t ns;
+};
+
+struct part {
+    const char *path;
+    struct trace_reader *reader;
+    struct trace_rewrite_source source;
+    char prefix[PREFIX_BYTES];
+    struct ticket *tickets;
+    size_t ticket_count, ticket_capacity;
+    size_t next; /* of the tickets, while they are merged */
+    uint64_t last_object, last_submission, last_mapping;
+    uint32_t last_thread, queue_count;
+};
+
+struct merge {
+    struct part *parts;
+    size_t count;
+    enum merge_clock clock;
+};
+
+/* ---- What the numbers of a trace are ---- */
+
+static void raise(uint64_t *most, uint64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static enum hal_status note_ticket(struct part *part, const struct trace_event *event)
+{
+    void *tickets = part->tickets;
+    if (!event->ticket ||
+        (part->ticket_count && part->tickets[part->ticket_count - 1].old == event->ticket))
+        return HAL_OK;
+    if (!hal_grow(&tickets, &part->ticket_capacity, part->ticket_count + 1, sizeof *part->tickets))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu tickets", part->ticket_count);
+    part->tickets = tickets;
+    part->tickets[part->ticket_count++] =
+        (struct ticket){.old = event->ticket, .ns = event->end_ns};
+    return HAL_OK;
+}
+
+static void note_columns(struct part *part, const struct trace_column *columns, uint32_t count,
+                         const uint8_t *base)
+{
+    uint64_t queues = part->queue_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t value = trace_load(base + columns[i].member_at, columns[i].width);
+        if (columns[i].reference == TRACE_REFERENCE_OBJECT)
+            raise(&part->last_object, value);
+        else if (columns[i].reference == TRACE_REFERENCE_SUBMISSION)
+            raise(&part->last_submission, value);
+        else if (columns[i].reference == TRACE_REFERENCE_MAPPING)
+            raise(&part->last_mapping, value);
+        else if (columns[i].reference == TRACE_REFERENCE_QUEUE && value < TRACE_MAX_QUEUES)
+            raise(&queues, value + 1);
+    }
+    part->queue_count = (uint32_t)queues;
+}
+
+static void note_record(struct part *part, const struct trace_family *family, const void *record)
+{
+    const struct trace_layout *layout =
+        trace_family_layout(family, ((const struct trace_segment *)record)->kind);
+    note_columns(part, layout->columns, layout->column_count, record);
+    const uint8_t *at = (const uint8_t *)record + layout->record_bytes;
+    for (uint32_t i = 0; i < layout->part_count; i++) {
+        const struct trace_part *list = &layout->parts[i];
+        const uint64_t count = trace_part_count(list, record);
+        for (uint64_t k = 0; list->columns && k < count; k++)
+            note_columns(part, list->columns, list->column_count, at + k * list->element_bytes);
+        at += count * list->element_bytes;
+    }
+}
+
+static enum hal_status note_event(void *user, const struct trace_event *event,
+                                  const struct trace_segment *segments)
+{
+    struct part *part = user;
+    note_record(part, &trace_event_family, event);
+    if (event->thread > part->last_thread)
+        part->last_thread = event->thread;
+    const struct trace_command_buffer_seal *seal = (const void *)event;
+    for (uint32_t i = 0; segments && i < seal->segment_count; i++) {
+        note_record(part, &trace_segment_family, segments);
+        segments = trace_next_segment(segments);
+    }
+    return note_ticket(part, event);
+}
+
+/* ---- Tickets ---- */
+
+static int compare_tickets(const void *left, const void *right)
+{
+    const struct ticket *a = left, *b = right;
+    return a->old < b->old ? -1 : a->old > b->old;
+}
+
+static void sort_tickets(struct part *part)
+{
+    size_t kept = 0;
+    if (part->ticket_count)
+        qsort(part->tickets, part->ticket_count, sizeof *part->tickets, compare_tickets);
+    for (size_t i = 0; i < part->ticket_count; i++) {
+        if (!kept || part->tickets[i].old != part->tickets[kept - 1].old)
+            part->tickets[kept++] = part->tickets[i];
+    }
+    part->ticket_count = kept;
+}
+
+/* The part whose next ticket is the earliest. */
+static struct part *earliest(struct merge *merge)
+{
+    struct part *first = NULL;
+    int64_t first_ns = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        struct part *part = &merge->parts[i];
+        if (part->next == part->ticket_count)
+            continue;
+        const int64_t ns =
+            (int64_t)((uint64_t)part->tickets[part->next].ns + (uint64_t)part->source.shift_ns);
+        if (!first || ns < first_ns) {
+            first = part;
+            first_ns = ns;
+        }
+    }
+    return first;
+}
+
+static void number_tickets(struct merge *merge)
+{
+    uint64_t number = 0;
+    for (struct part *part; (part = earliest(merge));)
+        part->tickets[part->next++].new = ++number;
+}
+
+static uint64_t new_ticket(void *user, uint64_t ticket)
+{
+    const struct part *part = user;
+    const struct ticket key = {.old = ticket};
+    const struct ticket *found =
+        bsearch(&key, part->tickets, part->ticket_count, sizeof *part->tickets, compare_tickets);
+    return found ? found->new : ticket;
+}
+
+/* ---- Clocks ---- */
+
+/* How far the trace's monotonic clock is behind the wall. */
+static int64_t wall_offset(const struct trace_reader *reader)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    return (int64_t)((uint64_t)header->start_wall_ns - (uint64_t)header->start_ns);
+}
+
+/* Traces of one boot of one machine have one monotonic clock; others are put together by the time
+ * of day. */
+static int64_t shift_of(const struct merge *merge, const struct part *part)
+{
+    const struct trace_header *first = trace_reader_header(merge->parts[0].reader);
+    const struct trace_header *header = trace_reader_header(part->reader);
+    const int64_t shift = (int64_t)((uint64_t)wall_offset(part->reader) -
+                                    (uint64_t)wall_offset(merge->parts[0].reader));
+    const bool is_one_boot = strcmp(first->host, header->host) == 0 &&
+                             strcmp(first->system, header->system) == 0 && shift > -SAME_CLOCK_NS &&
+                             shift < SAME_CLOCK_NS;
+    const bool as_is =
+        merge->clock == CLOCK_MONOTONIC_TIME || (merge->clock == CLOCK_AUTO && is_one_boot);
+    return as_is ? 0 : shift;
+}
+
+/* ---- Merging ---- */
+
+static enum hal_status prepare(struct merge *merge, size_t index)
+{
+    struct part *part = &merge->parts[index];
+    const struct trace_header *header = trace_reader_header(part->reader);
+    const char *slash = strrchr(header->program, '/');
+    part->queue_count = header->device.queue_count;
+    HAL_TRY(trace_reader_each(part->reader, note_event, part));
+    sort_tickets(part);
+    snprintf(part->prefix, sizeof part->prefix, "%.100s[%" PRIu64 "] ",
+             slash ? slash + 1 : header->program, header->process_id);
+    part->source = (struct trace_rewrite_source){.reader = part->reader,
+                                                 .thread_prefix = part->prefix,
+                                                 .shift_ns = shift_of(merge, part),
+                                                 .ticket = new_ticket,
+                                                 .ticket_user = part};
+    if (index == 0)
+        return HAL_OK;
+    const struct part *last = part - 1;
+    const struct trace_rewrite_source *before = &last->source;
+    struct trace_rewrite_source *source = &part->source;
+    if (!hal_add_u64(before->object_base, last->last_object, &source->object_base) ||
+        !hal_add_u64(before->submission_base, last->last_submission + 1,
+                     &source->submission_base) ||
+        !hal_add_u64(before->mapping_base, last->last_mapping, &source->mapping_base))
+        return hal_fail(HAL_UNSUPPORTED, "'%s' has too large numbers to be merged", last->path);
+    source->thread_base = before->thread_base + last->last_thread + 1;
+    source->queue_base = before->queue_base + last->queue_count;
+    if (source->thread_base + part->last_thread > TRACE_MAX_THREADS)
+        return hal_fail(HAL_UNSUPPORTED, "more than %u threads", TRACE_MAX_THREADS);
+    if (source->queue_base + part->queue_count > TRACE_MAX_QUEUES)
+        return hal_fail(HAL_UNSUPPORTED, "more than %u queues", TRACE_MAX_QUEUES);
+    return HAL_OK;
+}
+
+static void describe(const struct merge *merge, struct trace_text *text)
+{
+    trace_text_printf(text, "merge of");
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct part *part = &merge->parts[i];
+        const int64_t shift = part->source.shift_ns;
+        trace_text_printf(text, "%s %s(%s)", i ? "," : "", part->prefix, part->path);
+        if (shift)
+            trace_text_printf(text, " by the time of day");
+    }
+    trace_text_append(text, "", 1);
+}
+
+static struct trace_health all_health(const struct merge *merge, char *message, size_t bytes)
+{
+    struct trace_health all = trace_rewrite_health(merge->parts[0].reader, message, bytes);
+    for (size_t i = 1; i < merge->count; i++) {
+        char other[512];
+        const struct trace_health health =
+            trace_rewrite_health(merge->parts[i].reader, other, sizeof other);
+        if (!all.status && health.status) {
+            all.status = health.status;
+            snprintf(message, bytes, "%s: %s", merge->parts[i].path, health.message);
+            all.message = message;
+        }
+        all.lost_records += health.lost_records;
+        all.ring_stalls += health.ring_stalls;
+        all.ring_stall_ns += health.ring_stall_ns;
+        all.digest_only += health.digest_only;
+        all.overhead_ns += health.overhead_ns;
+        all.recovered |= health.recovered;
+        all.over_budget_bytes += health.over_budget_bytes;
+        all.unsupported_calls += health.unsupported_calls;
+        if (health.clock_error_ns > all.clock_error_ns)
+            all.clock_error_ns = health.clock_error_ns;
+    }
+    return all;
+}
+
+static enum hal_status write_parts(struct merge *merge, struct trace_rewrite *rewrite)
+{
+    size_t chunks = 0;
+    struct tool_progress progress;
+    for (size_t i = 0; i < merge->count; i++)
+        chunks += trace_reader_chunk_count(merge->parts[i].reader);
+    tool_progress_begin(&progress, "merging", chunks);
+    const struct trace_rewrite_rules rules = {.progress = tool_progress_step,
+                                              .progress_user = &progress};
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < merge->count && status == HAL_OK; i++)
+        status = hal_add_context(trace_rewrite_add(rewrite, &merge->parts[i].source, &rules),
+                                 "'%s'", merge->parts[i].path);
+    tool_progress_end(&progress);
+    return status;
+}
+
+static enum hal_status write_merged(struct merge *merge, const struct trace_rewrite_options *output)
+{
+    char message[1024];
+    const char **edits;
+    struct trace_rewrite rewrite;
+    struct trace_text edit = {0};
+    for (size_t i = 0; i < merge->count; i++)
+        HAL_TRY(prepare(merge, i));
+    number_tickets(merge);
+    struct trace_header header = *trace_reader_header(merge->parts[0].reader);
+    const struct part *last = &merge->parts[merge->count - 1];
+    header.device.queue_count = last->source.queue_base + last->queue_count;
+    header.view_only = "it is several captures that were merged";
+    describe(merge, &edit);
+    enum hal_status status = edit.is_failed ? hal_fail(HAL_NO_MEMORY, "no memory for the header")
+                                            : tool_add_edit(&header, edit.data, &edits);
+    if (status == HAL_OK) {
+        status = trace_rewrite_open(&rewrite, output, &header);
+        free(edits);
+    }
+    trace_text_finish(&edit);
+    HAL_TRY(status);
+    status = write_parts(merge, &rewrite);
+    const struct trace_health health = all_health(merge, message, sizeof message);
+    return trace_rewrite_close(&rewrite, status, &health);
+}
+
+static int merge_files(struct merge *merge, char **paths,
+                       const struct trace_rewrite_options *output)
+{
+    int result = TOOL_OK;
+    merge->parts = hal_alloc(merge->count, sizeof *merge->parts);
+    if (!merge->parts) {
+        tool_error("no memory for %zu traces", merge->count);
+        return TOOL_FAILED;
+    }
+    for (size_t i = 0; i < merge->count && result == TOOL_OK; i++) {
+        merge->parts[i].path = paths[i];
+        const enum hal_status status = trace_reader_open(paths[i], &merge->parts[i].reader);
+        if (status != HAL_OK)
+            result = tool_fail(status);
+    }
+    if (result == TOOL_OK)
+        result = tool_written(write_merged(merge, output), output->path, "");
+    for (size_t i = 0; i < merge->count; i++) {
+        trace_reader_close(merge->parts[i].reader);
+        free(merge->parts[i].tickets);
+    }
+    free(merge->parts);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {
+        TOOL_OUTPUT_OPTIONS, {"clock", required_argument, NULL, 'c'}, {0}};
+    static const char *const clocks[] = {"auto", "monotonic", "wall"};
+    struct trace_rewrite_options output = {0};
+    struct merge merge = {0};
+    for (int option;
+         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
+        if (option != 'c' && tool_output_option("merge", option, &output))
+            continue;
+        if (option != 'c')
+            return tool_wrong_option("merge", argv);
+        size_t i = 0;
+        while (i < 3 && strcmp(optarg, clocks[i]) != 0)
+            i++;
+        if (i == 3) {
+            tool_error("merge: --clock=%s: not auto, monotonic or wall", optarg);
+            return TOOL_USAGE;
+        }
+        merge.clock = (enum merge_clock)i;
+    }
+    if (argc - optind < 2) {
+        tool_error("merge: which files? Two at least (see hal-trace merge --help)");
+        return TOOL_USAGE;
+    }
+    merge.count = (size_t)(argc - optind);
+    if (!tool_output_check("merge", &output, argv + optind, argc - optind))
+        return TOOL_USAGE;
+    return merge_files(&merge, argv + optind, &output);
+}
+
+const struct tool_command tool_merge = {
+    .name = "merge",
+    .summary = "several traces on one clock",
+    .help =
+        "usage: hal-trace merge -o OUTPUT [--clock=CLOCK] [--force] FILE FILE...\n\n"
+        "Writes one trace of all events of several, of processes or devices that worked at the\n"
+        "same time, to be looked at together. The first file keeps its numbers; those of the\n"
+        "others follow. A merged trace cannot be replayed.\n\n"
+        "      --clock=CLOCK    monotonic: the traces have one clock. wall: put them together\n"
+        "                       by the time of day. auto, the default: wall, but for traces of\n"
+        "                       one boot of one machine\n" TOOL_OUTPUT_HELP,
+    .run = run,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace strip: digests in the place of contents. The trace can then be looked at and compared,
+ * and does not give away what was computed. */
+#include "format/tool/tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGEST_BYTES = 32 };
+
+struct strip {
+    bool reads_only, executables;
+    enum hal_status status;
+};
+
+/* The bytes of an update become those of their digest, again and again. */
+static enum hal_status hide_update(struct trace_update *update)
+{
+    uint8_t digest[DIGEST_BYTES];
+    HAL_TRY(trace_sha256(update->data, (size_t)update->size, digest));
+    for (uint64_t i = 0; i < update->size; i++)
+        update->data[i] = digest[i % DIGEST_BYTES];
+    return HAL_OK;
+}
+
+static bool hide(void *user, struct trace_event *event, struct trace_segment *segments)
+{
+    struct strip *strip = user;
+    if (event->kind != TRACE_COMMAND_BUFFER_SEAL || strip->reads_only)
+        return true;
+    const struct trace_command_buffer_seal *seal = (const void *)event;
+    for (uint32_t i = 0; i < seal->segment_count && strip->status == HAL_OK; i++) {
+        if (segments->kind == TRACE_UPDATE)
+            strip->status = hide_update((void *)segments);
+        segments = (void *)((uint8_t *)segments + segments->bytes);
+    }
+    return true;
+}
+
+static enum hal_status write_stripped(struct trace_reader *reader, struct strip *strip,
+                                      const struct trace_rewrite_options *output)
+{
+    char message[512], edit[64];
+    const char **edits;
+    struct trace_rewrite rewrite;
+    struct tool_progress progress;
+    struct trace_header header = *trace_reader_header(reader);
+    snprintf(edit, sizeof edit, "strip%s%s", strip->reads_only ? " --reads-only" : "",
+             strip->executables ? " --executables" : "");
+    HAL_TRY(tool_add_edit(&header, edit, &edits));
+    if (!strip->reads_only && !header.view_only[0])
+        header.view_only = "its contents were taken out by hal-trace strip";
+    enum hal_status status = trace_rewrite_open(&rewrite, output, &header);
+    free(edits);
+    HAL_TRY(status);
+    tool_progress_begin(&progress, "stripping", trace_reader_chunk_count(reader));
+    const enum trace_rewrite_contents hidden =
+        strip->reads_only ? TRACE_REWRITE_KEEP : TRACE_REWRITE_DIGEST;
+    const struct trace_rewrite_rules rules = {
+        .keep = hide,
+        .user = strip,
+        .writes = hidden,
+        .reads = TRACE_REWRITE_DIGEST,
+        .executables = strip->executables ? TRACE_REWRITE_DIGEST : TRACE_REWRITE_KEEP,
+        .progress = tool_progress_step,
+        .progress_user = &progress};
+    struct trace_rewrite_source source = {.reader = reader};
+    status = trace_rewrite_add(&rewrite, &source, &rules);
+    if (status == HAL_OK)
+        status = strip->status;
+    tool_progress_end(&progress);
+    const struct trace_health health = trace_rewrite_health(reader, message, sizeof message);
+    return trace_rewrite_close(&rewrite, status, &health);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {TOOL_OUTPUT_OPTIONS,
+                                            {"reads-only", no_argument, NULL, 'r'},
+                                            {"executables", no_argument, NULL, 'x'},
+                                            {0}};
+    struct trace_rewrite_options output = {0};
+    struct strip strip = {0};
+    for (int option;
+         (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
+        if (option == 'r')
+            strip.reads_only = true;
+        else if (option == 'x')
+            strip.executables = true;
+        else if (!tool_output_option("strip", option, &output))
+            return tool_wrong_option("strip", argv);
+    }
+    if (strip.reads_only && strip.executables) {
+        tool_error("strip: either --reads-only or --executables");
+        return TOOL_USAGE;
+    }
+    const char *path = tool_one_file(argc, argv, optind);
+    if (!path || !tool_output_check("strip", &output, argv + optind, 1))
+        return TOOL_USAGE;
+    struct trace_reader *reader;
+    enum hal_status status = trace_reader_open(path, &reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    status = write_stripped(reader, &strip, &output);
+    trace_reader_close(reader);
+    return tool_written(status, output.path, "");
+}
+
+const struct tool_command tool_strip = {
+    .name = "strip",
+    .summary = "digests in the place of contents",
+    .help =
+        "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"
+        "Writes the trace with SHA-256 digests in the place of all bytes that the host wrote,\n"
+        "read or sent in updates. It can be looked at and compared with others, not replayed.\n\n"
+        "      --reads-only     only the bytes that were read back: it can still be replayed,\n"
+        "                       and is verified by the digests\n"
+        "      --executables    take kernels out as well (their names and bindings "
+        "stay)\n" TOOL_OUTPUT_HELP,
+    .run = run,
+};
