@@ -4,7 +4,7 @@
  * command buffer that waits for events, one per command buffer of the batch, one that signals
  * events. */
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
+#import "hal/metal/queue.h"
 
 #include <inttypes.h>
 #include <time.h>

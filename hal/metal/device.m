@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The Metal driver's table, opening by URI, and what the device tells about itself. */
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
+#import "hal/metal/queue.h"
 
 #include <errno.h>
 #include <inttypes.h>

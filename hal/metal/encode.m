@@ -5,7 +5,7 @@
  * barrier; a blit encoder knows none, so it ends there. Encoders of a submission form a chain by a
  * fence: each updates it in the end, and each but the first waits for it. */
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
+#import "hal/metal/program.h"
 
 struct bound {
     id<MTLBuffer> buffer;

@@ -2,7 +2,7 @@
 /* Host calls of submissions: functions that are called in queue order, on threads that may block. A
  * submission with one waits for its values on the host. What the host cannot see directly is
  * copied out of the buffer before the call, and back if the call writes. */
-#import "hal/metal/metal.h"
+#import "hal/metal/queue.h"
 
 #include <stdio.h>
 

@@ -6,8 +6,8 @@
  *
  * A submission retires when its command buffers have completed and the host has seen its waits end:
  * then it is known whether all went well, and its semaphores rise, or fail. */
+#import "hal/metal/queue.h"
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
 
 #include <inttypes.h>
 

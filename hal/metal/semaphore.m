@@ -3,7 +3,7 @@
  * that nobody sees a value before its work is known to be well. Nothing depends on the listeners of
  * events: work that waits for what nobody has promised is not committed at all. */
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
+#import "hal/metal/queue.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * Metal does not see what a kernel reaches through a table, so each table knows what has to be
  * named for it. */
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
+#import "hal/metal/program.h"
 
 enum {
     TABLE_ALIGNMENT = 32, /* of buffers that kernels see as constants, on Macs (MTLGPUFamilyMac2) */
