@@ -79,6 +79,20 @@ static enum hal_status judge_part(const struct metal_submission *submission, enu
                                       submission->counts[index]);
 }
 
+/* Without memory for them, there are no times. */
+static void read_times(struct metal_submission *submission, size_t index, id<MTLCommandBuffer> part)
+{
+    struct metal_part_times *times = &submission->times[index];
+    const struct hal_dispatch_time window = {(uint32_t)index, 0, host_ns(part.GPUStartTime),
+                                             host_ns(part.GPUEndTime)};
+    if (times->samples.count && part.status == MTLCommandBufferStatusCompleted)
+        times->dispatches = hal_alloc(times->samples.count, sizeof *times->dispatches);
+    if (times->dispatches)
+        times->count =
+            metal_samples_read(submission->device, &times->samples, &window, times->dispatches);
+    metal_samples_release(submission->device, &times->samples);
+}
+
 /* `index` is the command buffer's in the batch. */
 static void part_completed(struct metal_submission *submission, enum part which, size_t index,
                            id<MTLCommandBuffer> part)
@@ -86,6 +100,8 @@ static void part_completed(struct metal_submission *submission, enum part which,
     const enum hal_status status = judge_part(submission, which, index, part);
     if (which == PART_SIGNAL && status != HAL_OK) /* nobody shall wait for it for ever */
         submission->mark->event.signaledValue = submission->mark->value;
+    if (which == PART_COMMANDS && submission->times)
+        read_times(submission, index, part);
     pthread_mutex_lock(&metal_shared.lock);
     if (which == PART_COMMANDS)
         add_time_locked(submission, part);
@@ -196,6 +212,7 @@ static enum hal_status commit_one(struct metal_submission *submission, size_t in
         .fence = device->queues[submission->queue].fence,
         .follows = follows,
         .counts = submission->counts[index],
+        .samples = submission->times ? &submission->times[index].samples : NULL,
     };
     part.label = program->label;
     mark_stale(program);

@@ -103,6 +103,7 @@ static void free_device(struct metal_device *device)
 {
     @autoreleasepool {
         metal_builtin_destroy(device);
+        metal_times_finish(device);
         metal_memory_finish(device);
         for (uint32_t i = 0; i < device->queue_count; i++) {
             [device->queues[i].fence release];
@@ -296,6 +297,7 @@ static enum hal_status start(struct metal_device *device, const char *path)
 {
     HAL_TRY(find_system(path, &device->device));
     device->unified = device->device.hasUnifiedMemory;
+    metal_times_start(device);
     HAL_TRY(make_queues(device));
     HAL_TRY(metal_builtin_create(device));
     return metal_queue_start(device);
@@ -315,6 +317,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     }
     device->base.ops = &ops;
     metal_memory_init(device);
+    metal_times_init(device);
     @autoreleasepool {
         hold_systems();
         status = start(device, path);

@@ -75,7 +75,24 @@ static bool need_blit(struct encoder *encoder)
     return true;
 }
 
-static bool need_compute(struct encoder *encoder)
+static id<MTLComputeCommandEncoder> make_compute(const struct encoder *encoder,
+                                                 const struct metal_sample_place *place)
+{
+    if (!place)
+        return [encoder->target->commands
+            computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
+    MTLComputePassDescriptor *pass = [MTLComputePassDescriptor computePassDescriptor];
+    MTLComputePassSampleBufferAttachmentDescriptor *samples =
+        [pass.sampleBufferAttachments objectAtIndexedSubscript:0];
+    pass.dispatchType = MTLDispatchTypeConcurrent;
+    samples.sampleBuffer = place->buffer;
+    samples.startOfEncoderSampleIndex = place->first;
+    samples.endOfEncoderSampleIndex = place->first + 1;
+    return [encoder->target->commands computeCommandEncoderWithDescriptor:pass];
+}
+
+/* `place`: of the samples at the ends of a new encoder; NULL: none. */
+static bool need_compute(struct encoder *encoder, const struct metal_sample_place *place)
 {
     if (encoder->compute) {
         if (encoder->barrier)
@@ -84,8 +101,7 @@ static bool need_compute(struct encoder *encoder)
         return true;
     }
     end_encoder(encoder);
-    encoder->compute =
-        [encoder->target->commands computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
+    encoder->compute = make_compute(encoder, place);
     if (!encoder->compute)
         return false;
     encoder->pipeline = nil;
@@ -126,11 +142,9 @@ static void set_argument(struct encoder *encoder, const struct metal_argument *a
     *bound = wanted;
 }
 
-static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
+static void set_state(struct encoder *encoder, const struct metal_op *op)
 {
     const struct metal_program *program = encoder->program;
-    if (!need_compute(encoder))
-        return false;
     if (encoder->pipeline != op->dispatch.pipeline)
         [encoder->compute setComputePipelineState:op->dispatch.pipeline];
     encoder->pipeline = op->dispatch.pipeline;
@@ -147,6 +161,10 @@ static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
         if (op->dispatch.group_argument_bytes[i])
             [encoder->compute setThreadgroupMemoryLength:op->dispatch.group_argument_bytes[i]
                                                  atIndex:i];
+}
+
+static void launch(struct encoder *encoder, const struct metal_op *op)
+{
     if (op->dispatch.is_indirect)
         [encoder->compute dispatchThreadgroupsWithIndirectBuffer:encoder->target->counts
                                             indirectBufferOffset:op->dispatch.counts_offset
@@ -154,7 +172,42 @@ static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
     else
         [encoder->compute dispatchThreadgroups:op->dispatch.group_count
                          threadsPerThreadgroup:op->dispatch.group_size];
-    if (encoder->device->isolated)
+}
+
+static void sample(struct encoder *encoder, const struct metal_sample_place *place,
+                   NSUInteger which)
+{
+    [encoder->compute sampleCountersInBuffer:place->buffer
+                               atSampleIndex:place->first + which
+                                 withBarrier:YES];
+}
+
+/* The application's dispatches are timed, not the kernels of ours. */
+static bool take_place(struct encoder *encoder, const struct metal_op *op,
+                       struct metal_sample_place *out_place)
+{
+    struct metal_samples *samples = encoder->target->samples;
+    return samples && op->dispatch.number != METAL_NO_NUMBER &&
+           metal_samples_take(encoder->device, samples, op->dispatch.number, out_place);
+}
+
+static bool encode_dispatch(struct encoder *encoder, const struct metal_op *op)
+{
+    struct metal_sample_place place;
+    const bool timed = take_place(encoder, op, &place);
+    const bool at_encoder = timed && encoder->device->times.place == METAL_TIMES_AT_ENCODER;
+    const bool at_dispatch = timed && !at_encoder;
+    if (at_encoder)
+        end_encoder(encoder);
+    if (!need_compute(encoder, at_encoder ? &place : NULL))
+        return false;
+    set_state(encoder, op);
+    if (at_dispatch)
+        sample(encoder, &place, 0);
+    launch(encoder, op);
+    if (at_dispatch)
+        sample(encoder, &place, 1);
+    if (at_encoder || encoder->device->isolated)
         end_encoder(encoder);
     return true;
 }

@@ -152,7 +152,7 @@ static enum hal_status make_dispatch(struct metal_builder *builder, const struct
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
     HAL_TRY(copy_constants(builder, entry, state, &op));
     HAL_TRY(list_sizes(builder, entry, state, &op));
-    builder->dispatch_number++;
+    op.dispatch.number = builder->dispatch_number++;
     *out_op = op;
     return HAL_OK;
 }

@@ -14,6 +14,7 @@
  *   launch.m     its dispatches, direct and indirect
  *   sets.m       descriptor sets as argument buffers
  *   encode.m     operations into encoders of a Metal command buffer
+ *   times.m      when each dispatch ran
  *
  * queue.h, what submissions become:
  *   semaphore.m  timeline values and who waits for them
@@ -25,8 +26,8 @@
  * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
  * from C that creates Metal objects runs in an autorelease pool of its own.
  *
- * Lock order: shared lock and heap lock are leaves, never held together, and never while calling
- * the application or the core. */
+ * Lock order: shared lock, heap lock and the lock of times are leaves, never held together, and
+ * never while calling the application or the core. */
 #ifndef HAL_METAL_METAL_H
 #define HAL_METAL_METAL_H
 
@@ -204,6 +205,36 @@ struct metal_builtin {
 enum hal_status metal_builtin_create(struct metal_device *device) HAL_CHECKED;
 void metal_builtin_destroy(struct metal_device *device);
 
+/* ---- Times of dispatches (times.m) --------------------------------------------------------- */
+
+/* Where the device looks at its clock. */
+enum metal_times_place {
+    METAL_TIMES_NOWHERE,
+    METAL_TIMES_AT_DISPATCH,
+    METAL_TIMES_AT_ENCODER, /* at its beginning and its end: an encoder per dispatch */
+};
+
+/* The same moment on both clocks. */
+struct metal_clock_look {
+    int64_t host_ns;
+    uint64_t ticks;
+};
+
+struct metal_sample_page;
+
+struct metal_times {
+    enum metal_times_place place;
+    id<MTLCounterSet> set;
+    pthread_mutex_t lock; /* a leaf; the following */
+    struct metal_clock_look first, last;
+    struct metal_sample_page *pages; /* that nobody uses */
+    size_t kept_count;
+};
+
+void metal_times_init(struct metal_device *device);
+void metal_times_start(struct metal_device *device); /* the system's device is known */
+void metal_times_finish(struct metal_device *device);
+
 /* ---- Captures (gputrace.m) ---------------------------------------------------------------- */
 
 enum hal_status metal_gputrace_begin(const struct hal_core *core, struct hal_device *device,
@@ -229,6 +260,7 @@ struct metal_device {
     id<MTLCommandQueue> copies; /* brings managed memory up to date */
     struct metal_memory memory;
     struct metal_builtin builtin;
+    struct metal_times times;
 
     /* Shared lock. */
     bool interrupted;

@@ -80,6 +80,8 @@ struct metal_bytes {
     uint32_t bytes, slot;
 };
 
+#define METAL_NO_NUMBER UINT32_MAX
+
 /* Constants, and the sizes of buffers. */
 enum { METAL_BYTES_PER_DISPATCH = 2 };
 
@@ -104,6 +106,7 @@ struct metal_op {
             uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
             bool is_indirect; /* group_count is in the submission's counts */
             size_t counts_offset;
+            uint32_t number; /* of the command buffer's dispatches; METAL_NO_NUMBER: ours */
         } dispatch;
         NSString *label; /* debug begin; owned */
     };
@@ -140,12 +143,38 @@ enum hal_status metal_program_create(struct metal_device *device,
                                      struct metal_program **out_program) HAL_CHECKED;
 void metal_program_destroy(struct metal_program *program);
 
+/* Where the clock of the device is left before and behind a dispatch: two samples. */
+struct metal_sample_place {
+    id<MTLCounterSampleBuffer> buffer; /* borrowed */
+    NSUInteger first;
+};
+
+/* All those of a command buffer that is with the device. Starts as zeros. */
+struct metal_samples {
+    struct metal_sample_page *pages;
+    size_t count;
+    bool is_full; /* Metal gives no more */
+};
+
+/* False: that dispatch is not timed. One thread at a time per command buffer, as below. */
+bool metal_samples_take(struct metal_device *device, struct metal_samples *samples,
+                        uint32_t dispatch, struct metal_sample_place *out_place);
+
+/* After the commands have completed: what was sampled, in any order; at most samples->count, and
+ * returns how many. The window is when the command buffer ran. Blocks for 2 ms at most when the
+ * device was opened just now. */
+size_t metal_samples_read(struct metal_device *device, const struct metal_samples *samples,
+                          const struct hal_dispatch_time *window,
+                          struct hal_dispatch_time *out_times);
+void metal_samples_release(struct metal_device *device, struct metal_samples *samples);
+
 /* Where and how a program is encoded. */
 struct metal_target {
     id<MTLCommandBuffer> commands;
     id<MTLFence> fence;   /* orders the encoders */
     bool follows;         /* encoders of the submission went before */
     id<MTLBuffer> counts; /* a struct metal_counts per indirect dispatch; nil: there is none */
+    struct metal_samples *samples; /* NULL: nobody asked for times */
 };
 
 /* False: Metal has no encoder, or there is no memory. */

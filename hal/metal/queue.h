@@ -118,6 +118,17 @@ struct metal_submission {
     struct metal_mark *mark; /* NULL: nothing is signalled, or it is not committed */
     struct hal_command_buffer **commands;
     id<MTLBuffer> *counts; /* by command buffer: of its indirect dispatches, or nil */
+
+    /* Of a submission whose dispatches are to be timed, by command buffer; NULL: of another. Each
+     * is filled by the thread that commits, then by the one that completes. */
+    struct metal_part_times *times;
+};
+
+/* What was learnt of one command buffer's dispatches. */
+struct metal_part_times {
+    struct metal_samples samples;
+    struct hal_dispatch_time *dispatches;
+    size_t count;
 };
 
 enum hal_status metal_queue_submit(struct hal_driver_device *self,

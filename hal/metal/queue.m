@@ -87,10 +87,38 @@ void metal_submission_refused_locked(struct metal_wait *wait)
 
 /* ---- Retiring ----------------------------------------------------------------------------- */
 
+/* NULL: nothing was timed, or there is no memory for all in one list. */
+static struct hal_dispatch_time *list_times(const struct metal_submission *submission,
+                                            size_t *out_count)
+{
+    size_t count = 0, used = 0;
+    *out_count = 0;
+    for (size_t i = 0; submission->times && i < submission->command_count; i++)
+        count += submission->times[i].count;
+    struct hal_dispatch_time *times = count ? hal_alloc(count, sizeof *times) : NULL;
+    for (size_t i = 0; times && i < submission->command_count; i++) {
+        const struct metal_part_times *part = &submission->times[i];
+        if (part->count)
+            memcpy(times + used, part->dispatches, part->count * sizeof *times);
+        used += part->count;
+    }
+    *out_count = used;
+    return times;
+}
+
+static void free_times(struct metal_submission *submission)
+{
+    for (size_t i = 0; submission->times && i < submission->command_count; i++)
+        free(submission->times[i].dispatches);
+    free(submission->times);
+}
+
 static void report(const struct metal_submission *submission)
 {
+    size_t time_count;
     if (!submission->retired)
         return;
+    struct hal_dispatch_time *times = list_times(submission, &time_count);
     const bool ran = submission->begin_ns != 0;
     const int64_t begin_ns = ran ? submission->begin_ns : submission->ready_ns;
     const struct hal_submission_result result = {
@@ -100,8 +128,12 @@ static void report(const struct metal_submission *submission)
         .begin_ns = begin_ns,
         .end_ns = ran ? submission->end_ns : begin_ns,
         .busy_ns = submission->busy_ns,
+        .dispatches = times,
+        .dispatch_count = time_count,
+        .is_isolated = time_count > 0,
     };
     submission->retired(submission->user, &result);
+    free(times);
 }
 
 static void release_commands(struct metal_submission *submission)
@@ -160,6 +192,7 @@ static void leave_flight(struct metal_submission *submission)
         submission->next_in_flight->previous_in_flight = submission->previous_in_flight;
     else
         device->last_in_flight = submission->previous_in_flight;
+    free_times(submission);
     free(submission->message);
     free(submission);
     pthread_cond_broadcast(&metal_shared.changed);
@@ -234,6 +267,8 @@ static struct metal_submission *create_submission(struct metal_device *device,
     submission->signals = (struct metal_promise *)(submission->waits + waits);
     submission->commands = (struct hal_command_buffer **)(submission->signals + signals);
     submission->counts = (id<MTLBuffer> *)(void *)(submission->commands + commands);
+    if (source->time_dispatches && commands && device->times.place != METAL_TIMES_NOWHERE)
+        submission->times = hal_alloc(commands, sizeof *submission->times);
     return submission;
 }
 
@@ -328,6 +363,7 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
     if (status != HAL_OK) {
         release_commands(submission);
         release_signals(submission);
+        free_times(submission);
         free(submission);
     }
     return status;

@@ -172,8 +172,11 @@
                  atSampleIndex:(NSUInteger)index
                    withBarrier:(BOOL)barrier
 {
-    (void)buffer, (void)index, (void)barrier;
-    [self hm_cannotSample:"sampleCountersInBuffer (compute encoder)"];
+    [self hm_sample:buffer
+              index:index
+            barrier:barrier
+                 at:MTLCounterSamplingPointAtDispatchBoundary
+               call:"sampleCountersInBuffer (compute encoder)"];
 }
 
 /* ---- Dispatches --------------------------------------------------------------------------- */

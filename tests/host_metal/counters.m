@@ -32,6 +32,8 @@ NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
 }
 @end
 
+static _Atomic int buffer_count;
+
 @implementation HMCounterSampleBuffer
 - (NSUInteger)sampleCount
 {
@@ -39,7 +41,9 @@ NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
 }
 - (void)hm_sample:(NSUInteger)index time:(uint64_t)ns
 {
-    atomic_store(&_samples[index], hm_device_time(ns));
+    static _Atomic uint64_t count;
+    const bool lost = hm_every_nth(&count, hm_modes()->lost_samples);
+    atomic_store(&_samples[index], lost ? MTLCounterErrorValue : hm_device_time(ns));
 }
 - (NSData *)resolveCounterRange:(NSRange)range
 {
@@ -57,6 +61,7 @@ NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
 }
 - (void)dealloc
 {
+    atomic_fetch_sub(&buffer_count, 1);
     free(_samples);
     [super dealloc];
 }
@@ -65,6 +70,8 @@ NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
 @implementation HMDevice (Counters)
 - (NSArray<id<MTLCounterSet>> *)counterSets
 {
+    if (hm_modes()->no_counters)
+        return nil;
     HMCounterSet *const set = [[[HMCounterSet alloc] init] autorelease];
     return [NSArray arrayWithObject:set];
 }
@@ -86,6 +93,13 @@ NSErrorDomain const MTLCounterErrorDomain = @"MTLCounterErrorDomain";
                 count ? MTLCounterSampleBufferErrorOutOfMemory : MTLCounterSampleBufferErrorInvalid,
                 [NSString stringWithFormat:@"a sample buffer of %lu samples; 1 to %d are possible",
                                            count, HM_MAX_SAMPLES]);
+        return nil;
+    }
+    if (atomic_fetch_add(&buffer_count, 1) >= HM_MAX_SAMPLE_BUFFERS) {
+        atomic_fetch_sub(&buffer_count, 1);
+        if (error)
+            *error = host_metal_error(MTLCounterErrorDomain, MTLCounterSampleBufferErrorOutOfMemory,
+                                      @"Cannot allocate sample buffer");
         return nil;
     }
     HMCounterSampleBuffer *const buffer = [[HMCounterSampleBuffer alloc] hm_initWithDevice:self];

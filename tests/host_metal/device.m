@@ -153,6 +153,12 @@ __attribute__((destructor(500))) static void check_devices(void)
 }
 - (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)point
 {
+    if (hm_modes()->no_counters)
+        return NO;
+    if (hm_modes()->dispatch_counters)
+        return point == MTLCounterSamplingPointAtDrawBoundary ||
+               point == MTLCounterSamplingPointAtDispatchBoundary ||
+               point == MTLCounterSamplingPointAtBlitBoundary;
     return point == MTLCounterSamplingPointAtStageBoundary; /* as on Apple's own GPUs */
 }
 - (void)sampleTimestamps:(MTLTimestamp *)cpu_timestamp gpuTimestamp:(MTLTimestamp *)gpu_timestamp

@@ -103,6 +103,10 @@ void hm_step_destroy(struct hm_step *step)
     HMCounterSampleBuffer *const samples = (HMCounterSampleBuffer *)buffer;
     if (!samples)
         return;
+    hm_check([_device supportsCounterSampling:MTLCounterSamplingPointAtStageBoundary],
+             "counter-sampling",
+             "sampleBufferAttachments: the device samples no counters at the ends of encoders (see "
+             "supportsCounterSampling)");
     hm_check_device(samples, _device, "sampleBufferAttachments");
     hm_check((start < samples->_count || start == MTLCounterDontSample) &&
                  (end < samples->_count || end == MTLCounterDontSample),
@@ -136,12 +140,25 @@ void hm_step_destroy(struct hm_step *step)
     _step->updates[_step->update_count++] = (HMFence *)fence;
     [_buffer hm_use:(HMFence *)fence];
 }
-- (void)hm_cannotSample:(const char *)call
+- (void)hm_sample:(id<MTLCounterSampleBuffer>)buffer
+            index:(NSUInteger)index
+          barrier:(BOOL)barrier
+               at:(MTLCounterSamplingPoint)point
+             call:(const char *)call
 {
-    host_metal_broken("counter-sampling",
-                      "%s: the device samples counters at the boundaries of encoders alone (see "
-                      "supportsCounterSampling)",
-                      call);
+    HMCounterSampleBuffer *const samples = (HMCounterSampleBuffer *)buffer;
+    [self hm_checkOpen:call];
+    hm_check([_device supportsCounterSampling:point], "counter-sampling",
+             "%s: the device does not sample counters there (see supportsCounterSampling)", call);
+    hm_check(samples != nil, "argument-is-nil", "%s: nil", call);
+    hm_check_device(samples, _device, call);
+    hm_check(index < samples->_count, "range-out-of-bounds", "%s: sample %lu of %s, which has %lu",
+             call, index, hm_name(samples), samples->_count);
+    struct hm_command *const command = [self hm_command:HM_COMMAND_SAMPLE];
+    command->samples = samples;
+    command->source_offset = index;
+    command->barrier = barrier;
+    [_buffer hm_use:samples];
 }
 - (void)dealloc
 {
@@ -233,8 +250,11 @@ void hm_step_destroy(struct hm_step *step)
                  atSampleIndex:(NSUInteger)index
                    withBarrier:(BOOL)barrier
 {
-    (void)buffer, (void)index, (void)barrier;
-    [self hm_cannotSample:"sampleCountersInBuffer (blit encoder)"];
+    [self hm_sample:buffer
+              index:index
+            barrier:barrier
+                 at:MTLCounterSamplingPointAtBlitBoundary
+               call:"sampleCountersInBuffer (blit encoder)"];
 }
 - (void)resolveCounters:(id<MTLCounterSampleBuffer>)samples
                 inRange:(NSRange)range

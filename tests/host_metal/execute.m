@@ -66,21 +66,30 @@ static bool tracked_hazard(const struct hm_accesses *a, const struct hm_accesses
 
 /* ---- Commands ------------------------------------------------------------------------------ */
 
-/* Barriers keep their place among the commands; one with resources orders those that touch them. */
+static bool is_barrier(const struct hm_command *command)
+{
+    return command->kind == HM_COMMAND_BARRIER ||
+           (command->kind == HM_COMMAND_SAMPLE && command->barrier);
+}
+
+/* Barriers keep their place among the commands; one with resources orders those that touch them.
+ * A sample without a barrier is taken at any time between them. */
 static bool command_before(const void *context, size_t i, size_t j)
 {
     const struct hm_step *const step = context;
     const struct hm_command *const first = &step->commands[i], *const second = &step->commands[j];
-    if (first->kind == HM_COMMAND_BARRIER || second->kind == HM_COMMAND_BARRIER) {
-        if (first->kind == second->kind)
+    if (is_barrier(first) || is_barrier(second)) {
+        if (is_barrier(first) && is_barrier(second))
             return true;
-        const struct hm_command *const barrier = first->kind == HM_COMMAND_BARRIER ? first : second;
+        const struct hm_command *const barrier = is_barrier(first) ? first : second;
         const struct hm_command *const other = barrier == first ? second : first;
         for (size_t k = 0; k < barrier->accesses.count; k++)
             if (touches(&other->accesses, barrier->accesses.items[k].buffer))
                 return true;
         return barrier->accesses.count == 0;
     }
+    if (first->kind == HM_COMMAND_SAMPLE || second->kind == HM_COMMAND_SAMPLE)
+        return false;
     if (first->kind == HM_COMMAND_DISPATCH)
         return !step->concurrent;
     return tracked_hazard(&first->accesses, &second->accesses);
@@ -129,6 +138,9 @@ static void run_command(HMQueue *queue, struct hm_command *command)
     case HM_COMMAND_SYNCHRONIZE: [command->target hm_copyToHost]; break;
     case HM_COMMAND_DISPATCH: dispatch(queue, command); break;
     case HM_COMMAND_RESOLVE: resolve(command); break;
+    case HM_COMMAND_SAMPLE:
+        [command->samples hm_sample:command->source_offset time:hm_now_ns()];
+        break;
     case HM_COMMAND_BARRIER: break;
     }
 }

@@ -23,6 +23,7 @@ enum {
     HM_MAX_SET_BYTES = 4096,
     HM_COPY_ALIGNMENT = 4,
     HM_MAX_SAMPLES = 4096,
+    HM_MAX_SAMPLE_BUFFERS = 32, /* of the process, at a time */
     HM_DEFAULT_COMMAND_BUFFERS = 64,
     HM_PASS_ATTACHMENTS = 4
 };
@@ -234,7 +235,8 @@ enum hm_command_kind {
     HM_COMMAND_SYNCHRONIZE,
     HM_COMMAND_DISPATCH,
     HM_COMMAND_BARRIER,
-    HM_COMMAND_RESOLVE
+    HM_COMMAND_RESOLVE,
+    HM_COMMAND_SAMPLE
 };
 
 /* One command of an encoder. Objects are kept, or watched, by the command buffer. */
@@ -248,6 +250,7 @@ struct hm_command {
     void *buffers[MSL_MAX_BUFFERS];
     uint32_t group_bytes[MSL_MAX_THREADGROUP_ARGUMENTS];
     HMCounterSampleBuffer *samples;
+    bool barrier;                /* of a sample */
     struct hm_accesses accesses; /* what it touches; a barrier: what it is for (none: all) */
 };
 
@@ -344,6 +347,11 @@ void hm_execute(HMQueue *queue, struct hm_step *const *steps, size_t count, size
              buffer:(id<MTLCounterSampleBuffer>)buffer
               start:(NSUInteger)start
                 end:(NSUInteger)end;
+- (void)hm_sample:(id<MTLCounterSampleBuffer>)buffer
+            index:(NSUInteger)index
+          barrier:(BOOL)barrier
+               at:(MTLCounterSamplingPoint)point
+             call:(const char *)call;
 - (void)hm_waitForFence:(id<MTLFence>)fence;
 - (void)hm_updateFence:(id<MTLFence>)fence;
 @end

@@ -10,6 +10,10 @@
  *   dirty             new memory has a pattern instead of zeros
  *   slow[=MS]         every encoder takes MS milliseconds more (5)
  *   gpuclock          device timestamps tick at 24 MHz from an origin of their own
+ *   dispatchcounters  counters are sampled between commands, as on GPUs of others than Apple, not
+ *                     at the ends of encoders
+ *   nocounters        counters are not sampled at all, as on a virtual device
+ *   lost-samples=N    every Nth sample is MTLCounterErrorValue
  *   fail-command-buffers=N  every Nth command buffer fails; its events are not signalled
  *   fail-with-signal  failing command buffers signal their events none the less
  *   fail-allocations=N      every Nth buffer or heap cannot be had
@@ -26,8 +30,9 @@
 
 struct hm_modes {
     bool shuffle, managed, use_resource, no_listeners, dirty, gpu_clock, fail_with_signal,
-        no_census;
-    uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience;
+        no_census, dispatch_counters, no_counters;
+    uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience,
+        lost_samples;
 };
 
 /* Read from the environment once. */

@@ -160,6 +160,8 @@ static void retired(void *user, const struct hal_submission_result *result)
 {
     struct flight *flight = user;
     fake_layer.calls[FAKE_RETIRED]++;
+    if (fake_layer.on_retired)
+        fake_layer.on_retired(fake_layer.user, result);
     if (flight->retired)
         flight->retired(flight->user, result);
     if (result->begin_ns < result->ready_ns || result->end_ns < result->begin_ns ||
@@ -180,6 +182,7 @@ static enum hal_status queue_submit(struct hal_driver_device *self,
     struct hal_submission mine = *submission;
     mine.retired = retired;
     mine.user = flight;
+    mine.time_dispatches = fake_layer.time_dispatches;
     fake_layer.in_flight++;
     const enum hal_status status = self->next->ops->queue_submit(self->next, &mine);
     if (status != HAL_OK) {

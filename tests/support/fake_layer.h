@@ -49,6 +49,8 @@ struct fake_layer {
     enum hal_status begin_status, end_status; /* what to return */
     void (*while_closed)(void *user);         /* called by begin and by end */
     void (*while_inside)(void *user);         /* called by device_query */
+    bool time_dispatches;                     /* asked of every submission */
+    void (*on_retired)(void *user, const struct hal_submission_result *result);
     void *user;
     int report; /* a descriptor that end and leave write one byte to, 'e' or 'l'; 0: none */
 };

@@ -17,7 +17,7 @@ struct planted {
 
 /* Ended by an entry without a name. */
 extern const struct planted planted_calls[], planted_order[], planted_memory[], planted_runtime[],
-    planted_modes[];
+    planted_modes[], planted_counters[];
 
 /* What most bugs need, kept until the process ends. */
 struct bench {

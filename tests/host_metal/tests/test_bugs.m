@@ -211,6 +211,7 @@ int main(int argc, char **argv)
     add(planted_memory);
     add(planted_runtime);
     add(planted_modes);
+    add(planted_counters);
     if (argc == 2)
         return run_bug(argv[1]);
     static struct CMUnitTest tests[MAX_BUGS + 1];

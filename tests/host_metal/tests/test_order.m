@@ -202,6 +202,35 @@ static void test_fences_between_encoders(void **state)
     work_end(&work);
 }
 
+/* Metal has 32 of them, whoever made them. */
+static void test_sample_buffers_run_out(void **state)
+{
+    (void)state;
+    enum { LIMIT = 32 };
+    struct work work;
+    work_begin(&work);
+    id<MTLCounterSampleBuffer> samples[LIMIT];
+    MTLCounterSampleBufferDescriptor *const descriptor =
+        [[MTLCounterSampleBufferDescriptor alloc] init];
+    descriptor.counterSet = [work.device.counterSets objectAtIndex:0];
+    descriptor.sampleCount = 2;
+    for (int i = 0; i < LIMIT; i++) {
+        samples[i] = [work.device newCounterSampleBufferWithDescriptor:descriptor error:NULL];
+        assert_non_null(samples[i]);
+    }
+    NSError *error = nil;
+    assert_null([work.device newCounterSampleBufferWithDescriptor:descriptor error:&error]);
+    assert_int_equal(error.code, MTLCounterSampleBufferErrorOutOfMemory);
+    for (int i = 0; i < LIMIT; i++)
+        [samples[i] release];
+    const id<MTLCounterSampleBuffer> again =
+        [work.device newCounterSampleBufferWithDescriptor:descriptor error:NULL];
+    assert_non_null(again);
+    [again release];
+    [descriptor release];
+    work_end(&work);
+}
+
 static void test_times(void **state)
 {
     (void)state;
@@ -365,6 +394,7 @@ const struct CMUnitTest order_tests[] = {
     cmocka_unit_test(test_shared_events),
     cmocka_unit_test(test_barriers_in_a_concurrent_encoder),
     cmocka_unit_test(test_fences_between_encoders),
+    cmocka_unit_test(test_sample_buffers_run_out),
     cmocka_unit_test(test_times),
     cmocka_unit_test(test_captures),
     cmocka_unit_test(test_many_threads),
