@@ -54,8 +54,7 @@ struct builder {
     /* The dispatch before, whose table may serve again. */
     uint64_t executable; /* its id, 0: none yet */
     uint32_t entry, state;
-    void *const *table;
-    const uint64_t *bytes; /* where bounds are checked: the buffers' lengths */
+    struct msl_launch launch; /* its table, and where bounds are checked what is behind that */
 };
 
 static enum hal_status no_memory(const struct builder *builder)
@@ -267,12 +266,18 @@ static void *list_sizes(struct builder *builder, const struct cpu_entry *entry,
     return sizes;
 }
 
+/* How many pointers a descriptor set is as a struct. */
+static size_t length_of_set(const struct hal_set_layout *layout)
+{
+    const size_t last = layout->binding_count;
+    return last ? layout->bindings[last - 1].index + 1 : 1;
+}
+
 /* A descriptor set as a struct of pointers: all of it is bound, the core has seen to that. */
 static void *make_set(struct builder *builder, const struct hal_set_layout *layout, uint32_t set,
                       const struct hal_dispatch_state *state)
 {
-    const size_t last = layout->binding_count;
-    const size_t length = last ? layout->bindings[last - 1].index + 1 : 1;
+    const size_t length = length_of_set(layout);
     void **members = take(builder->program, length * sizeof *members, sizeof *members);
     for (size_t i = 0; members && i < layout->binding_count; i++) {
         const uint32_t index = layout->bindings[i].index;
@@ -320,27 +325,61 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
     return HAL_OK;
 }
 
-/* How long each buffer of the table is, for kernels whose bounds are checked; else NULL. */
-static enum hal_status list_bytes(struct builder *builder, const struct cpu_entry *entry,
-                                  const struct hal_dispatch_state *state,
-                                  const uint64_t **out_bytes)
+/* How long the memory in a slot of the table is. */
+static uint64_t bytes_in_slot(const struct cpu_entry *entry, uint32_t slot,
+                              const struct hal_dispatch_state *state)
 {
-    *out_bytes = NULL;
+    if (entry->constant_bytes && slot == entry->constants_slot)
+        return entry->constant_bytes;
+    if (slot == entry->sizes_slot)
+        return HAL_MAX_BINDINGS * sizeof(uint32_t);
+    if (entry->layout)
+        return slot < entry->layout->set_count
+                   ? length_of_set(entry->layout->sets[slot]) * sizeof(void *)
+                   : 0;
+    const struct hal_binding *binding = binding_of(entry, slot, state);
+    return binding ? binding->bytes : 0;
+}
+
+/* The pointers in the descriptor sets become addresses that say which binding they lead to. */
+static enum hal_status watch_members(struct builder *builder, const struct cpu_entry *entry,
+                                     const struct hal_dispatch_state *state)
+{
+    struct msl_launch *launch = &builder->launch;
+    struct msl_member *members =
+        take(builder->program, (size_t)HAL_MAX_SETS * HAL_MAX_BINDINGS * sizeof *members,
+             sizeof(void *));
+    if (!members)
+        return no_memory(builder);
+    launch->members = members;
+    for (uint32_t set = 0; set < entry->layout->set_count; set++) {
+        const struct hal_set_layout *layout = entry->layout->sets[set];
+        if (!(entry->info->buffer_mask >> set & 1))
+            continue;
+        void **pointers = launch->buffers[set];
+        for (size_t i = 0; i < layout->binding_count; i++) {
+            const uint32_t index = layout->bindings[i].index, number = launch->member_count++;
+            members[number] =
+                (struct msl_member){pointers[index], state->bindings[set][index].bytes, set, index};
+            pointers[index] = msl_member_address(members, number);
+        }
+    }
+    return HAL_OK;
+}
+
+/* Where bounds are checked: how long everything is that the kernel is given. */
+static enum hal_status watch_bounds(struct builder *builder, const struct cpu_entry *entry,
+                                    const struct hal_dispatch_state *state)
+{
     if (!entry->info->checks_bounds)
         return HAL_OK;
     uint64_t *bytes = take(builder->program, MSL_MAX_BUFFERS * sizeof *bytes, sizeof *bytes);
     if (!bytes)
         return no_memory(builder);
-    for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++) {
-        const struct hal_binding *binding = binding_of(entry, i, state);
-        bytes[i] = binding ? binding->bytes : 0;
-        if (entry->constant_bytes && i == entry->constants_slot)
-            bytes[i] = entry->constant_bytes;
-        else if (i == entry->sizes_slot)
-            bytes[i] = HAL_MAX_BINDINGS * sizeof(uint32_t);
-    }
-    *out_bytes = bytes;
-    return HAL_OK;
+    for (uint32_t i = 0; i < MSL_MAX_BUFFERS; i++)
+        bytes[i] = bytes_in_slot(entry, i, state);
+    builder->launch.buffer_bytes = bytes;
+    return entry->layout ? watch_members(builder, entry, state) : HAL_OK;
 }
 
 /* The launch of a dispatch but for its counts. */
@@ -352,18 +391,17 @@ static enum hal_status make_launch(struct builder *builder, const struct hal_exe
     const struct hal_dispatch_state *state = &builder->commands->states[state_number];
     if (executable->object.id != builder->executable || entry_number != builder->entry ||
         state_number != builder->state) {
-        HAL_TRY(make_table(builder, entry, state, &builder->table));
-        HAL_TRY(list_bytes(builder, entry, state, &builder->bytes));
+        builder->launch = (struct msl_launch){.group_argument_bytes = entry->group_argument_bytes};
+        memcpy(builder->launch.group_size, entry->group_size, sizeof entry->group_size);
+        HAL_TRY(make_table(builder, entry, state, &builder->launch.buffers));
+        HAL_TRY(watch_bounds(builder, entry, state));
         builder->executable = executable->object.id;
         builder->entry = entry_number;
         builder->state = state_number;
     }
     out_op->dispatch.function = entry->function;
-    out_op->dispatch.launch.buffers = builder->table;
-    out_op->dispatch.launch.buffer_bytes = builder->bytes;
+    out_op->dispatch.launch = builder->launch;
     out_op->dispatch.group_cost = &entry->group_cost;
-    out_op->dispatch.launch.group_argument_bytes = entry->group_argument_bytes;
-    memcpy(out_op->dispatch.launch.group_size, entry->group_size, sizeof entry->group_size);
     builder->program->dispatch_count++;
     builder->dispatch_number++;
     return HAL_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checked memory of one launch: every buffer, every threadgroup argument and the threadgroup
- * variables are known to the kernel by addresses whose upper byte says which of them it is. A
+/* Checked memory of one launch: every buffer, every threadgroup argument, the threadgroup variables
+ * and every member are known to the kernel by addresses whose upper bits say which of them it is. A
  * pointer thus keeps what it was made from, whatever is computed with it. Private to hal/msl; of
  * one worker. */
 #ifndef HAL_MSL_BOUNDS_H
@@ -17,6 +17,9 @@ struct msl_bounds {
     void *buffers[MSL_MAX_BUFFERS];
     void *group_memory[MSL_MAX_THREADGROUP_ARGUMENTS];
     void *variables;
+    /* Borrowed from the launch. */
+    const struct msl_member *members;
+    uint32_t member_count;
 };
 
 /* As the launch has them; those in the masks are looked at. */
@@ -29,6 +32,8 @@ struct msl_bounds_memory {
     uint32_t group_mask;
     void *variables;
     uint32_t variable_bytes;
+    const struct msl_member *members;
+    uint32_t member_count;
 };
 void msl_bounds_set(struct msl_bounds *bounds, const struct msl_bounds_memory *memory);
 

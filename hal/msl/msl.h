@@ -126,9 +126,24 @@ HAL_API size_t msl_library_constant_count(const struct msl_library *library);
 HAL_API struct msl_constant_info msl_library_constant(const struct msl_library *library,
                                                       size_t index);
 
+/* A buffer that a kernel finds as a pointer in another one, of a launch whose bounds are checked.
+ */
+struct msl_member {
+    void *data;
+    uint64_t bytes;
+    uint32_t buffer, index; /* how messages name it: a [[buffer(i)]], and its [[id(n)]] there */
+};
+
+/* What the pointer to members[number].data must be, so that accesses through it are checked. */
+HAL_API void *msl_member_address(const struct msl_member *members, uint32_t number);
+
+enum { MSL_MAX_MEMBERS = 8192 }; /* of a launch */
+
 struct msl_launch {
-    void *const *buffers;         /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
-    const uint64_t *buffer_bytes; /* where bounds are checked: their lengths; NULL: not known */
+    void *const *buffers;             /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
+    const uint64_t *buffer_bytes;     /* where bounds are checked: their lengths; NULL: not known */
+    const struct msl_member *members; /* there; what other pointers lead to is not checked */
+    uint32_t member_count;
     const uint32_t *group_argument_bytes; /* by [[threadgroup(i)]] index; NULL: none */
     uint32_t group_size[3];               /* threads per threadgroup */
     uint32_t group_count[3];

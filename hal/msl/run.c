@@ -314,6 +314,8 @@ static void add_bounds(struct msl_worker *worker, const struct msl_function *fun
         .group_mask = function->info.threadgroup_mask,
         .variables = worker->group_arena,
         .variable_bytes = function->info.static_group_memory_bytes,
+        .members = launch->members,
+        .member_count = launch->member_count,
     };
     msl_bounds_set(&worker->bounds, &memory);
     seen->buffers = worker->bounds.buffers;

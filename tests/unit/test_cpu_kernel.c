@@ -359,6 +359,98 @@ static void leaving_a_binding_fails_the_submission(void **state)
     hal_executable_release(checked);
 }
 
+/* Set 1 has its bindings in any order; the constants lie behind the sets. Both bindings are parts
+ * of one buffer, with room between them. */
+static const char sets_source[] =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "struct first { device const int *in [[id(0)]]; };\n"
+    "struct second { device int *spare [[id(0)]]; device int *out [[id(1)]]; };\n"
+    "kernel void move(constant first &a [[buffer(0)]], constant second &b [[buffer(1)]],\n"
+    "                 constant int *c [[buffer(5)]], uint i [[thread_position_in_grid]])\n"
+    "{\n"
+    "    if (i == 0)\n"
+    "        b.out[c[1]] = a.in[c[0]] + c[c[2]];\n"
+    "}\n";
+
+static struct hal_executable *create_with_sets(struct hal_set_layout *sets[2])
+{
+    static const struct hal_entry_point entry = {"move", {8, 1, 1}, 12, 5};
+    static const struct hal_layout_binding in = {0, HAL_BINDING_STORAGE, 0};
+    static const struct hal_layout_binding out[] = {{1, HAL_BINDING_STORAGE, 0},
+                                                    {0, HAL_BINDING_STORAGE, 0}};
+    struct hal_pipeline_layout *layout;
+    struct hal_executable *created;
+    struct hal_executable_desc desc = describe(sets_source);
+    assert_ok(hal_set_layout_create(device, &(struct hal_set_layout_desc){NULL, &in, 1}, &sets[0]));
+    assert_ok(hal_set_layout_create(device, &(struct hal_set_layout_desc){NULL, out, 2}, &sets[1]));
+    assert_ok(hal_pipeline_layout_create(
+        device, &(struct hal_pipeline_layout_desc){NULL, sets, 2, 12}, &layout));
+    desc.entry_points = &entry;
+    desc.entry_point_count = 1;
+    desc.layouts = &layout;
+    setenv("HAL_CHECK_BOUNDS", "1", 1);
+    assert_ok(hal_executable_create(device, &desc, &created));
+    unsetenv("HAL_CHECK_BOUNDS");
+    hal_pipeline_layout_release(layout);
+    return created;
+}
+
+/* What the pointers in argument buffers lead to, the argument buffers themselves, and constants. */
+static void leaving_a_binding_of_a_set_fails_the_submission(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t places[3]; /* constants: from, to, and which constant is added */
+        const char *message;
+    } cases[] = {
+        {{9, 4, 1}, NULL},
+        {{10, 4, 1}, "reads 4 bytes at offset 40 of member 0 of buffer 0, which has 40"},
+        {{9, 5, 1}, "writes 4 bytes at offset 20 of member 1 of buffer 1, which has 20"},
+        {{9, -1, 1}, "writes 4 bytes at offset -4 of member 1 of buffer 1, which has 20"},
+        {{9, 4, 3}, "reads 4 bytes at offset 12 of buffer 5, which has 12"},
+    };
+    struct hal_set_layout *sets[2];
+    struct hal_executable *checked = create_with_sets(sets);
+    struct hal_buffer *buffer = fixture_buffer(device, NULL, 512);
+    int32_t words[128];
+    for (int32_t i = 0; i < 128; i++)
+        words[i] = 1000 + i;
+    const struct hal_binding in = {buffer, 64, 40};
+    const struct hal_binding out[2] = {{buffer, 0, 8}, {buffer, 256, 20}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+        struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+        assert_ok(hal_buffer_write(buffer, 0, words, sizeof words));
+        assert_ok(hal_command_push_set(
+            commands, &(struct hal_push_set_desc){
+                          .layout = sets[0], .set = 0, .bindings = &in, .binding_count = 1}));
+        assert_ok(hal_command_push_set(
+            commands, &(struct hal_push_set_desc){
+                          .layout = sets[1], .set = 1, .bindings = out, .binding_count = 2}));
+        assert_ok(hal_command_push_constants(commands, 0, cases[i].places, 12));
+        assert_ok(hal_command_dispatch(commands, checked, 0, (uint32_t[3]){2, 1, 1}));
+        assert_ok(hal_command_buffer_end(commands));
+        assert_ok(fixture_submit(device, commands, NULL, 0, done, 1));
+        if (cases[i].message)
+            assert_fails(hal_semaphore_wait(done, 1, HAL_FOREVER), HAL_INVALID, cases[i].message);
+        else
+            assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+        int32_t after[128];
+        assert_ok(hal_buffer_read(buffer, 0, after, sizeof after));
+        if (!cases[i].message)
+            words[64 + 4] = 1000 + 16 + 9 + 4;
+        assert_memory_equal(after, words, sizeof after);
+        words[64 + 4] = 1000 + 64 + 4;
+        hal_semaphore_release(done);
+        hal_command_buffer_release(commands);
+    }
+    hal_buffer_release(buffer);
+    hal_executable_release(checked);
+    hal_set_layout_release(sets[0]);
+    hal_set_layout_release(sets[1]);
+}
+
 static void threadgroup_arguments_have_lengths(void **state)
 {
     (void)state;
@@ -482,6 +574,7 @@ int main(void)
         cmocka_unit_test(missing_bindings_are_named),
         cmocka_unit_test(bad_sources_are_refused),
         cmocka_unit_test(leaving_a_binding_fails_the_submission),
+        cmocka_unit_test(leaving_a_binding_of_a_set_fails_the_submission),
         cmocka_unit_test(threadgroup_arguments_have_lengths),
         cmocka_unit_test(entry_points_have_names_and_limits),
         cmocka_unit_test(threads_submit_chains),

@@ -12,7 +12,7 @@ enum {
     MSL_ABI_GROUP_ARGUMENTS = 31,
     MSL_ABI_SIMD_WIDTH = 32,
     MSL_ABI_LANE_BYTES = 16, /* at most: one lane's share of a simd operation */
-    MSL_ABI_TAG_SHIFT = 56   /* where checked addresses say what memory they belong to */
+    MSL_ABI_TAG_SHIFT = 48   /* where checked addresses say what memory they belong to */
 };
 
 /* One dispatch as a kernel sees it; constant while the dispatch runs. */
