@@ -11,8 +11,9 @@
 /* ---- All open devices ---------------------------------------------------------------------- */
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t devices_unpinned = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t devices_changed = PTHREAD_COND_INITIALIZER;
 static struct hal_device *first_open;
+static uint32_t ending_count; /* devices that threads of their own destroy */
 
 static void lock_before_fork(void)
 {
@@ -32,6 +33,7 @@ static void leave_devices_to_parent(void)
         atomic_store(&device->captured, false);
     }
     first_open = NULL;
+    ending_count = 0;
     pthread_mutex_unlock(&devices_lock);
 }
 
@@ -54,7 +56,7 @@ static void unlist_device(struct hal_device *device)
 {
     pthread_mutex_lock(&devices_lock);
     while (device->pins)
-        pthread_cond_wait(&devices_unpinned, &devices_lock);
+        pthread_cond_wait(&devices_changed, &devices_lock);
     struct hal_device **link = &first_open;
     while (*link && *link != device)
         link = &(*link)->next_open;
@@ -72,7 +74,7 @@ void hal_each_device(void (*visit)(struct hal_device *device))
         visit(device);
         pthread_mutex_lock(&devices_lock);
         device->pins--;
-        pthread_cond_broadcast(&devices_unpinned);
+        pthread_cond_broadcast(&devices_changed);
     }
     pthread_mutex_unlock(&devices_lock);
 }
@@ -93,9 +95,58 @@ static void destroy_device(struct hal_device *device)
     free(device);
 }
 
+static void *end_device(void *device)
+{
+    destroy_device(device);
+    pthread_mutex_lock(&devices_lock);
+    ending_count--;
+    pthread_cond_broadcast(&devices_changed);
+    pthread_mutex_unlock(&devices_lock);
+    return NULL;
+}
+
+/* The process does not end in the middle of it. */
+static void wait_for_endings(void)
+{
+    pthread_mutex_lock(&devices_lock);
+    while (ending_count > 0)
+        pthread_cond_wait(&devices_changed, &devices_lock);
+    pthread_mutex_unlock(&devices_lock);
+}
+
+static void watch_exit(void)
+{
+    (void)atexit(wait_for_endings);
+}
+
+/* A thread of the device would wait for its own end. */
+static void destroy_elsewhere(struct hal_device *device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_t thread;
+    pthread_once(&once, watch_exit);
+    pthread_mutex_lock(&devices_lock);
+    ending_count++;
+    pthread_mutex_unlock(&devices_lock);
+    if (hal_thread_start("hal-end", end_device, device, &thread) == HAL_OK) {
+        pthread_detach(thread);
+        return;
+    }
+    hal_log(HAL_LOG_WARN, "device '%s' stays as it is: %s", device->info.uri, hal_message());
+    pthread_mutex_lock(&devices_lock);
+    ending_count--;
+    pthread_mutex_unlock(&devices_lock);
+}
+
+/* Devices share semaphores: the last object of one may go with work of another one, whose thread,
+ * or the thread of its own that found this work ready, is the one that comes here. */
 void hal_device_unreference(struct hal_device *device)
 {
-    if (atomic_fetch_sub_explicit(&device->references, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&device->references, 1, memory_order_acq_rel) != 1)
+        return;
+    if (hal_thread_is_ours())
+        destroy_elsewhere(device);
+    else
         destroy_device(device);
 }
 
@@ -169,8 +220,7 @@ void hal_device_retain(struct hal_device *device)
         atomic_fetch_add_explicit(&device->handles, 1, memory_order_relaxed);
 }
 
-/* The driver's own references to objects end with the work, so that after this the threads are
- * stopped by whoever releases the last object, and never by themselves. */
+/* The driver's own references to objects end with the work. */
 static void finish_work(struct hal_device *device)
 {
     static const int64_t patience_ns = 10000000000;

@@ -2,6 +2,7 @@
 /* The part of os.h that POSIX alone provides. */
 #include "hal/base/os.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -25,20 +26,53 @@ void hal_thread_name(char *out_name, size_t bytes)
         snprintf(out_name, bytes, "thread");
 }
 
+struct thread_start {
+    void *(*run)(void *);
+    void *argument;
+};
+
+static _Thread_local bool is_ours;
+
+bool hal_thread_is_ours(void)
+{
+    return is_ours;
+}
+
+static void *begin_thread(void *argument)
+{
+    const struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
+    is_ours = true;
+    return start.run(start.argument);
+}
+
 enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *argument,
                                  pthread_t *out_thread)
 {
     sigset_t all, before;
+    struct thread_start *start = malloc(sizeof *start);
+    if (!start)
+        return hal_fail(HAL_NO_MEMORY, "no memory for thread '%s'", name);
+    *start = (struct thread_start){run, argument};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(out_thread, NULL, run, argument);
+    const int error = pthread_create(out_thread, NULL, begin_thread, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
+    if (error) {
+        free(start);
         return hal_fail(HAL_NO_MEMORY, "cannot start thread '%s': %s", name, strerror(error));
+    }
 #ifdef __linux__
     pthread_setname_np(*out_thread, name);
 #endif
     return HAL_OK;
+}
+
+void hal_thread_join(pthread_t thread)
+{
+    const int error = pthread_join(thread, NULL);
+    assert(!error);
+    (void)error;
 }
 
 enum hal_status hal_module_path(const void *address, char *out_path, size_t bytes)

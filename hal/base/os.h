@@ -40,6 +40,12 @@ HAL_API void hal_thread_name(char *out_name, size_t bytes);
 HAL_API enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *argument,
                                          pthread_t *out_thread) HAL_CHECKED;
 
+/* Waits for the end of such a thread, which is not the calling one. */
+HAL_API void hal_thread_join(pthread_t thread);
+
+/* The calling thread was started so: somebody may join it, and wait for ever if it does that. */
+HAL_API bool hal_thread_is_ours(void);
+
 /* A condition variable whose timed waits use the monotonic clock. */
 HAL_API void hal_condition_init(pthread_cond_t *condition);
 

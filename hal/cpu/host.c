@@ -103,7 +103,7 @@ void cpu_host_destroy(struct cpu_host *host)
     pthread_cond_broadcast(&host->wanted);
     pthread_mutex_unlock(&host->lock);
     for (uint32_t i = 0; i < host->thread_count; i++)
-        pthread_join(host->threads[i], NULL);
+        hal_thread_join(host->threads[i]);
     pthread_cond_destroy(&host->wanted);
     pthread_mutex_destroy(&host->lock);
     free(host);

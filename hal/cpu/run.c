@@ -511,7 +511,7 @@ static void stop(struct cpu_pool *pool, uint32_t started)
     atomic_fetch_add(&pool->epoch, 1);
     hal_word_wake(&pool->epoch, INT_MAX);
     for (uint32_t i = 0; i < started; i++)
-        pthread_join(pool->workers[i].thread, NULL);
+        hal_thread_join(pool->workers[i].thread);
     for (uint32_t i = 0; i < pool->worker_count; i++) {
         if (pool->workers[i].kernels)
             msl_worker_destroy(pool->workers[i].kernels);

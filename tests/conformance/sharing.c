@@ -141,6 +141,44 @@ static void outlives_its_device(struct suite *suite, uint64_t unused)
     suite_wait(suite, pair.semaphores[0], 1);
 }
 
+/* The same while work of the device runs that the other's waits for: whoever ends the last of all
+ * this, the device goes with it. */
+static void ends_with_work_of_the_other(struct suite *suite, uint64_t length)
+{
+    enum { BYTES = 1 << 16 };
+    struct hal_device *other;
+    struct hal_semaphore *shared = NULL;
+    struct hal_buffer *buffer = NULL;
+    const struct hal_buffer_desc desc = {.label = "large", .bytes = BYTES};
+    struct pair pair = open_pair(suite);
+    struct hal_semaphore *begin = pair.semaphores[1], *chain = pair.semaphores[0];
+    check_ok(suite, hal_device_open(suite_info(suite)->uri, &other));
+    enum hal_status status = hal_semaphore_create(other, "shared", 0, &shared);
+    if (status == HAL_OK)
+        status = hal_buffer_create(other, &desc, &buffer);
+    const struct hal_semaphore_value wait = {begin, 1}, signal = {shared, 1};
+    if (status == HAL_OK)
+        status = hal_queue_fill(
+            other,
+            &(struct hal_submit_desc){
+                .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1},
+            buffer, 0, BYTES, 7, 1);
+    for (uint64_t i = 0; status == HAL_OK && i < length; i++) {
+        const struct hal_semaphore_value waits[2] = {signal, {chain, i}}, next = {chain, i + 1};
+        status = hal_queue_submit(pair.devices[0], &(struct hal_submit_desc){.waits = waits,
+                                                                             .wait_count = 2,
+                                                                             .signals = &next,
+                                                                             .signal_count = 1});
+    }
+    hal_buffer_release(buffer);
+    hal_semaphore_release(shared);
+    if (status == HAL_OK)
+        status = hal_semaphore_signal(begin, 1);
+    hal_device_release(other);
+    check_ok(suite, status);
+    suite_wait(suite, chain, length);
+}
+
 /* Three devices and random chains: each submission waits for the one before it, on any device. */
 static void random_chain(struct suite *suite, uint64_t length)
 {
@@ -198,6 +236,8 @@ static const struct suite_case cases[] = {
     {"failures_travel_1", failures_travel, 1},
     {"wrong_values", wrong_values, 0},
     {"outlives_its_device", outlives_its_device, 0},
+    {"ends_with_work_of_the_other_1", ends_with_work_of_the_other, 1},
+    {"ends_with_work_of_the_other_500", ends_with_work_of_the_other, 500},
     {"random_chain", random_chain, 300},
     {"from_several_threads", from_several_threads, 100},
 };

@@ -4,7 +4,9 @@
 #include "hal/driver.h"
 #include "tests/support/hal_fixture.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 
 /* Writes `value` to the first four bytes of `buffer`. */
 static struct hal_command_buffer *writing(struct hal_device *device, struct hal_buffer *buffer,
@@ -21,6 +23,58 @@ static uint32_t first_word(struct hal_buffer *buffer)
     uint32_t word;
     assert_ok(hal_buffer_read(buffer, 0, &word, sizeof word));
     return word;
+}
+
+/* So many threads the process has now; 0: the system does not tell. */
+static size_t thread_count(void)
+{
+    size_t count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *task; tasks && (task = readdir(tasks)) != NULL;)
+        count += task->d_name[0] != '.';
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+/* The worker of one device finds the work of another one ready, and ends it after the application
+ * has let go of both device and semaphore: the last reference to the worker's device goes there. */
+static void a_device_may_end_on_its_own_worker(void **state)
+{
+    (void)state;
+    enum { CHAIN = 20000, BYTES = 1 << 16, ROUNDS = 3 };
+    const size_t threads = thread_count();
+    for (int round = 0; round < ROUNDS; round++) {
+        struct hal_device *stays = fixture_device("cpu?threads=1");
+        struct hal_device *goes = fixture_device("cpu?threads=1");
+        struct hal_semaphore *begin = fixture_semaphore(stays, "begin", 0);
+        struct hal_semaphore *chain = fixture_semaphore(stays, "chain", 0);
+        struct hal_semaphore *shared = fixture_semaphore(goes, "shared", 0);
+        struct hal_buffer *buffer = fixture_buffer(goes, "large", BYTES);
+        struct hal_command_buffer *commands = fixture_commands(goes, NULL, HAL_ONE_SHOT);
+        assert_ok(hal_command_fill(commands, buffer, 0, BYTES, 1, 1));
+        assert_ok(hal_command_buffer_end(commands));
+        assert_ok(fixture_submit(goes, commands, begin, 1, shared, 1));
+        for (uint64_t i = 0; i < CHAIN; i++) {
+            const struct hal_semaphore_value waits[2] = {{shared, 1}, {chain, i}};
+            const struct hal_semaphore_value signal = {chain, i + 1};
+            assert_ok(hal_queue_submit(stays, &(struct hal_submit_desc){.waits = waits,
+                                                                        .wait_count = 2,
+                                                                        .signals = &signal,
+                                                                        .signal_count = 1}));
+        }
+        hal_command_buffer_release(commands);
+        hal_buffer_release(buffer);
+        hal_semaphore_release(shared);
+        assert_ok(hal_semaphore_signal(begin, 1));
+        hal_device_release(goes);
+        assert_ok(hal_semaphore_wait(chain, CHAIN, HAL_FOREVER));
+        hal_semaphore_release(chain);
+        hal_semaphore_release(begin);
+        hal_device_release(stays);
+    }
+    while (thread_count() > threads) /* all have ended, also those that end others */
+        sched_yield();
 }
 
 static void empty_submissions_signal_at_once(void **state)
@@ -366,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_submissions_signal_at_once),
+        cmocka_unit_test(a_device_may_end_on_its_own_worker),
         cmocka_unit_test(a_refused_submission_holds_nothing),
         cmocka_unit_test(waits_may_come_before_signals),
         cmocka_unit_test(failures_reach_everything_that_depends),
