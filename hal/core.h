@@ -33,8 +33,19 @@ struct hal_gate {
     _Alignas(64) _Atomic uint32_t state; /* enum hal_gate_state; waited for */
 };
 
-/* Blocks while the gate is not open; false in a forked child. Not recursive. */
+/* Blocks while the gate is not open; false in a forked child. Not recursive: who is inside and
+ * enters again waits for ever when somebody drains the gate meanwhile. So nobody inside calls the
+ * application. */
 bool hal_gate_enter(struct hal_gate *gate);
+
+/* A call that a thread makes when it is inside no gate any more; the caller's memory. */
+struct hal_afterwards {
+    void (*run)(struct hal_afterwards *self);
+    struct hal_afterwards *next;
+};
+
+/* At once when the calling thread is inside none. */
+void hal_gate_afterwards(struct hal_afterwards *call);
 
 /* For destruction: never blocks; false when the gate is closed or the device stayed behind. */
 bool hal_gate_enter_destroy(struct hal_gate *gate);
@@ -134,8 +145,11 @@ struct hal_buffer_desc hal_buffer_desc_resolve(const struct hal_buffer_desc *des
 
 /* ---- Host memory (host.c) ----------------------------------------------------------------- */
 
-/* The buffer goes: undoes its export; gives imported memory back. */
+/* The buffer goes: undoes its export. */
 void hal_export_end(struct hal_driver_device *top, struct hal_buffer *buffer);
+
+/* The buffer is gone: gives imported memory back, outside of all gates. */
+void hal_import_end(struct hal_import *import);
 
 /* ---- Memory (statistics.c, transient.c) --------------------------------------------------- */
 

@@ -63,9 +63,8 @@ struct hal_buffer {
      * submissions that reach a driver always name roots. */
     struct hal_buffer *root;
     uint64_t root_offset;
-    void *imported; /* driver: the host's memory, of buffer_import; else NULL */
-    void (*import_release)(void *user, void *pointer); /* core */
-    void *import_user;                                 /* core */
+    void *imported;                   /* driver: the host's memory, of buffer_import; else NULL */
+    struct hal_import *import;        /* core */
     struct hal_mapping exported;      /* core: `data` is NULL before the first export */
     struct hal_pool_block *transient; /* core (pool.h): of an alloca, until the dealloca */
 };

@@ -10,26 +10,69 @@
 
 static _Atomic uint32_t next_stripe;
 
-static uint32_t my_stripe(void)
+struct thread {
+    uint32_t stripe;                     /* its number + 1; 0: none yet */
+    uint32_t depth;                      /* gates that it is inside of */
+    struct hal_afterwards *first, *last; /* to be called at depth 0 */
+};
+
+static struct thread *self(void)
 {
-    static _Thread_local uint32_t stripe = UINT32_MAX;
-    if (stripe == UINT32_MAX)
-        stripe =
-            atomic_fetch_add_explicit(&next_stripe, 1, memory_order_relaxed) % HAL_GATE_STRIPES;
-    return stripe;
+    static _Thread_local struct thread thread;
+    if (thread.stripe == 0)
+        thread.stripe =
+            atomic_fetch_add_explicit(&next_stripe, 1, memory_order_relaxed) % HAL_GATE_STRIPES + 1;
+    return &thread;
+}
+
+static _Atomic uint32_t *counter_of(struct hal_gate *gate, const struct thread *thread)
+{
+    return &gate->stripes[thread->stripe - 1].inside;
+}
+
+static void leave(struct hal_gate *gate, struct thread *thread)
+{
+    _Atomic uint32_t *inside = counter_of(gate, thread);
+    const uint32_t before = atomic_fetch_sub(inside, 1);
+    if (before == 1 && atomic_load(&gate->state) != HAL_GATE_OPEN)
+        hal_word_wake(inside, INT_MAX);
+    thread->depth--;
+}
+
+/* A call may enter a gate, and run the rest of them when it leaves. */
+static void run_calls(struct thread *thread)
+{
+    while (thread->depth == 0 && thread->first) {
+        struct hal_afterwards *call = thread->first;
+        thread->first = call->next;
+        call->run(call);
+    }
 }
 
 void hal_gate_leave(struct hal_gate *gate)
 {
-    _Atomic uint32_t *inside = &gate->stripes[my_stripe()].inside;
-    const uint32_t before = atomic_fetch_sub(inside, 1);
-    if (before == 1 && atomic_load(&gate->state) != HAL_GATE_OPEN)
-        hal_word_wake(inside, INT_MAX);
+    struct thread *thread = self();
+    leave(gate, thread);
+    run_calls(thread);
+}
+
+void hal_gate_afterwards(struct hal_afterwards *call)
+{
+    struct thread *thread = self();
+    call->next = NULL;
+    if (thread->first)
+        thread->last->next = call;
+    else
+        thread->first = call;
+    thread->last = call;
+    run_calls(thread);
 }
 
 static uint32_t enter_and_look(struct hal_gate *gate)
 {
-    atomic_fetch_add(&gate->stripes[my_stripe()].inside, 1);
+    struct thread *thread = self();
+    thread->depth++;
+    atomic_fetch_add(counter_of(gate, thread), 1);
     return atomic_load(&gate->state);
 }
 
@@ -39,7 +82,7 @@ bool hal_gate_enter(struct hal_gate *gate)
         const uint32_t state = enter_and_look(gate);
         if (state == HAL_GATE_OPEN)
             return true;
-        hal_gate_leave(gate);
+        leave(gate, self());
         if (state == HAL_GATE_FORKED)
             return false;
         hal_word_wait(&gate->state, state, HAL_FOREVER);
@@ -51,7 +94,7 @@ bool hal_gate_enter_destroy(struct hal_gate *gate)
     const uint32_t state = enter_and_look(gate);
     if (state == HAL_GATE_OPEN || state == HAL_GATE_DRAINING)
         return true;
-    hal_gate_leave(gate);
+    leave(gate, self());
     return false;
 }
 

@@ -256,9 +256,10 @@ HAL_API enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t o
 
 /* A buffer over the host's own memory: `desc->bytes` from `pointer`, host-visible and coherent. The
  * memory stays the caller's and must be there until `release` (optional) is called, once, on any
- * thread, when the last reference to the buffer has gone. The host may read and write it as if it
- * were mapped persistently. It is not counted as the device's memory. HAL_UNSUPPORTED: this device
- * cannot; HAL_INVALID names the alignment that it needs. On failure `release` is not called. */
+ * thread, when the last reference to the buffer has gone: it may call the HAL, but not wait for
+ * work. The host may read and write the memory as if it were mapped persistently. It is not counted
+ * as the device's memory. HAL_UNSUPPORTED: this device cannot; HAL_INVALID names the alignment that
+ * it needs. On failure `release` is not called. */
 HAL_API enum hal_status hal_buffer_import(struct hal_device *device,
                                           const struct hal_buffer_desc *desc, void *pointer,
                                           void (*release)(void *user, void *pointer), void *user,

@@ -113,13 +113,11 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     else if (object->kind == HAL_OBJECT_SUBSPAN)
         subspan = (struct hal_buffer *)object;
 
-    struct hal_buffer gone = {0};
+    struct hal_import *import = NULL;
     if (object->kind == HAL_OBJECT_BUFFER) {
         struct hal_buffer *buffer = (struct hal_buffer *)object;
         hal_export_end(top, buffer);
-        gone.imported = buffer->imported;
-        gone.import_release = buffer->import_release;
-        gone.import_user = buffer->import_user;
+        import = buffer->import;
         if (!buffer->imported)
             hal_memory_go(object->device, buffer->bytes, buffer->memory);
     }
@@ -138,8 +136,8 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
         hal_own_object_free(own);
     if (subspan)
         hal_subspan_free(subspan);
-    if (gone.import_release)
-        gone.import_release(gone.import_user, gone.imported);
+    if (import)
+        hal_import_end(import);
     free(label);
 }
 

@@ -217,6 +217,54 @@ static void random_names(struct suite *suite, uint64_t argument)
     check_buffer(suite, pair.root, 0, pair.model, ROOT_BYTES);
 }
 
+enum { EXPORTED = 20, EXPORT_BYTES = 64 };
+
+/* A half of each of the buffers, as one thread has it. */
+struct half {
+    struct hal_buffer *parts[EXPORTED];
+    uint8_t *places[EXPORTED];
+    uint8_t byte;
+};
+
+static void export_halves(struct suite *suite, void *user)
+{
+    struct half *half = user;
+    for (size_t i = 0; i < EXPORTED; i++) {
+        void *place;
+        check_ok(suite, hal_buffer_export(half->parts[i], &place));
+        memset(place, half->byte, EXPORT_BYTES / 2);
+        half->places[i] = place;
+    }
+}
+
+/* Threads that have nothing in common but the buffers behind their subspans. */
+static void exported_by_threads(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct half *halves = suite_memory(suite, 2 * sizeof *halves);
+    struct hal_buffer *roots[EXPORTED];
+    uint8_t wanted[EXPORT_BYTES];
+    for (size_t i = 0; i < EXPORTED; i++) {
+        roots[i] = suite_buffer(suite, "root", EXPORT_BYTES);
+        for (uint64_t k = 0; k < 2; k++)
+            halves[k].parts[i] = subspan_of(suite, roots[i], k * EXPORT_BYTES / 2, EXPORT_BYTES / 2,
+                                            k ? "right" : "left");
+    }
+    for (uint8_t k = 0; k < 2; k++) {
+        halves[k].byte = (uint8_t)(0x10 + k);
+        memset(wanted + k * EXPORT_BYTES / 2, 0x10 + k, EXPORT_BYTES / 2);
+        suite_thread(suite, export_halves, &halves[k]);
+    }
+    suite_join(suite);
+    for (size_t i = 0; i < EXPORTED; i++) {
+        void *all;
+        check_ok(suite, hal_buffer_export(roots[i], &all));
+        check(suite, halves[0].places[i] == (uint8_t *)all);
+        check(suite, halves[1].places[i] == (uint8_t *)all + EXPORT_BYTES / 2);
+        check_bytes(suite, all, wanted, EXPORT_BYTES);
+    }
+}
+
 static const struct suite_case cases[] = {
     SUITE_SIXTEEN("transfers_at_", transfers),
     {"bindings", bindings, 0},
@@ -224,6 +272,7 @@ static const struct suite_case cases[] = {
     {"nested", nested, 0},
     {"mapped", mapped, HAL_MAP_READ | HAL_MAP_WRITE},
     {"mapped_persistently", mapped, HAL_MAP_READ | HAL_MAP_WRITE | HAL_MAP_PERSISTENT},
+    {"exported_by_threads", exported_by_threads, 0},
     {"outlives", outlives, 0},
     {"shares_properties", shares_properties, 0},
     {"wrong_ranges", wrong_ranges, 0},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/layers.c and hal/gate.c: a layer comes and goes at any moment of a run. */
+#include "hal/core.h"
 #include "tests/support/fake_layer.h"
 #include "tests/support/hal_fixture.h"
 
@@ -559,6 +560,76 @@ static void leave_with_work(int report)
     exit(fake->violations ? 1 : 0);
 }
 
+/* ---- Calls back ----------------------------------------------------------------------------- */
+
+struct importer {
+    struct hal_device *device;
+    struct hal_semaphore *semaphore;
+    pthread_t thread;
+    enum hal_status begun, used;
+    uint32_t calls;
+};
+
+static void *begin_in_time(void *user)
+{
+    struct importer *importer = user;
+    importer->begun = hal_device_profiling_begin(
+        importer->device, &(struct hal_profiling_options){.file = "x.pb.zst"}, 5000000000);
+    return NULL;
+}
+
+/* Calls the HAL when somebody waits until nobody is inside any more: who is inside would wait for
+ * him, and he for it. */
+static void use_while_another_begins(void *user, void *pointer)
+{
+    struct importer *importer = user;
+    uint64_t value;
+    (void)pointer;
+    importer->calls++;
+    if (pthread_create(&importer->thread, NULL, begin_in_time, importer) != 0)
+        abort();
+    while (atomic_load(&importer->device->gate.state) == HAL_GATE_OPEN && !fake->begun)
+        sched_yield();
+    importer->used = hal_semaphore_query(importer->semaphore, &value);
+}
+
+static void the_release_of_an_import_may_use_the_device(void **state)
+{
+    (void)state;
+    static _Alignas(4096) uint8_t memory[4096];
+    const struct hal_buffer_desc desc = {.label = "import", .bytes = sizeof memory};
+    for (int by_work = 0; by_work < 2; by_work++) {
+        struct hal_buffer *buffer;
+        struct importer importer = {.device = fixture_device("cpu?threads=1")};
+        struct hal_device *device = importer.device;
+        importer.semaphore = fixture_semaphore(device, "s", 0);
+        memset(fake, 0, sizeof *fake);
+        assert_ok(
+            hal_buffer_import(device, &desc, memory, use_while_another_begins, &importer, &buffer));
+        struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+        assert_ok(hal_command_fill(commands, buffer, 0, 4, 7, 4));
+        assert_ok(hal_command_buffer_end(commands));
+        if (by_work) { /* the signal runs it here, inside the call */
+            assert_ok(fixture_submit(device, commands, importer.semaphore, 1, NULL, 0));
+            hal_buffer_release(buffer);
+            hal_command_buffer_release(commands);
+            assert_int_equal(importer.calls, 0);
+            assert_ok(hal_semaphore_signal(importer.semaphore, 1));
+        } else {
+            hal_command_buffer_release(commands);
+            assert_int_equal(importer.calls, 0);
+            hal_buffer_release(buffer);
+        }
+        assert_int_equal(importer.calls, 1);
+        assert_int_equal(pthread_join(importer.thread, NULL), 0);
+        assert_int_equal(importer.begun, HAL_OK);
+        assert_int_equal(importer.used, HAL_OK);
+        hal_semaphore_release(importer.semaphore);
+        hal_device_release(device);
+        assert_int_equal(fake->violations, 0);
+    }
+}
+
 static int report_at_exit;
 
 static void tell(void)
@@ -677,6 +748,7 @@ int main(void)
         cmocka_unit_test_setup(several_threads_begin_and_end, forget),
         cmocka_unit_test_setup(the_environment_starts_captures, forget),
         cmocka_unit_test_setup(a_forked_child_leaves_the_capture_alone, forget),
+        cmocka_unit_test_setup(the_release_of_an_import_may_use_the_device, forget),
     };
     return cmocka_run_group_tests(tests, load_fake, NULL);
 }
