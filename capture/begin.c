@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module's entry: begins a capture, flushes it, ends it. Everything that can be refused is
  * refused before anything is recorded. */
-#include "capture/capture.h"
+#include "capture/ops.h"
 
 #include "capture/threads.h"
 #include "hal/base/mem.h"
@@ -25,16 +25,6 @@ enum {
 
 /* ---- Options ---- */
 
-static enum hal_status check_mode(const char *mode)
-{
-    if (strcmp(mode, "queue") == 0 || strcmp(mode, "queue-events") == 0)
-        return HAL_OK;
-    if (strncmp(mode, "dispatch", 8) == 0 || strncmp(mode, "executable", 10) == 0)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "profiling mode '%s' is not available yet (there is: queue)", mode);
-    return hal_fail(HAL_INVALID, "there is no profiling mode '%s' (there is: queue)", mode);
-}
-
 static enum hal_status check_file(const char *file)
 {
     static const char extension[] = ".gputrace";
@@ -49,14 +39,6 @@ static enum hal_status check_file(const char *file)
                         "'%s': traces of MTLCaptureManager are written by the Metal driver only",
                         file);
     return HAL_OK;
-}
-
-static enum hal_status check_stacks(const char *stacks, bool *out_records)
-{
-    *out_records = strcmp(stacks, "submission") == 0;
-    if (*out_records || strcmp(stacks, "none") == 0)
-        return HAL_OK;
-    return hal_fail(HAL_INVALID, "stacks are 'none' or 'submission', not '%s'", stacks);
 }
 
 /* A number of the environment, rounded up to a power of two. */
@@ -213,7 +195,12 @@ static enum hal_status open_file(const struct capture *capture,
         .process_id = (uint64_t)getpid(),
         .host = process.host,
         .system = process.system,
-        .mode = "queue",
+        .mode = options->mode,
+        .stacks = options->stacks,
+        .contents = options->contents,
+        .outputs = options->outputs,
+        .files = options->files,
+        .budget_bytes = options->budget_bytes,
         .start_ns = start_ns,
         .start_wall_ns = hal_wall_clock_ns() - (hal_clock_ns() - start_ns),
         .late_start = late,
@@ -314,7 +301,10 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     struct capture *capture = hal_alloc(1, sizeof *capture);
     if (!capture)
         return hal_fail(HAL_NO_MEMORY, "no memory for a capture");
-    capture->device = (struct hal_driver_device){.ops = &capture_ops, .next = next};
+    capture->ops = capture_ops;
+    if (strcmp(options->stacks, "command") == 0)
+        capture->ops.note_command = capture_op_note_command;
+    capture->device = (struct hal_driver_device){.ops = &capture->ops, .next = next};
     capture->layer =
         (struct hal_layer){.device = &capture->device, .flush = flush, .end = end, .leave = leave};
     capture->core = *core;
@@ -323,9 +313,9 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture_inflight_init(&capture->inflight);
     capture->inflight.external = &capture->external;
     capture_mappings_init(&capture->mappings);
-    enum hal_status status = capture_stacks_init(&capture->stacks);
-    if (status == HAL_OK)
-        status = check_stacks(options->stacks, &capture->records_stacks);
+    capture->times_dispatches = strcmp(options->mode, "queue") != 0;
+    capture->records_stacks = strcmp(options->stacks, "none") != 0;
+    const enum hal_status status = capture_stacks_init(&capture->stacks);
     if (status != HAL_OK) {
         finish_parts(capture);
         return status;
@@ -341,7 +331,6 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
 {
     struct capture *capture = NULL;
     struct capture_stream_options stream;
-    HAL_TRY(check_mode(options->mode));
     HAL_TRY(check_file(options->file));
     HAL_TRY(read_options(options, &stream));
     HAL_TRY(create(core, device, next, options, &capture));

@@ -19,7 +19,9 @@ struct capture {
     struct capture_inflight inflight;
     struct capture_mappings mappings;
     struct capture_stacks stacks;
+    struct hal_driver_ops ops; /* capture_ops, or with what only some captures have */
     bool records_stacks;
+    bool times_dispatches;
 };
 
 extern const struct hal_driver_ops capture_ops;
@@ -84,6 +86,9 @@ struct capture_content {
  * ticket. */
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
 
+/* In one record of times or stacks of commands, so that it fits into the smallest ring. */
+enum { CAPTURE_MOST_TIMES = 1024 };
+
 /* ---- Records (encode*.c) ------------------------------------------------------------------ */
 
 void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
@@ -118,6 +123,8 @@ void capture_record_submit(const struct capture_call *call,
 void capture_record_host_call(const struct capture_call *call, enum trace_event_kind kind,
                               uint64_t submission, const char *message);
 void capture_record_flush(const struct capture_call *call, uint64_t queues);
+void capture_record_times(struct capture_thread *thread, uint64_t submission, uint32_t queue,
+                          const struct hal_submission_result *result);
 void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
                          const struct hal_submission_result *result);
 void capture_record_scope(struct capture_thread *thread, const char *name);

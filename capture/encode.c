@@ -286,6 +286,46 @@ void capture_record_flush(const struct capture_call *call, uint64_t queues)
     capture_publish(call->thread, sizeof *record);
 }
 
+static void record_some_times(struct capture_thread *thread, uint64_t submission, uint32_t queue,
+                              const struct hal_submission_result *result, size_t first,
+                              uint32_t count)
+{
+    const uint64_t bytes =
+        sizeof(struct trace_dispatch_times) + count * sizeof(struct trace_dispatch_time);
+    struct trace_dispatch_times *record = capture_reserve(thread, bytes);
+    if (!record)
+        return;
+    *record = (struct trace_dispatch_times){
+        .head = {.kind = TRACE_DISPATCH_TIMES, .bytes = (uint32_t)bytes},
+        .submission = submission,
+        .queue = queue,
+        .flags = result->is_isolated ? TRACE_TIMES_ISOLATED : 0,
+        .time_count = count,
+    };
+    for (uint32_t i = 0; i < count; i++) {
+        const struct hal_dispatch_time *time = &result->dispatches[first + i];
+        record->times[i] = (struct trace_dispatch_time){.command_buffer = time->command_buffer,
+                                                        .dispatch = time->dispatch,
+                                                        .begin_ns = time->begin_ns,
+                                                        .end_ns = time->end_ns};
+        if (i == 0 || time->begin_ns < record->head.begin_ns)
+            record->head.begin_ns = time->begin_ns;
+        if (i == 0 || time->end_ns > record->head.end_ns)
+            record->head.end_ns = time->end_ns;
+    }
+    capture_publish(thread, bytes);
+}
+
+void capture_record_times(struct capture_thread *thread, uint64_t submission, uint32_t queue,
+                          const struct hal_submission_result *result)
+{
+    for (size_t first = 0; first < result->dispatch_count; first += CAPTURE_MOST_TIMES) {
+        const size_t left = result->dispatch_count - first;
+        record_some_times(thread, submission, queue, result, first,
+                          left < CAPTURE_MOST_TIMES ? (uint32_t)left : CAPTURE_MOST_TIMES);
+    }
+}
+
 void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
                          const struct hal_submission_result *result)
 {

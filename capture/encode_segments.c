@@ -3,6 +3,7 @@
 #include "capture/encode.h"
 
 #include "format/limits.h"
+#include "hal/base/mem.h"
 
 #include <string.h>
 
@@ -299,6 +300,31 @@ static void record_segments(struct capture_thread *thread,
         capture_publish(thread, used);
 }
 
+/* Where they were recorded. */
+static void record_stacks(const struct capture_call *call,
+                          const struct hal_command_buffer *commands)
+{
+    for (uint32_t first = 0, count; first < commands->segment_count; first += count) {
+        const uint32_t left = commands->segment_count - first;
+        count = left < CAPTURE_MOST_TIMES ? left : CAPTURE_MOST_TIMES;
+        const uint64_t used = sizeof(struct trace_command_stacks) + count * sizeof(uint32_t);
+        const uint64_t bytes = hal_align_up(used, 8);
+        struct trace_command_stacks *record = capture_reserve(call->thread, bytes);
+        if (!record)
+            return;
+        memset((uint8_t *)record + used, 0, bytes - used);
+        *record = (struct trace_command_stacks){
+            .head = capture_head(call, TRACE_COMMAND_STACKS, bytes),
+            .command_buffer = commands->object.id,
+            .first = first,
+            .stack_count = count,
+        };
+        memcpy(record->stacks, commands->notes + first, count * sizeof(uint32_t));
+        record->head.ticket = 0;
+        capture_publish(call->thread, bytes);
+    }
+}
+
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
                          uint32_t flags)
 {
@@ -307,6 +333,8 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
         return;
     if (sizes.labels && !number_labels(call->thread, commands))
         return;
+    if (commands->notes)
+        record_stacks(call, commands);
     struct trace_command_buffer_seal *record = capture_reserve(call->thread, sizeof *record);
     if (!record)
         return;

@@ -177,6 +177,23 @@ void capture_forget_objects(struct capture *capture)
     capture->core.each_object(capture->handle, forget_live_object, capture);
 }
 
+/* ---- Notes ---- */
+
+/* Where the application records a command: a number of the stack. */
+uint32_t capture_op_note_command(struct hal_driver_device *self,
+                                 const struct hal_command_buffer *commands)
+{
+    struct capture *capture = capture_of(self);
+    struct capture_thread *thread = capture_enter(&capture->stream);
+    (void)commands;
+    if (!thread)
+        return 0;
+    const int64_t begin_ns = hal_clock_ns();
+    const uint32_t stack = capture_stack(&capture->stacks, thread);
+    capture_call_measure(thread, begin_ns);
+    return stack;
+}
+
 /* ---- Scopes ---- */
 
 static void scope(struct hal_driver_device *self, const char *name)

@@ -25,8 +25,9 @@ static const char usage[] =
     "\n"
     "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
     "  -f, --force         replace an existing file\n"
-    "  -m, --mode=MODE     what to record: queue (default)\n"
-    "  -s, --stacks=WHAT   call stacks: none, submission (default)\n"
+    "  -m, --mode=MODE     what to record: queue (default), dispatch (and times of dispatches),\n"
+    "                      executable (and counters)\n"
+    "  -s, --stacks=WHAT   call stacks: none, submission (default), command\n"
     "      --contents=WHAT what the program writes: all (default), digest, none\n"
     "      --outputs=WHAT  what it reads back: contents (default), digest, none\n"
     "      --files=WHAT    what queues read from files: ranges (default), reference, fail\n"
@@ -41,11 +42,14 @@ static const char usage[] =
     "not be started, 2 for wrong arguments and destinations.\n";
 
 /* Options that are passed on; the HAL's own rules for its flags say what is right. */
-enum policy { CONTENTS, OUTPUTS, FILES, BUDGET, WINDOW, SCOPE, POLICY_COUNT };
+enum policy { MODE, STACKS, CONTENTS, OUTPUTS, FILES, BUDGET, WINDOW, SCOPE, POLICY_COUNT };
+enum { FIRST_POLICY = 256 }; /* values of getopt_long */
 
 static const struct {
     const char *flag, *variable;
 } policies[POLICY_COUNT] = {
+    [MODE] = {"mode", "HAL_DEVICE_PROFILING_MODE"},
+    [STACKS] = {"stacks", "HAL_DEVICE_PROFILING_STACKS"},
     [CONTENTS] = {"contents", "HAL_DEVICE_PROFILING_CONTENTS"},
     [OUTPUTS] = {"outputs", "HAL_DEVICE_PROFILING_OUTPUTS"},
     [FILES] = {"files", "HAL_DEVICE_PROFILING_FILES"},
@@ -55,8 +59,7 @@ static const struct {
 };
 
 struct options {
-    const char *output; /* NULL: the default */
-    const char *mode, *stacks;
+    const char *output;                 /* NULL: the default */
     const char *policies[POLICY_COUNT]; /* NULL: what the environment says */
     const char *run;                    /* path of the run's list */
     bool force, quiet;
@@ -76,20 +79,6 @@ static int complain(int exit_status, const char *format, ...)
     fputc('\n', stderr);
     va_end(arguments);
     return exit_status;
-}
-
-static int check_mode(const char *mode)
-{
-    if (strcmp(mode, "queue") == 0 || strcmp(mode, "queue-events") == 0)
-        return 0;
-    return complain(EXIT_USAGE, "there is no mode '%s' (there is: queue)", mode);
-}
-
-static int check_stacks(const char *stacks)
-{
-    if (strcmp(stacks, "none") == 0 || strcmp(stacks, "submission") == 0)
-        return 0;
-    return complain(EXIT_USAGE, "stacks are 'none' or 'submission', not '%s'", stacks);
 }
 
 static int check_policies(const struct options *options)
@@ -112,28 +101,35 @@ static int check_policies(const struct options *options)
 static bool read_options(int argc, char **argv, struct options *options, int *out_exit)
 {
     static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'},  {"force", no_argument, NULL, 'f'},
-        {"mode", required_argument, NULL, 'm'},    {"stacks", required_argument, NULL, 's'},
-        {"quiet", no_argument, NULL, 'q'},         {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},       {"contents", required_argument, NULL, 256},
-        {"outputs", required_argument, NULL, 257}, {"files", required_argument, NULL, 258},
-        {"budget", required_argument, NULL, 259},  {"window", required_argument, NULL, 260},
-        {"scope", required_argument, NULL, 261},   {NULL, 0, NULL, 0},
+        {"output", required_argument, NULL, 'o'},
+        {"force", no_argument, NULL, 'f'},
+        {"mode", required_argument, NULL, 'm'},
+        {"stacks", required_argument, NULL, 's'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {"contents", required_argument, NULL, FIRST_POLICY + CONTENTS},
+        {"outputs", required_argument, NULL, FIRST_POLICY + OUTPUTS},
+        {"files", required_argument, NULL, FIRST_POLICY + FILES},
+        {"budget", required_argument, NULL, FIRST_POLICY + BUDGET},
+        {"window", required_argument, NULL, FIRST_POLICY + WINDOW},
+        {"scope", required_argument, NULL, FIRST_POLICY + SCOPE},
+        {NULL, 0, NULL, 0},
     };
-    *options = (struct options){.mode = "queue", .stacks = "submission"};
+    *options = (struct options){.policies = {[MODE] = "queue", [STACKS] = "submission"}};
     *out_exit = 0;
     for (int option; (option = getopt_long(argc, argv, "+o:fm:s:qhV", known, NULL)) != -1;) {
         switch (option) {
         case 'o': options->output = optarg; break;
         case 'f': options->force = true; break;
-        case 'm': options->mode = optarg; break;
-        case 's': options->stacks = optarg; break;
+        case 'm': options->policies[MODE] = optarg; break;
+        case 's': options->policies[STACKS] = optarg; break;
         case 'q': options->quiet = true; break;
         case 'h': fputs(usage, stdout); return false;
         case 'V': puts("hal-capture " HAL_VERSION_STRING); return false;
         default:
-            if (option >= 256) {
-                options->policies[option - 256] = optarg;
+            if (option >= FIRST_POLICY) {
+                options->policies[option - FIRST_POLICY] = optarg;
                 break;
             }
             *out_exit = EXIT_USAGE;
@@ -143,7 +139,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
     options->command = argv + optind;
     if (!options->command[0])
         *out_exit = complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
-    else if (check_mode(options->mode) || check_stacks(options->stacks) || check_policies(options))
+    else if (check_policies(options))
         *out_exit = EXIT_USAGE;
     return *out_exit == 0;
 }
@@ -240,10 +236,8 @@ static bool set_environment(const struct options *options, const char *path)
             return false;
     }
     return setenv(HAL_RUN_VARIABLE, options->run, 1) == 0 &&
-           setenv("HAL_DEVICE_PROFILING_MODE", options->mode, 1) == 0 &&
            setenv("HAL_DEVICE_PROFILING_FILE", path, 1) == 0 &&
-           setenv("HAL_DEVICE_PROFILING_FORCE", options->force ? "true" : "false", 1) == 0 &&
-           setenv("HAL_DEVICE_PROFILING_STACKS", options->stacks, 1) == 0;
+           setenv("HAL_DEVICE_PROFILING_FORCE", options->force ? "true" : "false", 1) == 0;
 }
 
 /* In the child. Says through the pipe why it did not become the program. */

@@ -34,6 +34,9 @@ enum hal_status capture_op_semaphores_wait(struct hal_driver_device *self, enum 
                                            const struct hal_semaphore_value *values, size_t count,
                                            int64_t timeout_ns);
 
+uint32_t capture_op_note_command(struct hal_driver_device *self,
+                                 const struct hal_command_buffer *commands);
+
 enum hal_status capture_op_queue_submit(struct hal_driver_device *self,
                                         const struct hal_submission *submission);
 void capture_op_queue_flush(struct hal_driver_device *self, uint64_t queues);

@@ -38,6 +38,7 @@ static void retired(void *user, const struct hal_submission_result *result)
     const bool works = result->status == HAL_OK;
     if (thread) {
         note_waits(capture, thread, submission, works);
+        capture_record_times(thread, submission->id, submission->queue, result);
         capture_record_done(thread, submission->id, submission->queue, result);
     }
     note_signals(submission, works);
@@ -106,6 +107,7 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
         wrapped.host.run = host_call;
         wrapped.host.user = entry;
     }
+    wrapped.time_dispatches = capture->times_dispatches;
     wrapped.retired = retired;
     wrapped.user = entry;
     capture_call_take_ticket(call);

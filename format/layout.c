@@ -260,6 +260,48 @@ static const struct trace_column submission_done[] = {
     COLUMN_OF(Haltrace__SubmissionDone, message, struct trace_submission_done, message, STRING),
 };
 
+static const struct trace_column dispatch_times[] = {
+    COLUMN_OF(Haltrace__DispatchTimes, submission, struct trace_dispatch_times, submission,
+              SUBMISSION),
+    COLUMN_OF(Haltrace__DispatchTimes, queue, struct trace_dispatch_times, queue, QUEUE),
+    COLUMN_OF(Haltrace__DispatchTimes, flags, struct trace_dispatch_times, flags, NONE),
+    COLUMN_OF(Haltrace__DispatchTimes, time_count, struct trace_dispatch_times, time_count, NONE),
+};
+
+static const struct trace_column times[] = {
+    COLUMN_OF(Haltrace__DispatchTimes, command_buffer, struct trace_dispatch_time, command_buffer,
+              NONE),
+    COLUMN_OF(Haltrace__DispatchTimes, dispatch, struct trace_dispatch_time, dispatch, NONE),
+    COLUMN_OF(Haltrace__DispatchTimes, begin_ns, struct trace_dispatch_time, begin_ns, TIME),
+    COLUMN_AS(Haltrace__DispatchTimes, duration_ns, struct trace_dispatch_time, end_ns,
+              TRACE_CODING_SPAN, TIME, false),
+};
+
+static const struct trace_part dispatch_times_parts[] = {
+    LIST("times", struct trace_dispatch_times, time_count, struct trace_dispatch_time,
+         TRACE_MAX_TIMES, times),
+};
+
+static const struct trace_column command_stacks[] = {
+    COLUMN_OF(Haltrace__CommandStacks, command_buffer, struct trace_command_stacks, command_buffer,
+              OBJECT),
+    COLUMN_OF(Haltrace__CommandStacks, first, struct trace_command_stacks, first, NONE),
+    COLUMN_OF(Haltrace__CommandStacks, stack_count, struct trace_command_stacks, stack_count, NONE),
+};
+
+struct small_number {
+    uint32_t value;
+};
+
+static const struct trace_column stacks_of_commands[] = {
+    COLUMN_OF(Haltrace__CommandStacks, stack, struct small_number, value, STACK),
+};
+
+static const struct trace_part command_stacks_parts[] = {
+    LIST("stacks", struct trace_command_stacks, stack_count, struct small_number, TRACE_MAX_TIMES,
+         stacks_of_commands),
+};
+
 static const struct trace_column wait_idle[] = {
     COLUMN_OF(Haltrace__WaitIdle, timeout_ns, struct trace_wait_idle, timeout_ns, NONE),
 };
@@ -413,6 +455,12 @@ const struct trace_family trace_event_family =
                                 pipeline_layout_create, pipeline_layout, pipeline_layout_parts),
                 [TRACE_PIPELINE_LAYOUT_DESTROY] =
                     EVENT(pipeline_layout_destroy, trace_object_event, object, object),
+                [TRACE_DISPATCH_TIMES] =
+                    EVENT_PARTS(dispatch_times, trace_dispatch_times,
+                                dispatch_times, dispatch_times, dispatch_times_parts),
+                [TRACE_COMMAND_STACKS] =
+                    EVENT_PARTS(command_stacks, trace_command_stacks,
+                                command_stacks, command_stacks, command_stacks_parts),
             },
 };
 

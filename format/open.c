@@ -113,6 +113,13 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
         .edit_count = message->n_edit,
         .view_only = keep_text(reader, &message->view_only),
         .unknown = keep_unknown(reader, &message->base),
+        .stacks = keep_text(reader, &message->stacks),
+        .contents = keep_text(reader, &message->contents_policy),
+        .outputs = keep_text(reader, &message->outputs_policy),
+        .files = keep_text(reader, &message->files_policy),
+        .window = keep_text(reader, &message->window),
+        .budget_bytes = message->budget_bytes,
+        .last_ns = message->last_ns,
     };
     take_device(reader, message->device);
     return HAL_OK;

@@ -67,6 +67,8 @@ enum trace_event_kind {
     TRACE_SET_LAYOUT_DESTROY = 35,
     TRACE_PIPELINE_LAYOUT_CREATE = 36,
     TRACE_PIPELINE_LAYOUT_DESTROY = 37,
+    TRACE_DISPATCH_TIMES = 38, /* of one submission's dispatches, on the device */
+    TRACE_COMMAND_STACKS = 39, /* where the commands of a command buffer were recorded */
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
@@ -316,6 +318,36 @@ struct trace_submission_done {
     int64_t busy_ns;
     uint32_t queue;
     uint32_t message; /* string, of a failure */
+};
+
+struct trace_dispatch_time {
+    uint32_t command_buffer; /* index in the submission's list */
+    uint32_t dispatch;       /* of that command buffer, from 0; indirect ones counted, too */
+    int64_t begin_ns, end_ns;
+};
+
+enum { TRACE_TIMES_ISOLATED = 1 }; /* dispatches were kept apart to be timed */
+
+/* Before the submission's TRACE_SUBMISSION_DONE in the same thread, in as many records as needed; a
+ * dispatch that the device did not time is missing. The head's times are those of all together. */
+struct trace_dispatch_times {
+    struct trace_event head;
+    uint64_t submission;
+    uint32_t queue;
+    uint32_t flags;
+    uint32_t time_count;
+    uint32_t reserved;
+    struct trace_dispatch_time times[];
+};
+
+/* Of the segments `first` to `first + stack_count - 1`, counted from 0; before the seal, in as many
+ * records as needed. 0: not known. */
+struct trace_command_stacks {
+    struct trace_event head;
+    uint64_t command_buffer;
+    uint32_t first;
+    uint32_t stack_count;
+    uint32_t stacks[]; /* padded to 8 */
 };
 
 struct trace_wait_idle {

@@ -56,12 +56,17 @@ struct trace_header {
     uint64_t process_id;
     const char *host;      /* machine name */
     const char *system;    /* "Linux 6.1 x86_64" */
-    const char *mode;      /* profiling mode, "queue" */
+    const char *mode;      /* profiling mode: "queue", "dispatch", "executable" */
     int64_t start_ns;      /* hal_clock_ns when the capture began */
     int64_t start_wall_ns; /* the same moment in UTC, since 1970 */
     bool late_start;       /* begins with a snapshot */
     const char *sidecar;   /* while the capture goes on, and after a crash: what is not in the file
                             * yet; "" or NULL: none */
+    /* What was asked for, in the words of the flags; NULL or "": not told. */
+    const char *stacks, *contents, *outputs, *files;
+    const char *window;    /* the part of the run; "": all of it, or begun from C */
+    uint64_t budget_bytes; /* 0: no limit */
+    uint64_t last_ns;      /* of a flight recorder: at least so much was to be kept; 0: all */
     struct trace_device device;
     /* What was done to the trace since it was captured, a line each, the first one first. */
     const char *const *edits;

@@ -458,6 +458,13 @@ static enum hal_status make_header(struct trace_writer *writer, const struct tra
     message->start_wall_ns = header->start_wall_ns;
     message->late_start = header->late_start;
     message->sidecar = as_bytes(header->sidecar);
+    message->stacks = as_bytes(header->stacks);
+    message->contents_policy = as_bytes(header->contents);
+    message->outputs_policy = as_bytes(header->outputs);
+    message->files_policy = as_bytes(header->files);
+    message->window = as_bytes(header->window);
+    message->budget_bytes = header->budget_bytes;
+    message->last_ns = header->last_ns;
     message->edit = trace_arena_array(&writer->scratch, header->edit_count, sizeof *message->edit);
     if (!message->edit)
         return no_memory();

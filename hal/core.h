@@ -94,6 +94,7 @@ struct hal_device {
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
     bool profiling_busy;       /* one begin, flush or end at a time */
+    uint64_t captures;         /* begun so far; changes with the gate closed */
     _Atomic bool captured;     /* a layer is in the chain */
     struct hal_layer *layer;   /* of the thread that made profiling_busy true */
     struct hal_window *window; /* NULL: there is none; as long as the handle */
@@ -215,7 +216,8 @@ struct hal_settings {
 };
 enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
 
-/* The trace's mode under its present name, NULL for an unknown one. */
+/* The trace's mode under its present name, NULL for an unknown one. `text` may be a list of them
+ * with commas between: the one that records most. */
 const char *hal_profiling_mode(const char *text);
 
 /* Replaces every NULL but the file's by the default. HAL_UNSUPPORTED: there is no such mode;

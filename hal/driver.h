@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 6 };
+enum { HAL_DRIVER_ABI = 7 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -281,6 +281,9 @@ struct hal_command_buffer {
     uint32_t state_count;
     void *driver_data; /* the driver's translation, made by prepare, freed by object_destroy */
     struct hal_recording *recording; /* core (recording.h): what only recording needs */
+    /* Core, during command_buffer_prepare: what the layer's note_command said of each segment;
+     * NULL: nothing. */
+    const uint32_t *notes;
 };
 
 static inline const struct hal_segment *hal_segment_first(const struct hal_command_buffer *commands)
@@ -459,6 +462,11 @@ struct hal_driver_ops {
                                    struct hal_command_buffer *commands);
     enum hal_status (*command_buffer_prepare)(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands);
+
+    /* Optional; layers only. The application records a command: what the layer wants to know of it
+     * comes back in `notes`, 0 for those that were recorded before the layer came. */
+    uint32_t (*note_command)(struct hal_driver_device *self,
+                             const struct hal_command_buffer *commands);
 
     /* Optional. An object that the core makes by itself: an event, a subspan, a layout. */
     void (*object_created)(struct hal_driver_device *self, struct hal_object *object);

@@ -65,7 +65,7 @@ struct choice {
 };
 
 static const struct choice choices[SETTING_COUNT] = {
-    [STACKS] = {"submission", {"none", "submission"}},
+    [STACKS] = {"submission", {"none", "submission", "command"}},
     [CONTENTS] = {"all", {"all", "digest", "none"}},
     [OUTPUTS] = {"contents", {"contents", "digest", "none"}},
     [FILES] = {"ranges", {"ranges", "reference", "fail"}},
@@ -76,10 +76,12 @@ static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing 
 const char *hal_flags_help(void)
 {
     return "  --device=URI                     device to use: cpu, cpu?threads=4&queues=2\n"
-           "  --device_profiling_mode=MODE     capture the run: queue\n"
+           "  --device_profiling_mode=MODE     capture the run: queue, dispatch (and times of\n"
+           "                                   dispatches), executable (and counters)\n"
            "  --device_profiling_file=FILE     where to (default PROGRAM.PID.pb.zst)\n"
            "  --device_profiling_force         replace an existing file\n"
-           "  --device_profiling_stacks=WHAT   call stacks: none, submission (default)\n"
+           "  --device_profiling_stacks=WHAT   call stacks: none, submission (default),\n"
+           "                                   command\n"
            "  --device_profiling_contents=WHAT what the host writes: all (default), digest, none\n"
            "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none\n"
            "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
@@ -93,11 +95,39 @@ const char *hal_flags_help(void)
 
 /* ---- Values ------------------------------------------------------------------------------- */
 
+/* A mode records what those before it do, and more. IREE names families of data instead. */
+static const char *const modes[] = {"queue", "dispatch", "executable"};
+static const struct {
+    const char *word;
+    size_t mode;
+} mode_words[] = {
+    {"queue", 0},    {"queue-events", 0},    {"device-queue-events", 0}, {"memory-events", 0},
+    {"dispatch", 1}, {"dispatch-events", 1}, {"executable", 2},          {"counters", 2},
+};
+
+static bool find_mode(const char *word, size_t length, size_t *io_mode)
+{
+    for (size_t i = 0; i < sizeof mode_words / sizeof mode_words[0]; i++) {
+        if (strlen(mode_words[i].word) != length || memcmp(mode_words[i].word, word, length) != 0)
+            continue;
+        if (mode_words[i].mode > *io_mode)
+            *io_mode = mode_words[i].mode;
+        return true;
+    }
+    return false;
+}
+
 const char *hal_profiling_mode(const char *text)
 {
-    if (strcmp(text, "queue") == 0 || strcmp(text, "queue-events") == 0)
-        return "queue";
-    return NULL;
+    size_t mode = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        if (!find_mode(text, length, &mode))
+            return NULL;
+        if (!text[length])
+            return modes[mode];
+        text += length + 1;
+    }
 }
 
 /* The setting's own copy of the word, the usual one for NULL. HAL_INVALID: `source` needs
@@ -126,7 +156,9 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
     const char *mode = options->mode ? options->mode : "queue";
     options->mode = hal_profiling_mode(mode);
     if (!options->mode)
-        return hal_fail(HAL_UNSUPPORTED, "there is no profiling mode '%s' (there is: queue)", mode);
+        return hal_fail(HAL_UNSUPPORTED,
+                        "there is no profiling mode '%s' (there are: queue, dispatch, executable)",
+                        mode);
     HAL_TRY(choose(STACKS, "profiling stacks", &options->stacks));
     HAL_TRY(choose(CONTENTS, "profiling contents", &options->contents));
     HAL_TRY(choose(OUTPUTS, "profiling outputs", &options->outputs));
@@ -173,7 +205,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
         break;
     case MODE:
         if (!hal_profiling_mode(value))
-            known = "must be queue";
+            known = "must be queue, dispatch or executable";
         break;
     case FORCE:
     case BOUNDS:

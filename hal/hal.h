@@ -91,11 +91,14 @@ enum {
  *
  *   --device=URI                         HAL_DEVICE                   what hal_device_open(NULL)
  * opens
- *   --device_profiling_mode=MODE         HAL_DEVICE_PROFILING_MODE    queue (alias: queue-events)
+ *   --device_profiling_mode=MODE         HAL_DEVICE_PROFILING_MODE    queue | dispatch | executable
+ *     (as in struct hal_profiling_options; or a list of IREE's words: queue-events,
+ *     device-queue-events, memory-events; dispatch-events; counters)
  *   --device_profiling_file=FILE         HAL_DEVICE_PROFILING_FILE    default PROGRAM.PID.pb.zst
  *     (alias: --device_profiling_output=)
  *   --device_profiling_force[=true]      HAL_DEVICE_PROFILING_FORCE   replace an existing file
  *   --device_profiling_stacks=WHAT       HAL_DEVICE_PROFILING_STACKS  none | submission (default)
+ *     | command
  *   --device_profiling_contents=WHAT     HAL_DEVICE_PROFILING_CONTENTS
  *   --device_profiling_outputs=WHAT      HAL_DEVICE_PROFILING_OUTPUTS
  *   --device_profiling_files=WHAT        HAL_DEVICE_PROFILING_FILES
@@ -907,9 +910,13 @@ HAL_API void hal_scope_begin(struct hal_device *device, const char *name);
 HAL_API void hal_scope_end(struct hal_device *device);
 
 struct hal_profiling_options {
-    const char *mode;   /* NULL: "queue" */
+    /* "queue" (NULL): everything that the application asks for, and device times of submissions.
+     * "dispatch": and of each dispatch, where the device can tell; the work may take longer by
+     * that. "executable": and the device's counters; no driver has any yet. */
+    const char *mode;
     const char *file;   /* NULL: PROGRAM.PID.pb.zst in the working directory */
-    const char *stacks; /* NULL: "submission"; or "none" */
+    const char *stacks; /* NULL: "submission"; "none"; "command": of each command, too, which takes
+                         * a microsecond or more */
     bool force;         /* replace an existing file */
 
     /* What becomes of the bytes that the host writes into buffers (a snapshot's, too): "all"

@@ -223,6 +223,7 @@ static enum hal_status begin_capture(struct hal_device *device,
     HAL_TRY(close_chain(device, timeout_ns));
     const enum hal_status status = begin(&core, device, device->top, options, &layer);
     if (status == HAL_OK) {
+        device->captures++;
         device->layer = layer;
         device->top = layer->device;
         atomic_store(&device->captured, true);

@@ -87,6 +87,7 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
     commands->categories = desc->categories ? desc->categories : any;
     commands->recording = recording;
     hal_object_publish(&commands->object, device, label);
+    recording->is_noted = device->top->ops->note_command != NULL;
     if (device->top->ops->command_buffer_created)
         device->top->ops->command_buffer_created(device->top, commands);
     hal_gate_leave(&device->gate);
@@ -122,6 +123,7 @@ void hal_commands_free(struct hal_command_buffer *commands)
         recording->constants = next;
     }
     free(recording->retained);
+    free(recording->notes);
     free(recording);
     free(commands->states);
     keep_arena(commands->object.device, commands->arena, capacity);
@@ -177,4 +179,49 @@ bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *o
     recording->retained[recording->retained_count++] = object;
     recording->recent[slot] = object;
     return true;
+}
+
+/* ---- Notes -------------------------------------------------------------------------------- */
+
+/* Room for the note of the next command; those of another capture mean nothing any more. */
+static uint32_t *note_room(struct hal_command_buffer *commands, uint64_t capture)
+{
+    struct hal_recording *recording = commands->recording;
+    const size_t index = commands->segment_count;
+    void *notes = recording->notes;
+    if (recording->noted_by != capture)
+        recording->note_count = 0;
+    recording->noted_by = capture;
+    if (!hal_grow(&notes, &recording->note_capacity, index + 1, sizeof *recording->notes))
+        return NULL;
+    recording->notes = notes;
+    memset(recording->notes + recording->note_count, 0,
+           (index + 1 - recording->note_count) * sizeof *recording->notes);
+    recording->note_count = index + 1;
+    return &recording->notes[index];
+}
+
+/* Without memory a command has no note, as the ones before the capture. */
+void hal_record_note(struct hal_command_buffer *commands)
+{
+    struct hal_device *device = commands->object.device;
+    if (!hal_gate_enter(&device->gate))
+        return;
+    if (device->top->ops->note_command) {
+        uint32_t *note = note_room(commands, device->captures);
+        if (note)
+            *note = device->top->ops->note_command(device->top, commands);
+    }
+    hal_gate_leave(&device->gate);
+}
+
+/* All of them, zeros where there is none; NULL: nothing is known. */
+const uint32_t *hal_record_notes(struct hal_command_buffer *commands)
+{
+    const struct hal_device *device = commands->object.device;
+    struct hal_recording *recording = commands->recording;
+    if (!recording->note_count || recording->noted_by != device->captures ||
+        !device->top->ops->note_command || !commands->segment_count)
+        return NULL;
+    return recording->note_count == commands->segment_count ? recording->notes : NULL;
 }

@@ -29,12 +29,21 @@ struct hal_recording {
     size_t retained_count, retained_capacity;
 
     struct hal_constant_chunk *constants;
+
+    /* Of a command buffer that began under a layer which notes commands. */
+    bool is_noted;
+    uint32_t *notes; /* by segment */
+    size_t note_count, note_capacity;
+    uint64_t noted_by; /* number of the device's capture */
 };
 
 /* Slow parts of the functions below. */
 bool hal_record_grow(struct hal_command_buffer *commands, size_t more_bytes);
 bool hal_record_retain_new(struct hal_recording *recording, struct hal_object *object, size_t slot);
 enum hal_status hal_record_no_memory(const struct hal_command_buffer *commands);
+void hal_record_note(struct hal_command_buffer *commands);
+/* Inside the gate, at the end of recording; one per segment, or NULL: nothing is known. */
+const uint32_t *hal_record_notes(struct hal_command_buffer *commands);
 
 /* Room for a segment at the arena's end, its head filled in; hal_record_commit makes it count. NULL
  * when memory is out. `bytes` is rounded up to 8, and the padding is zero. */
@@ -55,6 +64,8 @@ static inline void *hal_record_room(struct hal_command_buffer *commands, enum ha
 static inline enum hal_status hal_record_commit(struct hal_command_buffer *commands,
                                                 const struct hal_segment *head)
 {
+    if (__builtin_expect(commands->recording->is_noted, 0))
+        hal_record_note(commands);
     commands->arena_bytes += head->bytes;
     commands->segment_count++;
     return HAL_OK;

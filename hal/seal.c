@@ -152,7 +152,9 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
         /* Not before: a layer that begins while this thread stands at the gate looks at all command
          * buffers, and takes a sealed one for prepared. */
         commands->sealed = true;
+        commands->notes = hal_record_notes(commands);
         status = device->top->ops->command_buffer_prepare(device->top, commands);
+        commands->notes = NULL;
         if (status != HAL_OK)
             forget_states(commands); /* nor afterwards, when it is not */
         hal_gate_leave(&device->gate);

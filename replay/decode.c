@@ -490,6 +490,8 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
     case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
     case TRACE_SUBMISSION_DONE:
+    case TRACE_DISPATCH_TIMES:
+    case TRACE_COMMAND_STACKS:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:
     case TRACE_STRING:

@@ -136,8 +136,8 @@ struct gathering {
 static bool is_ordered(enum trace_event_kind kind)
 {
     return kind != TRACE_SUBMISSION_DONE && kind != TRACE_SCOPE_BEGIN && kind != TRACE_SCOPE_END &&
-           kind != TRACE_STRING && kind != TRACE_STACK && kind != TRACE_MODULE &&
-           kind != TRACE_THREAD;
+           kind != TRACE_DISPATCH_TIMES && kind != TRACE_COMMAND_STACKS && kind != TRACE_STRING &&
+           kind != TRACE_STACK && kind != TRACE_MODULE && kind != TRACE_THREAD;
 }
 
 static enum hal_status gather(void *user, const struct trace_event *event,

@@ -656,6 +656,8 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END:
     case TRACE_QUEUE_FLUSH:
+    case TRACE_DISPATCH_TIMES:
+    case TRACE_COMMAND_STACKS:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -43,6 +43,8 @@ static enum view_class class_of_call(const struct view_call *call)
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END:
     case TRACE_QUEUE_FLUSH:
+    case TRACE_DISPATCH_TIMES:
+    case TRACE_COMMAND_STACKS:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -60,6 +60,34 @@ static void print_origin(struct trace_text *text, const struct trace_header *hea
     }
 }
 
+/* What was asked for; traces of before say nothing of it. */
+static void print_policy(struct trace_text *text, const struct trace_header *header)
+{
+    if (!header->contents[0])
+        return;
+    trace_text_printf(text, "policy     contents ");
+    label(text, header->contents);
+    trace_text_printf(text, ", outputs ");
+    label(text, header->outputs);
+    trace_text_printf(text, ", files ");
+    label(text, header->files);
+    trace_text_printf(text, ", stacks ");
+    label(text, header->stacks);
+    if (header->budget_bytes) {
+        trace_text_printf(text, ", at most ");
+        tool_size(text, header->budget_bytes);
+    }
+    if (header->window[0]) {
+        trace_text_printf(text, ", window ");
+        label(text, header->window);
+    }
+    if (header->last_ns) {
+        trace_text_printf(text, ", the last ");
+        duration(text, (int64_t)header->last_ns);
+    }
+    trace_text_printf(text, "\n");
+}
+
 static void print_device(struct trace_text *text, const struct trace_device *device)
 {
     trace_text_printf(text, "device     ");
@@ -177,6 +205,7 @@ static void print_text(struct trace_text *text, const char *path, const struct t
     label(text, header->writer);
     trace_text_printf(text, "\n");
     print_origin(text, header);
+    print_policy(text, header);
     print_device(text, &header->device);
     print_threads(text, reader);
     print_counts(text, counts);
@@ -215,6 +244,13 @@ static void json_header(struct trace_text *text, const struct trace_header *head
     member_text(text, "host", header->host);
     member_text(text, "system", header->system);
     member_text(text, "mode", header->mode);
+    member_text(text, "stacks", header->stacks);
+    member_text(text, "contents", header->contents);
+    member_text(text, "outputs", header->outputs);
+    member_text(text, "files", header->files);
+    member_text(text, "window", header->window);
+    member_u64(text, "budget_bytes", header->budget_bytes);
+    member_u64(text, "last_ns", header->last_ns);
     trace_json_key(text, "start_ns");
     trace_json_i64(text, header->start_ns);
     trace_json_key(text, "start_wall_ns");

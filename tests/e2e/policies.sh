@@ -49,9 +49,21 @@ capture budget.pb.zst --budget=4000
 run 0 "$bin/hal-replay" budget.pb.zst
 says stdout '1 by digest'
 run 0 "$bin/hal-trace" info budget.pb.zst
-says stdout 'over the budget, hence digests only: 4.0 kB'
+says stdout 'over the budget, hence digests only: 3.9 KiB'
 run 0 "$bin/hal-view" --print=summary budget.pb.zst
 says stdout 'over the budget, as digests only'
+
+# What was asked for is in the file.
+capture asked.pb.zst --mode=dispatch-events,queue-events --stacks=command --budget=1M
+run 0 "$bin/hal-replay" asked.pb.zst
+run 0 "$bin/hal-trace" info asked.pb.zst
+says stdout 'mode dispatch'
+says stdout 'policy     contents all, outputs contents, files ranges, stacks command, at most 1.0 M'
+run 0 "$bin/hal-trace" info --json asked.pb.zst
+says stdout '"stacks":"command"'
+run 0 "$bin/hal-trace" dump asked.pb.zst
+says stdout 'command_stacks'
+run 0 "$bin/hal-view" --print=summary asked.pb.zst
 
 # The same by the environment and by flags.
 run 0 env HAL_DEVICE_PROFILING_FILE=variable.pb.zst HAL_DEVICE_PROFILING_OUTPUTS=digest \

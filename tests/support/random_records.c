@@ -436,6 +436,34 @@ static void host_call(struct random_records *r, uint32_t kind)
     call->message = string(r);
 }
 
+static void dispatch_times(struct random_records *r)
+{
+    const uint32_t count = (uint32_t)random_below(r, 20);
+    struct trace_dispatch_times *times =
+        event(r, TRACE_DISPATCH_TIMES, sizeof *times + count * sizeof times->times[0]);
+    times->submission = random_sized(r);
+    times->queue = small(r);
+    times->flags = small(r);
+    times->time_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        times->times[i] = (struct trace_dispatch_time){.command_buffer = small(r),
+                                                       .dispatch = small(r),
+                                                       .begin_ns = (int64_t)random_sized(r),
+                                                       .end_ns = (int64_t)random_sized(r)};
+}
+
+static void command_stacks(struct random_records *r)
+{
+    const uint32_t count = (uint32_t)random_below(r, 20);
+    struct trace_command_stacks *stacks =
+        event(r, TRACE_COMMAND_STACKS, sizeof *stacks + count * sizeof stacks->stacks[0]);
+    stacks->command_buffer = random_sized(r);
+    stacks->first = small(r);
+    stacks->stack_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        stacks->stacks[i] = (uint32_t)random_below(r, r->stack_count + 1);
+}
+
 void random_event(struct random_records *r, uint32_t kind, uint32_t most_segments)
 {
     switch ((enum trace_event_kind)kind) {
@@ -464,6 +492,8 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
         flush->queues = random_sized(r);
         break;
     }
+    case TRACE_DISPATCH_TIMES: dispatch_times(r); break;
+    case TRACE_COMMAND_STACKS: command_stacks(r); break;
     case TRACE_SET_LAYOUT_CREATE: set_layout(r); break;
     case TRACE_PIPELINE_LAYOUT_CREATE: pipeline_layout(r); break;
     case TRACE_EXECUTABLE_CREATE: executable(r); break;

@@ -23,7 +23,7 @@ struct random_records {
 };
 
 /* Kinds of segments are 1 to this. Kinds of events have gaps up to theirs. */
-enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_PIPELINE_LAYOUT_DESTROY };
+enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_COMMAND_STACKS };
 
 uint64_t random_number(struct random_records *r);
 /* 0 to limit - 1. */

@@ -62,11 +62,11 @@ static void wrong_options_are_refused_with_their_name(void **state)
 {
     (void)state;
     struct hal_device *device = fixture_device("cpu");
-    struct hal_profiling_options options = {.file = path, .mode = "dispatch"};
-    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "dispatch");
-    options.mode = "executable";
-    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "executable");
-    options.mode = "queue-events";
+    struct hal_profiling_options options = {.file = path, .mode = "vibes"};
+    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "vibes");
+    options.mode = "queue,";
+    assert_begin_fails(device, &options, HAL_UNSUPPORTED, "queue,");
+    options.mode = "queue-events,dispatch-events";
     options.stacks = "sometimes";
     assert_begin_fails(device, &options, HAL_INVALID, "sometimes");
     options.stacks = NULL;

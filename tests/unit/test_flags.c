@@ -51,7 +51,7 @@ static void the_environment_names_the_device(void **state)
     hal_device_release(device);
     setenv("HAL_DEVICE_PROFILING_MODE", "vibes", 1);
     assert_fails(hal_device_open("cpu", &device), HAL_INVALID,
-                 "HAL_DEVICE_PROFILING_MODE must be queue, not 'vibes'");
+                 "HAL_DEVICE_PROFILING_MODE must be queue, dispatch or executable, not 'vibes'");
     unsetenv("HAL_DEVICE_PROFILING_MODE");
 }
 
@@ -81,12 +81,12 @@ static void wrong_values_change_nothing(void **state)
     (void)state;
     static const char *const lines[][2] = {
         {"p --device=cpu?threads=9 --device_profiling_mode=x y",
-         "--device_profiling_mode must be queue, not 'x'"},
+         "--device_profiling_mode must be queue, dispatch or executable, not 'x'"},
         {"p --device=cpu?threads=9 --device", "--device needs a value"},
         {"p --device= y", "--device needs a value, not ''"},
         {"p --device_profiling_force=maybe y", "must be true or false, not 'maybe'"},
         {"p --check-bounds=perhaps", "--check-bounds must be true or false, not 'perhaps'"},
-        {"p --device_profiling_stacks all", "must be none or submission, not 'all'"},
+        {"p --device_profiling_stacks all", "must be none, submission or command, not 'all'"},
         {"p --device_profiling_contents=some", "must be all, digest or none, not 'some'"},
         {"p --device_profiling_outputs=all", "must be contents, digest or none, not 'all'"},
         {"p --device_profiling_files=x", "must be ranges, reference or fail, not 'x'"},

@@ -318,9 +318,9 @@ static void wrong_usage_is_status_two(void **state)
     run(&outcome, "--no-such-option", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 2);
     assert_says(outcome.complaints, "no-such-option");
-    run(&outcome, "--mode=dispatch", TRANSFER_APP, "exit", "0", NULL);
+    run(&outcome, "--mode=vibes", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 2);
-    assert_says(outcome.complaints, "dispatch");
+    assert_says(outcome.complaints, "vibes");
     run(&outcome, "--stacks=all", TRANSFER_APP, "exit", "0", NULL);
     assert_int_equal(outcome.status, 2);
     assert_says(outcome.complaints, "all");

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a capture records beyond the work itself: times of dispatches, as a driver told them; and
+ * what the header says of what was asked for. */
+#include "hal/driver.h"
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+extern hal_layer_begin hal_capture_begin;
+
+enum { TIMES = 2500 };
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+static struct hal_dispatch_time times[TIMES];
+static bool asked_for_times;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+/* ---- Above a driver that tells what it is told to ----------------------------------------- */
+
+static enum hal_status fake_submit(struct hal_driver_device *self,
+                                   const struct hal_submission *submission)
+{
+    (void)self;
+    asked_for_times = submission->time_dispatches;
+    const struct hal_submission_result result = {.begin_ns = 100,
+                                                 .end_ns = 90000,
+                                                 .dispatches = asked_for_times ? times : NULL,
+                                                 .dispatch_count = asked_for_times ? TIMES : 0,
+                                                 .is_isolated = submission->id == 1};
+    submission->retired(submission->user, &result);
+    return HAL_OK;
+}
+
+static const struct hal_device_info *info_of(const struct hal_device *device)
+{
+    static const struct hal_device_info info = {.uri = "fake", .driver = "fake", .name = "fake"};
+    (void)device;
+    return &info;
+}
+
+static void no_objects(struct hal_device *device,
+                       void (*visit)(void *user, struct hal_object *object), void *user)
+{
+    (void)device;
+    (void)visit;
+    (void)user;
+}
+
+static void no_mappings(struct hal_device *device,
+                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user)
+{
+    (void)device;
+    (void)visit;
+    (void)user;
+}
+
+static const struct hal_core core = {.abi = HAL_DRIVER_ABI,
+                                     .bytes = sizeof core,
+                                     .device_info = info_of,
+                                     .each_object = no_objects,
+                                     .each_mapping = no_mappings};
+
+static void capture_two_submissions(const char *mode)
+{
+    static const struct hal_driver_ops ops = {.queue_submit = fake_submit};
+    struct hal_driver_device next = {.ops = &ops};
+    struct hal_layer *layer;
+    const struct hal_profiling_options options = {.mode = mode,
+                                                  .stacks = "none",
+                                                  .contents = "digest",
+                                                  .outputs = "none",
+                                                  .files = "reference",
+                                                  .budget_bytes = 4096,
+                                                  .file = path};
+    assert_ok(hal_capture_begin(&core, NULL, &next, &options, &layer));
+    for (uint64_t i = 0; i < 2; i++) {
+        const struct hal_submission submission = {.id = i, .queue = 3};
+        assert_ok(layer->device->ops->queue_submit(layer->device, &submission));
+    }
+    assert_ok(layer->end(layer));
+}
+
+/* Which dispatch ran when, out of order, as a driver may tell it. */
+static void make_times(void)
+{
+    for (uint32_t i = 0; i < TIMES; i++) {
+        const uint32_t number = TIMES - 1 - i;
+        times[i] = (struct hal_dispatch_time){.command_buffer = number / 100,
+                                              .dispatch = number % 100,
+                                              .begin_ns = 1000 + 7 * (int64_t)number,
+                                              .end_ns = 1000 + 7 * (int64_t)number + number % 13};
+    }
+}
+
+static void check_times(const struct captured *captured, uint64_t submission)
+{
+    uint32_t found = 0;
+    for (size_t n = 0; n < captured_count(captured, TRACE_DISPATCH_TIMES); n++) {
+        const struct trace_dispatch_times *part = captured_find(captured, TRACE_DISPATCH_TIMES, n);
+        int64_t first_ns = INT64_MAX, last_ns = 0;
+        if (part->submission != submission)
+            continue;
+        assert_int_equal(part->queue, 3);
+        assert_int_equal(part->flags, submission == 1 ? TRACE_TIMES_ISOLATED : 0);
+        for (uint32_t i = 0; i < part->time_count; i++, found++) {
+            assert_int_equal(part->times[i].command_buffer, times[found].command_buffer);
+            assert_int_equal(part->times[i].dispatch, times[found].dispatch);
+            assert_int_equal(part->times[i].begin_ns, times[found].begin_ns);
+            assert_int_equal(part->times[i].end_ns, times[found].end_ns);
+            first_ns = first_ns < times[found].begin_ns ? first_ns : times[found].begin_ns;
+            last_ns = last_ns > times[found].end_ns ? last_ns : times[found].end_ns;
+        }
+        assert_int_equal(part->head.begin_ns, first_ns);
+        assert_int_equal(part->head.end_ns, last_ns);
+    }
+    assert_int_equal(found, TIMES);
+}
+
+static void times_of_dispatches_are_recorded(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"dispatch", "executable"};
+    make_times();
+    for (size_t i = 0; i < 2; i++) {
+        struct captured captured;
+        capture_two_submissions(modes[i]);
+        captured_open(&captured, path);
+        assert_string_equal(trace_reader_header(captured.reader)->mode, modes[i]);
+        check_times(&captured, 0);
+        check_times(&captured, 1);
+        captured_close(&captured);
+        unlink(path);
+    }
+}
+
+static void mode_queue_asks_for_no_times(void **state)
+{
+    (void)state;
+    struct captured captured;
+    capture_two_submissions("queue");
+    assert_false(asked_for_times);
+    captured_open(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_DISPATCH_TIMES), 0);
+    assert_int_equal(captured_count(&captured, TRACE_SUBMISSION_DONE), 2);
+    captured_close(&captured);
+}
+
+static void the_header_says_what_was_asked_for(void **state)
+{
+    (void)state;
+    struct captured captured;
+    capture_two_submissions("queue");
+    captured_open(&captured, path);
+    const struct trace_header *header = trace_reader_header(captured.reader);
+    assert_string_equal(header->mode, "queue");
+    assert_string_equal(header->stacks, "none");
+    assert_string_equal(header->contents, "digest");
+    assert_string_equal(header->outputs, "none");
+    assert_string_equal(header->files, "reference");
+    assert_int_equal(header->budget_bytes, 4096);
+    assert_string_equal(header->window, "");
+    assert_int_equal(header->last_ns, 0);
+    captured_close(&captured);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(times_of_dispatches_are_recorded, remove_trace),
+        cmocka_unit_test_teardown(mode_queue_asks_for_no_times, remove_trace),
+        cmocka_unit_test_teardown(the_header_says_what_was_asked_for, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
