@@ -100,6 +100,50 @@ static enum hal_status describe_variant(const struct replay_plan *plan,
     return HAL_OK;
 }
 
+static bool is_called(const struct replay_plan *plan, uint32_t object, const char *name)
+{
+    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
+    const char *label = replay_object_label(plan, object);
+    bool called = label && strcmp(label, name) == 0;
+    for (uint32_t i = 0; i < created->entry_point_count && !called; i++)
+        called =
+            strcmp(trace_reader_string(plan->reader, created->entry_points[i].name), name) == 0;
+    return called;
+}
+
+const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
+                                                     uint32_t object,
+                                                     const struct replay_substitute *list,
+                                                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_called(plan, object, list[i].kernel))
+            return &list[i];
+    }
+    return NULL;
+}
+
+/* In place of all variants. */
+static enum hal_status describe_variants(const struct replay_player *player, uint32_t object,
+                                         struct description *description)
+{
+    const struct replay_plan *plan = player->plan;
+    const struct trace_executable_create *created = (const void *)plan->objects[object].created;
+    const struct trace_variant taken = {created->content, created->size, created->format, 0};
+    const struct replay_substitute *substitute = replay_substitute_of(
+        plan, object, player->options.substitutes, player->options.substitute_count);
+    if (substitute) {
+        description->desc.variant_count = 1;
+        description->variants[0] = (struct hal_executable_variant){
+            substitute->format, substitute->data, substitute->bytes};
+        return HAL_OK;
+    }
+    HAL_TRY(describe_variant(plan, &taken, description));
+    for (uint32_t i = 0; i < created->variant_count; i++)
+        HAL_TRY(describe_variant(plan, &trace_executable_variants(created)[i], description));
+    return HAL_OK;
+}
+
 /* The variant that was taken comes first: a device that runs several of one format takes it. */
 static enum hal_status describe(const struct replay_player *player, uint32_t object,
                                 struct description *out_description)
@@ -107,7 +151,6 @@ static enum hal_status describe(const struct replay_player *player, uint32_t obj
     struct description *description = out_description;
     const struct replay_plan *plan = player->plan;
     const struct trace_executable_create *created = (const void *)plan->objects[object].created;
-    const struct trace_variant taken = {created->content, created->size, created->format, 0};
     *description = (struct description){
         .entry_points = hal_alloc(created->entry_point_count, sizeof(struct hal_entry_point)),
         .constants = hal_alloc(created->constant_count, sizeof(struct hal_constant)),
@@ -116,9 +159,7 @@ static enum hal_status describe(const struct replay_player *player, uint32_t obj
     if (!description->entry_points || !description->constants || !description->layouts)
         return hal_fail(HAL_NO_MEMORY, "no memory for its entry points");
     describe_lists(player, created, description);
-    HAL_TRY(describe_variant(plan, &taken, description));
-    for (uint32_t i = 0; i < created->variant_count; i++)
-        HAL_TRY(describe_variant(plan, &trace_executable_variants(created)[i], description));
+    HAL_TRY(describe_variants(player, object, description));
     description->desc.label = replay_object_label(plan, object);
     description->desc.variants = description->variants;
     description->desc.entry_points = description->entry_points;
@@ -199,6 +240,82 @@ static enum hal_status make_all(struct replay_player *player, struct batch *batc
     return status;
 }
 
+/* ---- Substitutes --------------------------------------------------------------------------- */
+
+static bool takes(const struct hal_entry_info *info, uint32_t set, uint32_t index)
+{
+    for (size_t i = 0; i < info->binding_count; i++) {
+        if (info->bindings[i].set == set && info->bindings[i].index == index)
+            return true;
+    }
+    return false;
+}
+
+static bool took(const struct trace_executable_create *created, uint32_t entry, uint32_t set,
+                 uint32_t index)
+{
+    const struct trace_entry_binding *bindings = trace_executable_bindings(created);
+    for (uint32_t i = 0; i < created->binding_count; i++) {
+        if (bindings[i].entry == entry && bindings[i].set == set && bindings[i].index == index)
+            return true;
+    }
+    return false;
+}
+
+/* What is bound is what the recorded kernel took. */
+static enum hal_status check_entry(const struct trace_executable_create *created, uint32_t entry,
+                                   const struct hal_entry_info *info)
+{
+    const struct trace_entry_binding *bindings = trace_executable_bindings(created);
+    for (uint32_t i = 0; i < created->binding_count; i++) {
+        if (bindings[i].entry == entry && !takes(info, bindings[i].set, bindings[i].index))
+            return hal_fail(HAL_UNSUPPORTED,
+                            "kernel '%s' takes buffer %u of set %u, and its substitute does not",
+                            info->name, bindings[i].index, bindings[i].set);
+    }
+    for (size_t i = 0; i < info->binding_count; i++) {
+        if (!took(created, entry, info->bindings[i].set, info->bindings[i].index))
+            return hal_fail(HAL_UNSUPPORTED,
+                            "kernel '%s' takes no buffer %u of set %u, and its substitute does",
+                            info->name, info->bindings[i].index, info->bindings[i].set);
+    }
+    return HAL_OK;
+}
+
+/* As far as the trace tells what the kernel took. */
+static enum hal_status check_interface(const struct replay_player *player, uint32_t object)
+{
+    const struct trace_executable_create *created =
+        (const void *)player->plan->objects[object].created;
+    for (uint32_t i = 0; created->flags & TRACE_FLAG_REFLECTED && i < created->entry_point_count;
+         i++) {
+        struct hal_entry_info info;
+        HAL_TRY(hal_executable_get_entry(player->live[object].executable, i, &info));
+        HAL_TRY(check_entry(created, i, &info));
+    }
+    return HAL_OK;
+}
+
+static enum hal_status check_substitutes(const struct replay_player *player)
+{
+    const struct replay_plan *plan = player->plan;
+    for (size_t k = 0; k < player->options.substitute_count; k++) {
+        const struct replay_substitute *substitute = &player->options.substitutes[k];
+        bool used = false;
+        for (uint32_t i = 1; i < plan->object_count; i++) {
+            if (plan->objects[i].kind != REPLAY_EXECUTABLE ||
+                replay_substitute_of(plan, i, substitute, 1) == NULL)
+                continue;
+            HAL_TRY(check_interface(player, i));
+            used = true;
+        }
+        if (!used)
+            return hal_fail(HAL_NOT_FOUND, "the trace has no kernel or executable '%s'",
+                            substitute->kernel);
+    }
+    return HAL_OK;
+}
+
 enum hal_status replay_executables_create(struct replay_player *player)
 {
     struct batch *batch = hal_alloc(1, sizeof *batch);
@@ -212,5 +329,5 @@ enum hal_status replay_executables_create(struct replay_player *player)
     }
     free(descriptions);
     free(batch);
-    return status;
+    return status == HAL_OK ? check_substitutes(player) : status;
 }

@@ -7,6 +7,7 @@
 #include "hal/hal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -150,6 +152,78 @@ static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_e
     return watch(run, child, deadline_ns, out_exit);
 }
 
+/* ---- Results that are files ---------------------------------------------------------------- */
+
+static bool copy_bytes(int from, int to)
+{
+    static char buffer[65536];
+    for (;;) {
+        const ssize_t got = read(from, buffer, sizeof buffer);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        for (ssize_t done = 0; done < got;) {
+            const ssize_t put = write(to, buffer + done, (size_t)(got - done));
+            if (put < 0 && errno != EINTR)
+                return false;
+            done += put > 0 ? put : 0;
+        }
+    }
+}
+
+/* Nothing of an unfinished copy is seen under the name. */
+static enum hal_status copy_file(int from, const char *target)
+{
+    char path[PATH_MAX];
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (snprintf(path, sizeof path, "%s.XXXXXX", target) >= (int)sizeof path)
+        return hal_fail(HAL_INVALID, "the path '%s' is too long", target);
+    const int to = mkstemp(path);
+    bool good = to >= 0 && copy_bytes(from, to) && fchmod(to, 0666 & ~mask) == 0;
+    if (to >= 0)
+        good = close(to) == 0 && good;
+    good = good && rename(path, target) == 0;
+    const int error = errno;
+    if (!good && to >= 0)
+        remove(path);
+    return good ? HAL_OK : hal_fail(HAL_IO, "cannot write '%s': %s", target, strerror(error));
+}
+
+/* The inside may have put anything there. */
+static enum hal_status bring_out(const struct run *run, size_t index)
+{
+    char path[PATH_MAX];
+    struct stat facts;
+    snprintf(path, sizeof path, "%.4000s/output-%zu", run->scratch, index);
+    const int from = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (from < 0)
+        return HAL_OK; /* it made none */
+    enum hal_status status = HAL_OK;
+    if (fstat(from, &facts) == 0 && S_ISREG(facts.st_mode))
+        status = copy_file(from, run->jail->outputs[index]);
+    close(from);
+    return status;
+}
+
+static enum hal_status bring_all_out(const struct run *run)
+{
+    for (size_t i = 0; i < run->jail->output_count && !run->jail->trusted; i++)
+        HAL_TRY(bring_out(run, i));
+    return HAL_OK;
+}
+
+static void name_outputs(struct run *run)
+{
+    for (size_t i = 0; i < run->jail->output_count; i++) {
+        if (run->jail->trusted)
+            snprintf(run->note->outputs[i], PATH_MAX, "%s", run->jail->outputs[i]);
+        else
+            snprintf(run->note->outputs[i], PATH_MAX, "%.4000s/output-%zu", run->scratch, i);
+    }
+}
+
 /* Without a compiler nothing may be started; a trace without kernels needs none. */
 static enum hal_status prepare(struct run *run)
 {
@@ -200,12 +274,15 @@ enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
     }
     sigprocmask(SIG_BLOCK, &run.awaited, &run.before);
     enum hal_status status = jail->trusted ? HAL_OK : prepare(&run);
+    name_outputs(&run);
     if (status == HAL_OK)
         status = run_once(&run, deadline_ns, out_exit);
     if (status == HAL_OK && run.note->again && !run.ended_by) {
         run.note->again = false;
         status = run_once(&run, deadline_ns, out_exit);
     }
+    if (status == HAL_OK && !run.ended_by)
+        status = bring_all_out(&run);
     finish(&run);
     return status;
 }

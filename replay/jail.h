@@ -6,10 +6,15 @@
 
 #include "replay/walls.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
-/* What the inside tells the outside, which believes none of it. Lies in memory that both share. */
+enum { REPLAY_MOST_OUTPUTS = 8 };
+
+/* What the inside tells the outside, which believes none of it, and what it is told. Lies in memory
+ * that both share. */
 struct replay_jail_note {
+    char outputs[REPLAY_MOST_OUTPUTS][PATH_MAX]; /* where to write the jail's outputs */
     bool again; /* go inside once more: what this run found is needed by the next */
     bool hung;
     uint64_t submission; /* that hung */
@@ -20,6 +25,10 @@ struct replay_jail {
     const char *trace;
     const char *const *given; /* more files and folders to read */
     size_t given_count;
+    /* Files that the inside may write, at note->outputs[i]: those that are there in the end are
+     * copied to these paths, and replace what is there. */
+    const char *outputs[REPLAY_MOST_OUTPUTS];
+    size_t output_count;
     uint64_t memory_bytes; /* as in replay_walls */
     int64_t time_ns;       /* of all of it; HAL_FOREVER: no limit */
     bool trusted;          /* no child and no walls */

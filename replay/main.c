@@ -96,7 +96,51 @@ static enum hal_status open_device(const struct replay_program *options, const c
     return hal_add_context(status, "the recorded device (--device chooses another)");
 }
 
-static enum hal_status replay(const struct replay_program *options, struct replay_summary *summary,
+/* Everything is compiled; kernels run from here on. */
+static enum hal_status seal(void *user)
+{
+    const struct replay_program *options = user;
+    return options->trusted ? HAL_OK : replay_walls_seal(options->minimal != NULL);
+}
+
+/* The reference runs what was recorded. */
+static enum hal_status bisect(const struct replay_program *options, struct replay_plan *plan,
+                              struct hal_device *device, const char *minimal,
+                              struct replay_summary *summary)
+{
+    static struct replay_finding finding;
+    struct replay_options reference_options = options->replay;
+    struct hal_device *reference = NULL;
+    reference_options.substitute_count = reference_options.buffer_count = 0;
+    summary->against = options->against ? options->against : "recorded";
+    summary->minimal = options->minimal;
+    if (strcmp(summary->against, "recorded") != 0)
+        HAL_TRY(hal_add_context(hal_device_open(summary->against, &reference), "--against"));
+    const struct replay_bisect search = {.plan = plan,
+                                         .candidate = device,
+                                         .reference = reference,
+                                         .candidate_options = &options->replay,
+                                         .reference_options = &reference_options,
+                                         .narrow = options->bisect,
+                                         .minimal = options->minimal ? minimal : NULL,
+                                         .prepared = seal,
+                                         .user = (void *)(uintptr_t)options};
+    const enum hal_status status = replay_bisect_run(&search, &finding);
+    summary->report = finding.report;
+    summary->report.abandoned = finding.abandoned;
+    if (!finding.abandoned)
+        hal_device_release(reference);
+    HAL_TRY(status);
+    summary->finding = &finding;
+    summary->runs = 1;
+    summary->exit_code = finding.found                 ? REPLAY_EXIT_DIFFERENT
+                         : finding.compared_bytes == 0 ? REPLAY_EXIT_INCOMPARABLE
+                                                       : REPLAY_EXIT_SAME;
+    return HAL_OK;
+}
+
+static enum hal_status replay(const struct replay_program *options,
+                              const struct replay_jail_note *note, struct replay_summary *summary,
                               struct replay_plan **out_plan, struct hal_device **out_device,
                               struct replay_player **out_player)
 {
@@ -106,11 +150,12 @@ static enum hal_status replay(const struct replay_program *options, struct repla
     summary->load_ns = hal_clock_ns() - begin_ns;
     HAL_TRY(open_device(options, summary->plan->header->device.uri, out_device));
     summary->device = hal_device_get_info(*out_device);
+    if (options->bisect || options->verify_submissions)
+        return bisect(options, *out_plan, *out_device, note->outputs[0], summary);
     const int64_t prepare_begin_ns = hal_clock_ns();
     HAL_TRY(replay_player_create(*out_plan, *out_device, &options->replay, out_player));
     summary->prepare_ns = hal_clock_ns() - prepare_begin_ns;
-    if (!options->trusted)
-        HAL_TRY(replay_walls_seal()); /* kernels run from here on */
+    HAL_TRY(seal((void *)(uintptr_t)options));
     HAL_TRY(run_all(*out_player, options, summary));
     if (options->what_if && !summary->different_runs)
         HAL_TRY(try_what_if(*out_plan, *out_player, options, *out_device, summary));
@@ -163,7 +208,7 @@ static int work(void *user, struct replay_jail_note *note)
     options.replay.mark_submission = note->submission;
     struct replay_summary summary = {
         .path = options.path, .error = error, .jail = options.trusted ? NULL : note->missing};
-    const enum hal_status status = replay(&options, &summary, &plan, &device, &player);
+    const enum hal_status status = replay(&options, note, &summary, &plan, &device, &player);
     if (status != HAL_OK) {
         snprintf(error, sizeof error, "%s", hal_message());
         summary.exit_code = exit_of(status);
@@ -207,6 +252,8 @@ int main(int argc, char **argv)
                                      .given_count = options.replay.map_count,
                                      .memory_bytes = options.load.memory_limit_bytes,
                                      .time_ns = options.time_limit_ns,
+                                     .outputs = {options.minimal},
+                                     .output_count = options.minimal != NULL,
                                      .trusted = options.trusted,
                                      .inside = work,
                                      .user = &options};

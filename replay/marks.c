@@ -78,17 +78,8 @@ static const char *kernel_name(const struct replay_plan *plan, const struct repl
 {
     const struct trace_segment *segment = commands->commands.segments;
     for (uint32_t i = 0; i < commands->commands.seal->segment_count; i++) {
-        if (trace_is_dispatch(segment->kind) && index-- == 0) {
-            const struct trace_dispatch *direct = (const void *)segment;
-            const struct trace_dispatch_indirect *indirect = (const void *)segment;
-            const bool is_direct = segment->kind == TRACE_DISPATCH;
-            const struct trace_executable_create *created =
-                (const void *)plan->objects[is_direct ? direct->executable : indirect->executable]
-                    .created;
-            return trace_reader_string(
-                plan->reader,
-                created->entry_points[is_direct ? direct->entry : indirect->entry].name);
-        }
+        if (trace_is_dispatch(segment->kind) && index-- == 0)
+            return replay_kernel_name(plan, segment);
         segment = trace_next_segment(segment);
     }
     return NULL;

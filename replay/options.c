@@ -21,6 +21,18 @@ static const char *const help_text =
     "                       or by ulp:N representable values; several with commas: one suffices\n"
     "  --type=[BUFFER:]TYPE what elements are: f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8;\n"
     "                       BUFFER is a label, with * for anything, or #ID; may be repeated\n"
+    "  --bisect             find the first command behind which the bytes are not those of\n"
+    "                       --against, and say everything about it\n"
+    "  --verify=submissions compare with --against behind every submission, do not narrow it\n"
+    "                       down to the command\n"
+    "  --against=URI        the device to compare with, or recorded (the default): with the\n"
+    "                       read-backs in the trace\n"
+    "  --minimal=FILE       with --bisect: a trace of that command alone\n"
+    "  --substitute=KERNEL=FILE\n"
+    "                       the kernel of that name, or the executable of that label, is in FILE\n"
+    "                       (MSL, SPIR-V, metallib); may be repeated\n"
+    "  --substitute-buffer=BUFFER=FILE\n"
+    "                       what the host writes into BUFFER is in FILE; may be repeated\n"
     "  --what-if=LIST       do the same work in another way, measured and verified against the\n"
     "                       recorded one in pairs of runs: coalesce-submissions,\n"
     "                       drop-host-waits, drop-barriers (those that order nothing),\n"
@@ -200,11 +212,109 @@ static bool parse_map(char *text, struct replay_program *program)
     return true;
 }
 
+/* Of the user's choice, so it is read out here, where the jail is not. */
+static bool read_file(const char *option, const char *text, const char *path, uint8_t **out_data,
+                      size_t *out_bytes)
+{
+    FILE *file = fopen(path, "rb");
+    void *data = NULL;
+    size_t used = 0, capacity = 0, got = 1;
+    while (file && got > 0) {
+        if (!hal_grow(&data, &capacity, used + 65536, 1)) {
+            errno = ENOMEM;
+            break;
+        }
+        got = fread((uint8_t *)data + used, 1, capacity - used, file);
+        used += got;
+    }
+    const bool good = file && got == 0 && !ferror(file);
+    const int error = errno;
+    if (file)
+        fclose(file);
+    if (!good) {
+        free(data);
+        return complain(option, text, strerror(error));
+    }
+    *out_data = data;
+    *out_bytes = used;
+    return true;
+}
+
+/* Cuts NAME=FILE in two. */
+static bool parse_named_file(const char *option, char *text, size_t count, uint8_t **out_data,
+                             size_t *out_bytes)
+{
+    char *equals = strchr(text, '=');
+    if (count == REPLAY_MOST_SUBSTITUTES)
+        return complain(option, text, "one more than 16");
+    if (!equals || equals == text || !equals[1])
+        return complain(option, text, "not NAME=FILE");
+    if (!read_file(option, text, equals + 1, out_data, out_bytes))
+        return false;
+    *equals = '\0';
+    return true;
+}
+
+static bool parse_substitute(char *text, struct replay_program *program)
+{
+    struct replay_substitute *substitute =
+        &program->substitutes[program->replay.substitute_count % REPLAY_MOST_SUBSTITUTES];
+    uint8_t *data;
+    if (!parse_named_file("substitute", text, program->replay.substitute_count, &data,
+                          &substitute->bytes))
+        return false;
+    substitute->kernel = text;
+    substitute->data = data;
+    if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK)
+        return complain("substitute", text, "the file is neither MSL, SPIR-V nor a metallib");
+    program->replay.substitute_count++;
+    return true;
+}
+
+static bool parse_substitute_buffer(char *text, struct replay_program *program)
+{
+    struct replay_buffer_substitute *substitute =
+        &program->buffers[program->replay.buffer_count % REPLAY_MOST_SUBSTITUTES];
+    uint8_t *data;
+    size_t bytes;
+    if (!parse_named_file("substitute-buffer", text, program->replay.buffer_count, &data, &bytes))
+        return false;
+    *substitute = (struct replay_buffer_substitute){text, data, bytes};
+    program->replay.buffer_count++;
+    return true;
+}
+
 /* ---- The table ----------------------------------------------------------------------------- */
 
 static bool take_device(char *text, struct replay_program *program)
 {
     program->device = text;
+    return true;
+}
+
+static bool take_against(char *text, struct replay_program *program)
+{
+    program->against = text;
+    return text[0] || complain("against", text, "neither a device nor recorded");
+}
+
+static bool take_minimal(char *text, struct replay_program *program)
+{
+    program->minimal = text;
+    return text[0] || complain("minimal", text, "not a file");
+}
+
+static bool take_bisect(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->bisect = true;
+}
+
+static bool parse_verify(char *text, struct replay_program *program)
+{
+    if (strcmp(text, "submissions") != 0 && strcmp(text, "reads") != 0)
+        return complain("verify", text, "expected reads or submissions");
+    program->verify_submissions = text[0] == 's';
     return true;
 }
 
@@ -236,6 +346,12 @@ static const struct {
     {"runs", true, parse_runs},
     {"tolerance", true, parse_tolerance},
     {"type", true, parse_type},
+    {"bisect", false, take_bisect},
+    {"verify", true, parse_verify},
+    {"against", true, take_against},
+    {"minimal", true, take_minimal},
+    {"substitute", true, parse_substitute},
+    {"substitute-buffer", true, parse_substitute_buffer},
     {"what-if", true, parse_what_if},
     {"json", false, take_json},
     {"quiet", false, take_quiet},
@@ -266,8 +382,18 @@ static enum hal_status take_option(int option, struct replay_program *program)
 
 static bool is_consistent(const struct replay_program *program)
 {
-    (void)program;
-    return true;
+    const char *wrong = NULL;
+    if (program->against && !program->bisect && !program->verify_submissions)
+        wrong = "--against needs --bisect or --verify=submissions";
+    else if (program->minimal && !program->bisect)
+        wrong = "--minimal needs --bisect";
+    else if (program->minimal && (!program->against || !strcmp(program->against, "recorded")))
+        wrong = "--minimal needs a device to compare with (--against=URI)";
+    else if (program->bisect && program->what_if)
+        wrong = "--bisect and --what-if at the same time";
+    if (wrong)
+        fprintf(stderr, "hal-replay: %s\n", wrong);
+    return !wrong;
 }
 
 enum hal_status replay_options_parse(int argc, char **argv, struct replay_program *out_program)
@@ -294,6 +420,8 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     if (program->types[REPLAY_MOST_TYPES].type)
         program->types[program->replay.type_count++] = program->types[REPLAY_MOST_TYPES];
     program->replay.types = program->types;
+    program->replay.substitutes = program->substitutes;
+    program->replay.buffers = program->buffers;
     program->replay.maps = program->maps;
     return is_consistent(program) ? HAL_OK : HAL_INVALID;
 }

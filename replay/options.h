@@ -6,7 +6,7 @@
 #include "replay/replay.h"
 #include "replay/whatif.h"
 
-enum { REPLAY_MOST_MAPS = 16, REPLAY_MOST_TYPES = 64 };
+enum { REPLAY_MOST_MAPS = 16, REPLAY_MOST_TYPES = 64, REPLAY_MOST_SUBSTITUTES = 16 };
 
 /* All zero but where a default is not; borrows the arguments. */
 struct replay_program {
@@ -15,11 +15,16 @@ struct replay_program {
     const char *what_if; /* as it was given, NULL: not */
     struct replay_what_if change;
     bool json, quiet, trusted;
+    bool bisect, verify_submissions;
+    const char *against; /* a device's URI, or "recorded" */
+    const char *minimal;
     int64_t time_limit_ns;
     struct replay_load_options load;
     struct replay_options replay; /* its lists are those below */
     struct replay_path_map maps[REPLAY_MOST_MAPS];
     struct replay_type_rule types[REPLAY_MOST_TYPES + 1]; /* the one for all buffers comes last */
+    struct replay_substitute substitutes[REPLAY_MOST_SUBSTITUTES];
+    struct replay_buffer_substitute buffers[REPLAY_MOST_SUBSTITUTES];
 };
 
 /* HAL_OK: go on. HAL_NOT_FOUND: help or version was asked for and printed. HAL_INVALID: complained

@@ -69,6 +69,7 @@ enum replay_action {
     REPLAY_WAIT_IDLE,          /* trace_wait_idle */
     REPLAY_SUBMIT,             /* trace_submit */
     REPLAY_FLUSH,              /* trace_queue_flush */
+    REPLAY_STEP,               /* of serial plans (replay/serial.h): nothing; the object counts */
 };
 
 struct replay_op {
@@ -122,11 +123,22 @@ enum hal_status replay_plan_content(const struct replay_plan *plan, uint64_t ind
                                     uint8_t **scratch, size_t *scratch_bytes,
                                     const uint8_t **out_data) HAL_CHECKED;
 
+/* A plan that borrows everything of `plan`, which must outlive it, but its operations, of which
+ * there are none yet, its objects, which are copied, and new records. */
+enum hal_status replay_plan_derive(const struct replay_plan *plan,
+                                   struct replay_plan **out_variant) HAL_CHECKED;
+enum hal_status replay_plan_emit(struct replay_plan *variant,
+                                 const struct replay_op *op) HAL_CHECKED;
+
 /* "command buffer". */
 const char *replay_kind_name(enum replay_kind kind);
 
 /* NULL when it has none. */
 const char *replay_object_label(const struct replay_plan *plan, uint32_t index);
+
+/* Of a dispatch of either kind. */
+const char *replay_kernel_name(const struct replay_plan *plan,
+                               const struct trace_segment *dispatch);
 
 /* "buffer 'weights'" or "buffer 17"; "submit #s12 (ticket 40)". Return `out`. */
 const char *replay_object_name(const struct replay_plan *plan, uint32_t index,

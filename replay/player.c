@@ -169,6 +169,32 @@ static enum hal_status play_wait(struct replay_player *player,
 
 /* ---- Other operations ---------------------------------------------------------------------- */
 
+/* The same range of what the buffer was given in place of its recorded contents. */
+static enum hal_status substitute_bytes(const struct replay_player *player,
+                                        const struct trace_content_event *event,
+                                        const uint8_t **data)
+{
+    const struct replay_options *options = &player->options;
+    const char *label =
+        options->buffer_count ? replay_object_label(player->plan, (uint32_t)event->buffer) : NULL;
+    for (size_t i = 0; i < options->buffer_count; i++) {
+        const struct replay_buffer_substitute *given = &options->buffers[i];
+        char name[REPLAY_NAME_BYTES];
+        const struct replay_type_rule rule = {given->buffer, REPLAY_U8};
+        if (!replay_type_of(&rule, 1, label, player->plan->objects[event->buffer].id))
+            continue;
+        if (!hal_range_fits(event->offset, event->size, given->bytes))
+            return hal_fail(HAL_UNSUPPORTED,
+                            "the file in place of %s has %" PRIu64 " bytes, and the host writes "
+                            "%" PRIu64 " from offset %" PRIu64,
+                            replay_object_name(player->plan, (uint32_t)event->buffer, name),
+                            given->bytes, event->size, event->offset);
+        *data = given->data + event->offset;
+        return HAL_OK;
+    }
+    return HAL_OK;
+}
+
 static enum hal_status play_write(struct replay_player *player,
                                   const struct trace_content_event *event)
 {
@@ -177,6 +203,7 @@ static enum hal_status play_write(struct replay_player *player,
                                 &player->content_bytes, &data));
     if (event->flags & TRACE_FLAG_DIGEST)
         HAL_TRY(replay_file_read(player, event, data, &data));
+    HAL_TRY(substitute_bytes(player, event, &data));
     return replay_memory_write(player, (uint32_t)event->buffer, event->offset, data, event->size);
 }
 
@@ -342,6 +369,7 @@ static enum hal_status play(struct replay_player *player, size_t index)
     case REPLAY_WAIT_IDLE: return replay_await(player, HAL_WAIT_ALL, NULL, 0);
     case REPLAY_SUBMIT: return play_submit(player, event);
     case REPLAY_FLUSH: return hal_queue_flush(player->device, 0);
+    case REPLAY_STEP: return HAL_OK;
     }
     return HAL_OK;
 }
@@ -384,13 +412,13 @@ static enum hal_status begin_run(struct replay_player *player)
     return HAL_OK;
 }
 
-/* After a failure: nothing may use the objects any more before they go. */
-static void give_up(struct replay_player *player)
+/* Nothing may use the objects any more before they go. */
+static void give_up(struct replay_player *player, bool failed)
 {
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
     (void)!replay_memory_read_end(player);
-    fail_semaphores(player, "the replay was given up");
+    fail_semaphores(player, failed ? "the replay was given up" : "the replay ends here");
     player->abandoned =
         hal_device_wait_idle(player->device, (int64_t)GIVING_UP_MS * MS) == HAL_TIMEOUT;
     hal_fail(HAL_FAILED, "%s", message);
@@ -412,28 +440,50 @@ static void end_run(struct replay_player *player)
     replay_memory_finish(player);
 }
 
-enum hal_status replay_player_run(struct replay_player *player, struct replay_report *out_report)
+void replay_player_begin(struct replay_player *player, struct replay_report *report)
+{
+    *report = (struct replay_report){0};
+    player->report = report;
+    player->op = 0;
+    player->begun = false;
+    player->begin_ns = hal_clock_ns();
+}
+
+enum hal_status replay_player_until(struct replay_player *player, size_t op)
 {
     char name[REPLAY_NAME_BYTES];
-    *out_report = (struct replay_report){0};
-    player->report = out_report;
-    enum hal_status status = begin_run(player);
-    const int64_t begin_ns = hal_clock_ns();
-    for (player->op = 0; player->op < player->plan->op_count && status == HAL_OK; player->op++) {
-        const struct trace_event *event = player->plan->ops[player->op].event;
-        status = play(player, player->op);
-        if (status != HAL_OK)
-            hal_add_context(status, "%s", replay_event_name(event, name));
+    if (!player->begun) {
+        HAL_TRY(begin_run(player));
+        player->begun = true;
+        player->begin_ns = hal_clock_ns();
     }
-    if (status == HAL_OK)
+    for (; player->op < op && player->op < player->plan->op_count; player->op++) {
+        const enum hal_status status = play(player, player->op);
+        if (status != HAL_OK)
+            return hal_add_context(status, "%s",
+                                   replay_event_name(player->plan->ops[player->op].event, name));
+    }
+    return HAL_OK;
+}
+
+enum hal_status replay_player_end(struct replay_player *player, enum hal_status status, bool whole)
+{
+    if (status == HAL_OK && whole)
         status = hal_add_context(drain(player), "after the last call");
-    out_report->total_ns = hal_clock_ns() - begin_ns;
-    if (status != HAL_OK)
-        give_up(player);
-    out_report->abandoned = player->abandoned;
+    player->report->total_ns = hal_clock_ns() - player->begin_ns;
+    if (status != HAL_OK || !whole)
+        give_up(player, status != HAL_OK);
+    player->report->abandoned = player->abandoned;
     if (!player->abandoned)
         end_run(player);
     return status;
+}
+
+enum hal_status replay_player_run(struct replay_player *player, struct replay_report *out_report)
+{
+    replay_player_begin(player, out_report);
+    const enum hal_status status = replay_player_until(player, player->plan->op_count);
+    return replay_player_end(player, status, true);
 }
 
 /* ---- Making a player ----------------------------------------------------------------------- */

@@ -29,6 +29,8 @@ struct replay_player {
     struct replay_live *live;     /* by object index; executables, layouts: as long as the player */
     struct replay_report *report; /* of the run */
     size_t op;                    /* which runs now */
+    int64_t begin_ns;             /* of the run */
+    bool begun;                   /* the plan's own objects are there */
     bool abandoned;               /* work hangs: nothing may be freed */
     struct hal_semaphore_value *values; /* room for plan->max_list, as are */
     struct hal_command_buffer **command_list;
@@ -45,6 +47,15 @@ struct replay_player {
     struct hal_semaphore *staged;
     uint64_t staged_value;
 };
+
+/* ---- player.c: a run in parts --------------------------------------------------------------
+
+ * Begin; play the operations up to, not with, `op`, each once; end, with the status of what was
+ * played. `whole`: waits for all work and checks how it ended; else what still runs is set free. */
+void replay_player_begin(struct replay_player *player, struct replay_report *report);
+enum hal_status replay_player_until(struct replay_player *player, size_t op) HAL_CHECKED;
+enum hal_status replay_player_end(struct replay_player *player, enum hal_status status,
+                                  bool whole) HAL_CHECKED;
 
 /* ---- player.c ------------------------------------------------------------------------------ */
 
@@ -79,7 +90,14 @@ enum hal_status replay_set_layout_create(struct replay_player *player, uint32_t 
 enum hal_status replay_pipeline_layout_create(struct replay_player *player,
                                               uint32_t object) HAL_CHECKED;
 
-/* All of the plan, in parallel. */
+/* What stands in place of an executable; NULL: nothing. */
+const struct replay_substitute *replay_substitute_of(const struct replay_plan *plan,
+                                                     uint32_t object,
+                                                     const struct replay_substitute *list,
+                                                     size_t count);
+
+/* All of the plan, in parallel. HAL_NOT_FOUND, HAL_UNSUPPORTED: a substitute has no place, or does
+ * not take what the recorded kernel took. */
 enum hal_status replay_executables_create(struct replay_player *player) HAL_CHECKED;
 
 /* ---- memory.c ------------------------------------------------------------------------------ */

@@ -131,6 +131,22 @@ struct replay_path_map {
     const char *from, *to;
 };
 
+/* A kernel in place of the recorded one: of the executables with an entry point, or the label,
+ * `kernel`. */
+struct replay_substitute {
+    const char *kernel;
+    enum hal_executable_format format;
+    const uint8_t *data;
+    size_t bytes;
+};
+
+/* What the host writes into buffers, from byte 0 on, in place of what was recorded. */
+struct replay_buffer_substitute {
+    const char *buffer; /* as in replay_type_rule */
+    const uint8_t *data;
+    uint64_t bytes;
+};
+
 struct replay_options {
     int64_t timeout_ns; /* longest wait in which no semaphore moves; 0: 60 s */
     uint8_t fill;       /* what buffers hold before anybody writes them */
@@ -142,6 +158,10 @@ struct replay_options {
     struct replay_tolerance tolerance;
     const struct replay_type_rule *types;
     size_t type_count;
+    const struct replay_substitute *substitutes;
+    size_t substitute_count;
+    const struct replay_buffer_substitute *buffers;
+    size_t buffer_count;
     /* Where files are now that the trace refers to. */
     const struct replay_path_map *maps;
     size_t map_count;

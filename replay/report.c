@@ -268,6 +268,10 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
             "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64
             " commands, %" PRIu64 " of them dispatches\n",
             plan->submissions, plan->command_buffers, plan->commands, plan->dispatches);
+    if (summary->finding) {
+        replay_print_finding(file, summary->finding, summary->against, summary->minimal);
+        return;
+    }
     fprintf(file,
             "%s: %" PRIu64 " read-backs compared (%" PRIu64 " bytes), %" PRIu64
             " different, %" PRIu64 " by digest, %" PRIu64 " not recorded, %" PRIu64 " skipped\n",
@@ -531,5 +535,7 @@ void replay_print_json(FILE *file, const struct replay_summary *summary)
         json_runs(file, summary);
     if (summary->what_if && summary->trial.pairs)
         json_trial(file, summary);
+    if (summary->finding)
+        replay_print_finding_json(file, summary->finding, summary->against);
     fprintf(file, "}\n");
 }

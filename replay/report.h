@@ -3,7 +3,7 @@
 #ifndef REPLAY_REPORT_H
 #define REPLAY_REPORT_H
 
-#include "replay/replay.h"
+#include "replay/bisect.h"
 #include "replay/whatif.h"
 
 #include <stdio.h>
@@ -45,8 +45,10 @@ struct replay_summary {
     struct replay_report report;          /* of the first run that differed, or the first run */
     uint64_t runs, different_runs;
     int64_t load_ns, prepare_ns;
-    struct replay_times total, wait; /* over the runs */
-    const char *what_if;             /* NULL: no trial; else as it was asked for */
+    struct replay_times total, wait;      /* over the runs */
+    const struct replay_finding *finding; /* of a search; NULL: none */
+    const char *against, *minimal;        /* of that */
+    const char *what_if;                  /* NULL: no trial; else as it was asked for */
     struct replay_what_if_info what_if_info;
     struct replay_trial_result trial;
 };

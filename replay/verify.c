@@ -94,24 +94,16 @@ static void search_commands(struct search *search, const struct replay_object *c
 static void describe_writer(const struct search *search, const struct trace_submit *submit,
                             struct replay_difference *difference)
 {
-    const struct trace_reader *reader = search->plan->reader;
     if (!trace_is_dispatch(search->writer->kind)) {
         snprintf(difference->locator, REPLAY_NAME_BYTES, "#s%" PRIu64, submit->submission);
         snprintf(difference->writer, REPLAY_NAME_BYTES, "%s, segment %u",
                  trace_segment_name(search->writer->kind), search->segment);
         return;
     }
-    const struct trace_dispatch *direct = (const void *)search->writer;
-    const struct trace_dispatch_indirect *indirect = (const void *)search->writer;
-    const bool is_direct = search->writer->kind == TRACE_DISPATCH;
-    const uint64_t object = is_direct ? direct->executable : indirect->executable;
-    const struct trace_executable_create *executable =
-        (const void *)search->plan->objects[object].created;
-    const uint32_t entry = is_direct ? direct->entry : indirect->entry;
     snprintf(difference->locator, REPLAY_NAME_BYTES, "#s%" PRIu64 ".d%u", submit->submission,
              search->dispatches);
     snprintf(difference->writer, REPLAY_NAME_BYTES, "dispatch of '%.100s', segment %u",
-             trace_reader_string(reader, executable->entry_points[entry].name), search->segment);
+             replay_kernel_name(search->plan, search->writer), search->segment);
 }
 
 /* True when the submission may have written any of the range. */

@@ -11,6 +11,7 @@
 
 #include "hal/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct replay_walls {
@@ -30,7 +31,8 @@ enum { REPLAY_MISSING_BYTES = 256 };
 enum hal_status replay_walls_enter(const struct replay_walls *walls,
                                    char out_missing[REPLAY_MISSING_BYTES]) HAL_CHECKED;
 
-/* All threads: from now on no program can be started, no process made, no file changed. */
-enum hal_status replay_walls_seal(void) HAL_CHECKED;
+/* All threads: from now on no program can be started, no process made, and no file changed, but in
+ * the scratch folder if that is to `stay`: for results that are files. */
+enum hal_status replay_walls_seal(bool stay) HAL_CHECKED;
 
 #endif

@@ -278,10 +278,10 @@ static const char *const allowed[] = {
     "setpgid"};
 
 /* In the sealed process, on top of that. */
-static const char *const sealed_off[] = {"execve",   "fork",     "vfork",     "kill",     "setpgid",
-                                         "mkdir",    "mkdirat",  "unlink",    "unlinkat", "rmdir",
-                                         "rename",   "renameat", "renameat2", "chmod",    "fchmod",
-                                         "fchmodat", "utimensat"};
+static const char *const sealed_off[] = {"execve", "fork", "vfork", "kill", "setpgid"};
+static const char *const files_off[] = {"mkdir", "mkdirat", "unlink",   "unlinkat",
+                                        "rmdir", "rename",  "renameat", "renameat2",
+                                        "chmod", "fchmod",  "fchmodat", "utimensat"};
 
 static int add(scmp_filter_ctx filter, uint32_t action, const char *name, unsigned count,
                const struct scmp_arg_cmp *arguments)
@@ -332,14 +332,13 @@ static enum hal_status wall_calls(void)
     return load(filter, error);
 }
 
-enum hal_status replay_walls_seal(void)
+/* Landlock leaves the scratch folder alone in being changed; this, nothing at all. */
+static int seal_files(scmp_filter_ctx filter, uint32_t refuse)
 {
     static const uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
-    const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
-    for (size_t i = 0; i < sizeof sealed_off / sizeof *sealed_off && !error; i++)
-        error = add(filter, refuse, sealed_off[i], 0, NULL);
+    int error = 0;
+    for (size_t i = 0; i < sizeof files_off / sizeof *files_off && !error; i++)
+        error = add(filter, refuse, files_off[i], 0, NULL);
     for (uint64_t bit = 1; bit <= writing && !error; bit <<= 1) {
         if (!(writing & bit))
             continue;
@@ -347,6 +346,18 @@ enum hal_status replay_walls_seal(void)
         if (!error)
             error = add(filter, refuse, "openat", 1, &SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
     }
+    return error;
+}
+
+enum hal_status replay_walls_seal(bool stay)
+{
+    const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
+    for (size_t i = 0; i < sizeof sealed_off / sizeof *sealed_off && !error; i++)
+        error = add(filter, refuse, sealed_off[i], 0, NULL);
+    if (!stay && !error)
+        error = seal_files(filter, refuse);
     if (!error) /* threads may be made, processes not */
         error = add(filter, refuse, "clone", 1, &SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
     if (!error)

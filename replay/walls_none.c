@@ -13,7 +13,8 @@ enum hal_status replay_walls_enter(const struct replay_walls *walls,
     return HAL_OK;
 }
 
-enum hal_status replay_walls_seal(void)
+enum hal_status replay_walls_seal(bool stay)
 {
+    (void)stay;
     return HAL_OK;
 }

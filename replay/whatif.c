@@ -3,9 +3,8 @@
  * that may still grow, are held back until an operation comes that cannot go before them. */
 #include "replay/whatif.h"
 
-#include "format/analysis/reflection.h"
 #include "hal/base/mem.h"
-#include "replay/plan.h"
+#include "replay/touches.h"
 
 enum { MAX_GROUP = 4096 }; /* submissions that become one */
 
@@ -81,13 +80,7 @@ static size_t values_write(const struct values *values, struct trace_semaphore_v
 
 static enum hal_status emit(struct transform *t, const struct replay_op *op)
 {
-    struct replay_plan *variant = t->variant;
-    void *ops = variant->ops;
-    if (!hal_grow(&ops, &variant->op_capacity, variant->op_count + 1, sizeof *variant->ops))
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", variant->op_count);
-    variant->ops = ops;
-    variant->ops[variant->op_count++] = *op;
-    return HAL_OK;
+    return replay_plan_emit(t->variant, op);
 }
 
 static void at_least(struct transform *t, size_t list)
@@ -267,6 +260,7 @@ static enum hal_status take(struct transform *t, const struct replay_op *op)
     case REPLAY_DESTROY_SEMAPHORE:
     case REPLAY_SIGNAL:
     case REPLAY_FAIL:
+    case REPLAY_STEP:
     case REPLAY_WAIT_IDLE: break;
     }
     HAL_TRY(submit_and_promise(t));
@@ -355,22 +349,11 @@ static enum hal_status drop_barriers(struct transform *t, struct replay_object *
     return status;
 }
 
-/* Commands name executables by their number in the plan. */
-static enum hal_status collect_reflection(struct transform *t)
-{
-    for (size_t i = 1; i < t->plan->object_count; i++) {
-        const struct replay_object *object = &t->plan->objects[i];
-        if (object->kind == REPLAY_EXECUTABLE && object->created)
-            HAL_TRY(trace_reflection_add(&t->reflection, i, (const void *)object->created));
-    }
-    return HAL_OK;
-}
-
 static enum hal_status transform_barriers(struct transform *t)
 {
     if (t->what_if->barriers == REPLAY_BARRIERS_KEEP)
         return HAL_OK;
-    HAL_TRY(collect_reflection(t));
+    HAL_TRY(replay_reflect(t->plan, &t->reflection));
     for (size_t i = 1; i < t->variant->object_count; i++) {
         struct replay_object *object = &t->variant->objects[i];
         if (object->kind == REPLAY_COMMANDS && object->commands.seal)
@@ -408,25 +391,6 @@ static struct replay_what_if_counts count(const struct replay_plan *plan)
     return counts;
 }
 
-/* A plan that borrows everything but its operations, objects and new records. */
-static enum hal_status derive(const struct replay_plan *plan, struct replay_plan **out_variant)
-{
-    struct replay_plan *variant = hal_alloc(1, sizeof *variant);
-    if (!variant)
-        return hal_fail(HAL_NO_MEMORY, "no memory for a plan");
-    *variant = *plan;
-    variant->borrows = true;
-    variant->blocks = NULL;
-    variant->ops = NULL;
-    variant->op_count = variant->op_capacity = 0;
-    variant->objects = hal_alloc(plan->object_count, sizeof *variant->objects);
-    *out_variant = variant;
-    if (!variant->objects)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
-    memcpy(variant->objects, plan->objects, plan->object_count * sizeof *plan->objects);
-    return HAL_OK;
-}
-
 enum hal_status replay_plan_what_if(const struct replay_plan *plan,
                                     const struct replay_what_if *what_if,
                                     struct replay_what_if_info *out_info,
@@ -437,7 +401,7 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     if (!t)
         return hal_fail(HAL_NO_MEMORY, "no memory for a plan");
     *t = (struct transform){.plan = plan, .what_if = what_if};
-    enum hal_status status = derive(plan, &t->variant);
+    enum hal_status status = replay_plan_derive(plan, &t->variant);
     if (status == HAL_OK)
         status = transform_barriers(t);
     if (status == HAL_OK && !what_if->coalesce_submissions && !what_if->drop_host_waits) {

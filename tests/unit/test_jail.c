@@ -126,7 +126,7 @@ static int try_sealed(void *user, struct replay_jail_note *note)
     pthread_t thread;
     (void)note;
     EXPECT(hal_program_path(program, sizeof program) == HAL_OK);
-    EXPECT(replay_walls_seal() == HAL_OK);
+    EXPECT(replay_walls_seal(false) == HAL_OK);
     for (int i = 0; i < 1000; i++) /* a bomb would double each time */
         EXPECT(fork() < 0);
     EXPECT(vfork() < 0);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Twice at most: all submissions one after the other, then the one that was found, command by
+ * command. That needs no guess about how errors spread: the first step that differs is seen. */
+#include "replay/bisect.h"
+
+#include "hal/base/mem.h"
+#include "replay/lockstep.h"
+#include "replay/minimal.h"
+
+#include <inttypes.h>
+
+/* ---- Describing ---------------------------------------------------------------------------- */
+
+static void describe_stack(const struct replay_plan *plan, uint32_t number,
+                           struct replay_finding *finding)
+{
+    const struct trace_stack *stack = number ? trace_reader_stack(plan->reader, number) : NULL;
+    for (uint32_t i = 0; stack && i < stack->frame_count && i < REPLAY_FINDING_FRAMES; i++) {
+        char *out = finding->frames[finding->frame_count++];
+        snprintf(out, REPLAY_FRAME_BYTES, "0x%" PRIx64, stack->frames[i]);
+        for (size_t k = 0; k < trace_reader_module_count(plan->reader); k++) {
+            const struct trace_module *module = trace_reader_module(plan->reader, k);
+            const char *path = trace_reader_string(plan->reader, module->path);
+            const char *name = strrchr(path, '/');
+            if (stack->frames[i] - module->base < module->size)
+                snprintf(out, REPLAY_FRAME_BYTES, "%.60s+0x%" PRIx64, name ? name + 1 : path,
+                         stack->frames[i] - module->base);
+        }
+    }
+}
+
+static void describe_step(const struct replay_plan *plan, const struct replay_step *step,
+                          struct replay_finding *finding)
+{
+    finding->narrowed = step->work != NULL;
+    replay_step_locate(step, &finding->where);
+    replay_step_name(plan, step, finding->what);
+    const char *label = step->work ? replay_object_label(plan, step->commands) : NULL;
+    snprintf(finding->label, sizeof finding->label, "%.150s", label ? label : "");
+    if (step->work && step->work->kind == TRACE_DISPATCH)
+        memcpy(finding->workgroups,
+               ((const struct trace_dispatch *)(const void *)step->work)->workgroup_count,
+               sizeof finding->workgroups);
+    finding->frame_count = 0;
+    describe_stack(plan, step->submit->head.stack, finding);
+}
+
+static void describe_outputs(const struct replay_plan *plan,
+                             const struct replay_divergence *divergence,
+                             struct replay_finding *finding)
+{
+    finding->output_count = 0;
+    for (size_t i = 0; i < divergence->place_count && i < REPLAY_FINDING_RANGES; i++) {
+        const struct replay_place *place = &divergence->places[i];
+        struct replay_finding_range *out = &finding->outputs[finding->output_count++];
+        *out = (struct replay_finding_range){.offset = place->range.begin,
+                                             .bytes = place->range.end - place->range.begin,
+                                             .sample_offset = place->sample_offset,
+                                             .sample_bytes = place->sample_bytes,
+                                             .errors = place->errors};
+        replay_object_name(plan, (uint32_t)place->range.buffer, out->buffer);
+        memcpy(out->expected, place->expected, sizeof out->expected);
+        memcpy(out->actual, place->actual, sizeof out->actual);
+    }
+}
+
+static void describe_inputs(const struct replay_plan *plan, const struct replay_bytes_list *inputs,
+                            struct replay_finding *finding)
+{
+    for (size_t i = 0; i < inputs->count && i < REPLAY_FINDING_RANGES; i++) {
+        const struct replay_bytes *input = &inputs->list[i];
+        const uint64_t bytes = input->range.end - input->range.begin;
+        struct replay_finding_range *out = &finding->inputs[finding->input_count++];
+        *out = (struct replay_finding_range){
+            .offset = input->range.begin,
+            .bytes = bytes,
+            .sample_offset = input->range.begin,
+            .sample_bytes = bytes < REPLAY_SAMPLE_BYTES ? (uint32_t)bytes : REPLAY_SAMPLE_BYTES};
+        replay_object_name(plan, (uint32_t)input->range.buffer, out->buffer);
+        memcpy(out->expected, input->data, out->sample_bytes);
+    }
+}
+
+/* ---- Two devices --------------------------------------------------------------------------- */
+
+struct search {
+    const struct replay_bisect *bisect;
+    struct replay_finding *finding;
+    struct trace_reflection reflection;
+    struct replay_serial serial;
+    struct replay_lockstep lockstep;
+    struct replay_divergence divergence;
+};
+
+static enum hal_status create_players(struct search *s, bool first)
+{
+    const struct replay_bisect *b = s->bisect;
+    struct replay_lockstep *l = &s->lockstep;
+    HAL_TRY(hal_add_context(
+        replay_player_create(s->serial.plan, b->candidate, b->candidate_options, &l->candidate),
+        "the candidate"));
+    HAL_TRY(hal_add_context(
+        replay_player_create(s->serial.plan, b->reference, b->reference_options, &l->reference),
+        "the reference"));
+    return first && b->prepared ? b->prepared(b->user) : HAL_OK;
+}
+
+/* After work that hangs, everything stays as it is. */
+static void destroy_players(struct search *s)
+{
+    struct replay_lockstep *l = &s->lockstep;
+    s->finding->abandoned = l->report.abandoned || l->reference_report.abandoned;
+    if (s->finding->abandoned)
+        return;
+    replay_player_destroy(l->candidate);
+    replay_player_destroy(l->reference);
+    l->candidate = l->reference = NULL;
+    replay_bytes_finish(&l->inputs);
+    replay_bytes_finish(&l->outputs);
+    replay_serial_finish(&s->serial);
+}
+
+static enum hal_status run_pass(struct search *s, const struct replay_serial_options *options,
+                                bool first)
+{
+    HAL_TRY(replay_serial_make(s->bisect->plan, options, &s->serial));
+    s->lockstep = (struct replay_lockstep){
+        .serial = &s->serial, .reflection = &s->reflection, .keep = !first};
+    HAL_TRY(create_players(s, first));
+    const enum hal_status status = replay_lockstep_run(&s->lockstep, &s->divergence);
+    s->finding->report = s->lockstep.report;
+    s->finding->compared_bytes += s->divergence.compared_bytes;
+    return status;
+}
+
+static enum hal_status write_minimal(struct search *s)
+{
+    const struct replay_bisect *b = s->bisect;
+    const struct replay_minimal minimal = {
+        .serial = &s->serial,
+        .step = &s->serial.steps[s->divergence.step],
+        .inputs = &s->lockstep.inputs,
+        .outputs = &s->lockstep.outputs,
+        .device = hal_device_get_info(b->reference),
+        .substitutes = b->candidate_options->substitutes,
+        .substitute_count = b->candidate_options->substitute_count,
+    };
+    if (!b->minimal)
+        return HAL_OK;
+    HAL_TRY(replay_minimal_write(&minimal, b->minimal));
+    s->finding->wrote_minimal = true;
+    return HAL_OK;
+}
+
+static enum hal_status narrow(struct search *s, uint64_t submission)
+{
+    const struct replay_serial_options options = {
+        .split = REPLAY_SPLIT_ONE,
+        .split_submission = submission,
+        .has_stop = true,
+        .stop = {.submission = submission},
+    };
+    s->finding->tried = true;
+    enum hal_status status = run_pass(s, &options, false);
+    if (status == HAL_OK && s->divergence.found) {
+        const struct replay_step *step = &s->serial.steps[s->divergence.step];
+        describe_step(s->serial.plan, step, s->finding);
+        describe_outputs(s->serial.plan, &s->divergence, s->finding);
+        describe_inputs(s->serial.plan, &s->lockstep.inputs, s->finding);
+        if (step->work)
+            status = write_minimal(s);
+    }
+    destroy_players(s);
+    return status;
+}
+
+static enum hal_status search_devices(struct search *s)
+{
+    struct replay_finding *finding = s->finding;
+    HAL_TRY(replay_reflect(s->bisect->plan, &s->reflection));
+    enum hal_status status = run_pass(s, &(struct replay_serial_options){0}, true);
+    uint64_t submission = 0;
+    finding->steps = s->serial.step_count;
+    finding->found = s->divergence.found;
+    if (status == HAL_OK && finding->found) {
+        const struct replay_step *step = &s->serial.steps[s->divergence.step];
+        submission = step->submit->submission;
+        finding->steps = s->divergence.step + 1;
+        describe_step(s->serial.plan, step, finding);
+        describe_outputs(s->serial.plan, &s->divergence, finding);
+    }
+    destroy_players(s);
+    if (status == HAL_OK && finding->found && s->bisect->narrow)
+        status = narrow(s, submission);
+    return status;
+}
+
+/* ---- The recording ------------------------------------------------------------------------- */
+
+static bool overlaps(const struct replay_touch *touch, uint64_t buffer, uint64_t offset)
+{
+    return touch->buffer == buffer && touch->begin <= offset && offset < touch->end;
+}
+
+/* Whether that command alone may write the byte. */
+static enum hal_status may_write(struct search *s, const struct replay_step *step, uint64_t buffer,
+                                 uint64_t offset, bool *out_may)
+{
+    struct replay_touches writes;
+    *out_may = false;
+    HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_WRITES, &writes));
+    for (size_t i = 0; i < writes.count; i++)
+        *out_may |= overlaps(&writes.list[i], buffer, offset);
+    replay_touches_finish(&writes);
+    return HAL_OK;
+}
+
+/* The byte was last known to be right at the read before, or when the host wrote it. */
+static bool is_known(const struct replay_op *op, uint64_t buffer, uint64_t offset)
+{
+    const struct trace_content_event *event = (const void *)op->event;
+    return (op->action == REPLAY_READ || op->action == REPLAY_WRITE) && event->buffer == buffer &&
+           event->offset <= offset && offset - event->offset < event->size;
+}
+
+/* Walks back over the steps that lie between the two reads. */
+static enum hal_status find_writers(struct search *s, size_t read_op, uint64_t buffer,
+                                    uint64_t offset)
+{
+    const struct replay_plan *plan = s->serial.plan;
+    struct replay_finding *finding = s->finding;
+    for (size_t op = read_op; op-- > 0 && !is_known(&plan->ops[op], buffer, offset);) {
+        bool may;
+        if (plan->ops[op].action != REPLAY_STEP)
+            continue;
+        const struct replay_step *step = &s->serial.steps[plan->ops[op].object];
+        HAL_TRY(may_write(s, step, buffer, offset, &may));
+        if (may && finding->writers++ == 0)
+            describe_step(plan, step, finding);
+    }
+    return HAL_OK;
+}
+
+static void describe_read(const struct replay_plan *plan, uint32_t buffer,
+                          struct replay_finding *finding)
+{
+    const struct replay_difference *first = &finding->report.first;
+    struct replay_finding_range *out = &finding->outputs[finding->output_count++];
+    *out = (struct replay_finding_range){.offset = first->read_offset,
+                                         .bytes = first->read_bytes,
+                                         .sample_offset = first->sample_offset,
+                                         .sample_bytes = first->sample_bytes,
+                                         .errors = first->errors};
+    replay_object_name(plan, buffer, out->buffer);
+    memcpy(out->expected, first->expected, sizeof out->expected);
+    memcpy(out->actual, first->actual, sizeof out->actual);
+}
+
+/* All commands one by one; the first read that differs ends it. */
+static enum hal_status run_against_recording(struct search *s, struct replay_player *player)
+{
+    struct replay_report *report = &s->finding->report;
+    const struct replay_plan *plan = s->serial.plan;
+    replay_player_begin(player, report);
+    enum hal_status status = HAL_OK;
+    size_t op = 0;
+    while (op < plan->op_count && status == HAL_OK && !report->different_reads)
+        status = replay_player_until(player, ++op);
+    const bool found = status == HAL_OK && report->different_reads;
+    if (found) {
+        const struct trace_content_event *read = (const void *)plan->ops[op - 1].event;
+        s->finding->found = true;
+        status = find_writers(s, op - 1, read->buffer, report->first.offset);
+        describe_read(plan, (uint32_t)read->buffer, s->finding);
+    }
+    s->finding->steps = s->serial.step_count;
+    s->finding->compared_bytes = report->compared_bytes;
+    const enum hal_status ended = replay_player_end(player, status, status == HAL_OK && !found);
+    s->finding->abandoned = report->abandoned;
+    return status != HAL_OK ? status : ended;
+}
+
+static enum hal_status search_recording(struct search *s)
+{
+    const struct replay_bisect *b = s->bisect;
+    const struct replay_serial_options options = {.split = b->narrow ? REPLAY_SPLIT_ALL
+                                                                     : REPLAY_SPLIT_NONE};
+    struct replay_player *player = NULL;
+    HAL_TRY(replay_reflect(b->plan, &s->reflection));
+    HAL_TRY(replay_serial_make(b->plan, &options, &s->serial));
+    enum hal_status status =
+        replay_player_create(s->serial.plan, b->candidate, b->candidate_options, &player);
+    if (status == HAL_OK && b->prepared)
+        status = b->prepared(b->user);
+    if (status == HAL_OK)
+        status = run_against_recording(s, player);
+    if (s->finding->abandoned)
+        return status;
+    replay_player_destroy(player);
+    replay_serial_finish(&s->serial);
+    return status;
+}
+
+enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
+                                  struct replay_finding *out_finding)
+{
+    struct search *s = hal_alloc(1, sizeof *s);
+    *out_finding = (struct replay_finding){0};
+    if (!s)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a search");
+    s->bisect = bisect;
+    s->finding = out_finding;
+    const enum hal_status status = bisect->reference ? search_devices(s) : search_recording(s);
+    if (out_finding->abandoned)
+        return status;
+    if (s->serial.plan)
+        destroy_players(s);
+    trace_reflection_finish(&s->reflection);
+    free(s);
+    return status;
+}

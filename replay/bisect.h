@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the first submission, and in it the first command, after which two replays of a trace do
+ * not hold the same bytes; or, where only the recording is there to compare with, what may have
+ * written the first read-back that differs. */
+#ifndef REPLAY_BISECT_H
+#define REPLAY_BISECT_H
+
+#include "replay/locator.h"
+#include "replay/replay.h"
+
+#include <stdio.h>
+
+struct replay_bisect {
+    struct replay_plan *plan;
+    /* Two devices, or twice the same. Reference NULL: against what was recorded. */
+    struct hal_device *candidate, *reference;
+    const struct replay_options *candidate_options, *reference_options;
+    bool narrow;         /* to the command; else the submission is enough */
+    const char *minimal; /* file for a trace of that command alone; NULL: none */
+    /* Called when the players are there, before kernels run. NULL: nothing to do. */
+    enum hal_status (*prepared)(void *user);
+    void *user;
+};
+
+enum {
+    REPLAY_FINDING_RANGES = 16,
+    REPLAY_FINDING_FRAMES = 12,
+    REPLAY_FRAME_BYTES = 96,
+};
+
+struct replay_finding_range {
+    char buffer[REPLAY_NAME_BYTES];
+    uint64_t offset, bytes;
+    uint64_t sample_offset; /* in the buffer */
+    uint32_t sample_bytes;
+    uint8_t expected[REPLAY_SAMPLE_BYTES]; /* of an input: what is in it */
+    uint8_t actual[REPLAY_SAMPLE_BYTES];
+    struct replay_errors errors; /* of an output */
+};
+
+struct replay_finding {
+    bool found;
+    bool narrowed;    /* it is one command; else all that is known is the submission */
+    bool tried;       /* narrowing was tried: one by one, its commands agree */
+    uint64_t writers; /* against the recording: how many commands may have written it since it was
+                         last known to be right; 1: it was this one */
+    struct replay_locator where;
+    char what[REPLAY_NAME_BYTES];  /* "dispatch of 'scale', segment 3" */
+    char label[REPLAY_NAME_BYTES]; /* of the command buffer; "": none */
+    uint32_t workgroups[3];        /* of a dispatch whose counts are in the trace; else 0 */
+    char frames[REPLAY_FINDING_FRAMES][REPLAY_FRAME_BYTES]; /* of the submit call */
+    size_t frame_count;
+    struct replay_finding_range inputs[REPLAY_FINDING_RANGES], outputs[REPLAY_FINDING_RANGES];
+    size_t input_count, output_count;
+    uint64_t steps, compared_bytes; /* until then */
+    bool wrote_minimal;
+    bool abandoned;              /* work hangs: nothing may be freed */
+    struct replay_report report; /* of the candidate's read-backs, up to there */
+};
+
+/* Blocks. HAL_OK: found, or everything agrees. Otherwise as replay_player_run. */
+enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
+                                  struct replay_finding *out_finding) HAL_CHECKED;
+
+void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
+                          const char *minimal);
+/* `,"bisect":{...}` */
+void replay_print_finding_json(FILE *file, const struct replay_finding *finding,
+                               const char *against);
+
+#endif

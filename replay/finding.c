@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what a search has found. */
+#include "format/json.h"
+#include "replay/bisect.h"
+
+#include <inttypes.h>
+
+static void print_bytes(FILE *file, const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "%s%02x", i ? " " : "", bytes[i]);
+}
+
+static void print_elements(FILE *file, const struct replay_finding_range *range,
+                           const uint8_t *bytes)
+{
+    const enum replay_type type = range->errors.type;
+    const uint32_t size = replay_type_bytes(type);
+    print_bytes(file, bytes, range->sample_bytes);
+    if (type == REPLAY_TYPE_UNKNOWN)
+        return;
+    fprintf(file, " (%s:", replay_type_name(type));
+    for (uint32_t at = 0; at + size <= range->sample_bytes; at += size)
+        fprintf(file, " %.9g", replay_element(bytes + at, type));
+    fprintf(file, ")");
+}
+
+static void print_output(FILE *file, const struct replay_finding_range *range)
+{
+    fprintf(file, "  output %s [%" PRIu64 ", +%" PRIu64 "): %" PRIu64 " %s wrong\n", range->buffer,
+            range->offset, range->bytes, range->errors.wrong,
+            range->errors.type == REPLAY_TYPE_UNKNOWN ? "bytes" : "elements");
+    fprintf(file, "    from offset %" PRIu64 ": expected ", range->sample_offset);
+    print_elements(file, range, range->expected);
+    fprintf(file, "\n    got ");
+    print_elements(file, range, range->actual);
+    fprintf(file, "\n");
+    if (range->errors.type != REPLAY_TYPE_UNKNOWN)
+        fprintf(file, "    largest error %.6g, relative %.6g, %" PRIu64 " ulp%s\n",
+                range->errors.worst_absolute, range->errors.worst_relative, range->errors.worst_ulp,
+                range->errors.guessed ? " (the type is a guess)" : "");
+    if (range->errors.nan_map[0])
+        fprintf(file, "    NaN (e: only expected, a: only got, b: both): [%s]\n",
+                range->errors.nan_map);
+}
+
+static void print_place(FILE *file, const struct replay_finding *finding)
+{
+    char where[REPLAY_LOCATOR_BYTES];
+    fprintf(file, "%s: %s", replay_locator_print(&finding->where, where), finding->what);
+    if (finding->workgroups[0])
+        fprintf(file, ", %u x %u x %u workgroups", finding->workgroups[0], finding->workgroups[1],
+                finding->workgroups[2]);
+    if (finding->label[0])
+        fprintf(file, ", command buffer '%s'", finding->label);
+    fprintf(file, "\n");
+}
+
+void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
+                          const char *minimal)
+{
+    if (!finding->found) {
+        fprintf(file, "no difference from %s: %" PRIu64 " steps, %" PRIu64 " bytes compared\n",
+                against, finding->steps, finding->compared_bytes);
+        return;
+    }
+    fprintf(file, "first difference from %s: ", against);
+    if (finding->writers != 0 || !finding->what[0])
+        fprintf(file, finding->writers == 0   ? "nobody had written there\n"
+                      : finding->writers == 1 ? "written by "
+                                              : "last written by ");
+    if (finding->what[0])
+        print_place(file, finding);
+    if (finding->writers > 1)
+        fprintf(file,
+                "  one of %" PRIu64 " commands that may have written it since it was last seen "
+                "right\n",
+                finding->writers);
+    if (finding->writers == 1)
+        fprintf(file, "  where what it read went wrong, only another device can tell "
+                      "(--against=URI)\n");
+    if (finding->tried && !finding->narrowed)
+        fprintf(file, "  one by one its commands agree, and together they do not: their order, or "
+                      "a missing barrier\n");
+    for (size_t i = 0; i < finding->frame_count; i++)
+        fprintf(file, "  at %s\n", finding->frames[i]);
+    for (size_t i = 0; i < finding->input_count; i++) {
+        const struct replay_finding_range *input = &finding->inputs[i];
+        fprintf(file, "  input %s [%" PRIu64 ", +%" PRIu64 "): ", input->buffer, input->offset,
+                input->bytes);
+        print_bytes(file, input->expected, input->sample_bytes);
+        fprintf(file, "%s\n", input->bytes > input->sample_bytes ? " ..." : "");
+    }
+    for (size_t i = 0; i < finding->output_count; i++)
+        print_output(file, &finding->outputs[i]);
+    if (finding->wrote_minimal)
+        fprintf(file, "  that command alone: %s\n", minimal);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void json_field(struct trace_text *text, const char *key, const char *value)
+{
+    trace_json_key(text, key);
+    trace_json_text(text, value);
+}
+
+static void json_number(struct trace_text *text, const char *key, uint64_t value)
+{
+    trace_json_key(text, key);
+    trace_json_u64(text, value);
+}
+
+static void json_flag(struct trace_text *text, const char *key, bool value)
+{
+    trace_json_key(text, key);
+    trace_json_bool(text, value);
+}
+
+static void json_bytes(struct trace_text *text, const char *key, const uint8_t *bytes,
+                       uint32_t count)
+{
+    trace_json_key(text, key);
+    trace_json_hex(text, bytes, count);
+}
+
+static void json_range(struct trace_text *text, const struct replay_finding_range *range,
+                       bool output)
+{
+    trace_json_open(text, '{');
+    json_field(text, "buffer", range->buffer);
+    json_number(text, "offset", range->offset);
+    json_number(text, "bytes", range->bytes);
+    json_number(text, "sample_offset", range->sample_offset);
+    json_bytes(text, output ? "expected" : "sample", range->expected, range->sample_bytes);
+    if (output) {
+        json_bytes(text, "actual", range->actual, range->sample_bytes);
+        json_field(text, "type", replay_type_name(range->errors.type));
+        json_flag(text, "guessed", range->errors.guessed);
+        json_number(text, "wrong", range->errors.wrong);
+        trace_json_key(text, "largest_absolute");
+        trace_json_double(text, range->errors.worst_absolute);
+    }
+    trace_json_close(text, '}');
+}
+
+static void json_found(struct trace_text *text, const struct replay_finding *finding)
+{
+    char where[REPLAY_LOCATOR_BYTES];
+    json_flag(text, "narrowed", finding->narrowed);
+    json_number(text, "writers", finding->writers);
+    json_field(text, "locator",
+               finding->what[0] ? replay_locator_print(&finding->where, where) : "");
+    json_field(text, "what", finding->what);
+    json_field(text, "label", finding->label);
+    trace_json_key(text, "stack");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < finding->frame_count; i++)
+        trace_json_text(text, finding->frames[i]);
+    trace_json_close(text, ']');
+    trace_json_key(text, "inputs");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < finding->input_count; i++)
+        json_range(text, &finding->inputs[i], false);
+    trace_json_close(text, ']');
+    trace_json_key(text, "outputs");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < finding->output_count; i++)
+        json_range(text, &finding->outputs[i], true);
+    trace_json_close(text, ']');
+    json_flag(text, "wrote_minimal", finding->wrote_minimal);
+}
+
+void replay_print_finding_json(FILE *file, const struct replay_finding *finding,
+                               const char *against)
+{
+    struct trace_text text = {0};
+    trace_json_open(&text, '{');
+    json_field(&text, "against", against);
+    json_flag(&text, "found", finding->found);
+    json_number(&text, "steps", finding->steps);
+    json_number(&text, "compared_bytes", finding->compared_bytes);
+    if (finding->found)
+        json_found(&text, finding);
+    trace_json_close(&text, '}');
+    fputs(",\"bisect\":", file);
+    fwrite(text.data, 1, text.bytes, file);
+    trace_text_finish(&text);
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass over the operations, with a simulation of the semaphores that says which submissions may
+ * run. What cannot run yet is held back, and what destroys its objects with it. */
+#include "replay/serial.h"
+
+#include "format/limits.h"
+#include "hal/base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct making {
+    const struct replay_plan *plan;
+    struct replay_plan *variant;
+    struct replay_serial *serial;
+    const struct replay_serial_options *options;
+    uint64_t *values; /* of semaphores, by object: what they have reached; UINT64_MAX: failed */
+    struct replay_op *held;
+    size_t held_count, held_capacity;
+    bool stopped;
+    bool found_split;
+    uint64_t first, last; /* submissions seen, for messages */
+    bool seen;
+};
+
+/* ---- Pieces -------------------------------------------------------------------------------- */
+
+/* What commands before it set, when a command stands alone. */
+struct state {
+    uint8_t constants[TRACE_MAX_CONSTANT_BYTES];
+    bool set[TRACE_MAX_CONSTANT_BYTES];
+    const struct trace_push_descriptor_set *sets[HAL_MAX_SETS];
+};
+
+static bool is_work(uint32_t kind)
+{
+    return kind == TRACE_FILL || kind == TRACE_COPY || kind == TRACE_UPDATE ||
+           trace_is_dispatch(kind);
+}
+
+static void take_state(struct state *state, const struct trace_segment *segment)
+{
+    if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET) {
+        const struct trace_push_descriptor_set *set = (const void *)segment;
+        state->sets[set->set] = set;
+    } else if (segment->kind == TRACE_PUSH_CONSTANTS) {
+        const struct trace_push_constants *push = (const void *)segment;
+        if (!hal_range_fits(push->offset, push->size, sizeof state->constants))
+            return;
+        memcpy(state->constants + push->offset, push->data, push->size);
+        for (uint32_t i = 0; i < push->size; i++)
+            state->set[push->offset + i] = true;
+    }
+}
+
+/* Where the next run of constants that were set begins and ends; false: there is none. */
+static bool next_run(const struct state *state, uint32_t *begin, uint32_t *end)
+{
+    while (*begin < TRACE_MAX_CONSTANT_BYTES && !state->set[*begin])
+        ++*begin;
+    for (*end = *begin; *end < TRACE_MAX_CONSTANT_BYTES && state->set[*end];)
+        ++*end;
+    return *end > *begin;
+}
+
+static size_t state_bytes(const struct state *state, uint32_t *out_count)
+{
+    size_t bytes = 0;
+    *out_count = 0;
+    for (uint32_t begin = 0, end; next_run(state, &begin, &end); begin = end, ++*out_count)
+        bytes += hal_align_up(sizeof(struct trace_push_constants) + end - begin, 8);
+    for (size_t i = 0; i < HAL_MAX_SETS; i++) {
+        bytes += state->sets[i] ? state->sets[i]->head.bytes : 0;
+        *out_count += state->sets[i] != NULL;
+    }
+    return bytes;
+}
+
+static uint8_t *write_state(const struct state *state, uint8_t *at)
+{
+    for (uint32_t begin = 0, end; next_run(state, &begin, &end); begin = end) {
+        struct trace_push_constants *push = (void *)at;
+        const uint32_t bytes = (uint32_t)hal_align_up(sizeof *push + end - begin, 8);
+        *push =
+            (struct trace_push_constants){.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = bytes},
+                                          .offset = begin,
+                                          .size = end - begin};
+        memcpy(push->data, state->constants + begin, end - begin);
+        at += bytes;
+    }
+    for (size_t i = 0; i < HAL_MAX_SETS; i++) {
+        if (!state->sets[i])
+            continue;
+        memcpy(at, state->sets[i], state->sets[i]->head.bytes);
+        at += state->sets[i]->head.bytes;
+    }
+    return at;
+}
+
+/* A reusable command buffer with that command alone. */
+static enum hal_status make_piece(struct making *m, uint32_t commands, const struct state *state,
+                                  const struct trace_segment *work, uint32_t *out_object)
+{
+    const struct replay_object *recorded = &m->plan->objects[commands];
+    const bool kernel = trace_is_dispatch(work->kind);
+    uint32_t count = 0;
+    const size_t before = kernel ? state_bytes(state, &count) : 0;
+    void *created, *room;
+    HAL_TRY(replay_plan_room(m->variant, sizeof(struct trace_object_event), &created));
+    struct trace_object_event *creation = created;
+    *creation = *(const struct trace_object_event *)(const void *)recorded->created;
+    creation->mode = HAL_REUSABLE;
+    HAL_TRY(replay_plan_room(
+        m->variant, sizeof(struct trace_command_buffer_seal) + before + work->bytes, &room));
+    struct trace_command_buffer_seal *seal = room;
+    uint8_t *at = (uint8_t *)(seal + 1);
+    *seal = *recorded->commands.seal;
+    seal->segment_count = count + 1;
+    seal->dispatch_count = kernel;
+    seal->segment_bytes = before + work->bytes;
+    if (kernel)
+        at = write_state(state, at);
+    memcpy(at, work, work->bytes);
+    HAL_TRY(replay_plan_object(m->variant, REPLAY_COMMANDS, &creation->head, out_object));
+    struct replay_object *piece = &m->variant->objects[*out_object];
+    piece->id = m->plan->objects[commands].id;
+    piece->commands.seal = seal;
+    piece->commands.segments = (const struct trace_segment *)(const void *)(seal + 1);
+    return HAL_OK;
+}
+
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+static enum hal_status add_step(struct making *m, const struct replay_step *step)
+{
+    struct replay_serial *serial = m->serial;
+    void *steps = serial->steps;
+    if (serial->step_count >= UINT32_MAX ||
+        !hal_grow(&steps, &serial->step_capacity, serial->step_count + 1, sizeof *step))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu steps", serial->step_count);
+    serial->steps = steps;
+    serial->steps[serial->step_count] = *step;
+    const struct trace_event *event = &step->submit->head;
+    HAL_TRY(replay_plan_emit(m->variant, &(struct replay_op){REPLAY_WAIT_IDLE, 0, event}));
+    return replay_plan_emit(
+        m->variant, &(struct replay_op){REPLAY_STEP, (uint32_t)serial->step_count++, event});
+}
+
+/* A part of the submission as one of its own: `commands` 0: none. */
+static enum hal_status emit_part(struct making *m, const struct trace_submit *submit,
+                                 uint32_t commands, bool waits, bool signals)
+{
+    const uint32_t wait_count = waits ? submit->wait_count : 0;
+    const uint32_t signal_count = signals ? submit->signal_count : 0;
+    const size_t values = wait_count + signal_count;
+    const size_t bytes = sizeof *submit + values * sizeof *submit->values + sizeof(uint64_t);
+    void *room;
+    HAL_TRY(replay_plan_room(m->variant, bytes, &room));
+    struct trace_submit *part = room;
+    *part = *submit;
+    part->head.bytes = (uint32_t)bytes;
+    part->wait_count = wait_count;
+    part->signal_count = signal_count;
+    part->command_buffer_count = commands != 0;
+    for (uint32_t i = 0; i < wait_count; i++)
+        part->values[i] = submit->values[i];
+    for (uint32_t i = 0; i < signal_count; i++)
+        part->values[wait_count + i] = submit->values[submit->wait_count + i];
+    *(uint64_t *)(void *)(part->values + values) = commands;
+    return replay_plan_emit(m->variant, &(struct replay_op){REPLAY_SUBMIT, 0, &part->head});
+}
+
+static bool stops_at(const struct making *m, const struct trace_submit *submit)
+{
+    return m->options->has_stop && m->options->stop.submission == submit->submission;
+}
+
+/* The destruction is the end's, of all pieces together: work that the device keeps is none. */
+static enum hal_status run_piece(struct making *m, struct replay_step *step,
+                                 const struct state *state, bool *first)
+{
+    HAL_TRY(make_piece(m, step->commands, state, step->work, &step->piece));
+    const struct replay_object *piece = &m->variant->objects[step->piece];
+    HAL_TRY(replay_plan_emit(m->variant, &(struct replay_op){REPLAY_RECORD_COMMANDS, step->piece,
+                                                             &piece->commands.seal->head}));
+    step->submit_op = m->variant->op_count;
+    HAL_TRY(emit_part(m, step->submit, step->piece, *first, false));
+    *first = false;
+    HAL_TRY(add_step(m, step));
+    return replay_plan_emit(
+        m->variant, &(struct replay_op){REPLAY_DESTROY_COMMANDS, step->piece, &step->submit->head});
+}
+
+static enum hal_status run_pieces(struct making *m, const struct trace_submit *submit)
+{
+    const uint64_t *buffers = trace_submit_command_buffers(submit);
+    struct replay_step step = {.submit = submit};
+    bool first = true;
+    struct state *state = hal_alloc(1, sizeof *state);
+    if (!state)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a command's state");
+    enum hal_status status = HAL_OK;
+    for (uint32_t i = 0; i < submit->command_buffer_count && !m->stopped; i++) {
+        const struct replay_object *object = &m->plan->objects[buffers[i]];
+        const struct trace_segment *segment = object->commands.segments;
+        const uint32_t count = object->commands.seal->segment_count;
+        *state = (struct state){0};
+        step.commands = (uint32_t)buffers[i];
+        for (uint32_t k = 0; k < count && !m->stopped && status == HAL_OK; k++) {
+            take_state(state, segment);
+            step.work = segment;
+            step.segment = k;
+            if (is_work(segment->kind))
+                status = run_piece(m, &step, state, &first);
+            m->stopped = stops_at(m, submit) && m->options->stop.has_dispatch &&
+                         trace_is_dispatch(segment->kind) &&
+                         step.dispatch == m->options->stop.dispatch;
+            step.dispatch += trace_is_dispatch(segment->kind);
+            segment = trace_next_segment(segment);
+        }
+    }
+    free(state);
+    if (status == HAL_OK && stops_at(m, submit) && m->options->stop.has_dispatch && !m->stopped)
+        return hal_fail(HAL_NOT_FOUND, "submission #s%" PRIu64 " has no dispatch d%u: it has %u",
+                        submit->submission, m->options->stop.dispatch, step.dispatch);
+    if (status != HAL_OK || m->stopped)
+        return status;
+    return emit_part(m, submit, 0, first, true);
+}
+
+static enum hal_status run_submission(struct making *m, const struct replay_op *op)
+{
+    const struct trace_submit *submit = (const void *)op->event;
+    const struct replay_serial_options *options = m->options;
+    const bool chosen =
+        options->split == REPLAY_SPLIT_ONE && submit->submission == options->split_submission;
+    m->found_split |= chosen;
+    m->first = m->seen && m->first < submit->submission ? m->first : submit->submission;
+    m->last = m->seen && m->last > submit->submission ? m->last : submit->submission;
+    m->seen = true;
+    if (chosen || options->split == REPLAY_SPLIT_ALL) {
+        HAL_TRY(run_pieces(m, submit));
+    } else {
+        const struct replay_step step = {.submit = submit, .submit_op = m->variant->op_count};
+        HAL_TRY(replay_plan_emit(m->variant, op));
+        HAL_TRY(add_step(m, &step));
+    }
+    for (uint32_t i = 0; i < submit->signal_count; i++) {
+        const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
+        if (signal->value > m->values[signal->semaphore])
+            m->values[signal->semaphore] = signal->value;
+    }
+    m->stopped = m->stopped || stops_at(m, submit);
+    return HAL_OK;
+}
+
+/* ---- Holding back -------------------------------------------------------------------------- */
+
+static enum hal_status hold(struct making *m, const struct replay_op *op)
+{
+    void *held = m->held;
+    if (!hal_grow(&held, &m->held_capacity, m->held_count + 1, sizeof *op))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", m->held_count);
+    m->held = held;
+    m->held[m->held_count++] = *op;
+    return HAL_OK;
+}
+
+enum readiness { READY, NOT_YET, FAILS };
+
+static enum readiness readiness(const struct making *m, const struct trace_submit *submit)
+{
+    enum readiness result = READY;
+    for (uint32_t i = 0; i < submit->wait_count; i++) {
+        const uint64_t value = m->values[submit->values[i].semaphore];
+        if (value == UINT64_MAX)
+            return FAILS;
+        if (value < submit->values[i].value)
+            result = NOT_YET;
+    }
+    return result;
+}
+
+/* Work whose wait fails does not run, and fails what it would have signalled. */
+static enum hal_status run_failing(struct making *m, const struct replay_op *op)
+{
+    const struct trace_submit *submit = (const void *)op->event;
+    for (uint32_t i = 0; i < submit->signal_count; i++)
+        m->values[submit->values[submit->wait_count + i].semaphore] = UINT64_MAX;
+    return replay_plan_emit(m->variant, op);
+}
+
+/* One look at what is held back; true in *out_moved: something ran. */
+static enum hal_status run_held_once(struct making *m, bool *out_moved)
+{
+    size_t kept = 0;
+    bool waiting = false;
+    *out_moved = false;
+    for (size_t i = 0; i < m->held_count; i++) {
+        const struct replay_op op = m->held[i];
+        const bool is_submit = op.action == REPLAY_SUBMIT;
+        const enum readiness state = is_submit ? readiness(m, (const void *)op.event) : NOT_YET;
+        if (m->stopped)
+            return HAL_OK;
+        if (is_submit && state != NOT_YET) {
+            HAL_TRY(state == READY ? run_submission(m, &op) : run_failing(m, &op));
+            *out_moved = true;
+        } else if (!is_submit && !waiting) {
+            HAL_TRY(replay_plan_emit(m->variant, &op));
+        } else {
+            waiting |= is_submit;
+            m->held[kept++] = op;
+        }
+    }
+    m->held_count = kept;
+    return HAL_OK;
+}
+
+static enum hal_status run_held(struct making *m)
+{
+    for (bool moved = m->held_count > 0; moved && !m->stopped;)
+        HAL_TRY(run_held_once(m, &moved));
+    return HAL_OK;
+}
+
+/* What nothing sets free: in the recorded way, without steps. */
+static enum hal_status let_go(struct making *m)
+{
+    for (size_t i = 0; i < m->held_count; i++) {
+        HAL_TRY(replay_plan_emit(m->variant, &m->held[i]));
+        m->serial->left_over += m->held[i].action == REPLAY_SUBMIT;
+    }
+    m->held_count = 0;
+    return HAL_OK;
+}
+
+/* A wait that succeeded tells that its values were reached, whatever set them. */
+static enum hal_status take_wait(struct making *m, const struct replay_op *op)
+{
+    const struct trace_semaphore_wait *wait = (const void *)op->event;
+    bool reached = true;
+    for (uint32_t i = 0; i < wait->value_count; i++)
+        reached &= m->values[wait->values[i].semaphore] >= wait->values[i].value;
+    if (!reached && m->held_count && wait->mode == HAL_WAIT_ALL)
+        HAL_TRY(let_go(m));
+    HAL_TRY(replay_plan_emit(m->variant, op));
+    for (uint32_t i = 0; i < wait->value_count && wait->head.status == HAL_OK &&
+                         (wait->mode == HAL_WAIT_ALL || wait->value_count == 1);
+         i++) {
+        uint64_t *value = &m->values[wait->values[i].semaphore];
+        *value = *value < wait->values[i].value ? wait->values[i].value : *value;
+    }
+    return run_held(m);
+}
+
+static enum hal_status take_submit(struct making *m, const struct replay_op *op)
+{
+    switch (readiness(m, (const void *)op->event)) {
+    case READY: HAL_TRY(run_submission(m, op)); break;
+    case FAILS: HAL_TRY(run_failing(m, op)); break;
+    case NOT_YET: return hold(m, op);
+    }
+    return run_held(m);
+}
+
+static enum hal_status take(struct making *m, const struct replay_op *op)
+{
+    const void *event = op->event;
+    switch (op->action) {
+    case REPLAY_SUBMIT: return take_submit(m, op);
+    case REPLAY_WAIT: return take_wait(m, op);
+    case REPLAY_CREATE_SEMAPHORE:
+        m->values[op->object] = ((const struct trace_semaphore_create *)event)->initial_value;
+        break;
+    case REPLAY_SIGNAL: {
+        const struct trace_semaphore_event *signal = event;
+        HAL_TRY(replay_plan_emit(m->variant, op));
+        if (signal->value > m->values[op->object])
+            m->values[op->object] = signal->value;
+        return run_held(m);
+    }
+    case REPLAY_FAIL:
+        HAL_TRY(replay_plan_emit(m->variant, op));
+        m->values[op->object] = UINT64_MAX;
+        return run_held(m);
+    case REPLAY_DESTROY_BUFFER:
+    case REPLAY_DESTROY_COMMANDS:
+    case REPLAY_DESTROY_SEMAPHORE:
+    case REPLAY_DESTROY_EVENT:
+        if (m->held_count)
+            return hold(m, op);
+        break;
+    case REPLAY_CREATE_BUFFER:
+    case REPLAY_WRITE:
+    case REPLAY_READ:
+    case REPLAY_CREATE_EXECUTABLE:
+    case REPLAY_DESTROY_EXECUTABLE:
+    case REPLAY_RECORD_COMMANDS:
+    case REPLAY_CREATE_EVENT:
+    case REPLAY_WAIT_IDLE:
+    case REPLAY_FLUSH:
+    case REPLAY_STEP: break;
+    }
+    return replay_plan_emit(m->variant, op);
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+/* Whatever was still to come did not happen: no semaphore has an end to be held to. */
+static void cut(struct replay_plan *variant)
+{
+    variant->all_submissions_end = false;
+    for (size_t i = 1; i < variant->object_count; i++) {
+        if (variant->objects[i].kind != REPLAY_SEMAPHORE)
+            continue;
+        variant->objects[i].semaphore.outcome = REPLAY_EITHER;
+        variant->objects[i].semaphore.settled = 0;
+    }
+}
+
+static enum hal_status transform(struct making *m)
+{
+    for (size_t i = 1; i < m->plan->object_count; i++) {
+        const struct replay_object *object = &m->plan->objects[i];
+        if (object->kind == REPLAY_SEMAPHORE && object->created)
+            m->values[i] = ((const struct trace_semaphore_create *)(const void *)object->created)
+                               ->initial_value;
+    }
+    for (size_t i = 0; i < m->plan->op_count && !m->stopped; i++)
+        HAL_TRY(take(m, &m->plan->ops[i]));
+    if (!m->stopped)
+        HAL_TRY(let_go(m));
+    if (m->options->has_stop && !m->stopped)
+        return hal_fail(HAL_NOT_FOUND,
+                        "the trace has no submission #s%" PRIu64 " that runs: they are #s%" PRIu64
+                        " to #s%" PRIu64,
+                        m->options->stop.submission, m->first, m->last);
+    if (m->options->split == REPLAY_SPLIT_ONE && !m->found_split)
+        return hal_fail(HAL_NOT_FOUND, "the trace has no submission #s%" PRIu64 " that runs",
+                        m->options->split_submission);
+    if (m->stopped)
+        cut(m->variant);
+    return HAL_OK;
+}
+
+enum hal_status replay_serial_make(const struct replay_plan *plan,
+                                   const struct replay_serial_options *options,
+                                   struct replay_serial *out_serial)
+{
+    struct making m = {.plan = plan, .serial = out_serial, .options = options};
+    *out_serial = (struct replay_serial){0};
+    HAL_TRY(replay_plan_derive(plan, &m.variant));
+    out_serial->plan = m.variant;
+    if (!m.variant->max_list)
+        m.variant->max_list = 1;
+    m.values = hal_alloc(plan->object_count, sizeof *m.values);
+    enum hal_status status =
+        m.values ? transform(&m)
+                 : hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
+    free(m.values);
+    free(m.held);
+    if (status != HAL_OK)
+        replay_serial_finish(out_serial);
+    return status;
+}
+
+void replay_serial_finish(struct replay_serial *serial)
+{
+    replay_plan_destroy(serial->plan);
+    free(serial->steps);
+    *serial = (struct replay_serial){0};
+}
+
+void replay_step_locate(const struct replay_step *step, struct replay_locator *out_locator)
+{
+    *out_locator =
+        (struct replay_locator){.submission = step->submit->submission,
+                                .has_dispatch = step->work && trace_is_dispatch(step->work->kind),
+                                .dispatch = step->dispatch};
+}
+
+void replay_step_name(const struct replay_plan *plan, const struct replay_step *step,
+                      char out[REPLAY_NAME_BYTES])
+{
+    if (!step->work) {
+        snprintf(out, REPLAY_NAME_BYTES, "submission");
+        return;
+    }
+    if (!trace_is_dispatch(step->work->kind)) {
+        snprintf(out, REPLAY_NAME_BYTES, "%s, segment %u", trace_segment_name(step->work->kind),
+                 step->segment);
+        return;
+    }
+    snprintf(out, REPLAY_NAME_BYTES, "dispatch of '%.100s', segment %u",
+             replay_kernel_name(plan, step->work), step->segment);
+}
+
+const struct replay_step *replay_serial_find(const struct replay_serial *serial,
+                                             const struct replay_locator *locator)
+{
+    const struct replay_step *found = NULL;
+    for (size_t i = 0; i < serial->step_count; i++) {
+        const struct replay_step *step = &serial->steps[i];
+        const bool dispatch = step->work && trace_is_dispatch(step->work->kind);
+        if (step->submit->submission != locator->submission)
+            continue;
+        if (!locator->has_dispatch || (dispatch && step->dispatch == locator->dispatch))
+            found = step;
+    }
+    return found;
+}

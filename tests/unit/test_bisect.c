@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/bisect.c, serial.c, lockstep.c, minimal.c: a wrong kernel at random places of random
+ * traces is found each time, and reproduced by a trace of that command alone. */
+#include "replay/bisect.h"
+#include "replay/serial.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Ids. */
+enum { PLANT = 9, BUFFERS = 10, KERNEL = 20, DONE = 30, GATE = 31, COMMANDS = 1000 };
+enum { BUFFER_COUNT = 4, BUFFER_BYTES = 256, PLANTINGS = 50 };
+
+/* Both count dispatches by `n`. The wrong one errs in the dispatch that the buffer 'plant' names.
+ */
+static const char right[] =
+    "kernel void mix(device uint *out [[buffer(0)]], device const uint *in [[buffer(1)]],\n"
+    "                device const uint *plant [[buffer(2)]], constant uint &n [[buffer(3)]],\n"
+    "                uint i [[thread_position_in_grid]])\n"
+    "{ out[i] = out[i] * 3 + in[63 - i] + n + (plant[0] & 0); }\n";
+static const char wrong[] =
+    "kernel void mix(device uint *out [[buffer(0)]], device const uint *in [[buffer(1)]],\n"
+    "                device const uint *plant [[buffer(2)]], constant uint &n [[buffer(3)]],\n"
+    "                uint i [[thread_position_in_grid]])\n"
+    "{ out[i] = out[i] * 3 + in[63 - i] + n; if (n == plant[0] && i == 17) out[i] ^= 4; }\n";
+
+struct fixture {
+    struct test_folder folder;
+    char path[PATH_MAX], minimal[PATH_MAX];
+    struct hal_device *candidate, *reference;
+    struct trace_builder b;
+    uint64_t random;
+    struct replay_locator places[512]; /* of dispatch n */
+    uint32_t dispatches;
+};
+
+static uint32_t choose(struct fixture *f, uint32_t below)
+{
+    f->random = f->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(f->random >> 33) % below;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    *state = f;
+    if (!f || !test_folder_make(&f->folder))
+        return -1;
+    test_folder_file(&f->folder, "t.pb.zst", f->path);
+    test_folder_file(&f->folder, "minimal.pb.zst", f->minimal);
+    return hal_device_open("cpu?threads=2&queues=2", &f->candidate) == HAL_OK &&
+                   hal_device_open("cpu?threads=1&queues=2", &f->reference) == HAL_OK
+               ? 0
+               : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    hal_device_release(f->candidate);
+    hal_device_release(f->reference);
+    test_folder_remove(&f->folder);
+    free(f);
+    return 0;
+}
+
+static void need_compiler(const struct fixture *f)
+{
+    const struct hal_entry_point point = {
+        .name = "mix", .group_size = {64, 1, 1}, .constant_bytes = 4, .constants_slot = 3};
+    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
+                                             .data = right,
+                                             .bytes = sizeof right - 1,
+                                             .entry_points = &point,
+                                             .entry_point_count = 1};
+    struct hal_executable *executable = NULL;
+    const enum hal_status status = hal_executable_create(f->candidate, &desc, &executable);
+    hal_executable_release(executable);
+    if (status == HAL_NOT_FOUND || status == HAL_UNSUPPORTED) {
+        print_message("skipped: %s\n", hal_message());
+        skip();
+    }
+    assert_int_equal(status, HAL_OK);
+}
+
+/* ---- Random traces ---- */
+
+static void add_dispatch(struct fixture *f, uint64_t submission, uint32_t *in_submission)
+{
+    struct trace_builder *b = &f->b;
+    const uint32_t n = f->dispatches++;
+    const uint32_t out = choose(f, BUFFER_COUNT);
+    const uint32_t in = (out + 1 + choose(f, BUFFER_COUNT - 1)) % BUFFER_COUNT;
+    const struct trace_binding bindings[3] = {
+        {BUFFERS + out, 0, BUFFER_BYTES}, {BUFFERS + in, 0, BUFFER_BYTES}, {PLANT, 0, 64}};
+    builder_push_descriptor_set(b, 0, bindings, 3);
+    builder_push_constants(b, 0, &n, sizeof n);
+    builder_dispatch(b, KERNEL, 0, 1, 1, 1);
+    f->places[n] = (struct replay_locator){submission, true, (*in_submission)++};
+}
+
+static void add_commands(struct fixture *f, uint64_t id, uint64_t submission,
+                         uint32_t *in_submission)
+{
+    struct trace_builder *b = &f->b;
+    builder_command_buffer_create(b, id, "some commands", HAL_ONE_SHOT);
+    for (uint32_t i = 1 + choose(f, 5); i > 0; i--) {
+        const uint64_t from = BUFFERS + choose(f, BUFFER_COUNT);
+        const uint64_t to = BUFFERS + choose(f, BUFFER_COUNT);
+        switch (choose(f, 5)) {
+        case 0: builder_fill(b, to, 4 * choose(f, 32), 64, choose(f, 256), 1); break;
+        case 1: builder_copy(b, from, 0, to, 128, 64); break;
+        default: add_dispatch(f, submission, in_submission); break;
+        }
+        builder_barrier(b, NULL, 0);
+    }
+    builder_seal(b, id);
+}
+
+/* Submission n signals DONE at n + 1 and waits for n; some come before the host opens the gate. */
+static void build(struct fixture *f, uint64_t seed)
+{
+    struct trace_builder *b = &f->b;
+    uint32_t words[64];
+    f->random = seed;
+    f->dispatches = 0;
+    builder_open(b, f->path, NULL);
+    const struct trace_entry_point point = {.name = builder_string(b, "mix"),
+                                            .group_size = {64, 1, 1},
+                                            .constant_bytes = 4,
+                                            .constants_slot = 3};
+    for (uint32_t i = 0; i < 64; i++)
+        words[i] = choose(f, 1000);
+    words[0] = UINT32_MAX; /* no dispatch */
+    builder_buffer_create(b, PLANT, "plant", BUFFER_BYTES);
+    builder_host_write(b, PLANT, 0, words, sizeof words);
+    for (uint64_t i = 0; i < BUFFER_COUNT; i++) {
+        builder_buffer_create(b, BUFFERS + i, i ? NULL : "first", BUFFER_BYTES);
+        builder_host_write(b, BUFFERS + i, 0, words, sizeof words);
+    }
+    static const struct trace_entry_binding takes[] = {{0, 0, 0, 3}, {0, 0, 1, 1}, {0, 0, 2, 1}};
+    builder_executable_reflected(b, KERNEL, right, &point, 1, takes, 3);
+    builder_semaphore_create(b, DONE, "done", 0);
+    builder_semaphore_create(b, GATE, "gate", 0);
+    const uint64_t submissions = 2 + choose(f, 5), gated = choose(f, (uint32_t)submissions);
+    uint64_t commands = COMMANDS;
+    for (uint64_t n = 0; n < submissions; n++) {
+        const struct trace_semaphore_value waits[2] = {{DONE, n}, {GATE, 1}};
+        const struct trace_semaphore_value signal = {DONE, n + 1};
+        const uint64_t list[2] = {commands, commands + 1};
+        const uint32_t count = 1 + choose(f, 2);
+        uint32_t in_submission = 0;
+        for (uint32_t i = 0; i < count; i++)
+            add_commands(f, commands++, n, &in_submission);
+        builder_submit(b, n, (uint32_t)n % 2, waits, n == gated ? 2 : 1, &signal, 1, list, count);
+        for (uint32_t i = 0; i < count; i++)
+            builder_destroy(b, TRACE_COMMAND_BUFFER_DESTROY, list[i]);
+    }
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
+    builder_semaphore_wait(b, HAL_WAIT_ALL, &(struct trace_semaphore_value){DONE, submissions}, 1,
+                           INT64_MAX);
+    for (uint64_t n = 0; n < submissions; n++)
+        builder_submission_done(b, n, (uint32_t)n % 2, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    if (builder_close(b, NULL) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+static struct replay_plan *load(const char *path)
+{
+    struct replay_plan *plan;
+    if (replay_plan_load(path, &(struct replay_load_options){0}, &plan) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return plan;
+}
+
+/* What a whole replay on the candidate says. */
+static struct replay_report play(struct fixture *f, const char *path)
+{
+    struct replay_plan *plan = load(path);
+    struct replay_player *player;
+    struct replay_report report;
+    if (replay_player_create(plan, f->candidate, &(struct replay_options){0}, &player) != HAL_OK ||
+        replay_player_run(player, &report) != HAL_OK)
+        fail_msg("%s", hal_message());
+    replay_player_destroy(player);
+    replay_plan_destroy(plan);
+    return report;
+}
+
+static void a_wrong_kernel_is_found_wherever_it_is(void **state)
+{
+    struct fixture *f = *state;
+    const struct replay_substitute substitute = {"mix", HAL_FORMAT_MSL, (const uint8_t *)wrong,
+                                                 sizeof wrong - 1};
+    uint64_t seed = 1;
+    need_compiler(f);
+    for (int planting = 0; planting < PLANTINGS; planting++) {
+        uint32_t words[64] = {0};
+        struct replay_finding finding;
+        do
+            build(f, seed++);
+        while (f->dispatches == 0);
+        const uint32_t planted = words[0] = choose(f, f->dispatches);
+        const struct replay_buffer_substitute plant = {"pl*t", (const uint8_t *)words,
+                                                       sizeof words};
+        const struct replay_options options = {.substitutes = &substitute,
+                                               .substitute_count = 1,
+                                               .buffers = &plant,
+                                               .buffer_count = 1};
+        const uint32_t none[64] = {UINT32_MAX};
+        const struct replay_buffer_substitute nothing = {"plant", (const uint8_t *)none,
+                                                         sizeof none};
+        const struct replay_options reference_options = {.buffers = &nothing, .buffer_count = 1};
+        struct replay_plan *plan = load(f->path);
+        remove(f->minimal);
+        const struct replay_bisect bisect = {.plan = plan,
+                                             .candidate = f->candidate,
+                                             .reference = f->reference,
+                                             .candidate_options = &options,
+                                             .reference_options = &reference_options,
+                                             .narrow = true,
+                                             .minimal = f->minimal};
+        if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+            fail_msg("seed %" PRIu64 ": %s", seed - 1, hal_message());
+        char found[REPLAY_LOCATOR_BYTES], wanted[REPLAY_LOCATOR_BYTES];
+        replay_locator_print(&finding.where, found);
+        replay_locator_print(&f->places[planted], wanted);
+        if (!finding.found || !finding.narrowed)
+            fail_msg("seed %" PRIu64 ": %s was not found", seed - 1, wanted);
+        if (strcmp(found, wanted) != 0)
+            fail_msg("seed %" PRIu64 ": found %s, planted at %s", seed - 1, found, wanted);
+        assert_string_equal(finding.label, "some commands");
+        assert_non_null(strstr(finding.what, "dispatch of 'mix'"));
+        assert_int_equal(finding.output_count, 1);
+        assert_int_equal(finding.input_count, 3);
+        assert_int_equal(finding.outputs[0].sample_offset, 17 * 4);
+        assert_int_equal(finding.outputs[0].expected[0] ^ finding.outputs[0].actual[0], 4);
+        assert_true(finding.wrote_minimal);
+        const struct replay_report report = play(f, f->minimal);
+        assert_true(report.different_reads > 0);
+        assert_int_equal(report.first.different_bytes, 1);
+        assert_int_equal(report.first.offset, 17 * 4);
+        replay_plan_destroy(plan);
+    }
+    print_message("%d plantings, seeds 1 to %" PRIu64 "\n", PLANTINGS, seed - 1);
+}
+
+static void what_is_the_same_is_not_found(void **state)
+{
+    struct fixture *f = *state;
+    need_compiler(f);
+    build(f, 77);
+    struct replay_plan *plan = load(f->path);
+    struct replay_finding finding;
+    const struct replay_options options = {0};
+    const struct replay_bisect bisect = {.plan = plan,
+                                         .candidate = f->candidate,
+                                         .reference = f->reference,
+                                         .candidate_options = &options,
+                                         .reference_options = &options,
+                                         .narrow = true,
+                                         .minimal = f->minimal};
+    remove(f->minimal);
+    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+        fail_msg("%s", hal_message());
+    assert_false(finding.found);
+    assert_true(finding.compared_bytes > 0);
+    assert_int_equal(finding.steps, plan->info.submissions);
+    FILE *file = fopen(f->minimal, "r");
+    assert_null(file);
+    replay_plan_destroy(plan);
+}
+
+/* ---- Serial plans ---- */
+
+/* Every submission becomes a step, in an order in which its waits are met; a place to stop cuts. */
+static void steps_stand_behind_what_can_run(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        build(f, seed);
+        struct replay_plan *plan = load(f->path);
+        struct replay_serial serial;
+        if (replay_serial_make(plan, &(struct replay_serial_options){0}, &serial) != HAL_OK)
+            fail_msg("%s", hal_message());
+        assert_int_equal(serial.step_count, plan->info.submissions);
+        assert_int_equal(serial.left_over, 0);
+        for (size_t i = 0; i < serial.step_count; i++)
+            assert_int_equal(serial.steps[i].submit->submission, i);
+        replay_serial_finish(&serial);
+        if (replay_serial_make(plan, &(struct replay_serial_options){.split = REPLAY_SPLIT_ALL},
+                               &serial) != HAL_OK)
+            fail_msg("%s", hal_message());
+        size_t dispatches = 0;
+        for (size_t i = 0; i < serial.step_count; i++)
+            dispatches += trace_is_dispatch(serial.steps[i].work->kind);
+        assert_int_equal(dispatches, f->dispatches);
+        replay_serial_finish(&serial);
+        if (f->dispatches) {
+            const uint32_t last = choose(f, f->dispatches);
+            const struct replay_serial_options stop = {
+                .split = REPLAY_SPLIT_ALL, .has_stop = true, .stop = f->places[last]};
+            if (replay_serial_make(plan, &stop, &serial) != HAL_OK)
+                fail_msg("%s", hal_message());
+            const struct replay_step *step = &serial.steps[serial.step_count - 1];
+            assert_int_equal(step->submit->submission, f->places[last].submission);
+            assert_int_equal(step->dispatch, f->places[last].dispatch);
+            replay_serial_finish(&serial);
+        }
+        replay_plan_destroy(plan);
+    }
+}
+
+static void places_that_are_not_there_are_named(void **state)
+{
+    struct fixture *f = *state;
+    struct replay_serial serial;
+    build(f, 5);
+    struct replay_plan *plan = load(f->path);
+    assert_int_equal(replay_serial_make(
+                         plan,
+                         &(struct replay_serial_options){.has_stop = true, .stop = {99, false, 0}},
+                         &serial),
+                     HAL_NOT_FOUND);
+    assert_non_null(strstr(hal_message(), "no submission #s99 that runs: they are #s0 to #s"));
+    assert_int_equal(replay_serial_make(plan,
+                                        &(struct replay_serial_options){.split = REPLAY_SPLIT_ALL,
+                                                                        .has_stop = true,
+                                                                        .stop = {0, true, 999}},
+                                        &serial),
+                     HAL_NOT_FOUND);
+    assert_non_null(strstr(hal_message(), "submission #s0 has no dispatch d999: it has "));
+    replay_plan_destroy(plan);
+}
+
+static void locators_have_one_form(void **state)
+{
+    (void)state;
+    struct replay_locator locator;
+    char text[REPLAY_LOCATOR_BYTES];
+    const char *rest;
+    assert_true(replay_locator_parse("#s12.d40..", &locator, &rest));
+    assert_string_equal(rest, "..");
+    assert_string_equal(replay_locator_print(&locator, text), "#s12.d40");
+    assert_true(replay_locator_parse("#s18446744073709551615", &locator, &rest));
+    assert_string_equal(replay_locator_print(&locator, text), "#s18446744073709551615");
+    static const char *const bad[] = {"",
+                                      "s12",
+                                      "#12",
+                                      "#s",
+                                      "#sx",
+                                      "#s1.d",
+                                      "#s1.dx",
+                                      "#s18446744073709551616",
+                                      "#s1.d4294967296"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (replay_locator_parse(bad[i], &locator, &rest))
+            fail_msg("taken: %s", bad[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_kernel_is_found_wherever_it_is),
+        cmocka_unit_test(what_is_the_same_is_not_found),
+        cmocka_unit_test(steps_stand_behind_what_can_run),
+        cmocka_unit_test(places_that_are_not_there_are_named),
+        cmocka_unit_test(locators_have_one_form),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
