@@ -88,7 +88,7 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
         status = hand_in(device, desc, what, id);
         hal_gate_leave(&device->gate);
     }
-    if (status == HAL_OK && device->window)
+    if (device->window)
         hal_window_after(device, id);
     if (status != HAL_OK)
         take_back(desc->commands, desc->command_count);

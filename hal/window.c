@@ -25,6 +25,7 @@ struct hal_window {
     char claimed[PATH_MAX];               /* the next capture's */
     pthread_mutex_t lock;                 /* the rest; never taken inside the gate */
     _Atomic uint32_t state;               /* enum window_state */
+    _Atomic uint64_t passed;              /* of the window's submissions: handed to the driver */
     bool late;                            /* it could not open when it should have */
     uint32_t depth;                       /* of the scope: scopes inside */
     uint64_t thread;                      /* of the scope */
@@ -201,7 +202,12 @@ void hal_window_before(struct hal_device *device, uint64_t submission)
 void hal_window_after(struct hal_device *device, uint64_t submission)
 {
     struct hal_window *window = device->window;
-    if (window->place.kind != HAL_WINDOW_SUBMISSIONS || submission < window->place.last ||
+    const struct hal_window_place *place = &window->place;
+    if (place->kind != HAL_WINDOW_SUBMISSIONS || submission < place->first ||
+        submission > place->last)
+        return;
+    /* Numbers are drawn before submissions are made: the last one may well overtake others. */
+    if (atomic_fetch_add(&window->passed, 1) < place->last - place->first ||
         atomic_load(&window->state) != OPEN || is_forked(device))
         return;
     pthread_mutex_lock(&window->lock);

@@ -377,23 +377,9 @@ static void limit(int resource, uint64_t value)
     setrlimit(resource, &wanted);
 }
 
-/* The sanitizers of programs that start behind the walls would turn core dumps off by a call that
- * the walls refuse, and give up. */
-static void calm_sanitizers(void)
-{
-    static const char *const names[] = {"ASAN_OPTIONS", "TSAN_OPTIONS"};
-    for (size_t i = 0; SANITIZED && i < sizeof names / sizeof *names; i++) {
-        const char *old = getenv(names[i]);
-        char options[1024];
-        snprintf(options, sizeof options, "%s:disable_coredump=0", old ? old : "");
-        setenv(names[i], options, 1);
-    }
-}
-
 /* A sanitizer's shadow counts as memory, so there are no limits with one. */
 static void limit_memory(uint64_t bytes)
 {
-    calm_sanitizers();
     const uint64_t spare = UINT64_C(8) << 30; /* stacks, the compiler, the libraries */
     if (!bytes)
         bytes = hal_memory_total_bytes();

@@ -49,16 +49,10 @@ static uint32_t neighbour(struct view *view, uint32_t index, bool forward, wante
         view_spans_before(lane->events, lane->event_count, view->cursor_ns + include_moment);
     if (current && view->event != VIEW_NO_REF)
         at = forward ? view->event + 1 : view->event;
-    if (forward) {
-        for (; at < lane->event_count; at++) {
-            if (view_shows(view, lane, &lane->events[at]) && want(view, lane, &lane->events[at]))
-                return (uint32_t)at;
-        }
-    } else {
-        while (at > 0) {
-            if (want(view, lane, &lane->events[--at]))
-                return (uint32_t)at;
-        }
+    while (forward ? at < lane->event_count : at > 0) {
+        const size_t next = forward ? at++ : --at;
+        if (view_shows(view, lane, &lane->events[next]) && want(view, lane, &lane->events[next]))
+            return (uint32_t)next;
     }
     return VIEW_NO_REF;
 }

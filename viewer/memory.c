@@ -139,6 +139,8 @@ static enum hal_status add_levels(struct view_model *m, const struct changes *ch
     }
     for (uint32_t i = 0; i < m->levels_count; i++)
         note_peaks(m, i);
+    if (m->levels_count && level.time_ns >= m->last_ns)
+        m->last_ns = level.time_ns + 1; /* a moment is inside the trace when that ends after it */
     return HAL_OK;
 }
 

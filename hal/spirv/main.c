@@ -6,6 +6,7 @@
 #include "hal/spirv/msl.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/walled.h"
 
 #include <errno.h>
 #include <spirv-tools/libspirv.h>

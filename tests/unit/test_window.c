@@ -150,7 +150,8 @@ static void *submit_many(void *argument)
     return NULL;
 }
 
-/* One that was on its way when the window opened may be recorded too. */
+/* One that was on its way when the window opened may be recorded too, and so may others where one
+ * of the window's is slow to come. */
 static void no_thread_slips_by(void **state)
 {
     (void)state;
@@ -171,9 +172,9 @@ static void no_thread_slips_by(void **state)
         found[submit->submission] = true;
     }
     for (size_t i = FIRST; i <= LAST; i++)
-        assert_true(found[i]);
+        if (!found[i])
+            fail_msg("submission %zu is missing", i);
     assert_false(found[0]);
-    assert_false(found[THREADS * 50 - 1]);
     captured_close(&captured);
 }
 

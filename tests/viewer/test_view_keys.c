@@ -8,6 +8,7 @@
 #include "viewer/text.h"
 #include "viewer/view.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -171,7 +172,9 @@ static void check(const struct view *view, const struct view_screen *screen)
         assert_true(character == 0 || view_width(character) > 0);
         assert_true((screen->cells[i].style & VIEW_STYLE_MASK) < VIEW_STYLE_COUNT);
     }
-    assert_true(view->cursor_ns >= m->first_ns && view->cursor_ns < m->last_ns);
+    if (view->cursor_ns < m->first_ns || view->cursor_ns >= m->last_ns)
+        fail_msg("the cursor is at %" PRId64 ", outside %" PRId64 "..%" PRId64, view->cursor_ns,
+                 m->first_ns, m->last_ns);
     assert_true(view->window.span_ns > 0 && view->window.begin_ns >= m->first_ns);
     assert_true(view->window.begin_ns + view->window.span_ns <= m->last_ns);
     assert_true(screen->cursor_row < screen->rows && screen->cursor_column < screen->columns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-msl-cc: a kernel source as bitcode in, an object file out, its kernels split. Started by
  * hal/msl as the compiler is, so that LLVM is no part of the programs that run kernels. */
+#include "hal/base/walled.h"
 #include "hal/msl/fission/bounds.h"
 #include "hal/msl/fission/fission.h"
 #include "hal/msl/fission/ir.h"
