@@ -13,7 +13,9 @@ struct signal {
 };
 
 struct walk {
-    struct trace_hazards *hazards;
+    struct trace_hazards *hazards; /* NULL: nobody wants to know orderings */
+    trace_access_visit *visit;
+    void *visit_user;
     trace_binding_mode *mode;
     void *user;
     uint32_t command;
@@ -32,12 +34,12 @@ static uint64_t end_of(uint64_t offset, uint64_t size)
 static void touch(const struct walk *walk, uint32_t stage, enum trace_access_mode mode,
                   uint64_t buffer, uint64_t offset, uint64_t size)
 {
-    trace_hazards_access(walk->hazards, &(struct trace_access){.command = walk->command,
-                                                               .stage = stage,
-                                                               .mode = mode,
-                                                               .buffer = buffer,
-                                                               .begin = offset,
-                                                               .end = end_of(offset, size)});
+    walk->visit(walk->visit_user, &(struct trace_access){.command = walk->command,
+                                                         .stage = stage,
+                                                         .mode = mode,
+                                                         .buffer = buffer,
+                                                         .begin = offset,
+                                                         .end = end_of(offset, size)});
 }
 
 /* Tells of the ordering with these ranges. */
@@ -46,6 +48,8 @@ static void order(const struct walk *walk, const struct trace_ordering *ordering
 {
     struct trace_ordered_range few[16], *ranges = few;
     struct trace_ordering whole = *ordering;
+    if (!walk->hazards)
+        return;
     if (buffer_count > sizeof few / sizeof *few)
         ranges = hal_alloc(buffer_count, sizeof *ranges);
     if (!ranges) {
@@ -82,7 +86,8 @@ static struct signal *signal_of(struct walk *walk, uint64_t event)
                   sizeof *walk->signals) ||
         !hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index)) {
         walk->signals = signals;
-        walk->hazards->failed = true;
+        if (walk->hazards)
+            walk->hazards->failed = true;
         return NULL;
     }
     walk->signals = signals;
@@ -187,16 +192,39 @@ static void step(struct walk *walk, const struct trace_segment *segment)
     }
 }
 
+static void walk_all(struct walk *walk, const struct trace_command_buffer_seal *seal,
+                     const struct trace_segment *segment)
+{
+    for (; walk->command < seal->segment_count; walk->command++) {
+        step(walk, segment);
+        segment = trace_next_segment(segment);
+    }
+    hal_idmap_finish(&walk->events);
+    free(walk->signals);
+}
+
+static void tell_hazards(void *user, const struct trace_access *access)
+{
+    trace_hazards_access(user, access);
+}
+
 void trace_hazards_segments(struct trace_hazards *hazards,
                             const struct trace_command_buffer_seal *seal,
                             const struct trace_segment *segment, trace_binding_mode *mode,
                             void *user)
 {
-    struct walk walk = {.hazards = hazards, .mode = mode, .user = user};
-    for (; walk.command < seal->segment_count; walk.command++) {
-        step(&walk, segment);
-        segment = trace_next_segment(segment);
-    }
-    hal_idmap_finish(&walk.events);
-    free(walk.signals);
+    struct walk walk = {.hazards = hazards,
+                        .visit = tell_hazards,
+                        .visit_user = hazards,
+                        .mode = mode,
+                        .user = user};
+    walk_all(&walk, seal, segment);
+}
+
+void trace_each_access(const struct trace_command_buffer_seal *seal,
+                       const struct trace_segment *segment, trace_binding_mode *mode, void *user,
+                       trace_access_visit *visit, void *visit_user)
+{
+    struct walk walk = {.visit = visit, .visit_user = visit_user, .mode = mode, .user = user};
+    walk_all(&walk, seal, segment);
 }

@@ -19,4 +19,11 @@ void trace_hazards_segments(struct trace_hazards *hazards,
                             const struct trace_segment *segment, trace_binding_mode *mode,
                             void *user);
 
+typedef void trace_access_visit(void *user, const struct trace_access *access);
+
+/* Calls `visit` for every access of the commands, in their order; `mode` and `user` as above. */
+void trace_each_access(const struct trace_command_buffer_seal *seal,
+                       const struct trace_segment *segment, trace_binding_mode *mode, void *user,
+                       trace_access_visit *visit, void *visit_user);
+
 #endif

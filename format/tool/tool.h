@@ -29,6 +29,7 @@ extern const struct tool_command tool_extract;
 extern const struct tool_command tool_merge;
 extern const struct tool_command tool_recompress;
 extern const struct tool_command tool_strip;
+extern const struct tool_command tool_trim;
 
 /* "hal-trace: " and the text on standard error. */
 void tool_error(const char *format, ...) HAL_PRINTF(1, 2);
