@@ -2,7 +2,7 @@
 /* hal-trace dump: every event, one line each, with the commands of a command buffer below its
  * seal. The fields of a record come from the tables of format/layout.h, so every kind is printed
  * by the same code. */
-#include "format/layout.h"
+#include "format/tool/print.h"
 #include "format/tool/tool.h"
 #include "hal/base/mem.h"
 
@@ -13,8 +13,8 @@
 
 struct dump {
     struct trace_reader *reader;
-    struct trace_text text;
-    bool as_json, with_segments;
+    struct tool_printer out;
+    bool with_segments;
     int64_t start_ns;
 };
 
@@ -27,150 +27,9 @@ struct stream {
     uint32_t events_left;
 };
 
-/* ---- Fields ------------------------------------------------------------------------------- */
-
 static void put(struct trace_text *text, const char *string)
 {
     trace_text_append(text, string, strlen(string));
-}
-
-/* "queue", "value", "workgroup_count_x". */
-static const char *field_name(const struct trace_column *column)
-{
-    return strchr(column->member, '[') ? column->name : column->member;
-}
-
-static void value_json(struct dump *dump, const struct trace_column *column, uint64_t value)
-{
-    struct trace_text *text = &dump->text;
-    trace_json_key(text, field_name(column));
-    const char *string = column->reference == TRACE_REFERENCE_STRING
-                             ? trace_reader_string(dump->reader, (uint32_t)value)
-                             : NULL;
-    if (string)
-        trace_json_text(text, string);
-    else if (column->is_signed)
-        trace_json_i64(text, (int64_t)value);
-    else
-        trace_json_u64(text, value);
-}
-
-static void value_text(struct dump *dump, const struct trace_column *column, uint64_t value)
-{
-    struct trace_text *text = &dump->text;
-    const bool is_string = column->reference == TRACE_REFERENCE_STRING;
-    if ((is_string || column->is_rare) && !value)
-        return;
-    put(text, " ");
-    put(text, field_name(column));
-    put(text, "=");
-    if (is_string) {
-        const char *string = trace_reader_string(dump->reader, (uint32_t)value);
-        put(text, "\"");
-        trace_text_label(text, string ? string : "", string ? strlen(string) : 0);
-        put(text, "\"");
-    } else if (column->is_signed && (int64_t)value == INT64_MAX) {
-        put(text, "forever");
-    } else if (column->is_signed) {
-        trace_text_i64(text, (int64_t)value);
-    } else {
-        trace_text_u64(text, value);
-    }
-}
-
-static void print_fields(struct dump *dump, const struct trace_column *columns, uint32_t count,
-                         const uint8_t *record)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t value = trace_load(record + columns[i].member_at, columns[i].width);
-        if (dump->as_json)
-            value_json(dump, &columns[i], value);
-        else
-            value_text(dump, &columns[i], value);
-    }
-}
-
-static void print_bytes(struct dump *dump, const struct trace_part *part, const uint8_t *data,
-                        uint64_t count)
-{
-    enum { SHOWN = 16 };
-    if (dump->as_json) {
-        trace_json_key(&dump->text, part->name);
-        trace_json_hex(&dump->text, data, (size_t)count);
-        return;
-    }
-    trace_text_printf(&dump->text, " %s=", part->name);
-    for (uint64_t i = 0; i < count && i < SHOWN; i++)
-        trace_text_printf(&dump->text, "%02x", data[i]);
-    put(&dump->text, count > SHOWN ? "..." : "");
-}
-
-static void print_list(struct dump *dump, const struct trace_part *part, const uint8_t *element,
-                       uint64_t count)
-{
-    struct trace_text *text = &dump->text;
-    if (dump->as_json) {
-        trace_json_key(text, part->name);
-        trace_json_open(text, '[');
-    } else {
-        trace_text_printf(text, " %s=[", part->name);
-    }
-    for (uint64_t i = 0; i < count; i++, element += part->element_bytes) {
-        const struct trace_column *only = part->columns;
-        const bool is_number = part->column_count == 1;
-        if (is_number && dump->as_json) {
-            trace_json_u64(text, trace_load(element + only->member_at, only->width));
-        } else if (is_number) {
-            put(text, i ? " " : "");
-            trace_text_u64(text, trace_load(element + only->member_at, only->width));
-        } else if (dump->as_json) {
-            trace_json_open(text, '{');
-            print_fields(dump, part->columns, part->column_count, element);
-            trace_json_close(text, '}');
-        } else {
-            /* Every field begins with a space: the first one's becomes the bracket. */
-            const size_t begin = text->bytes + (i > 0);
-            put(text, i ? "  " : " ");
-            text->bytes = begin;
-            print_fields(dump, part->columns, part->column_count, element);
-            if (!text->is_failed)
-                text->data[begin] = '{';
-            put(text, "}");
-        }
-    }
-    if (dump->as_json)
-        trace_json_close(text, ']');
-    else
-        put(text, "]");
-}
-
-/* Whether the member only says how long a list is that is printed anyway. */
-static bool counts_list(const struct trace_layout *layout, const struct trace_column *column)
-{
-    for (uint32_t i = 0; i < layout->part_count; i++) {
-        if (layout->parts[i].columns && layout->parts[i].count_at == column->member_at)
-            return true;
-    }
-    return false;
-}
-
-static void print_record(struct dump *dump, const struct trace_layout *layout,
-                         const uint8_t *record)
-{
-    for (uint32_t i = 0; i < layout->column_count; i++) {
-        if (!counts_list(layout, &layout->columns[i]))
-            print_fields(dump, &layout->columns[i], 1, record);
-    }
-    const uint8_t *at = record + layout->record_bytes;
-    for (uint32_t i = 0; i < layout->part_count; i++) {
-        const struct trace_part *part = &layout->parts[i];
-        const uint64_t count = trace_part_count(part, record);
-        if (part->columns)
-            print_list(dump, part, at, count);
-        else
-            print_bytes(dump, part, at, count);
-        at += count * part->element_bytes;
-    }
 }
 
 /* ---- Lines -------------------------------------------------------------------------------- */
@@ -185,18 +44,12 @@ static void print_us(struct trace_text *text, int64_t ns, int width)
     trace_text_printf(text, "%*s us", width, digits);
 }
 
-/* Hostile times may not fit. */
-static int64_t since(int64_t begin_ns, int64_t end_ns)
-{
-    return (int64_t)((uint64_t)end_ns - (uint64_t)begin_ns);
-}
-
 static void event_text(struct dump *dump, const struct trace_event *event)
 {
-    struct trace_text *text = &dump->text;
+    struct trace_text *text = &dump->out.text;
     const struct trace_thread *thread = trace_reader_find_thread(dump->reader, event->thread);
     const char *name = thread ? trace_reader_string(dump->reader, thread->name) : NULL;
-    print_us(text, since(dump->start_ns, event->begin_ns), 13);
+    print_us(text, tool_since(dump->start_ns, event->begin_ns), 13);
     put(text, " ");
     if (event->ticket)
         trace_text_printf(text, "#%" PRIu64 " ", event->ticket);
@@ -210,10 +63,10 @@ static void event_text(struct dump *dump, const struct trace_event *event)
 
 static void event_end_text(struct dump *dump, const struct trace_event *event)
 {
-    struct trace_text *text = &dump->text;
+    struct trace_text *text = &dump->out.text;
     if (event->end_ns != event->begin_ns) {
         put(text, " took ");
-        print_us(text, since(event->begin_ns, event->end_ns), 0);
+        print_us(text, tool_since(event->begin_ns, event->end_ns), 0);
     }
     if (event->status)
         trace_text_printf(text, " status=\"%s\"", hal_status_name((enum hal_status)event->status));
@@ -222,40 +75,19 @@ static void event_end_text(struct dump *dump, const struct trace_event *event)
     put(text, "\n");
 }
 
-static void event_json(struct dump *dump, const struct trace_event *event)
-{
-    struct trace_text *text = &dump->text;
-    text->needs_comma = false;
-    trace_json_open(text, '{');
-    trace_json_key(text, "event");
-    trace_json_text(text, trace_event_name(event->kind));
-    trace_json_key(text, "ticket");
-    trace_json_u64(text, event->ticket);
-    trace_json_key(text, "thread");
-    trace_json_u64(text, event->thread);
-    trace_json_key(text, "begin_ns");
-    trace_json_i64(text, event->begin_ns);
-    trace_json_key(text, "end_ns");
-    trace_json_i64(text, event->end_ns);
-    trace_json_key(text, "status");
-    trace_json_text(text, hal_status_name((enum hal_status)event->status));
-    trace_json_key(text, "stack");
-    trace_json_u64(text, event->stack);
-}
-
 static void print_event(struct dump *dump, const struct trace_event *event)
 {
     const struct trace_layout *layout = trace_family_layout(&trace_event_family, event->kind);
     if (!layout)
         return;
     const uint8_t *record = (const uint8_t *)event;
-    if (dump->as_json) {
-        event_json(dump, event);
-        print_record(dump, layout, record);
-        put(&dump->text, "}\n");
+    if (dump->out.as_json) {
+        dump->out.text.needs_comma = false;
+        tool_print_event_json(&dump->out, event);
+        trace_text_append(&dump->out.text, "\n", 1);
     } else {
         event_text(dump, event);
-        print_record(dump, layout, record);
+        tool_print_record(&dump->out, layout, record);
         event_end_text(dump, event);
     }
 }
@@ -264,10 +96,10 @@ static void print_segment(struct dump *dump, const struct trace_command_buffer_s
                           uint32_t number, const struct trace_segment *segment)
 {
     const struct trace_layout *layout = trace_family_layout(&trace_segment_family, segment->kind);
-    struct trace_text *text = &dump->text;
+    struct trace_text *text = &dump->out.text;
     if (!layout)
         return;
-    if (dump->as_json) {
+    if (dump->out.as_json) {
         text->needs_comma = false;
         trace_json_open(text, '{');
         trace_json_key(text, "segment");
@@ -276,11 +108,11 @@ static void print_segment(struct dump *dump, const struct trace_command_buffer_s
         trace_json_u64(text, seal->command_buffer);
         trace_json_key(text, "number");
         trace_json_u64(text, number);
-        print_record(dump, layout, (const uint8_t *)segment);
+        tool_print_record(&dump->out, layout, (const uint8_t *)segment);
         put(text, "}\n");
     } else {
         trace_text_printf(text, "    %u: %s", number, layout->name);
-        print_record(dump, layout, (const uint8_t *)segment);
+        tool_print_record(&dump->out, layout, (const uint8_t *)segment);
         put(text, "\n");
     }
 }
@@ -296,13 +128,13 @@ static enum hal_status print_with_segments(struct dump *dump, const struct trace
         const struct trace_segment *segment = (const void *)next;
         for (uint32_t i = 0; dump->with_segments && i < seal->segment_count; i++) {
             print_segment(dump, seal, i, segment);
-            HAL_TRY(tool_write(&dump->text, false));
+            HAL_TRY(tool_write(&dump->out.text, false));
             segment = trace_next_segment(segment);
         }
         next += seal->segment_bytes;
     }
     *out_next = (const void *)next;
-    return tool_write(&dump->text, false);
+    return tool_write(&dump->out.text, false);
 }
 
 /* ---- Order -------------------------------------------------------------------------------- */
@@ -399,7 +231,7 @@ static enum hal_status dump_all(struct dump *dump)
     /* What was read before a damage is still worth printing. */
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
-    const enum hal_status written = tool_write(&dump->text, true);
+    const enum hal_status written = tool_write(&dump->out.text, true);
     return status == HAL_OK ? written : hal_fail(status, "%s", message);
 }
 
@@ -413,7 +245,7 @@ static int run(int argc, char **argv)
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == 'j') {
-            dump.as_json = true;
+            dump.out.as_json = true;
         } else if (option == 's') {
             dump.with_segments = false;
         } else {
@@ -427,6 +259,7 @@ static int run(int argc, char **argv)
     enum hal_status status = trace_reader_open(path, &dump.reader);
     if (status != HAL_OK)
         return tool_fail(status);
+    dump.out.reader = dump.reader;
     dump.start_ns = trace_reader_header(dump.reader)->start_ns;
     if (*trace_reader_truncated(dump.reader))
         tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(dump.reader));
@@ -436,7 +269,7 @@ static int run(int argc, char **argv)
         tool_error("%s", hal_message());
         result = status == HAL_CORRUPT || status == HAL_VERSION ? TOOL_UNREADABLE : TOOL_FAILED;
     }
-    trace_text_finish(&dump.text);
+    trace_text_finish(&dump.out.text);
     trace_reader_close(dump.reader);
     return result;
 }

@@ -511,6 +511,8 @@ static void judge(struct slice *slice, struct slice_event *event)
     case TRACE_SET_LAYOUT_DESTROY:
     case TRACE_PIPELINE_LAYOUT_CREATE:
     case TRACE_PIPELINE_LAYOUT_DESTROY:
+    case TRACE_DISPATCH_TIMES:
+    case TRACE_COMMAND_STACKS:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -96,6 +96,7 @@ static uint64_t subject(const struct trace_event *event)
         return ((const struct trace_executable_create *)record)->executable;
     case TRACE_COMMAND_BUFFER_SEAL:
         return ((const struct trace_command_buffer_seal *)record)->command_buffer;
+    case TRACE_COMMAND_STACKS: return ((const struct trace_command_stacks *)record)->command_buffer;
     case TRACE_SEMAPHORE_CREATE: return ((const struct trace_semaphore_create *)record)->semaphore;
     case TRACE_SEMAPHORE_FAIL: return ((const struct trace_semaphore_event *)record)->semaphore;
     case TRACE_SUBSPAN_CREATE: return ((const struct trace_subspan_create *)record)->subspan;
@@ -144,6 +145,10 @@ static void keep_event(struct slice *slice, struct slice_event *event)
         const struct slice_event *submission = slice_submission(
             slice, ((const struct trace_submission_done *)(const void *)record)->submission);
         event->fate = submission && submission->fate != SLICE_DROPPED ? SLICE_KEPT : SLICE_DROPPED;
+    } else if (record->kind == TRACE_DISPATCH_TIMES) {
+        const struct slice_event *submission = slice_submission(
+            slice, ((const struct trace_dispatch_times *)(const void *)record)->submission);
+        event->fate = submission && submission->fate == SLICE_KEPT ? SLICE_KEPT : SLICE_DROPPED;
     }
 }
 

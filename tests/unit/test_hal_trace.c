@@ -218,7 +218,7 @@ static void dump_is_in_order_and_complete(void **state)
         "    0: dispatch executable=9 entry=0 workgroup_count_x=64 workgroup_count_y=2 "
         "workgroup_count_z=1\n"
         "    1: push_constants offset=0 size=4 data=deadbeef\n"
-        "        2.500 us #3 thread-1: submit submission=12 queue=1 operation=6 "
+        "        2.500 us #3 thread-1: submit submission=12 queue=1 operation=alloca "
         "buffer=4 offset=256 size=512 waits=[] "
         "signals=[{semaphore=7 value=100}] command_buffers=[5] took 1.250 us\n");
     assert_int_equal(run("dump --no-segments t.pb.zst"), 0);
