@@ -34,6 +34,15 @@ enum hal_status hal_check_belongs(const struct hal_object *object, const char *w
                     hal_object_name(object, name), device->info.uri);
 }
 
+enum hal_status hal_check_label(const char *label)
+{
+    const size_t bytes = label ? strlen(label) : 0;
+    if (bytes <= HAL_MAX_LABEL_BYTES)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "label '%.32s...' of %zu bytes: the limit is %d", label, bytes,
+                    HAL_MAX_LABEL_BYTES);
+}
+
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
 enum hal_status hal_check_buffer_desc(const struct hal_device *device,

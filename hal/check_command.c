@@ -154,6 +154,7 @@ static enum hal_status check_constants(const void *data, uint32_t offset, uint32
 enum hal_status hal_check_constants(const struct hal_command_buffer *commands, const void *data,
                                     uint32_t offset, uint32_t bytes)
 {
+    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "push of constants"));
     const enum hal_status status = check_constants(data, offset, bytes);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
@@ -192,7 +193,7 @@ static enum hal_status check_bindings(const struct hal_command_buffer *commands,
 enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
                                    const struct hal_binding *bindings, size_t count)
 {
-    HAL_TRY(hal_check_recording(commands));
+    HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "push of a descriptor set"));
     const enum hal_status status = check_bindings(commands, set, bindings, count);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
@@ -255,4 +256,16 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
                         " of %s, which must be a multiple of 4",
                         kernel, offset, hal_object_name(&counts->object, name));
     return HAL_OK;
+}
+
+enum hal_status hal_check_debug(const struct hal_command_buffer *commands, const char *label,
+                                uint32_t color)
+{
+    static const uint32_t most = 0xFFFFFF;
+    HAL_TRY(hal_check_recording(commands));
+    enum hal_status status = hal_check_label(label);
+    if (status == HAL_OK && color > most)
+        status = hal_fail(HAL_INVALID, "debug group '%.32s': color 0x%x, the highest is 0x%x",
+                          label ? label : "", color, most);
+    return status == HAL_OK ? HAL_OK : inside(commands, status);
 }

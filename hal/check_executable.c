@@ -172,3 +172,41 @@ enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_
                     hal_object_name(&executable->object, name), executable->entry_point_count,
                     entry);
 }
+
+/* ---- What the driver found ---------------------------------------------------------------- */
+
+static const struct hal_layout_binding *find_binding(const struct hal_pipeline_layout *layout,
+                                                     const struct hal_entry_binding *wanted)
+{
+    const struct hal_set_layout *set =
+        wanted->set < layout->set_count ? layout->sets[wanted->set] : NULL;
+    for (size_t i = 0; set && i < set->binding_count; i++) {
+        if (set->bindings[i].index == wanted->index)
+            return &set->bindings[i];
+    }
+    return NULL;
+}
+
+enum hal_status hal_check_entry_bindings(const struct hal_entry_point *entry,
+                                         const struct hal_pipeline_layout *layout,
+                                         const struct hal_entry_binding *bindings, size_t count)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    for (size_t i = 0; layout && i < count; i++) {
+        const struct hal_entry_binding *binding = &bindings[i];
+        const struct hal_layout_binding *promised = find_binding(layout, binding);
+        if (!promised)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' takes binding %u of descriptor set %u, which its %s does "
+                            "not have",
+                            entry->name, binding->index, binding->set,
+                            hal_object_name(&layout->object, name));
+        if (promised->flags & HAL_BINDING_READ_ONLY && binding->access & HAL_ACCESS_WRITE)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' writes binding %u of descriptor set %u, which is "
+                            "read-only in its %s (flags 0x%x)",
+                            entry->name, binding->index, binding->set,
+                            hal_object_name(&layout->object, name), promised->flags);
+    }
+    return HAL_OK;
+}

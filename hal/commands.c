@@ -183,7 +183,6 @@ enum hal_status hal_command_update(struct hal_command_buffer *commands, const vo
 enum hal_status hal_command_push_constants(struct hal_command_buffer *commands, uint32_t offset,
                                            const void *data, uint32_t bytes)
 {
-    HAL_TRY(hal_check_recording(commands));
     HAL_TRY(hal_check_constants(commands, data, offset, bytes));
     struct hal_segment_push_constants *segment =
         hal_record_room(commands, HAL_SEGMENT_PUSH_CONSTANTS, sizeof *segment + bytes);
@@ -239,7 +238,6 @@ enum hal_status hal_command_dispatch(struct hal_command_buffer *commands,
     segment->state = UINT32_MAX;
     segment->reserved = 0;
     commands->dispatch_count++;
-    commands->recording->has_layouts |= hal_entry_layout(executable, entry) != NULL;
     return hal_record_commit(commands, &segment->head);
 }
 
@@ -259,7 +257,6 @@ enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *command
     segment->entry = entry;
     segment->state = UINT32_MAX;
     commands->dispatch_count++;
-    commands->recording->has_layouts |= hal_entry_layout(executable, entry) != NULL;
     return hal_record_commit(commands, &segment->head);
 }
 
@@ -268,9 +265,8 @@ enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer *command
 enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands, const char *label,
                                         uint32_t color)
 {
-    static const size_t longest = 4095;
-    HAL_TRY(hal_check_recording(commands));
-    const size_t length = label ? strnlen(label, longest) : 0;
+    HAL_TRY(hal_check_debug(commands, label, color));
+    const size_t length = label ? strlen(label) : 0;
     struct hal_segment_debug *segment =
         hal_record_room(commands, HAL_SEGMENT_DEBUG_BEGIN, sizeof *segment + length + 1);
     if (!segment)

@@ -187,9 +187,6 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
 /* Frees what the core has of a layout or an event. */
 void hal_own_object_free(struct hal_object *object);
 
-/* With the states resolved: HAL_INVALID when a dispatch lacks a binding of its layout. */
-enum hal_status hal_layouts_check(const struct hal_command_buffer *commands) HAL_CHECKED;
-
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 
 /* The part of a run that is to be captured. */
@@ -289,6 +286,7 @@ enum hal_status hal_check_object(const struct hal_object *object, const char *wh
 enum hal_status hal_check_place(const void *place, const char *what) HAL_CHECKED;
 enum hal_status hal_check_belongs(const struct hal_object *object, const char *what,
                                   const struct hal_device *device) HAL_CHECKED;
+enum hal_status hal_check_label(const char *label) HAL_CHECKED; /* accepts NULL */
 enum hal_status hal_check_buffer_desc(const struct hal_device *device,
                                       const struct hal_buffer_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_executable_desc(const struct hal_device *device,
@@ -329,6 +327,8 @@ enum hal_status hal_check_constants(const struct hal_command_buffer *commands, c
                                     uint32_t offset, uint32_t bytes) HAL_CHECKED;
 enum hal_status hal_check_bindings(const struct hal_command_buffer *commands, uint32_t set,
                                    const struct hal_binding *bindings, size_t count) HAL_CHECKED;
+enum hal_status hal_check_debug(const struct hal_command_buffer *commands, const char *label,
+                                uint32_t color) HAL_CHECKED;
 enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
                                    const struct hal_executable *executable, uint32_t entry,
                                    const uint32_t workgroup_count[3]) HAL_CHECKED;
@@ -337,6 +337,8 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
                                             const struct hal_buffer *counts,
                                             uint64_t offset) HAL_CHECKED;
 /* `buffer` as source or target of a transfer on the device's queues. */
+/* With the list complete and its states resolved: every dispatch against what its kernel takes. */
+enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands) HAL_CHECKED;
 enum hal_status hal_check_transfer_of(const struct hal_device *device,
                                       const struct hal_buffer *buffer, uint64_t offset,
                                       uint64_t bytes) HAL_CHECKED;

@@ -81,6 +81,7 @@ struct hal_executable {
     struct hal_pipeline_layout **layouts; /* NULL: no entry point has one */
     struct hal_constant *constants;
     size_t constant_count;
+    struct hal_entry_info *reflection; /* of each entry point; NULL: the driver cannot tell */
 };
 
 /* Made by the core, which tells the driver by object_created. */
@@ -305,6 +306,14 @@ static inline const struct hal_segment *hal_segment_next(const struct hal_comman
 HAL_API enum hal_status hal_check_workgroups(const struct hal_entry_point *entry,
                                              const uint32_t counts[3]) HAL_CHECKED;
 
+/* For executable_create: whether the bindings that an entry point turned out to have agree with its
+ * layout (may be NULL). HAL_INVALID: the layout lacks one, or one is written that is read-only
+ * there. */
+HAL_API enum hal_status hal_check_entry_bindings(const struct hal_entry_point *entry,
+                                                 const struct hal_pipeline_layout *layout,
+                                                 const struct hal_entry_binding *bindings,
+                                                 size_t count) HAL_CHECKED;
+
 #define hal_each_segment(commands, segment)                                                        \
     for (const struct hal_segment *segment = hal_segment_first(commands); segment;                 \
          segment = hal_segment_next(commands, segment))
@@ -438,7 +447,9 @@ struct hal_driver_ops {
                                          struct hal_executable **out);
 
     /* Optional; drivers only, called past the layers. They fill what the core cannot know: the
-     * constants; an entry's bindings and group memory. Lists live as long as the executable. */
+     * constants; an entry's bindings and group memory. Lists live as long as the executable. No
+     * dispatch reaches the driver that lacks one of these bindings, or whose binding is not as the
+     * list says. */
     enum hal_status (*executable_reflect)(struct hal_driver_device *self,
                                           struct hal_executable *executable,
                                           struct hal_executable_info *out_info);

@@ -114,6 +114,35 @@ static enum hal_status make_copies(const struct hal_executable_desc *desc,
     return status;
 }
 
+static struct hal_entry_info describe_entry(const struct hal_executable *executable, size_t entry)
+{
+    const struct hal_entry_point *point = &executable->entry_points[entry];
+    return (struct hal_entry_info){
+        .name = point->name,
+        .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
+        .constant_bytes = point->constant_bytes,
+        .constants_slot = point->constants_slot,
+    };
+}
+
+/* Asked once: every command list is checked against it. */
+static enum hal_status reflect(struct hal_executable *executable)
+{
+    struct hal_driver_device *driver = executable->object.device->driver;
+    const size_t count = executable->entry_point_count;
+    if (!driver->ops->entry_reflect)
+        return HAL_OK;
+    struct hal_entry_info *list = hal_alloc(count, sizeof *list);
+    if (!list)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu entry points", count);
+    executable->reflection = list;
+    for (size_t i = 0; i < count; i++) {
+        list[i] = describe_entry(executable, i);
+        HAL_TRY(driver->ops->entry_reflect(driver, executable, (uint32_t)i, &list[i]));
+    }
+    return HAL_OK;
+}
+
 /* ---- Life --------------------------------------------------------------------------------- */
 
 enum hal_status hal_executable_create(struct hal_device *device,
@@ -143,7 +172,12 @@ enum hal_status hal_executable_create(struct hal_device *device,
     for (size_t i = 0; copies.layouts && i < desc->entry_point_count; i++)
         hal_pipeline_layout_retain(copies.layouts[i]);
     hal_object_publish(&executable->object, device, copies.label);
+    status = reflect(executable);
     hal_gate_leave(&device->gate);
+    if (status != HAL_OK) {
+        hal_executable_release(executable);
+        return hal_add_context(status, "executable '%s'", desc->label ? desc->label : "");
+    }
     if (desc->cache) {
         atomic_fetch_add(&desc->cache->prepared_count, 1);
         atomic_fetch_add(&desc->cache->kept_count, executable->was_kept ? 1 : 0);
@@ -216,19 +250,7 @@ enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint
     HAL_TRY(hal_check_object(executable ? &executable->object : NULL, "executable"));
     HAL_TRY(hal_check_entry(executable, entry));
     HAL_TRY(hal_check_place(out_info, "what is known of an entry point"));
-    struct hal_device *device = executable->object.device;
-    struct hal_driver_device *driver = device->driver;
-    const struct hal_entry_point *point = &executable->entry_points[entry];
-    *out_info = (struct hal_entry_info){
-        .name = point->name,
-        .group_size = {point->group_size[0], point->group_size[1], point->group_size[2]},
-        .constant_bytes = point->constant_bytes,
-        .constants_slot = point->constants_slot,
-    };
-    if (!driver->ops->entry_reflect)
-        return HAL_OK;
-    HAL_TRY(hal_device_enter(device));
-    const enum hal_status status = driver->ops->entry_reflect(driver, executable, entry, out_info);
-    hal_gate_leave(&device->gate);
-    return status;
+    *out_info =
+        executable->reflection ? executable->reflection[entry] : describe_entry(executable, entry);
+    return HAL_OK;
 }

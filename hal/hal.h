@@ -38,7 +38,8 @@
  * message.
  *
  * Unless stated, a call does not block, and a description struct that is all zero means the
- * default. Labels are copied; NULL is "no label". Times are nanoseconds of hal_clock_ns(). */
+ * default. Labels are copied; NULL is "no label"; one of more than HAL_MAX_LABEL_BYTES is
+ * HAL_INVALID. Times are nanoseconds of hal_clock_ns(). */
 #ifndef HAL_HAL_H
 #define HAL_HAL_H
 
@@ -83,6 +84,7 @@ enum {
     HAL_MAX_VARIANTS = 16,         /* of an executable */
     HAL_MAX_FORMATS = 8,           /* that a device can run */
     HAL_MAX_LIST = 65536,          /* each list of a call: waits, signals, command buffers, ... */
+    HAL_MAX_LABEL_BYTES = 4095,    /* without the end; of objects and debug groups */
 };
 
 /* ---- Flags -------------------------------------------------------------------------------- */
@@ -344,7 +346,8 @@ enum hal_binding_kind {
 
 /* Bits. Written into traces. */
 enum hal_binding_flag {
-    HAL_BINDING_READ_ONLY = 1, /* no kernel writes through it: a promise */
+    HAL_BINDING_READ_ONLY = 1, /* no kernel writes through it: a promise. An executable whose kernel
+                                  does is HAL_INVALID, where the device can tell */
     HAL_BINDING_DYNAMIC = 2,   /* each push adds an offset of its own */
 };
 
@@ -371,7 +374,8 @@ struct hal_pipeline_layout_desc {
     const char *label;
     struct hal_set_layout *const *sets; /* retained; set i is sets[i] */
     size_t set_count;                   /* at most HAL_MAX_SETS */
-    uint32_t constant_bytes;            /* push constants that entry points may take */
+    uint32_t constant_bytes; /* push constants that entry points may take, and that are pushed for
+                                them */
 };
 
 /* What an entry point takes. Immutable: any thread may use it. */
@@ -477,7 +481,9 @@ HAL_API enum hal_status hal_executable_get_info(struct hal_executable *executabl
 /* A buffer that a kernel takes. */
 struct hal_entry_binding {
     uint32_t set, index;
-    uint32_t access; /* enum hal_access; 0: the device cannot tell */
+    uint32_t access;    /* enum hal_access; 0: the device cannot tell */
+    uint32_t alignment; /* what is bound begins at a multiple of that; 0: the device cannot tell */
+    uint64_t bytes;     /* and has at least so many; 0: as many as the kernel accesses */
 };
 
 /* What an entry point is. Pointers live as long as the executable. */
@@ -565,7 +571,7 @@ HAL_API enum hal_status hal_executable_cache_prepare(struct hal_executable_cache
 /* What may be recorded; bits. Written into traces. */
 enum hal_command_category {
     HAL_COMMANDS_TRANSFER = 1, /* fill, copy, update */
-    HAL_COMMANDS_DISPATCH = 2, /* dispatches, and what they see */
+    HAL_COMMANDS_DISPATCH = 2, /* dispatches, and pushes of what they see */
 };
 
 /* Written into traces. */
@@ -716,7 +722,10 @@ HAL_API enum hal_status hal_command_push_set(struct hal_command_buffer *commands
                                              const struct hal_push_set_desc *desc) HAL_CHECKED;
 
 /* Runs workgroup_count[0] * [1] * [2] workgroups of the entry point; zero is legal and runs none.
- */
+ * hal_command_buffer_end fails, naming the dispatch and its kernel, when nothing is bound where the
+ * kernel or its layout has a binding, when what is bound there is too short or begins at no
+ * multiple of the alignment (struct hal_entry_binding), and when constants beyond those of the
+ * layout were pushed since the dispatch before. */
 HAL_API enum hal_status hal_command_dispatch(struct hal_command_buffer *commands,
                                              struct hal_executable *executable, uint32_t entry,
                                              const uint32_t workgroup_count[3]) HAL_CHECKED;
@@ -729,7 +738,8 @@ HAL_API enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer 
                                                       uint32_t entry, struct hal_buffer *counts,
                                                       uint64_t offset) HAL_CHECKED;
 
-/* Names a nested range of commands for tools. `color` is 0xRRGGBB, 0: none. */
+/* Names a nested range of commands for tools. `color` is 0xRRGGBB, 0: none; HAL_INVALID: a higher
+ * bit is set. */
 HAL_API enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands,
                                                 const char *label, uint32_t color) HAL_CHECKED;
 HAL_API enum hal_status hal_command_debug_end(struct hal_command_buffer *commands) HAL_CHECKED;

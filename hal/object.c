@@ -43,6 +43,7 @@ const char *hal_object_name(const struct hal_object *object, char out[HAL_OBJECT
 
 enum hal_status hal_copy_label(const char *label, char **out_copy)
 {
+    HAL_TRY(hal_check_label(label));
     *out_copy = hal_copy_string(label);
     if (label && !*out_copy)
         return hal_fail(HAL_NO_MEMORY, "no memory for a label of %zu bytes", strlen(label));
@@ -129,6 +130,7 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     free(copies.layouts);
     free(copies.variants);
     free(copies.entry_points);
+    free(copies.reflection);
     free(copies.constants);
     if (commands)
         hal_commands_free(commands);

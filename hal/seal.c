@@ -144,8 +144,7 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
         return hal_record_no_memory(commands);
     }
     struct hal_device *device = commands->object.device;
-    enum hal_status status =
-        commands->recording->has_layouts ? hal_layouts_check(commands) : HAL_OK;
+    enum hal_status status = commands->dispatch_count ? hal_check_dispatches(commands) : HAL_OK;
     if (status == HAL_OK)
         status = hal_device_enter(device);
     if (status == HAL_OK) {

@@ -12,6 +12,8 @@ _Static_assert((int)HAL_CONSTANT_BOOL == (int)MSL_BOOL &&
                    (int)HAL_CONSTANT_UINT32 == (int)MSL_UINT32 &&
                    (int)HAL_CONSTANT_FLOAT32 == (int)MSL_FLOAT32,
                "constants are handed on by a cast");
+_Static_assert((int)MSL_READ == (int)SPIRV_READ && (int)MSL_WRITE == (int)SPIRV_WRITE,
+               "accesses have the same bits");
 _Static_assert((int)HAL_MAX_BINDINGS == (int)MSL_MAX_BUFFERS, "bindings are buffer slots");
 
 /* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is. */
@@ -227,7 +229,11 @@ static enum hal_status list_layout(struct cpu_entry *entry)
     return HAL_OK;
 }
 
-static enum hal_status list_bindings(struct cpu_entry *entry)
+/* A module's types say less than those that became of them, and its code more: `where`, of SPIR-V,
+ * has binding i in slot i. */
+static enum hal_status list_bindings(const struct hal_entry_point *wanted,
+                                     const struct hal_pipeline_layout *layout,
+                                     const struct spirv_entry *where, struct cpu_entry *entry)
 {
     const struct msl_function_info *info = entry->info;
     if (entry->layout)
@@ -240,15 +246,18 @@ static enum hal_status list_bindings(struct cpu_entry *entry)
         if (!(info->buffer_mask >> i & 1) || i == entry->sizes_slot ||
             (entry->constant_bytes && i == entry->constants_slot))
             continue;
-        const uint8_t access = info->buffer_access[i];
+        const struct spirv_binding *module = where ? &where->bindings[i] : NULL;
+        const uint8_t access = module ? module->access : info->buffer_access[i];
         entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
             .set = entry->places[i].set,
             .index = entry->places[i].binding,
             .access = (access & MSL_READ ? HAL_ACCESS_READ : 0U) |
                       (access & MSL_WRITE ? HAL_ACCESS_WRITE : 0U),
+            .alignment = info->buffer_alignment[i],
+            .bytes = module ? module->bytes : info->buffer_bytes[i],
         };
     }
-    return HAL_OK;
+    return hal_check_entry_bindings(wanted, layout, entry->bindings, entry->binding_count);
 }
 
 static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
@@ -362,7 +371,9 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
                             executable->spirv ? &executable->spirv->entries[i] : NULL,
                             desc->layouts ? desc->layouts[i] : NULL, &executable->entries[i]);
         if (status == HAL_OK)
-            status = list_bindings(&executable->entries[i]);
+            status = list_bindings(&desc->entry_points[i], desc->layouts ? desc->layouts[i] : NULL,
+                                   executable->spirv ? &executable->spirv->entries[i] : NULL,
+                                   &executable->entries[i]);
     }
     if (status != HAL_OK) {
         cpu_executable_destroy(executable);

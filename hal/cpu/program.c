@@ -218,19 +218,6 @@ static enum hal_status add_copy(struct builder *builder, uint8_t *target, const 
 
 /* ---- Dispatches --------------------------------------------------------------------------- */
 
-static enum hal_status fail_unbound(const struct builder *builder, const struct cpu_entry *entry,
-                                    uint32_t slot, const struct hal_dispatch_state *state)
-{
-    char name[HAL_OBJECT_NAME_BYTES];
-    const struct cpu_place place = entry->places[slot];
-    return hal_fail(HAL_INVALID,
-                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]] for set %u, binding %u, but "
-                    "nothing is bound there (descriptor set %u has %u bindings)",
-                    hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    entry->info->name, slot, place.set, place.binding, place.set,
-                    state->binding_count[place.set]);
-}
-
 /* The constants as the kernel sees them: what was pushed, then zeros. */
 static void *copy_constants(struct builder *builder, const struct cpu_entry *entry,
                             const struct hal_dispatch_state *state)
@@ -317,9 +304,7 @@ static enum hal_status make_table(struct builder *builder, const struct cpu_entr
             continue;
         }
         const struct hal_binding *binding = binding_of(entry, i, state);
-        if (!binding)
-            return fail_unbound(builder, entry, i, state);
-        table[i] = view(binding->buffer, binding->offset);
+        table[i] = view(binding->buffer, binding->offset); /* the core has seen to that, too */
     }
     *out_table = table;
     return HAL_OK;

@@ -13,33 +13,7 @@ struct launch {
     uint32_t entry, state;
 };
 
-static enum hal_status fail_unbound(const struct metal_builder *builder,
-                                    const struct launch *launch, uint32_t slot,
-                                    struct metal_place place, uint32_t bound)
-{
-    char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID,
-                    "%s, dispatch %u: kernel '%s' has a [[buffer(%u)]] for set %u, binding %u, but "
-                    "nothing is bound there (descriptor set %u has %u bindings)",
-                    hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    launch->executable->entry_points[launch->entry].name, slot, place.set,
-                    place.binding, place.set, bound);
-}
-
-static enum hal_status fail_unaligned(const struct metal_builder *builder,
-                                      const struct launch *launch, uint32_t slot,
-                                      uint32_t alignment, const struct hal_binding *binding)
-{
-    char name[HAL_OBJECT_NAME_BYTES], buffer[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID,
-                    "%s, dispatch %u: kernel '%s' needs its [[buffer(%u)]] at a multiple of %u "
-                    "bytes, and %" PRIu64 " of %s is bound there",
-                    hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    launch->executable->entry_points[launch->entry].name, slot, alignment,
-                    binding->offset, hal_object_name(&binding->buffer->object, buffer));
-}
-
-/* NULL: nothing is bound there. */
+/* NULL: nothing is bound there; the core sees to it that kernels have what they take. */
 static const struct hal_binding *binding_of(const struct metal_entry *entry, uint32_t slot,
                                             const struct hal_dispatch_state *state)
 {
@@ -55,19 +29,13 @@ static bool is_ours(const struct metal_entry *entry, uint32_t slot)
     return slot == entry->sizes_slot || (entry->constant_bytes && slot == entry->constants_slot);
 }
 
-static enum hal_status add_bindings(struct metal_builder *builder, const struct launch *launch,
-                                    const struct metal_entry *entry,
+static enum hal_status add_bindings(struct metal_builder *builder, const struct metal_entry *entry,
                                     const struct hal_dispatch_state *state)
 {
     for (uint32_t slot = 0; slot < METAL_MAX_SLOTS; slot++) {
         if (!(entry->buffer_mask >> slot & 1) || is_ours(entry, slot))
             continue;
         const struct hal_binding *binding = binding_of(entry, slot, state);
-        const struct metal_place place = entry->places[slot];
-        if (!binding)
-            return fail_unbound(builder, launch, slot, place, state->binding_count[place.set]);
-        if (binding->offset % entry->alignments[slot])
-            return fail_unaligned(builder, launch, slot, entry->alignments[slot], binding);
         if (entry->written_mask >> slot & 1)
             HAL_TRY(metal_builder_note_write(builder, binding->buffer));
         const struct metal_buffer *buffer = to_metal_buffer(binding->buffer);
@@ -147,8 +115,7 @@ static enum hal_status make_dispatch(struct metal_builder *builder, const struct
     memcpy(op.dispatch.group_argument_bytes, entry->group_argument_bytes,
            sizeof op.dispatch.group_argument_bytes);
     op.dispatch.first_argument = builder->program->argument_count;
-    HAL_TRY(entry->layout ? add_sets(builder, entry, state)
-                          : add_bindings(builder, launch, entry, state));
+    HAL_TRY(entry->layout ? add_sets(builder, entry, state) : add_bindings(builder, entry, state));
     op.dispatch.argument_count = builder->program->argument_count - op.dispatch.first_argument;
     HAL_TRY(copy_constants(builder, entry, state, &op));
     HAL_TRY(list_sizes(builder, entry, state, &op));

@@ -4,6 +4,9 @@
 #include "hal/base/mem.h"
 #import "hal/metal/metal.h"
 
+_Static_assert((int)HAL_ACCESS_READ == (int)SPIRV_READ && (int)HAL_ACCESS_WRITE == (int)SPIRV_WRITE,
+               "accesses have the same bits");
+
 static size_t most_bindings(const struct metal_entry *entry)
 {
     size_t count = 0;
@@ -30,11 +33,15 @@ static void list_layout(struct metal_entry *entry)
     }
 }
 
-static enum hal_status list_bindings(struct metal_entry *entry, const char *name)
+/* What became of a module's types asks for more than they do, and its code tells more of accesses:
+ * `where`, of SPIR-V, has binding i in slot i. */
+static enum hal_status list_bindings(const struct hal_entry_point *wanted,
+                                     const struct hal_pipeline_layout *layout,
+                                     const struct spirv_entry *where, struct metal_entry *entry)
 {
     entry->bindings = hal_alloc(most_bindings(entry), sizeof *entry->bindings);
     if (!entry->bindings)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", name);
+        return hal_fail(HAL_NO_MEMORY, "no memory for the bindings of kernel '%s'", wanted->name);
     if (entry->layout) {
         list_layout(entry);
         return HAL_OK;
@@ -43,14 +50,19 @@ static enum hal_status list_bindings(struct metal_entry *entry, const char *name
         if (!(entry->buffer_mask >> i & 1) || i == entry->sizes_slot ||
             (entry->constant_bytes && i == entry->constants_slot))
             continue;
+        const struct spirv_binding *module =
+            where && i < where->binding_count ? &where->bindings[i] : NULL;
+        const uint32_t access = (entry->read_mask >> i & 1 ? HAL_ACCESS_READ : 0U) |
+                                (entry->written_mask >> i & 1 ? HAL_ACCESS_WRITE : 0U);
         entry->bindings[entry->binding_count++] = (struct hal_entry_binding){
             .set = entry->places[i].set,
             .index = entry->places[i].binding,
-            .access = (entry->read_mask >> i & 1 ? HAL_ACCESS_READ : 0U) |
-                      (entry->written_mask >> i & 1 ? HAL_ACCESS_WRITE : 0U),
+            .access = module ? module->access : access,
+            .alignment = entry->alignments[i],
+            .bytes = module ? module->bytes : 0,
         };
     }
-    return HAL_OK;
+    return hal_check_entry_bindings(wanted, layout, entry->bindings, entry->binding_count);
 }
 
 static enum hal_constant_type type_from(MTLDataType type)
@@ -143,7 +155,9 @@ enum hal_status metal_reflection_create(struct metal_executable *executable,
                                         const struct hal_executable_desc *desc)
 {
     for (size_t i = 0; i < desc->entry_point_count; i++)
-        HAL_TRY(list_bindings(&executable->entries[i], desc->entry_points[i].name));
+        HAL_TRY(list_bindings(&desc->entry_points[i], desc->layouts ? desc->layouts[i] : NULL,
+                              executable->spirv ? &executable->spirv->entries[i] : NULL,
+                              &executable->entries[i]));
     HAL_TRY(executable->spirv ? list_modules_constants(executable, desc)
                               : list_functions_constants(executable, desc));
     if (executable->constant_count)

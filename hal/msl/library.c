@@ -51,6 +51,9 @@ static void describe(const struct msl_abi_module *module, const struct msl_abi_k
     else
         out_function->info.road = kernel->road ? kernel->road : "fibers";
     memcpy(out_function->info.buffer_access, kernel->buffer_access, sizeof kernel->buffer_access);
+    memcpy(out_function->info.buffer_alignment, kernel->buffer_alignment,
+           sizeof kernel->buffer_alignment);
+    memcpy(out_function->info.buffer_bytes, kernel->buffer_bytes, sizeof kernel->buffer_bytes);
 }
 
 #if defined(__linux__)

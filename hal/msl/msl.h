@@ -105,11 +105,13 @@ HAL_API const struct msl_function *msl_library_function(const struct msl_library
 enum msl_argument_access { MSL_UNUSED = 0, MSL_READ = 1, MSL_WRITE = 2, MSL_READ_WRITE = 3 };
 struct msl_function_info {
     const char *name;
-    uint32_t buffer_mask;                   /* bit i: the kernel has a [[buffer(i)]] parameter */
-    uint8_t buffer_access[MSL_MAX_BUFFERS]; /* enum msl_argument_access, by const-ness */
-    uint32_t threadgroup_mask;              /* [[threadgroup(i)]] parameters */
-    uint32_t static_group_memory_bytes;     /* threadgroup variables */
-    bool has_barriers;                      /* threads of a group wait for each other */
+    uint32_t buffer_mask;                      /* bit i: the kernel has a [[buffer(i)]] parameter */
+    uint8_t buffer_access[MSL_MAX_BUFFERS];    /* enum msl_argument_access, by const-ness */
+    uint8_t buffer_alignment[MSL_MAX_BUFFERS]; /* where one may begin: a power of two */
+    uint32_t buffer_bytes[MSL_MAX_BUFFERS];    /* that one must have at least */
+    uint32_t threadgroup_mask;                 /* [[threadgroup(i)]] parameters */
+    uint32_t static_group_memory_bytes;        /* threadgroup variables */
+    bool has_barriers;                         /* threads of a group wait for each other */
     bool checks_bounds;
     const char *road; /* how they run: "alone", "loops" (split at waits), "fibers: REASON" */
     uintptr_t code_begin, code_end; /* where its machine code lies; 0: the system does not tell */

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char magic[] = "haltrace-spirv 2\n";
+static const char magic[] = "haltrace-spirv 3\n";
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
@@ -39,9 +39,14 @@ void spirv_answer_add(struct msl_text *text, const struct spirv_entry *entry)
     add_slot(text, entry->constants_slot);
     add_slot(text, entry->sizes_slot);
     msl_text_print(text, " %u", entry->binding_count);
-    for (uint32_t i = 0; i < entry->binding_count; i++)
-        msl_text_print(text, " %u.%u%s", entry->bindings[i].set, entry->bindings[i].binding,
-                       entry->bindings[i].is_uniform ? "u" : "");
+    for (uint32_t i = 0; i < entry->binding_count; i++) {
+        const struct spirv_binding *binding = &entry->bindings[i];
+        msl_text_print(text, " %u.%u", binding->set, binding->binding);
+        if (binding->is_uniform)
+            msl_text_print(text, "u%u", binding->bytes);
+        else if (binding->access)
+            msl_text_append_string(text, binding->access & SPIRV_WRITE ? "w" : "r");
+    }
     msl_text_append_string(text, "\n");
 }
 
@@ -89,6 +94,21 @@ static bool read_kernel(struct reader *reader, char *out_kernel)
     return length > 0;
 }
 
+/* What follows its place. */
+static bool read_binding(struct reader *reader, struct spirv_binding *binding)
+{
+    binding->is_uniform = skip(reader, "u");
+    if (binding->is_uniform) {
+        binding->access = SPIRV_READ;
+        return read_number(reader, UINT32_MAX, &binding->bytes);
+    }
+    if (skip(reader, "w"))
+        binding->access = SPIRV_READ | SPIRV_WRITE;
+    else if (skip(reader, "r"))
+        binding->access = SPIRV_READ;
+    return true;
+}
+
 static bool read_entry(struct reader *reader, struct spirv_entry *entry, char *kernel)
 {
     entry->kernel = kernel;
@@ -102,8 +122,10 @@ static bool read_entry(struct reader *reader, struct spirv_entry *entry, char *k
         if (!skip(reader, " ") || !read_number(reader, SPIRV_MAX_SETS - 1, &set) ||
             !skip(reader, ".") || !read_number(reader, SPIRV_MAX_BINDINGS - 1, &binding))
             return false;
-        entry->bindings[i] =
-            (struct spirv_binding){(uint8_t)set, (uint8_t)binding, (uint8_t)i, skip(reader, "u")};
+        entry->bindings[i] = (struct spirv_binding){
+            .set = (uint8_t)set, .binding = (uint8_t)binding, .slot = (uint8_t)i};
+        if (!read_binding(reader, &entry->bindings[i]))
+            return false;
     }
     return skip(reader, "\n");
 }

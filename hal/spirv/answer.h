@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What hal-spirv-cc writes, and what the cache keeps: lines of text. Private to hal/spirv.
  *
- *     haltrace-spirv 2
+ *     haltrace-spirv 3
  *     constant ID TYPE NAME
  *     entry KERNEL CONSTANT_BYTES CONSTANTS_SLOT SIZES_SLOT COUNT SET.BINDING ...
  *     text
  *     ...the source, to the end
  *
  * Lines of each kind as often as needed, constants first; TYPE is an enum spirv_constant_type or 0.
- * Slots are numbers, or "-"; the n-th SET.BINDING is [[buffer(n)]], with a "u" behind it for
- * constant memory. A failure's message is on
- * standard error, and its hal_status is the exit code. */
+ * Slots are numbers, or "-"; the n-th SET.BINDING is [[buffer(n)]], with "u" and its type's bytes
+ * behind it for a uniform buffer, "w" for a storage buffer that is written, "r" for one that is
+ * not, and nothing for one of which this is not known. A failure's message is on standard error,
+ * and its hal_status is the exit code. */
 #ifndef HAL_SPIRV_ANSWER_H
 #define HAL_SPIRV_ANSWER_H
 

@@ -188,6 +188,7 @@ static enum hal_status translate_all(const struct spirv_module *module, struct s
         name_kernel(wanted->name, i, kernel, sizeof kernel);
         HAL_TRY(check_group_size(module, wanted));
         HAL_TRY(spirv_cross_translate(cross, wanted->name, kernel, &entry, text));
+        HAL_TRY(spirv_module_list_access(module, wanted->name, &entry));
         entry.kernel = kernel;
         spirv_answer_add(head, &entry);
     }

@@ -11,7 +11,7 @@
 
 extern inline void SpvHasResultAndType(SpvOp op, bool *has_result, bool *has_type);
 
-enum { HEADER_WORDS = 5, MAX_IDS = 1 << 22 };
+enum { HEADER_WORDS = SPIRV_HEADER_WORDS, MAX_IDS = 1 << 22 };
 
 /* ---- Instructions --------------------------------------------------------------------------- */
 

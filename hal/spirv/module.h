@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A SPIR-V module as words: what it demands, its constants' values, its workgroup sizes. Part of
+/* A SPIR-V module as words: what it demands, its constants' values, its workgroup sizes,
+ * what it writes. Part of
  * hal-spirv-cc; nothing here trusts the module. */
 #ifndef HAL_SPIRV_MODULE_H
 #define HAL_SPIRV_MODULE_H
 
 #include "hal/spirv/spirv.h"
+
+enum { SPIRV_HEADER_WORDS = 5 };
 
 struct spirv_module {
     uint32_t *words; /* in this machine's byte order */
@@ -40,5 +43,10 @@ enum hal_status spirv_module_specialize(struct spirv_module *module,
 /* After specialization. HAL_INVALID: there is no such entry point (the message lists some). */
 enum hal_status spirv_module_group_size(const struct spirv_module *module, const char *name,
                                         uint32_t out_size[3]) HAL_CHECKED;
+
+/* After specialization: fills `access` of the entry's bindings, of which sets and bindings are
+ * known. Entry points that the module does not have write nothing. */
+enum hal_status spirv_module_list_access(const struct spirv_module *module, const char *name,
+                                         struct spirv_entry *io_entry) HAL_CHECKED;
 
 #endif

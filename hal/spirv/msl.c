@@ -128,8 +128,17 @@ static enum hal_status add_buffer(const struct job *job, const spvc_reflected_re
         return hal_fail(HAL_UNSUPPORTED, "it uses more than %d buffers", SPIRV_MAX_BINDINGS);
     memmove(&entry->bindings[at + 1], &entry->bindings[at],
             (entry->binding_count - at) * sizeof *entry->bindings);
-    entry->bindings[at] = (struct spirv_binding){
-        .set = (uint8_t)set, .binding = (uint8_t)binding, .is_uniform = is_uniform};
+    size_t bytes = 0;
+    if (is_uniform)
+        HAL_TRY(
+            check(job->context,
+                  spvc_compiler_get_declared_struct_size(
+                      job->compiler,
+                      spvc_compiler_get_type_handle(job->compiler, buffer->base_type_id), &bytes)));
+    entry->bindings[at] = (struct spirv_binding){.set = (uint8_t)set,
+                                                 .binding = (uint8_t)binding,
+                                                 .is_uniform = is_uniform,
+                                                 .bytes = (uint32_t)bytes};
     entry->binding_count++;
     return HAL_OK;
 }

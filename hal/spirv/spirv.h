@@ -61,10 +61,15 @@ struct spirv_source {
     size_t entry_point_count;
 };
 
+/* What an entry point does with a buffer; bits. */
+enum spirv_access { SPIRV_ACCESS_UNKNOWN = 0, SPIRV_READ = 1, SPIRV_WRITE = 2 };
+
 struct spirv_binding {
     uint8_t set, binding;
     uint8_t slot;    /* [[buffer(slot)]] */
     bool is_uniform; /* a uniform buffer; else a storage buffer */
+    uint8_t access;  /* enum spirv_access: not as it is declared, but as it is used */
+    uint32_t bytes;  /* of a uniform buffer's type: that many must be there; else 0 */
 };
 
 /* One of the wanted entry points, in their order. */

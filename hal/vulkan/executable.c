@@ -165,6 +165,35 @@ static enum hal_status make_module(struct vulkan_device *device,
 
 /* ---- Executables ---------------------------------------------------------------------------- */
 
+_Static_assert((int)HAL_ACCESS_READ == (int)SPIRV_READ && (int)HAL_ACCESS_WRITE == (int)SPIRV_WRITE,
+               "accesses have the same bits");
+
+static struct hal_entry_binding describe(const VkPhysicalDeviceLimits *limits,
+                                         const struct spirv_binding *place)
+{
+    return (struct hal_entry_binding){
+        .set = place->set,
+        .index = place->binding,
+        .access = place->access,
+        .alignment = (uint32_t)(place->is_uniform ? limits->minUniformBufferOffsetAlignment
+                                                  : limits->minStorageBufferOffsetAlignment),
+        .bytes = place->bytes,
+    };
+}
+
+static enum hal_status check_layout(const struct vulkan_device *device,
+                                    const struct hal_executable_desc *desc, size_t entry,
+                                    const struct spirv_entry *where)
+{
+    struct hal_entry_binding bindings[SPIRV_MAX_BINDINGS];
+    for (uint32_t i = 0; i < where->binding_count; i++)
+        bindings[i] = describe(&device->limits, &where->bindings[i]);
+    return hal_add_context(hal_check_entry_bindings(&desc->entry_points[entry],
+                                                    desc->layouts ? desc->layouts[entry] : NULL,
+                                                    bindings, where->binding_count),
+                           "executable '%s'", desc->label ? desc->label : "");
+}
+
 static enum hal_status make_entry(struct vulkan_device *device, VkShaderModule module,
                                   const struct hal_entry_point *wanted,
                                   const struct spirv_entry *where, struct vulkan_entry *entry)
@@ -197,6 +226,9 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
         status = make_module(device, variant, constants, desc->constant_count, &module);
     free(constants);
     for (size_t i = 0; status == HAL_OK && i < desc->entry_point_count; i++) {
+        status = check_layout(device, desc, i, &executable->translation->entries[i]);
+        if (status != HAL_OK)
+            break;
         executable->entry_count++;
         status = make_entry(device, module, &desc->entry_points[i],
                             &executable->translation->entries[i], &executable->entries[i]);
@@ -325,17 +357,14 @@ enum hal_status vulkan_entry_reflect(struct hal_driver_device *self, struct hal_
                                      uint32_t entry, struct hal_entry_info *out_info)
 {
     struct vulkan_executable *executable = to_vulkan_executable(base);
-    (void)self;
     pthread_mutex_lock(&reflection_lock);
     if (!executable->bindings) {
         executable->bindings =
             hal_alloc(executable->entry_count * SPIRV_MAX_BINDINGS, sizeof *executable->bindings);
         for (size_t i = 0; executable->bindings && i < executable->entry_count; i++)
             for (uint32_t b = 0; b < executable->entries[i].binding_count; b++)
-                executable->bindings[i * SPIRV_MAX_BINDINGS + b] = (struct hal_entry_binding){
-                    .set = executable->entries[i].bindings[b].set,
-                    .index = executable->entries[i].bindings[b].binding,
-                };
+                executable->bindings[i * SPIRV_MAX_BINDINGS + b] =
+                    describe(&to_vulkan_device(self)->limits, &executable->entries[i].bindings[b]);
     }
     pthread_mutex_unlock(&reflection_lock);
     if (!executable->bindings)

@@ -225,34 +225,12 @@ static const struct vulkan_entry *entry_of(const struct launch *launch)
     return &to_vulkan_executable(launch->executable)->entries[launch->entry];
 }
 
-static enum hal_status fail_unbound(const struct builder *builder, const struct launch *launch,
-                                    const struct spirv_binding *place, uint32_t bound)
-{
-    char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID,
-                    "%s, dispatch %u: kernel '%s' has a buffer at set %u, binding %u, but nothing "
-                    "is bound there (descriptor set %u has %u bindings)",
-                    hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                    launch->executable->entry_points[launch->entry].name, place->set,
-                    place->binding, place->set, bound);
-}
-
 static enum hal_status check_binding(const struct builder *builder, const struct launch *launch,
                                      const struct spirv_binding *place,
                                      const struct hal_binding *binding)
 {
     const VkPhysicalDeviceLimits *limits = &builder->device->limits;
-    const uint64_t alignment = place->is_uniform ? limits->minUniformBufferOffsetAlignment
-                                                 : limits->minStorageBufferOffsetAlignment;
     char name[HAL_OBJECT_NAME_BYTES], buffer[HAL_OBJECT_NAME_BYTES];
-    if (binding->offset % alignment)
-        return hal_fail(HAL_INVALID,
-                        "%s, dispatch %u: kernel '%s': the device needs set %u, binding %u at a "
-                        "multiple of %" PRIu64 " bytes, and %" PRIu64 " of %s is bound there",
-                        hal_object_name(&builder->commands->object, name), builder->dispatch_number,
-                        launch->executable->entry_points[launch->entry].name, place->set,
-                        place->binding, alignment, binding->offset,
-                        hal_object_name(&binding->buffer->object, buffer));
     if (!place->is_uniform && binding->bytes > limits->maxStorageBufferRange)
         return hal_fail(HAL_UNSUPPORTED,
                         "%s, dispatch %u: kernel '%s', set %u, binding %u: %" PRIu64
@@ -299,11 +277,7 @@ static enum hal_status list_writes(const struct builder *builder, const struct l
         const struct spirv_binding *place = &entry->bindings[i];
         if (place->set != set)
             continue;
-        const uint32_t bound = state->binding_count[set];
-        const struct hal_binding *binding =
-            place->binding < bound ? &state->bindings[set][place->binding] : NULL;
-        if (!binding || !binding->buffer)
-            return fail_unbound(builder, launch, place, bound);
+        const struct hal_binding *binding = &state->bindings[set][place->binding];
         HAL_TRY(check_binding(builder, launch, place, binding));
         const uint64_t bytes =
             place->is_uniform && binding->bytes > most_uniform ? most_uniform : binding->bytes;

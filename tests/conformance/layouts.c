@@ -347,6 +347,11 @@ static void categories(struct suite *suite, uint64_t allowed)
     const struct hal_command_buffer_desc desc = {.label = "only", .categories = (uint32_t)allowed};
     const struct hal_binding binding = whole(x);
     const uint32_t one[3] = {1, 1, 1};
+    const struct hal_push_set_desc of_set = {
+        .layout = suite_set_layout(suite, "single",
+                                   &(struct hal_layout_binding){0, HAL_BINDING_STORAGE, 0}, 1),
+        .bindings = &binding,
+        .binding_count = 1};
     check_ok(suite, hal_command_buffer_create(suite_device(suite), &desc, &commands));
     const bool transfers = allowed != HAL_COMMANDS_DISPATCH;
     const bool dispatches = allowed != HAL_COMMANDS_TRANSFER;
@@ -359,8 +364,15 @@ static void categories(struct suite *suite, uint64_t allowed)
         wrong = "copy";
     if (!transfers && !strstr(hal_message(), "'only'"))
         wrong = "message";
-    if (hal_command_push_descriptor_set(commands, 0, &binding, 1) != HAL_OK)
+    if ((hal_command_push_descriptor_set(commands, 0, &binding, 1) == HAL_OK) != dispatches)
         wrong = "push";
+    if ((hal_command_push_set(commands, &of_set) == HAL_OK) != dispatches)
+        wrong = "push by a layout";
+    if ((hal_command_push_constants(commands, 0, one, 4) == HAL_OK) != dispatches)
+        wrong = "constants";
+    if (!dispatches && (!strstr(hal_message(), "'only'") || !strstr(hal_message(), "0x1") ||
+                        !strstr(hal_message(), "push of constants is of 0x2")))
+        wrong = "message";
     if ((hal_command_dispatch(commands, suite_kernels(suite), KERNEL_INCREMENT, one) == HAL_OK) !=
         dispatches)
         wrong = "dispatch";

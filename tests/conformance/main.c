@@ -15,7 +15,7 @@
 
 static const struct suite_area *const areas[] = {
     /* clang-format off */
-    &area_buffers,
+    &area_bindings, &area_buffers,
     &area_transfers,
     &area_executables,
     &area_variants,

@@ -3,6 +3,8 @@
  * and the limit. */
 #include "tests/conformance/suite.h"
 
+#include <stdio.h>
+
 enum { MOST = HAL_MAX_LIST };
 
 static struct hal_command_buffer *recording(struct suite *suite)
@@ -204,6 +206,62 @@ static void waits_and_queues(struct suite *suite, uint64_t unused)
                     suite_info(suite)->uri);
 }
 
+/* Labels are kept whole or refused, whatever they name. */
+static void labels(struct suite *suite, uint64_t bytes)
+{
+    const bool fits = bytes <= HAL_MAX_LABEL_BYTES;
+    const enum hal_status wanted = fits ? HAL_OK : HAL_INVALID;
+    struct hal_device *device = suite_device(suite);
+    struct hal_command_buffer *commands = recording(suite), *named = NULL;
+    struct hal_command_buffer_info info;
+    struct hal_buffer *buffer = NULL, *subspan = NULL;
+    struct hal_semaphore *semaphore = NULL;
+    struct hal_event *event = NULL;
+    char *label = suite_memory(suite, bytes + 1), length[32];
+    memset(label, 'n', bytes);
+    snprintf(length, sizeof length, "%llu bytes", (unsigned long long)bytes);
+    const struct hal_buffer_desc of_buffer = {.label = label, .bytes = 64};
+    const struct hal_command_buffer_desc of_commands = {.label = label};
+    const enum hal_status statuses[] = {
+        hal_buffer_create(device, &of_buffer, &buffer),
+        hal_buffer_subspan(suite_buffer(suite, "whole", 64), 0, 8, label, &subspan),
+        hal_semaphore_create(device, label, 0, &semaphore),
+        hal_event_create(device, label, &event),
+        hal_command_buffer_create(device, &of_commands, &named),
+        hal_command_debug_begin(commands, label, 0xFFFFFF),
+    };
+    if (!fits)
+        check_fails(suite, hal_command_debug_begin(commands, label, 0), HAL_INVALID, "CMD", "'nnnn",
+                    length, "limit is 4095");
+    for (size_t i = 0; i < SUITE_COUNT(statuses); i++)
+        check_u64(suite, statuses[i], wanted);
+    if (fits) {
+        check_ok(suite, hal_command_debug_end(commands));
+        check_ok(suite, hal_command_buffer_end(named));
+        check_ok(suite, hal_command_buffer_get_info(named, &info));
+        check_u64(suite, strlen(info.label), bytes);
+    }
+    suite_run(suite, commands);
+    hal_buffer_release(buffer);
+    hal_buffer_release(subspan);
+    hal_semaphore_release(semaphore);
+    hal_event_release(event);
+    hal_command_buffer_release(named);
+}
+
+static void colors(struct suite *suite, uint64_t color)
+{
+    struct hal_command_buffer *commands = recording(suite);
+    char text[32];
+    snprintf(text, sizeof text, "color 0x%x", (uint32_t)color);
+    check_fails(suite, hal_command_debug_begin(commands, "tinted", (uint32_t)color), HAL_INVALID,
+                "CMD", "'tinted'", text, "0xffffff");
+    check_fails(suite, hal_command_debug_end(commands), HAL_INVALID, "no open debug group");
+    check_ok(suite, hal_command_debug_begin(commands, NULL, 0xFFFFFF));
+    check_ok(suite, hal_command_debug_end(commands));
+    suite_run(suite, commands);
+}
+
 static const struct suite_case cases[] = {
     {"no_descriptions", no_descriptions, 0},
     {"no_objects", no_objects, 0},
@@ -222,5 +280,11 @@ static const struct suite_case cases[] = {
     {"signals_at_null", long_lists, 4},
     {"command_buffers_at_null", long_lists, 5},
     {"waits_and_queues", waits_and_queues, 0},
+    {"label_of_0_bytes", labels, 0},
+    {"label_of_4095_bytes", labels, 4095},
+    {"label_of_4096_bytes", labels, 4096},
+    {"label_of_70000_bytes", labels, 70000},
+    {"color_of_25_bits", colors, 0x1000000},
+    {"color_of_32_bits", colors, 0xFFFFFFFF},
 };
 const struct suite_area area_rules = {"rules", cases, SUITE_COUNT(cases)};

@@ -4,6 +4,8 @@
 #include "tests/conformance/spirv.comp.h"
 #include "tests/conformance/suite.h"
 
+#include <stdio.h>
+
 enum { N = 256 };
 
 /* One buffer per place. */
@@ -212,7 +214,121 @@ static void missing_binding(struct suite *suite, uint64_t unused)
     const struct hal_binding bindings[4] = {[3] = {x, 0, HAL_WHOLE_BUFFER}};
     check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 4));
     check_ok(suite, hal_command_dispatch(commands, executable, 0, (uint32_t[3]){1, 1, 1}));
-    check_fails(suite, hal_command_buffer_end(commands), HAL_INVALID, "list", "set 1, binding 0");
+    check_fails(suite, hal_command_buffer_end(commands), HAL_INVALID, "list",
+                "binding 0 of descriptor set 1");
+}
+
+/* ---- What a module does with its buffers ----------------------------------------------------- */
+
+static const struct hal_entry_point access_entry = {"main", {64, 1, 1}, 0, 0};
+
+static void access_is_what_the_code_does(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct {
+        uint32_t access;
+        uint64_t bytes;
+    } wanted[4] = {{HAL_ACCESS_READ, 0},
+                   {HAL_ACCESS_READ | HAL_ACCESS_WRITE, 0},
+                   {HAL_ACCESS_READ | HAL_ACCESS_WRITE, 0},
+                   {HAL_ACCESS_READ, 20}};
+    struct hal_entry_info info;
+    need_spirv(suite);
+    const struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
+    check_ok(suite, hal_executable_get_entry(suite_executable(suite, &desc), 0, &info));
+    check_u64(suite, info.binding_count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        suite_note(suite, "binding %u", i);
+        check_u64(suite, info.bindings[i].index, i);
+        check_u64(suite, info.bindings[i].access, wanted[i].access);
+        check_u64(suite, info.bindings[i].bytes, wanted[i].bytes);
+        check(suite, info.bindings[i].alignment > 0);
+    }
+}
+
+/* Of four bindings, those of `read_only` are read-only in the layout; number 3 is uniform. */
+static struct hal_pipeline_layout *lay_out(struct suite *suite, uint32_t read_only, size_t count)
+{
+    struct hal_layout_binding bindings[4];
+    for (uint32_t i = 0; i < 4; i++)
+        bindings[i] =
+            (struct hal_layout_binding){i, i == 3 ? HAL_BINDING_UNIFORM : HAL_BINDING_STORAGE,
+                                        read_only >> i & 1 ? (uint32_t)HAL_BINDING_READ_ONLY : 0U};
+    struct hal_set_layout *set = suite_set_layout(suite, "set", bindings, count);
+    return suite_pipeline_layout(suite, "promises", &set, 1, 0);
+}
+
+static void run_access(struct suite *suite, struct hal_executable *executable,
+                       uint64_t uniform_bytes, enum hal_status wanted_status)
+{
+    uint32_t a[64], wanted[64], c = 5;
+    const uint32_t uniform[8] = {10, 0, 0, 0, 3};
+    const uint64_t bytes[4] = {256, 256, 4, 32};
+    struct hal_binding bindings[4];
+    struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
+    for (uint32_t i = 0; i < 64; i++) {
+        a[i] = 100 * i;
+        wanted[i] = 200 * i + 13;
+    }
+    const void *const contents[4] = {a, a, &c, uniform};
+    for (uint32_t i = 0; i < 4; i++) {
+        struct hal_buffer *buffer = suite_buffer(suite, i == 3 ? "uniform" : NULL, bytes[i]);
+        suite_write(suite, buffer, 0, contents[i], bytes[i]);
+        bindings[i] = (struct hal_binding){buffer, 0, i == 3 ? uniform_bytes : HAL_WHOLE_BUFFER};
+    }
+    check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 4));
+    check_ok(suite, hal_command_dispatch(commands, executable, 0, (uint32_t[3]){1, 1, 1}));
+    if (wanted_status != HAL_OK) {
+        check_fails(suite, hal_command_buffer_end(commands), wanted_status, "'list'", "dispatch 0",
+                    "'main'", "binding 3 of descriptor set 0", "at least 20 bytes", "'uniform'");
+        return;
+    }
+    c += 64;
+    suite_run(suite, commands);
+    check_buffer(suite, bindings[1].buffer, 0, wanted, sizeof wanted);
+    check_buffer(suite, bindings[2].buffer, 0, &c, sizeof c);
+}
+
+static void read_only_is_kept(struct suite *suite, uint64_t read_only)
+{
+    need_spirv(suite);
+    struct hal_pipeline_layout *const layout = lay_out(suite, (uint32_t)read_only, 4);
+    struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
+    desc.layouts = &layout;
+    run_access(suite, suite_executable(suite, &desc), 32, HAL_OK);
+}
+
+static void read_only_is_broken(struct suite *suite, uint64_t binding)
+{
+    struct hal_executable *executable = NULL;
+    char text[48];
+    need_spirv(suite);
+    struct hal_pipeline_layout *const layout = lay_out(suite, 1U << binding, 4);
+    struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
+    desc.layouts = &layout;
+    snprintf(text, sizeof text, "writes binding %u of descriptor set 0", (unsigned)binding);
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "module", "'main'", text, "'promises'", "0x1");
+}
+
+static void layout_lacks(struct suite *suite, uint64_t count)
+{
+    struct hal_executable *executable = NULL;
+    char text[48];
+    need_spirv(suite);
+    struct hal_pipeline_layout *const layout = lay_out(suite, 0, count);
+    struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
+    desc.layouts = &layout;
+    snprintf(text, sizeof text, "takes binding %u of descriptor set 0", (unsigned)count);
+    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
+                "module", "'main'", text, "'promises'");
+}
+
+static void uniform_of(struct suite *suite, uint64_t bytes)
+{
+    need_spirv(suite);
+    const struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
+    run_access(suite, suite_executable(suite, &desc), bytes, bytes < 20 ? HAL_INVALID : HAL_OK);
 }
 
 static const struct suite_case cases[] = {
@@ -230,6 +346,15 @@ static const struct suite_case cases[] = {
     {"other_name", refusals, 1},
     {"other_push_constants", refusals, 2},
     {"missing_binding", missing_binding, 0},
+    {"access_is_what_the_code_does", access_is_what_the_code_does, 0},
+    {"read_only_nowhere", read_only_is_kept, 0},
+    {"read_only_where_it_is_read", read_only_is_kept, 1 | 8},
+    {"read_only_is_stored_to", read_only_is_broken, 1},
+    {"read_only_is_added_to", read_only_is_broken, 2},
+    {"layout_without_a_binding", layout_lacks, 3},
+    {"layout_without_any", layout_lacks, 0},
+    {"uniform_of_19_bytes", uniform_of, 19},
+    {"uniform_of_20_bytes", uniform_of, 20},
 };
 
 const struct suite_area area_spirv = {"spirv", cases, SUITE_COUNT(cases)};

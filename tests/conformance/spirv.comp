@@ -36,6 +36,17 @@ void main()
     if (gl_LocalInvocationIndex == 0)
         y[gl_WorkGroupID.x] = parts[0] + parts[1] + parts[2] + parts[3];
 }
+#elif defined(CASE_access)
+layout(set = 0, binding = 0) buffer A { uint a[]; }; // read, though it might be written
+layout(set = 0, binding = 1) buffer B { uint b[]; };
+layout(set = 0, binding = 2) buffer C { uint c; };
+layout(set = 0, binding = 3, std140) uniform U { uvec4 u; uint v; }; // 20 bytes
+uint twice(uint x) { return 2 * x; }
+void main()
+{
+    b[id()] = twice(a[id()]) + u.x + v;
+    atomicAdd(c, 1);
+}
 #elif defined(CASE_length)
 layout(set = 0, binding = 0) readonly buffer X { uint x[]; };
 layout(set = 0, binding = 1) buffer Y { uint y; };

@@ -31,6 +31,7 @@ struct suite_area {
     size_t count;
 };
 
+extern const struct suite_area area_bindings;
 extern const struct suite_area area_buffers;
 extern const struct suite_area area_caches;
 extern const struct suite_area area_descriptions;

@@ -508,7 +508,7 @@ static void never_submitted(struct suite *suite, uint64_t sealed)
 static void debug_groups(struct suite *suite, uint64_t depth)
 {
     const uint32_t wanted[2] = {0x01010101, 0x02020202};
-    static char longest[6000];
+    static char longest[HAL_MAX_LABEL_BYTES + 1];
     struct hal_buffer *x = suite_buffer(suite, "x", 8);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     memset(longest, 'g', sizeof longest - 1);
@@ -517,7 +517,7 @@ static void debug_groups(struct suite *suite, uint64_t depth)
                                                 i % 3 == 0   ? NULL
                                                 : i % 3 == 1 ? ""
                                                              : longest,
-                                                (uint32_t)i * 0x10203));
+                                                (uint32_t)i * 0x10203 & 0xFFFFFF));
     check_ok(suite, hal_command_fill(commands, x, 0, 4, 1, 1));
     for (uint64_t i = 0; i < depth; i++)
         check_ok(suite, hal_command_debug_end(commands));

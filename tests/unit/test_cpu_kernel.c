@@ -282,7 +282,8 @@ static void missing_bindings_are_named(void **state)
     struct hal_binding bindings[3] = {whole(buffer), {0}, whole(buffer)};
     dispatch(commands, ADD_STEP, 0);
     assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
-                 "command buffer 'gappy', dispatch 0: kernel 'add_step' has a [[buffer(0)]]");
+                 "command buffer 'gappy', dispatch 0: kernel 'add_step': it takes binding 0 of "
+                 "descriptor set 0");
     hal_command_buffer_release(commands);
     commands = fixture_commands(device, "gappy", HAL_ONE_SHOT);
     assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 1));
@@ -290,9 +291,8 @@ static void missing_bindings_are_named(void **state)
     assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 3));
     dispatch(commands, SCALE_ADD, 1);
     assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
-                 "dispatch 1: kernel 'scale_add' has a [[buffer(1)]] for set 0, binding 1, but "
-                 "nothing is bound there "
-                 "(descriptor set 0 has 3 bindings)");
+                 "dispatch 1: kernel 'scale_add': it takes binding 1 of descriptor set 0, but "
+                 "nothing is bound there (the set has 3 bindings)");
     assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
     hal_command_buffer_release(commands);
     hal_buffer_release(buffer);

@@ -110,7 +110,7 @@ static void missing_bindings(void **state)
     assert_ok(hal_command_push_descriptor_set(commands, 0, bindings, 8));
     assert_ok(hal_command_push_descriptor_set(commands, 1, bindings, 2));
     assert_ok(hal_command_dispatch(commands, executable, 0, (uint32_t[3]){1, 1, 1}));
-    assert_fails(hal_command_buffer_end(commands), HAL_INVALID, "set 1, binding 2");
+    assert_fails(hal_command_buffer_end(commands), HAL_INVALID, "binding 2 of descriptor set 1");
     hal_command_buffer_release(commands);
     hal_buffer_release(buffer);
     hal_executable_release(executable);
@@ -238,11 +238,11 @@ static void a_translator_that_fails(void **state)
     REFUSED(launch, HAL_FAILED, "exit code 134: terminate called");
     pretend("is_silent", "exit 0");
     REFUSED(launch, HAL_CORRUPT, "damaged");
-    pretend("lies", "printf 'haltrace-spirv 2\\nentry a 0 - - 1 9.0\\ntext\\n'");
+    pretend("lies", "printf 'haltrace-spirv 3\\nentry a 0 - - 1 9.0\\ntext\\n'");
     REFUSED(launch, HAL_CORRUPT, "damaged");
-    pretend("lies_more", "printf 'haltrace-spirv 2\\nentry a 0 77 - 0\\ntext\\n'");
+    pretend("lies_more", "printf 'haltrace-spirv 3\\nentry a 0 77 - 0\\ntext\\n'");
     REFUSED(launch, HAL_CORRUPT, "damaged");
-    pretend("writes_no_msl", "printf 'haltrace-spirv 2\\nentry a 0 - - 0\\ntext\\nnonsense\\n'");
+    pretend("writes_no_msl", "printf 'haltrace-spirv 3\\nentry a 0 - - 0\\ntext\\nnonsense\\n'");
     REFUSED(launch, HAL_INVALID, "error");
     pretend("talks", "head -c 70000000 /dev/zero");
     REFUSED(launch, HAL_INVALID, "67108864");

@@ -69,6 +69,8 @@ struct msl_abi_kernel {
     uint32_t buffer_mask;
     uint32_t group_argument_mask;
     uint8_t buffer_access[MSL_ABI_BUFFERS];
+    uint8_t buffer_alignment[MSL_ABI_BUFFERS]; /* of the type: a power of two */
+    uint32_t buffer_bytes[MSL_ABI_BUFFERS];    /* of what is no pointer: all of it is there */
 };
 
 /* One declaration of threadgroup variables in a kernel. */

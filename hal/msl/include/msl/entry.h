@@ -128,6 +128,27 @@ template <class A> constexpr uint8_t access_of()
     return metal::is_pointer_v<A> && !metal::is_const_v<pointed> ? 3 : 1;
 }
 
+/* Where a buffer may begin; types that are not complete, and void, say nothing. */
+template <class T, class = void> constexpr uint64_t alignment_in_memory = 1;
+template <class T>
+constexpr uint64_t alignment_in_memory<T, decltype(void(alignof(T)))> = alignof(T);
+
+template <class A> constexpr uint8_t alignment_of()
+{
+    using pointed = metal::remove_pointer_t<metal::remove_reference_t<A>>;
+    constexpr uint64_t alignment = alignment_in_memory<pointed>;
+    return uint8_t(alignment < 128 ? alignment : 128);
+}
+
+template <class A> constexpr uint32_t bytes_of()
+{
+    using value = metal::remove_reference_t<A>;
+    if constexpr (metal::is_pointer_v<value>)
+        return 0;
+    else
+        return uint32_t(sizeof(value));
+}
+
 template <int... i> struct indices {
 };
 
@@ -370,6 +391,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
     {
         msl_abi_kernel kernel = {};
         constexpr uint8_t access[] = {access_of<A>()..., 0};
+        constexpr uint8_t alignments[] = {alignment_of<A>()..., 0};
+        constexpr uint32_t bytes[] = {bytes_of<A>()..., 0};
         kernel.name = name;
         kernel.tag = &kernel_tag<function>::id;
         kernel.waits = side_by_side;
@@ -395,6 +418,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
             if (p.from == source::buffer) {
                 kernel.buffer_mask |= 1u << number;
                 kernel.buffer_access[number] |= access[i];
+                kernel.buffer_alignment[number] = alignments[i];
+                kernel.buffer_bytes[number] = bytes[i];
             } else if (p.from == source::group_memory) {
                 kernel.group_argument_mask |= 1u << number;
             }
