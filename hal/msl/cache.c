@@ -6,6 +6,7 @@
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/places.h"
+#include "hal/base/store.h"
 
 #include <openssl/evp.h>
 
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -85,27 +85,6 @@ static void remove_private_directory(void)
         remove_tree(private_directory, 3);
 }
 
-bool msl_make_directories(const char *path)
-{
-    char part[MSL_PATH_BYTES];
-    const size_t length = strlen(path);
-    if (access(path, W_OK | X_OK) == 0)
-        return true;
-    if (length == 0 || length >= sizeof part)
-        return false;
-    memcpy(part, path, length + 1);
-    for (size_t i = 1; i <= length; i++) {
-        if (part[i] != '/' && part[i] != '\0')
-            continue;
-        const char kept = part[i];
-        part[i] = '\0';
-        if (mkdir(part, 0700) != 0 && errno != EEXIST)
-            return false;
-        part[i] = kept;
-    }
-    return access(path, W_OK | X_OK) == 0;
-}
-
 static bool shared_directory(char *out_path, size_t bytes)
 {
     char base[MSL_PATH_BYTES];
@@ -144,7 +123,7 @@ static enum hal_status make_private_directory_locked(void)
 
 enum hal_status msl_cache_directory(char *out_path, size_t bytes)
 {
-    if (wanted_directory(out_path, bytes) && msl_make_directories(out_path))
+    if (wanted_directory(out_path, bytes) && hal_make_directories(out_path))
         return HAL_OK;
     pthread_mutex_lock(&directory_lock);
     enum hal_status status = HAL_OK;
@@ -396,25 +375,9 @@ void msl_scratch_remove_stale(void)
             snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= (int)sizeof path)
             continue;
         if (lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode) &&
-            facts.st_mtim.tv_sec + STALE_SECONDS < time(NULL))
+            facts.st_mtime + STALE_SECONDS < time(NULL))
             msl_scratch_remove(path);
     }
     if (entries)
         closedir(entries);
-}
-
-enum hal_status msl_lock_file(const char *path, int *out_descriptor)
-{
-    const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0)
-        return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
-    while (flock(file, LOCK_EX) != 0) {
-        if (errno == EINTR)
-            continue;
-        const int error = errno;
-        close(file);
-        return hal_fail(HAL_IO, "cannot lock '%s': %s", path, strerror(error));
-    }
-    *out_descriptor = file;
-    return HAL_OK;
 }

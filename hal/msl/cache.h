@@ -31,9 +31,6 @@ enum hal_status msl_digest_end(struct msl_digest *digest, struct msl_key *out_ke
  * ends, when it cannot be written. */
 enum hal_status msl_cache_directory(char *out_path, size_t bytes) HAL_CHECKED;
 
-/* mkdir -p; false, with errno, when the directory is not there or cannot be written. */
-bool msl_make_directories(const char *path);
-
 /* "<directory>/<hexadecimal key><suffix>"; a NULL directory is the one above. Where
  * HAL_CACHE_SCRATCH names a directory, new entries go there, and msl_cache_path finds what the
  * cache has already in the cache, which is not written. */
@@ -76,12 +73,8 @@ void msl_scratch_remove_stale(void);
 /* Store.c: removes kernels of the directory, the longest unused first, until they take no more than
  * the limit; one process at a time. The newest stays. */
 void msl_directory_trim(const char *directory, uint64_t limit_bytes);
-void msl_entry_used(const char *path);
 
 /* Writes a whole file. */
 enum hal_status msl_write_file(const char *path, const void *contents, size_t bytes) HAL_CHECKED;
-
-/* Waits until this process and thread alone hold the lock file; close the descriptor to let go. */
-enum hal_status msl_lock_file(const char *path, int *out_descriptor) HAL_CHECKED;
 
 #endif

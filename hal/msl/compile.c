@@ -2,6 +2,7 @@
 /* msl_compile: preprocess, translate, compile, load; or just load. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/store.h"
 #include "hal/msl/diagnose.h"
 #include "hal/msl/library.h"
 #include "hal/msl/process.h"
@@ -392,7 +393,7 @@ static enum hal_status load_or_compile(struct job *job, const char *path, const 
     for (int i = 0; i < MOST_TRIES; i++) {
         const bool kept = msl_cache_valid(path, key);
         if (kept)
-            msl_entry_used(path);
+            hal_store_used(path);
         else
             HAL_TRY(compile(job, path, key));
         status = msl_library_load(path, job->file, out_library);

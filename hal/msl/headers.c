@@ -3,6 +3,7 @@
 #include "hal/msl/toolchain.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/store.h"
 #include "hal/msl/process.h"
 
 #include <errno.h>
@@ -283,7 +284,7 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
         msl_cache_path(&key, ".pch", out_headers->precompiled, sizeof out_headers->precompiled));
     int lock;
     HAL_TRY(make_directory(out_headers->directory));
-    HAL_TRY(msl_lock_file(lock_path, &lock));
+    HAL_TRY(hal_store_lock(lock_path, &lock));
     const enum hal_status status = prepare_locked(compiler, options, &key, out_headers);
     msl_scratch_remove_stale();
     close(lock);
