@@ -3,7 +3,9 @@
  *
  *   device.m     the table, opening, queries
  *   memory.m     buffers: storage modes, heaps, managed memory
- *   library.m    executables: variants, libraries, functions, pipelines
+ *   library.m    executables: variants, libraries
+ *   pipeline.m   their functions and pipelines
+ *   archive.m    what executable caches keep of them (archive.h)
  *   spirv.m      those in SPIR-V, through hal/spirv
  *   reflect.m    what executables tell about themselves
  *   builtin.m    our own kernels, for what blit commands cannot do
@@ -107,7 +109,7 @@ id<MTLBuffer> metal_staging_create(struct metal_device *device, uint64_t bytes,
 /* Memory in which the device leaves something for the host. */
 id<MTLBuffer> metal_scratch_create(struct metal_device *device, uint64_t bytes) NS_RETURNS_RETAINED;
 
-/* ---- Executables (library.m, spirv.m, reflect.m) ------------------------------------------- */
+/* ---- Executables (library.m, pipeline.m, ...) ---------------------------------------------- */
 
 /* Which binding a kernel's buffer is. */
 struct metal_place {
@@ -149,6 +151,16 @@ enum hal_status metal_executable_reflect(struct hal_driver_device *self,
 enum hal_status metal_entry_reflect(struct hal_driver_device *self,
                                     struct hal_executable *executable, uint32_t entry,
                                     struct hal_entry_info *out_info);
+
+/* A function and a pipeline per entry point, of the library that is there already. */
+enum hal_status metal_pipelines_create(struct metal_device *device,
+                                       const struct hal_executable_desc *desc,
+                                       struct metal_executable *executable) HAL_CHECKED;
+
+enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted,
+                                 char **out_directory, uint64_t *io_max_bytes);
+enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *directory,
+                                    uint64_t *out_bytes, uint64_t *out_entries);
 
 /* Fills what reflection tells of an executable that is complete otherwise. */
 enum hal_status metal_reflection_create(struct metal_executable *executable,

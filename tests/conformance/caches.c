@@ -189,9 +189,11 @@ static void shared_directory(struct suite *suite, uint64_t unused)
 static const char *tell_apart(struct cached *cached, char *room)
 {
     static const char text[] = "constant int c [[function_constant(0)]];\n"
-                               "kernel void k(device int *x [[buffer(0)]]) { x[0] = c; }\n";
+                               "constant int d [[function_constant(1)]];\n"
+                               "constant int e = is_function_constant_defined(d) ? d : c;\n"
+                               "kernel void k(device int *x [[buffer(0)]]) { x[0] = e; }\n";
     const struct hal_constant constants[3] = {
-        {0, HAL_CONSTANT_INT32, 1}, {0, HAL_CONSTANT_INT32, 2}, {0, HAL_CONSTANT_UINT32, 2}};
+        {0, HAL_CONSTANT_INT32, 1}, {0, HAL_CONSTANT_INT32, 2}, {1, HAL_CONSTANT_INT32, 2}};
     struct hal_executable_desc desc = {.label = "apart",
                                        .format = HAL_FORMAT_MSL,
                                        .data = text,

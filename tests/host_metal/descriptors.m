@@ -347,6 +347,7 @@ static void release_elements(id *elements, NSUInteger count)
     _threadGroupSizeIsMultipleOfThreadExecutionWidth;
 @synthesize supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
 @synthesize maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
+@synthesize binaryArchives = _binaryArchives;
 - (instancetype)init
 {
     _buffers = [[MTLPipelineBufferDescriptorArray alloc] init];
@@ -360,6 +361,7 @@ static void release_elements(id *elements, NSUInteger count)
 {
     self.label = nil;
     self.computeFunction = nil;
+    self.binaryArchives = nil;
     _threadGroupSizeIsMultipleOfThreadExecutionWidth = NO;
     _supportIndirectCommandBuffers = NO;
     _maxTotalThreadsPerThreadgroup = 0;
@@ -372,6 +374,7 @@ static void release_elements(id *elements, NSUInteger count)
     MTLComputePipelineDescriptor *const copy = [[MTLComputePipelineDescriptor alloc] init];
     copy.label = _label;
     copy.computeFunction = _computeFunction;
+    copy.binaryArchives = _binaryArchives;
     copy->_threadGroupSizeIsMultipleOfThreadExecutionWidth =
         _threadGroupSizeIsMultipleOfThreadExecutionWidth;
     copy->_supportIndirectCommandBuffers = _supportIndirectCommandBuffers;
@@ -384,6 +387,7 @@ static void release_elements(id *elements, NSUInteger count)
 {
     [_label release];
     [_computeFunction release];
+    [_binaryArchives release];
     [_buffers release];
     [super dealloc];
 }

@@ -179,6 +179,9 @@ NSUInteger hm_heap_alignment(void);
                                    error:(NSError **)error;
 @end
 
+/* In one of the archives that the descriptor names. */
+bool hm_is_archived(MTLComputePipelineDescriptor *descriptor);
+
 struct hm_layout;
 id<MTLArgumentEncoder> hm_make_argument_encoder(HMDevice *device,
                                                 const struct hm_layout *layout) NS_RETURNS_RETAINED;

@@ -14,6 +14,8 @@
  *                     at the ends of encoders
  *   nocounters        counters are not sampled at all, as on a virtual device
  *   lost-samples=N    every Nth sample is MTLCounterErrorValue
+ *   system=N          another build of the system (1)
+ *   fail-archives=N   every Nth call about binary archives fails
  *   fail-command-buffers=N  every Nth command buffer fails; its events are not signalled
  *   fail-with-signal  failing command buffers signal their events none the less
  *   fail-allocations=N      every Nth buffer or heap cannot be had
@@ -32,7 +34,7 @@ struct hm_modes {
     bool shuffle, managed, use_resource, no_listeners, dirty, gpu_clock, fail_with_signal,
         no_census, dispatch_counters, no_counters;
     uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience,
-        lost_samples;
+        lost_samples, system, fail_archives;
 };
 
 /* Read from the environment once. */

@@ -28,6 +28,8 @@ static const struct word words[] = {
     {"dispatchcounters", &modes.dispatch_counters, NULL, false, 0},
     {"nocounters", &modes.no_counters, NULL, false, 0},
     {"lost-samples", NULL, &modes.lost_samples, true, UINT64_MAX},
+    {"system", NULL, &modes.system, true, 1000},
+    {"fail-archives", NULL, &modes.fail_archives, true, UINT64_MAX},
     {"fail-command-buffers", NULL, &modes.fail_command_buffers, true, UINT64_MAX},
     {"fail-with-signal", &modes.fail_with_signal, NULL, false, 0},
     {"fail-allocations", NULL, &modes.fail_allocations, true, UINT64_MAX},
@@ -84,6 +86,7 @@ static void read_word(const char *text)
 static void read_modes(void)
 {
     modes.seed = 1;
+    modes.system = 1;
     modes.devices = 1;
     modes.patience = 20;
     const char *const variable = getenv("HOST_METAL");

@@ -211,6 +211,12 @@ static void find_alignments(HMPipeline *pipeline)
     hm_check(max_threads <= MSL_MAX_GROUP_THREADS, "threadgroup-too-large",
              "%s: maxTotalThreadsPerThreadgroup is %lu, the device's limit %d", call, max_threads,
              MSL_MAX_GROUP_THREADS);
+    if (!hm_is_archived(descriptor) && options & MTLPipelineOptionFailOnBinaryArchiveMiss) {
+        if (error)
+            *error = hm_library_error(MTLLibraryErrorInternal,
+                                      "the pipeline is in none of the binary archives");
+        return nil;
+    }
     HMPipeline *const pipeline = [self hm_pipelineFor:(HMFunction *)descriptor.computeFunction];
     if (pipeline->_info->static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES) {
         if (error)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NSNumber, NSData, NSError, NSURL. */
+/* NSNumber, NSData, NSError, NSURL, NSProcessInfo. */
+#import "tests/host_metal/modes.h"
 #import "tests/host_metal/runtime/runtime.h"
 
 @implementation NSNumber
@@ -276,5 +277,17 @@ NSError *host_metal_error(NSErrorDomain domain, NSInteger code, NSString *messag
 {
     [_path release];
     [super dealloc];
+}
+@end
+
+@implementation NSProcessInfo
++ (NSProcessInfo *)processInfo
+{
+    return [[[self alloc] init] autorelease];
+}
+- (NSString *)operatingSystemVersionString
+{
+    return [NSString
+        stringWithFormat:@"Version 14.4 (Build HOST%lu)", (unsigned long)hm_modes()->system];
 }
 @end

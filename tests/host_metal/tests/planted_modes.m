@@ -109,7 +109,67 @@ static bool leak_is_forgiven(void)
     return true;
 }
 
+/* ---- Archives ------------------------------------------------------------------------------- */
+
+static id<MTLBinaryArchive> make_archive(id<MTLDevice> device) NS_RETURNS_RETAINED
+{
+    MTLBinaryArchiveDescriptor *const descriptor = [[MTLBinaryArchiveDescriptor alloc] init];
+    const id<MTLBinaryArchive> archive = [device newBinaryArchiveWithDescriptor:descriptor
+                                                                          error:NULL];
+    [descriptor release];
+    return archive;
+}
+
+static bool archive_is_refused(void)
+{
+    const id<MTLDevice> device = MTLCreateSystemDefaultDevice();
+    const id<MTLBinaryArchive> archive = make_archive(device);
+    const bool refused = archive == nil;
+    [archive release];
+    [device release];
+    return refused;
+}
+
+static bool archive_of_no_function(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    MTLComputePipelineDescriptor *const descriptor = [[MTLComputePipelineDescriptor alloc] init];
+    [make_archive(bench.device) addComputePipelineFunctionsWithDescriptor:descriptor error:NULL];
+    return false;
+}
+
+static bool archive_into_nil(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    [make_archive(bench.device) serializeToURL:(id _Nonnull)nil error:NULL];
+    return false;
+}
+
+static bool archive_of_another_device(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    NSArray<id<MTLDevice>> *const devices = MTLCopyAllDevices();
+    MTLComputePipelineDescriptor *const descriptor = [[MTLComputePipelineDescriptor alloc] init];
+    descriptor.computeFunction = bench.function;
+    for (NSUInteger i = 0; i < devices.count; i++) {
+        descriptor.binaryArchives =
+            [NSArray arrayWithObject:make_archive([devices objectAtIndex:i])];
+        [bench.device newComputePipelineStateWithDescriptor:descriptor
+                                                    options:0
+                                                 reflection:NULL
+                                                      error:NULL];
+    }
+    return false;
+}
+
 const struct planted planted_modes[] = {
+    {"injected archive failures", NULL, "fail-archives=1", archive_is_refused},
+    {"archive without a function", "argument-is-nil", NULL, archive_of_no_function},
+    {"archive into nil", "argument-is-nil", NULL, archive_into_nil},
+    {"archive of another device", "wrong-device", "devices=2", archive_of_another_device},
     {"unknown mode", "HOST_METAL", "shuffel", nothing},
     {"mode without its number", "HOST_METAL", "fail-allocations", nothing},
     {"mode with a wrong number", "HOST_METAL", "memory=-1", nothing},

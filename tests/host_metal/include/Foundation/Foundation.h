@@ -301,6 +301,11 @@ FOUNDATION_EXPORT NSErrorUserInfoKey const NSUnderlyingErrorKey;
 @property(readonly, getter=isFileURL) BOOL fileURL;
 @end
 
+@interface NSProcessInfo : NSObject
+@property(class, readonly, strong) NSProcessInfo *processInfo;
+@property(readonly, copy) NSString *operatingSystemVersionString;
+@end
+
 FOUNDATION_EXPORT void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 FOUNDATION_EXPORT NSString *NSStringFromClass(Class aClass);
 FOUNDATION_EXPORT NSString *NSStringFromSelector(SEL aSelector);

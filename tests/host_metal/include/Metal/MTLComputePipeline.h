@@ -3,6 +3,7 @@
 #ifndef HOST_METAL_MTLCOMPUTEPIPELINE_H
 #define HOST_METAL_MTLCOMPUTEPIPELINE_H
 
+#import <Metal/MTLBinaryArchive.h>
 #import <Metal/MTLLibrary.h>
 #import <Metal/MTLPipeline.h>
 
@@ -30,6 +31,7 @@ typedef __autoreleasing MTLComputePipelineReflection *MTLAutoreleasedComputePipe
     BOOL _supportIndirectCommandBuffers;
     NSUInteger _maxTotalThreadsPerThreadgroup;
     MTLPipelineBufferDescriptorArray *_buffers;
+    NSArray *_binaryArchives;
 }
 @property(nullable, copy, nonatomic) NSString *label;
 @property(nullable, readwrite, nonatomic, retain) id<MTLFunction> computeFunction;
@@ -37,6 +39,7 @@ typedef __autoreleasing MTLComputePipelineReflection *MTLAutoreleasedComputePipe
 @property(readwrite, nonatomic) BOOL supportIndirectCommandBuffers;
 @property(readwrite, nonatomic) NSUInteger maxTotalThreadsPerThreadgroup;
 @property(readonly) MTLPipelineBufferDescriptorArray *buffers;
+@property(nullable, readwrite, nonatomic, copy) NSArray<id<MTLBinaryArchive>> *binaryArchives;
 - (void)reset;
 @end
 

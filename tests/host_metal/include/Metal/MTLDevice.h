@@ -138,6 +138,11 @@ typedef NS_ENUM(NSUInteger, MTLArgumentBuffersTier) {
                                 (MTLNewComputePipelineStateWithReflectionCompletionHandler)
                                     completionHandler;
 
+- (nullable id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:
+                                     (MTLBinaryArchiveDescriptor *)descriptor
+                                                          error:(NSError *_Nullable *_Nullable)error
+    NS_RETURNS_RETAINED;
+
 - (nullable id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:
     (NSArray<MTLArgumentDescriptor *> *)arguments NS_RETURNS_RETAINED;
 - (nullable id<MTLCounterSampleBuffer>)
