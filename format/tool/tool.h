@@ -21,6 +21,7 @@ struct tool_command {
 };
 
 extern const struct tool_command tool_info;
+extern const struct tool_command tool_diff;
 extern const struct tool_command tool_dump;
 extern const struct tool_command tool_recover;
 extern const struct tool_command tool_stats;

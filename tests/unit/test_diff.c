@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace diff, as a program: captures that differ in exactly one way. */
+#include "tests/support/folder.h"
+#include "tests/support/trace_builder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static struct test_folder folder;
+static char output[1 << 14];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return test_folder_make(&folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int run(const char *arguments)
+{
+    static char command[2 * PATH_MAX];
+    snprintf(command, sizeof command, "cd %s && %s/hal-trace %s 2>&1", folder.path,
+             HAL_TRACE_FOLDER, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, sizeof output - 1, pipe)] = '\0';
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void says(const char *text)
+{
+    if (!strstr(output, text))
+        fail_msg("'%s' does not say '%s'", output, text);
+}
+
+/* What a run does; all zero is the plain one. */
+struct variation {
+    uint64_t id_base; /* added to all ids */
+    int64_t begin_ns; /* when it began */
+    uint32_t thread;  /* number of its thread */
+    uint32_t groups;  /* more workgroups in #s2 */
+    bool inserted;    /* one submission more, before #s2 */
+    bool other_input, other_output, other_update, other_kernel;
+    bool polls; /* queries that another run does not make */
+    uint32_t queue;
+};
+
+static const char *write_run(const char *name, const struct variation *v)
+{
+    static char path[PATH_MAX];
+    struct trace_builder b;
+    const uint64_t in = v->id_base + 1, kernels = v->id_base + 2, done = v->id_base + 3;
+    builder_open(&b, test_folder_file(&folder, name, path), NULL);
+    b.begin_ns = 5000 + v->begin_ns;
+    if (v->thread) {
+        builder_thread(&b, v->thread, 77, "main");
+        b.thread = v->thread;
+    }
+    const struct trace_entry_point point = {.name = builder_string(&b, "scale"),
+                                            .group_size = {8, 1, 1}};
+    builder_semaphore_create(&b, done, "done", 0);
+    builder_buffer_create(&b, in, "data", 64);
+    builder_executable_create(&b, kernels, "k.metal", v->other_kernel ? "faster" : "slower", &point,
+                              1, NULL, 0);
+    builder_host_write(&b, in, 0, v->other_input ? "ABCDEFGH" : "abcdefgh", 8);
+    uint64_t number = 0;
+    for (uint64_t i = 0; i < 4; i++) {
+        for (unsigned extra = v->inserted && i == 2;; extra--) {
+            const uint64_t commands = v->id_base + 10 + number;
+            const uint32_t groups = 4 + (i == 2 ? v->groups : 0) + (extra ? 100 : 0);
+            builder_command_buffer_create(&b, commands, "step", 0);
+            builder_update(&b, in, 32, v->other_update ? "12345678" : "87654321", 8);
+            builder_barrier(&b, NULL, 0);
+            builder_dispatch(&b, kernels, 0, groups, (uint32_t)i + 1, 1);
+            builder_seal(&b, commands);
+            const struct trace_semaphore_value value = {done, number + 1};
+            builder_submit(&b, number, i == 3 ? v->queue : 0, NULL, 0, &value, 1, &commands, 1);
+            builder_submission_done(&b, number, 0, b.begin_ns, b.begin_ns, b.begin_ns + 500);
+            if (v->polls)
+                builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, done, 0, NULL);
+            builder_semaphore_wait(&b, 0, &value, 1, INT64_MAX);
+            number++;
+            if (!extra)
+                break;
+        }
+    }
+    builder_host_read(&b, in, 0, v->other_output ? "HGFEDCBA" : "hgfedcba", 8);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    return path;
+}
+
+static int compare(const struct variation *v)
+{
+    write_run("a.pb.zst", &(struct variation){0});
+    write_run("b.pb.zst", v);
+    return run("diff a.pb.zst b.pb.zst");
+}
+
+static void numbers_times_and_polls_do_not_matter(void **state)
+{
+    (void)state;
+    assert_int_equal(compare(&(struct variation){0}), 0);
+    says("same: submissions 4 same, 0 changed, 0 only in A, 0 only in B; commands 12 same");
+    says("contents: 7 same, 0 different, 0 not known; device time of submissions that both have: "
+         "0.002 ms and 0.002 ms");
+    assert_int_equal(compare(&(struct variation){.id_base = 1000}), 0);
+    assert_int_equal(compare(&(struct variation){.begin_ns = 123456789}), 0);
+    assert_int_equal(compare(&(struct variation){.thread = 9}), 0);
+    assert_int_equal(compare(&(struct variation){.polls = true}), 0);
+}
+
+static void an_inserted_submission_is_one_difference(void **state)
+{
+    (void)state;
+    assert_int_equal(compare(&(struct variation){.inserted = true, .id_base = 50}), 1);
+    says("submissions 4 same, 0 changed, 0 only in A, 1 only in B");
+    says("#s2, 3 commands in 'step'");
+    says("commands 12 same, 0 only in A, 0 only in B");
+    assert_int_equal(run("diff b.pb.zst a.pb.zst"), 1);
+    says("submissions 4 same, 0 changed, 1 only in A, 0 only in B");
+}
+
+static void other_arguments_are_shown_by_command(void **state)
+{
+    (void)state;
+    assert_int_equal(compare(&(struct variation){.groups = 3}), 1);
+    says("- #s2: dispatch 'scale' of 4 x 3 x 1 workgroups\n"
+         "+ #s2: dispatch 'scale' of 7 x 3 x 1 workgroups\n");
+    says("submissions 3 same, 1 changed, 0 only in A, 0 only in B; commands 11 same, 1 only in A, "
+         "1 only in B");
+    assert_int_equal(compare(&(struct variation){.queue = 1}), 1);
+    says("! #s3: submitted in another way");
+    assert_int_equal(run("diff --json a.pb.zst b.pb.zst"), 1);
+    says("\"where\":\"#s3\",\"kind\":\"submitted in another way\"");
+    says("\"same\":false,\"submissions\":{\"same\":3,\"changed\":1,\"only_a\":0,\"only_b\":0}");
+}
+
+static void other_bytes_are_said_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(compare(&(struct variation){.other_input = true}), 1);
+    says("other bytes: write to 'data', 8 bytes at 0");
+    says("submissions 4 same");
+    says("contents: 6 same, 1 different");
+    assert_int_equal(run("diff --no-contents a.pb.zst b.pb.zst"), 0);
+    assert_int_equal(run("diff -q a.pb.zst b.pb.zst"), 1);
+    assert_string_equal(output, "");
+    assert_int_equal(compare(&(struct variation){.other_output = true}), 1);
+    says("other bytes: read-back of 'data', 8 bytes at 0");
+    assert_int_equal(compare(&(struct variation){.other_update = true}), 1);
+    says("! #s0: other bytes: update target='data' offset=32 size=8 data=3837363534333231\n");
+    says("contents: 3 same, 4 different");
+    assert_int_equal(compare(&(struct variation){.other_kernel = true}), 1);
+    says("! kernels: another source: kernels 'k.metal', 6 bytes");
+    says("submissions 4 same");
+    assert_int_equal(run("diff --limit=1 a.pb.zst b.pb.zst"), 1);
+}
+
+static void a_stripped_trace_is_the_same(void **state)
+{
+    (void)state;
+    write_run("a.pb.zst", &(struct variation){0});
+    assert_int_equal(run("strip -f -o s.pb.zst a.pb.zst"), 0);
+    assert_int_equal(run("diff a.pb.zst s.pb.zst"), 0);
+    says("contents: 7 same, 0 different, 0 not known");
+    write_run("b.pb.zst", &(struct variation){.other_update = true, .other_output = true});
+    assert_int_equal(run("strip -f -o t.pb.zst b.pb.zst"), 0);
+    assert_int_equal(run("diff s.pb.zst t.pb.zst"), 1);
+    says("contents: 2 same, 5 different");
+}
+
+static void trouble_is_two(void **state)
+{
+    (void)state;
+    write_run("a.pb.zst", &(struct variation){0});
+    assert_int_equal(run("diff a.pb.zst"), 2);
+    says("which two files");
+    assert_int_equal(run("diff a.pb.zst missing"), 2);
+    says("No such file");
+    assert_int_equal(run("diff --limit=x a.pb.zst a.pb.zst"), 2);
+    assert_int_equal(run("diff --what a.pb.zst a.pb.zst"), 2);
+    assert_int_equal(run("diff a.pb.zst a.pb.zst >/dev/full"), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_times_and_polls_do_not_matter),
+        cmocka_unit_test(an_inserted_submission_is_one_difference),
+        cmocka_unit_test(other_arguments_are_shown_by_command),
+        cmocka_unit_test(other_bytes_are_said_apart),
+        cmocka_unit_test(a_stripped_trace_is_the_same),
+        cmocka_unit_test(trouble_is_two),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
