@@ -59,6 +59,16 @@ enum hal_status hal_check_events(const struct hal_command_buffer *commands,
     return check_bits(commands, "stages", source_stages, HAL_STAGE_ALL);
 }
 
+/* A buffer that a command names, and the range there. */
+static enum hal_status check_operand(const struct hal_device *device,
+                                     const struct hal_buffer *buffer, uint64_t offset,
+                                     uint64_t bytes)
+{
+    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", device));
+    HAL_TRY(hal_check_lease(buffer));
+    return hal_check_range(buffer, offset, bytes);
+}
+
 enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                   const struct hal_barrier_desc *desc)
 {
@@ -73,9 +83,8 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
                                desc->buffer_count, desc->buffers ? "" : " at NULL", HAL_MAX_LIST));
     for (size_t i = 0; i < desc->buffer_count; i++) {
         const struct hal_buffer_barrier *barrier = &desc->buffers[i];
-        HAL_TRY(hal_check_belongs(barrier->buffer ? &barrier->buffer->object : NULL, "buffer",
-                                  commands->object.device));
-        HAL_TRY(hal_check_range(barrier->buffer, barrier->offset, barrier->bytes));
+        HAL_TRY(check_operand(commands->object.device, barrier->buffer, barrier->offset,
+                              barrier->bytes));
         HAL_TRY(check_bits(commands, "accesses", barrier->source_access | barrier->target_access,
                            accesses));
     }
@@ -86,8 +95,7 @@ enum hal_status hal_check_transfer_of(const struct hal_device *device,
                                       const struct hal_buffer *buffer, uint64_t offset,
                                       uint64_t bytes)
 {
-    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", device));
-    HAL_TRY(hal_check_range(buffer, offset, bytes));
+    HAL_TRY(check_operand(device, buffer, offset, bytes));
     return hal_check_usage(buffer, HAL_USAGE_TRANSFER);
 }
 
@@ -162,8 +170,8 @@ enum hal_status hal_check_constants(const struct hal_command_buffer *commands, c
 static enum hal_status check_binding(const struct hal_command_buffer *commands,
                                      const struct hal_binding *binding)
 {
-    HAL_TRY(hal_check_belongs(&binding->buffer->object, "buffer", commands->object.device));
-    HAL_TRY(hal_check_range(binding->buffer, binding->offset, binding->bytes));
+    HAL_TRY(
+        check_operand(commands->object.device, binding->buffer, binding->offset, binding->bytes));
     HAL_TRY(hal_check_usage(binding->buffer, HAL_USAGE_DISPATCH));
     if (binding->bytes && binding->offset < binding->buffer->bytes)
         return HAL_OK;
@@ -244,9 +252,9 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
 {
     HAL_TRY(check_kernel(commands, executable, entry));
     const char *kernel = executable->entry_points[entry].name;
-    HAL_TRY(hal_check_belongs(counts ? &counts->object : NULL, "buffer", commands->object.device));
-    HAL_TRY(hal_add_context(hal_check_range(counts, offset, HAL_COUNTS_BYTES),
-                            "dispatch of '%s': workgroup counts", kernel));
+    HAL_TRY(
+        hal_add_context(check_operand(commands->object.device, counts, offset, HAL_COUNTS_BYTES),
+                        "dispatch of '%s': workgroup counts", kernel));
     HAL_TRY(hal_add_context(hal_check_usage(counts, HAL_USAGE_DISPATCH),
                             "dispatch of '%s': workgroup counts", kernel));
     char name[HAL_OBJECT_NAME_BYTES];

@@ -84,6 +84,7 @@ struct hal_device {
     pthread_mutex_t objects_lock;
     struct hal_object *first_live, *last_live; /* in order of creation */
     struct hal_object *first_dead;             /* to be destroyed when the gate opens */
+    _Atomic uint32_t scoped_count;             /* open mappings that are scoped */
 
     struct hal_spare_arena spares[HAL_SPARE_ARENAS]; /* objects_lock; of recording.c */
 
@@ -126,6 +127,10 @@ void hal_objects_each(struct hal_device *device,
                       void (*visit)(void *user, struct hal_object *object), void *user);
 
 /* The buffer's open mappings: noted when made, forgotten when undone. */
+struct hal_open_mapping {
+    struct hal_open_mapping *next;
+    struct hal_mapping mapping;
+};
 enum hal_status hal_mapping_note(const struct hal_mapping *mapping) HAL_CHECKED;
 void hal_mapping_forget(const struct hal_mapping *mapping);
 void hal_mappings_each(struct hal_device *device,
@@ -181,6 +186,16 @@ enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHEC
  * `operation` on. An operation with `retired` of its own is no load of its queue. */
 enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
                                   const struct hal_submission *what) HAL_CHECKED;
+
+/* ---- What work may use (use.c) ------------------------------------------------------------- */
+
+/* HAL_INVALID: the buffer was given back, or is a subspan of one that was. */
+enum hal_status hal_check_lease(const struct hal_buffer *buffer) HAL_CHECKED;
+
+/* A submission about to be handed in, as hal_queue_hand_in takes it. HAL_INVALID: it names such a
+ * buffer, or bytes that a scoped mapping still shows to the host. */
+enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit_desc *desc,
+                              const struct hal_submission *what) HAL_CHECKED;
 
 /* ---- Layouts (layout.c) ------------------------------------------------------------------- */
 

@@ -67,6 +67,9 @@ struct hal_buffer {
     struct hal_import *import;        /* core */
     struct hal_mapping exported;      /* core: `data` is NULL before the first export */
     struct hal_pool_block *transient; /* core (pool.h): of an alloca, until the dealloca */
+    /* Core: the buffer of an alloca that this one is, or a subspan of; then it is retained. */
+    struct hal_buffer *lease;
+    _Atomic bool given_back; /* core: of a lease, by its dealloca */
 };
 
 struct hal_executable {

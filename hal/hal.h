@@ -315,10 +315,11 @@ struct hal_mapping {
 
 /* Makes [offset, offset + bytes) accessible to the host until hal_buffer_unmap. The caller sees
  * to it that no work in flight conflicts. Without HAL_MAP_PERSISTENT the mapping is *scoped*: it
- * may not be open while work that uses the buffer is submitted or runs, what the host wrote
- * reaches the device at unmap, and what the device wrote before is visible at map. A persistent
- * mapping of memory that is not host-coherent needs flush after writing and invalidate before
- * reading. Several mappings of one buffer may be open. */
+ * may not be open while work that uses its bytes is submitted (HAL_INVALID; all that a dispatch is
+ * bound to counts as used) or runs, what the host wrote reaches the device at unmap, and what the
+ * device wrote before is visible at map. A persistent mapping of memory that is not host-coherent
+ * needs flush after writing and invalidate before reading. Several mappings of one buffer may be
+ * open. */
 HAL_API enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                                        uint64_t bytes, struct hal_mapping *out_mapping) HAL_CHECKED;
 HAL_API enum hal_status hal_buffer_unmap(struct hal_mapping *mapping);
@@ -811,8 +812,9 @@ HAL_API enum hal_status hal_queue_alloca(struct hal_device *device,
                                          struct hal_buffer **out_buffer) HAL_CHECKED;
 
 /* Gives the memory back when the waits are met: all work that uses the buffer must have finished by
- * then. Nothing may be submitted with the buffer afterwards. HAL_INVALID: it is not transient, or
- * was given back before. */
+ * then. Afterwards, nothing can be recorded with the buffer or a subspan of it, and nothing submitted
+ * that names them (HAL_INVALID); the host may look at it until the waits are met. HAL_INVALID: it is
+ * not transient, or was given back before. */
 HAL_API enum hal_status hal_queue_dealloca(struct hal_device *device,
                                            const struct hal_submit_desc *desc,
                                            struct hal_buffer *buffer) HAL_CHECKED;

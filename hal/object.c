@@ -209,10 +209,10 @@ void hal_objects_each(struct hal_device *device,
 
 /* ---- Open mappings ------------------------------------------------------------------------ */
 
-struct hal_open_mapping {
-    struct hal_open_mapping *next;
-    struct hal_mapping mapping;
-};
+static bool is_scoped(const struct hal_mapping *mapping)
+{
+    return !(mapping->mode & HAL_MAP_PERSISTENT);
+}
 
 enum hal_status hal_mapping_note(const struct hal_mapping *mapping)
 {
@@ -226,6 +226,8 @@ enum hal_status hal_mapping_note(const struct hal_mapping *mapping)
     pthread_mutex_lock(&buffer->object.device->objects_lock);
     open->next = buffer->open_mappings;
     buffer->open_mappings = open;
+    if (is_scoped(mapping))
+        atomic_fetch_add_explicit(&buffer->object.device->scoped_count, 1, memory_order_relaxed);
     pthread_mutex_unlock(&buffer->object.device->objects_lock);
     return HAL_OK;
 }
@@ -245,6 +247,8 @@ void hal_mapping_forget(const struct hal_mapping *mapping)
     struct hal_open_mapping *open = *link;
     if (open)
         *link = open->next;
+    if (open && is_scoped(mapping))
+        atomic_fetch_sub_explicit(&buffer->object.device->scoped_count, 1, memory_order_relaxed);
     pthread_mutex_unlock(&buffer->object.device->objects_lock);
     free(open);
 }

@@ -79,6 +79,7 @@ static enum hal_status hand_in(struct hal_device *device, const struct hal_submi
 enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
                                   const struct hal_submission *what)
 {
+    HAL_TRY(hal_check_use(device, desc, what));
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
     const uint64_t id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed);
     if (device->window)

@@ -35,6 +35,8 @@ enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, u
         return status;
     }
     hal_object_retain(&subspan->root->object);
+    subspan->lease = buffer->lease;
+    hal_object_retain(subspan->lease ? &subspan->lease->object : NULL);
     *out_subspan = subspan;
     return HAL_OK;
 }
@@ -44,5 +46,7 @@ void hal_subspan_free(struct hal_buffer *subspan)
     if (subspan->transient)
         hal_transient_lost(subspan);
     hal_object_release(&subspan->root->object);
+    if (subspan->lease != subspan)
+        hal_object_release(subspan->lease ? &subspan->lease->object : NULL);
     free(subspan);
 }

@@ -226,6 +226,7 @@ enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_sub
     block->value = semaphore.value + 1;
     hal_pool_taken(&device->pool, block);
     buffer->transient = block;
+    buffer->lease = buffer;
     *out_buffer = buffer;
     return HAL_OK;
 
@@ -267,6 +268,7 @@ enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_s
         return status;
     }
     buffer->transient = NULL;
+    atomic_store_explicit(&buffer->given_back, true, memory_order_release);
     hal_pool_give(&device->pool, block, release);
     return HAL_OK;
 }

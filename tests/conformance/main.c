@@ -38,6 +38,7 @@ static const struct suite_area *const areas[] = {
     &area_subspans,
     &area_queues,
     &area_transients,
+    &area_uses,
     &area_caching,
     &area_files,
     &area_caches,

@@ -59,6 +59,7 @@ extern const struct suite_area area_sync;
 extern const struct suite_area area_threads;
 extern const struct suite_area area_transfers;
 extern const struct suite_area area_transients;
+extern const struct suite_area area_uses;
 extern const struct suite_area area_variants;
 
 #define SUITE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
