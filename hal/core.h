@@ -9,6 +9,7 @@
 
 #include "hal/caching.h"
 #include "hal/driver.h"
+#include "hal/ending.h"
 #include "hal/pool.h"
 
 /* ---- Gate (gate.c) ------------------------------------------------------------------------ */
@@ -183,9 +184,10 @@ enum hal_status hal_events_resolve(struct hal_command_buffer *commands) HAL_CHEC
 /* ---- Queues (queue.c) --------------------------------------------------------------------- */
 
 /* Hands in the checked `desc` as the operation that `what` describes by its members from
- * `operation` on. An operation with `retired` of its own is no load of its queue. */
+ * `operation` to `host`. `ending` may be NULL. */
 enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                                  const struct hal_submission *what) HAL_CHECKED;
+                                  const struct hal_submission *what,
+                                  struct hal_ending *ending) HAL_CHECKED;
 
 /* ---- What work may use (use.c) ------------------------------------------------------------- */
 

@@ -42,6 +42,23 @@ static enum hal_status check_mode(const char *path, uint32_t mode)
     return HAL_OK;
 }
 
+static enum hal_status fail_kind(const char *path)
+{
+    return hal_fail(HAL_UNSUPPORTED, "'%s' is neither a regular file nor a block device", path);
+}
+
+/* A folder to write, a pipe that nobody reads, a socket: what cannot be opened at all. */
+static enum hal_status fail_open(const char *path)
+{
+    struct stat about;
+    const int error = errno;
+    if ((error == EISDIR || error == ENXIO) && stat(path, &about) == 0 && !S_ISREG(about.st_mode) &&
+        !S_ISBLK(about.st_mode))
+        return fail_kind(path);
+    errno = error;
+    return fail_system("open", path);
+}
+
 /* What has no size or place cannot be read in any order. */
 static enum hal_status check_kind(const struct hal_file *file)
 {
@@ -50,8 +67,7 @@ static enum hal_status check_kind(const struct hal_file *file)
         return fail_system("look at", file->path);
     if (S_ISREG(about.st_mode) || S_ISBLK(about.st_mode))
         return HAL_OK;
-    return hal_fail(HAL_UNSUPPORTED, "'%s' is neither a regular file nor a block device",
-                    file->path);
+    return fail_kind(file->path);
 }
 
 enum hal_status hal_file_open(const char *path, uint32_t mode, struct hal_file **out_file)
@@ -73,7 +89,7 @@ enum hal_status hal_file_open(const char *path, uint32_t mode, struct hal_file *
     do
         file->descriptor = open(path, access | flags, 0666);
     while (file->descriptor < 0 && errno == EINTR);
-    enum hal_status status = file->descriptor < 0 ? fail_system("open", path) : check_kind(file);
+    enum hal_status status = file->descriptor < 0 ? fail_open(path) : check_kind(file);
     if (status == HAL_OK) {
         *out_file = file;
         return HAL_OK;
@@ -112,6 +128,7 @@ enum hal_status hal_file_bytes(struct hal_file *file, uint64_t *out_bytes)
 /* ---- Transfers ---------------------------------------------------------------------------- */
 
 struct transfer {
+    struct hal_ending ending;
     struct hal_file *file; /* retained */
     uint64_t file_offset;
 };
@@ -155,8 +172,13 @@ static enum hal_status write_file(void *user, void *data, uint64_t bytes)
                                    step_of(bytes - done), (off_t)(transfer->file_offset + done));
         if (put < 0 && errno == EINTR)
             continue;
-        if (put <= 0)
+        if (put < 0)
             return fail_system("write", file->path);
+        if (put == 0)
+            return hal_fail(HAL_IO,
+                            "'%s' takes no more at %" PRIu64 ": %" PRIu64 " bytes from %" PRIu64
+                            " were to be written",
+                            file->path, transfer->file_offset + done, bytes, transfer->file_offset);
         done += (uint64_t)put;
     }
     return HAL_OK;
@@ -168,10 +190,10 @@ static void end_transfer(struct transfer *transfer)
     free(transfer);
 }
 
-static void retired(void *user, const struct hal_submission_result *result)
+static void retired(struct hal_ending *ending, const struct hal_submission_result *result)
 {
     (void)result;
-    end_transfer(user);
+    end_transfer((struct transfer *)ending);
 }
 
 static enum hal_status check_file(const struct hal_file *file, uint32_t mode, uint64_t offset,
@@ -209,7 +231,7 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     struct transfer *transfer = hal_alloc(1, sizeof *transfer);
     if (!transfer)
         return hal_fail(HAL_NO_MEMORY, "no memory for a transfer of file '%s'", parts->file->path);
-    *transfer = (struct transfer){parts->file, parts->file_offset};
+    *transfer = (struct transfer){{.run = retired}, parts->file, parts->file_offset};
     hal_file_retain(parts->file);
     struct hal_submission what = {
         .operation = reads ? HAL_OPERATION_READ : HAL_OPERATION_WRITE,
@@ -218,11 +240,10 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
         .file = parts->file->path,
         .file_offset = parts->file_offset,
         .host = {.run = reads ? read_file : write_file, .user = transfer, .writes = reads},
-        .retired = retired,
-        .user = transfer,
     };
     what.offset = offset;
-    const enum hal_status status = hal_queue_hand_in(device, desc ? desc : &nothing, &what);
+    const enum hal_status status =
+        hal_queue_hand_in(device, desc ? desc : &nothing, &what, &transfer->ending);
     if (status != HAL_OK)
         end_transfer(transfer);
     return status;

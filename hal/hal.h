@@ -812,9 +812,9 @@ HAL_API enum hal_status hal_queue_alloca(struct hal_device *device,
                                          struct hal_buffer **out_buffer) HAL_CHECKED;
 
 /* Gives the memory back when the waits are met: all work that uses the buffer must have finished by
- * then. Afterwards, nothing can be recorded with the buffer or a subspan of it, and nothing submitted
- * that names them (HAL_INVALID); the host may look at it until the waits are met. HAL_INVALID: it is
- * not transient, or was given back before. */
+ * then. Afterwards, nothing can be recorded with the buffer or a subspan of it, and nothing
+ * submitted that names them (HAL_INVALID); the host may look at it until the waits are met.
+ * HAL_INVALID: it is not transient, or was given back before. */
 HAL_API enum hal_status hal_queue_dealloca(struct hal_device *device,
                                            const struct hal_submit_desc *desc,
                                            struct hal_buffer *buffer) HAL_CHECKED;

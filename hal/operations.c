@@ -22,7 +22,7 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     if (status == HAL_OK)
         status = hal_command_buffer_end(commands);
     if (status == HAL_OK)
-        status = hal_queue_hand_in(device, &full, &what);
+        status = hal_queue_hand_in(device, &full, &what, NULL);
     hal_command_buffer_release(commands);
     return status;
 }
@@ -86,5 +86,5 @@ enum hal_status hal_queue_barrier(struct hal_device *device, const struct hal_su
     static const struct hal_submission what = {.operation = HAL_OPERATION_BARRIER};
     static const struct hal_submit_desc nothing = {0};
     HAL_TRY(hal_check_operation(device, desc));
-    return hal_queue_hand_in(device, desc ? desc : &nothing, &what);
+    return hal_queue_hand_in(device, desc ? desc : &nothing, &what, NULL);
 }

@@ -28,10 +28,17 @@ static enum hal_status mark_submitted(struct hal_command_buffer *const *commands
 
 /* ---- Which queue -------------------------------------------------------------------------- */
 
-static void leave_queue(void *user, const struct hal_submission_result *result)
+static void leave_queue(void *load, const struct hal_submission_result *result)
 {
     (void)result;
-    atomic_fetch_sub_explicit((_Atomic uint32_t *)user, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit((_Atomic uint32_t *)load, 1, memory_order_relaxed);
+}
+
+static void leave_and_end(void *user, const struct hal_submission_result *result)
+{
+    struct hal_ending *ending = user;
+    leave_queue(ending->load, result);
+    ending->run(ending, result);
 }
 
 /* The least busy of those that `queues` allows. */
@@ -53,7 +60,8 @@ static uint32_t choose_queue(const struct hal_device *device, uint64_t queues)
 
 /* With the gate entered. */
 static enum hal_status hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                               const struct hal_submission *what, uint64_t id)
+                               const struct hal_submission *what, struct hal_ending *ending,
+                               uint64_t id)
 {
     struct hal_submission submission = *what;
     submission.id = id;
@@ -65,19 +73,19 @@ static enum hal_status hand_in(struct hal_device *device, const struct hal_submi
     submission.commands = desc->commands;
     submission.command_count = desc->command_count;
     _Atomic uint32_t *load = &device->queue_load[submission.queue];
-    if (!submission.retired) {
-        submission.retired = leave_queue;
-        submission.user = load;
-        atomic_fetch_add_explicit(load, 1, memory_order_relaxed);
-    }
+    submission.retired = ending ? leave_and_end : leave_queue;
+    submission.user = ending ? (void *)ending : (void *)load;
+    if (ending)
+        ending->load = load;
+    atomic_fetch_add_explicit(load, 1, memory_order_relaxed);
     const enum hal_status status = device->top->ops->queue_submit(device->top, &submission);
-    if (status != HAL_OK && submission.user == load)
+    if (status != HAL_OK)
         atomic_fetch_sub_explicit(load, 1, memory_order_relaxed);
     return status;
 }
 
 enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_submit_desc *desc,
-                                  const struct hal_submission *what)
+                                  const struct hal_submission *what, struct hal_ending *ending)
 {
     HAL_TRY(hal_check_use(device, desc, what));
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
@@ -86,7 +94,7 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
         hal_window_before(device, id);
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
-        status = hand_in(device, desc, what, id);
+        status = hand_in(device, desc, what, ending, id);
         hal_gate_leave(&device->gate);
     }
     if (device->window)
@@ -100,7 +108,7 @@ enum hal_status hal_queue_submit(struct hal_device *device, const struct hal_sub
 {
     static const struct hal_submission execute = {.operation = HAL_OPERATION_EXECUTE};
     HAL_TRY(hal_check_submit(device, desc));
-    return hal_queue_hand_in(device, desc, &execute);
+    return hal_queue_hand_in(device, desc, &execute, NULL);
 }
 
 enum hal_status hal_queue_flush(struct hal_device *device, uint64_t queues)

@@ -160,15 +160,15 @@ static enum hal_status submit_alloca(struct hal_device *device, const struct hal
     if (semaphore->value)
         add_wait(&lists, semaphore->semaphore, semaphore->value);
     end_lists(&lists, desc, semaphore->semaphore, semaphore->value + 1);
-    const enum hal_status status = hal_queue_hand_in(device, &lists.desc, &what);
+    const enum hal_status status = hal_queue_hand_in(device, &lists.desc, &what, NULL);
     free(lists.values);
     return status;
 }
 
 /* Before the signals can be seen. The release is not touched afterwards: it may be gone. */
-static void released(void *user, const struct hal_submission_result *result)
+static void released(struct hal_ending *ending, const struct hal_submission_result *result)
 {
-    struct hal_pool_release *release = user;
+    struct hal_pool_release *release = (struct hal_pool_release *)ending;
     atomic_store_explicit(&release->state,
                           result->status == HAL_OK ? HAL_RELEASE_DONE : HAL_RELEASE_FAILED,
                           memory_order_release);
@@ -183,13 +183,12 @@ static enum hal_status submit_dealloca(struct hal_device *device,
     const struct hal_submission what = {.operation = HAL_OPERATION_DEALLOCA,
                                         .buffer = buffer->root,
                                         .offset = buffer->root_offset,
-                                        .bytes = buffer->bytes,
-                                        .retired = released,
-                                        .user = release};
+                                        .bytes = buffer->bytes};
+    release->ending.run = released;
     HAL_TRY(make_lists(desc, 1, &lists));
     add_wait(&lists, release->semaphore, release->value - 1);
     end_lists(&lists, desc, release->semaphore, release->value);
-    const enum hal_status status = hal_queue_hand_in(device, &lists.desc, &what);
+    const enum hal_status status = hal_queue_hand_in(device, &lists.desc, &what, &release->ending);
     free(lists.values);
     return status;
 }

@@ -184,6 +184,7 @@ static enum hal_status queue_submit(struct hal_driver_device *self,
     mine.user = flight;
     mine.time_dispatches = fake_layer.time_dispatches;
     fake_layer.in_flight++;
+    fake_layer.last_queue = submission->queue;
     const enum hal_status status = self->next->ops->queue_submit(self->next, &mine);
     if (status != HAL_OK) {
         fake_layer.in_flight--;

@@ -560,6 +560,66 @@ static void leave_with_work(int report)
     exit(fake->violations ? 1 : 0);
 }
 
+/* ---- Queues -------------------------------------------------------------------------------- */
+
+static uint32_t queue_of_barrier(struct hal_device *device, uint64_t queues,
+                                 struct hal_semaphore *wait)
+{
+    const struct hal_semaphore_value value = {wait, 1};
+    assert_ok(hal_queue_barrier(
+        device, &(struct hal_submit_desc){.queues = queues, .waits = &value, .wait_count = 1}));
+    return fake->last_queue;
+}
+
+/* Whatever kind of work waits on a queue, the next one goes elsewhere; refused work counts for
+ * nothing, and neither does what has ended, well or not. */
+static void all_work_is_load_of_its_queue(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/hal-layers-XXXXXX";
+    const struct hal_buffer_desc desc = {.bytes = 64};
+    struct hal_device *device = fixture_device("cpu?threads=1&queues=3");
+    struct hal_semaphore *begins = fixture_semaphore(device, "begins", 0);
+    struct hal_semaphore *breaks = fixture_semaphore(device, "breaks", 0);
+    struct hal_semaphore *reached = fixture_semaphore(device, "reached", 5);
+    struct hal_buffer *buffer = fixture_buffer(device, "b", 64), *transient;
+    struct hal_file *file;
+    close(mkstemp(path));
+    assert_ok(hal_file_open(path, HAL_FILE_READ | HAL_FILE_WRITE, &file));
+    unlink(path);
+    assert_ok(hal_queue_alloca(device, NULL, &desc, &transient));
+    begin(device);
+    const struct hal_semaphore_value wait = {begins, 1}, broken = {breaks, 1}, past = {reached, 5};
+    const struct hal_submit_desc later = {.queues = 7, .waits = &wait, .wait_count = 1};
+    const struct hal_submit_desc never = {.queues = 7, .waits = &broken, .wait_count = 1};
+    const struct hal_submit_desc refused = {.queues = 7, .signals = &past, .signal_count = 1};
+    assert_fails(hal_queue_write(device, &refused, buffer, 0, file, 0, 64), HAL_INVALID, "reached");
+    assert_ok(hal_queue_write(device, &later, buffer, 0, file, 0, 64));
+    assert_int_equal(fake->last_queue, 0);
+    assert_ok(hal_queue_read(device, &never, file, 0, buffer, 0, 64));
+    assert_int_equal(fake->last_queue, 1);
+    assert_fails(hal_queue_dealloca(device, &refused, transient), HAL_INVALID, "reached");
+    assert_ok(hal_queue_dealloca(device, &later, transient));
+    assert_int_equal(fake->last_queue, 2);
+    assert_int_equal(queue_of_barrier(device, 7, begins), 0);
+    assert_int_equal(queue_of_barrier(device, 6, begins), 1);
+    assert_int_equal(queue_of_barrier(device, 7, begins), 2);
+    hal_semaphore_fail(breaks, HAL_FAILED, "on purpose");
+    assert_ok(hal_semaphore_signal(begins, 1));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(device->queue_load[i], 0);
+    assert_ok(hal_device_profiling_end(device));
+    hal_file_release(file);
+    hal_buffer_release(transient);
+    hal_buffer_release(buffer);
+    hal_semaphore_release(reached);
+    hal_semaphore_release(breaks);
+    hal_semaphore_release(begins);
+    hal_device_release(device);
+    assert_int_equal(fake->violations, 0);
+}
+
 /* ---- Calls back ----------------------------------------------------------------------------- */
 
 struct importer {
@@ -748,6 +808,7 @@ int main(void)
         cmocka_unit_test_setup(several_threads_begin_and_end, forget),
         cmocka_unit_test_setup(the_environment_starts_captures, forget),
         cmocka_unit_test_setup(a_forked_child_leaves_the_capture_alone, forget),
+        cmocka_unit_test_setup(all_work_is_load_of_its_queue, forget),
         cmocka_unit_test_setup(the_release_of_an_import_may_use_the_device, forget),
     };
     return cmocka_run_group_tests(tests, load_fake, NULL);
