@@ -107,6 +107,10 @@ struct hal_device {
 
 /* Enters the gate or says why that is impossible. */
 enum hal_status hal_device_enter(struct hal_device *device) HAL_CHECKED;
+
+/* The same reason without entering, for those who take a lock of the core outside the gate: a child
+ * process may find it held by nobody that there is. */
+enum hal_status hal_device_check_here(const struct hal_device *device) HAL_CHECKED;
 void hal_device_unreference(struct hal_device *device);
 
 /* Calls `visit` for every open device, which stays alive for the call. */

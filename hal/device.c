@@ -244,13 +244,21 @@ const struct hal_device_info *hal_device_get_info(const struct hal_device *devic
     return device ? &device->info : NULL;
 }
 
-enum hal_status hal_device_enter(struct hal_device *device)
+static enum hal_status fail_forked(const struct hal_device *device)
 {
-    if (hal_gate_enter(&device->gate))
-        return HAL_OK;
     return hal_fail(HAL_DEVICE_LOST,
                     "device '%s' was opened before a fork and works in the parent process only",
                     device->info.uri);
+}
+
+enum hal_status hal_device_enter(struct hal_device *device)
+{
+    return hal_gate_enter(&device->gate) ? HAL_OK : fail_forked(device);
+}
+
+enum hal_status hal_device_check_here(const struct hal_device *device)
+{
+    return atomic_load(&device->gate.state) != HAL_GATE_FORKED ? HAL_OK : fail_forked(device);
 }
 
 enum hal_status hal_device_wait_idle(struct hal_device *device, int64_t timeout_ns)

@@ -116,6 +116,7 @@ enum hal_status hal_buffer_export(struct hal_buffer *buffer, void **out_pointer)
     HAL_TRY(hal_check_map(buffer, HAL_MAP_READ | HAL_MAP_WRITE, 0, HAL_WHOLE_BUFFER));
     if (!out_pointer)
         return hal_fail(HAL_INVALID, "exporting a buffer needs a place for the pointer");
+    HAL_TRY(hal_device_check_here(buffer->object.device));
     uint64_t offset = 0;
     struct hal_buffer *root = hal_root_of(buffer, &offset);
     if (!root->imported && !exported_of(root))

@@ -305,8 +305,7 @@ enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout
 static enum hal_status enter_turn(struct hal_device *device)
 {
     HAL_TRY(hal_check_device(device));
-    HAL_TRY(hal_device_enter(device));
-    hal_gate_leave(&device->gate);
+    HAL_TRY(hal_device_check_here(device));
     take_turn(device);
     return HAL_OK;
 }

@@ -147,6 +147,8 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
  * list of live objects, so that a layer which ends meanwhile finds what it attached. */
 static bool put_off(struct hal_device *device, struct hal_object *object)
 {
+    if (atomic_load(&device->gate.state) == HAL_GATE_FORKED)
+        return true; /* the parent has it; so may a thread there have the lock */
     pthread_mutex_lock(&device->objects_lock);
     const uint32_t state = atomic_load(&device->gate.state);
     if (state == HAL_GATE_CLOSED) {
@@ -154,7 +156,7 @@ static bool put_off(struct hal_device *device, struct hal_object *object)
         device->first_dead = object;
     }
     pthread_mutex_unlock(&device->objects_lock);
-    return state == HAL_GATE_CLOSED || state == HAL_GATE_FORKED;
+    return state == HAL_GATE_CLOSED;
 }
 
 static void last_release(struct hal_object *object)

@@ -11,6 +11,7 @@ static const uint64_t largest_step_bytes = UINT64_C(64) << 20;
 void hal_pool_init(struct hal_pool *pool)
 {
     pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->grown, NULL);
     pool->limit_bytes = UINT64_MAX;
 }
 
@@ -174,6 +175,23 @@ struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *bu
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+void hal_pool_grow_begin(struct hal_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->growing)
+        pthread_cond_wait(&pool->grown, &pool->lock);
+    pool->growing = true;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void hal_pool_grow_end(struct hal_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->growing = false;
+    pthread_cond_broadcast(&pool->grown);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes)
@@ -359,5 +377,6 @@ void hal_pool_finish(struct hal_pool *pool)
         pool->orphans = next;
     }
     free(pool->idle);
+    pthread_cond_destroy(&pool->grown);
     pthread_mutex_destroy(&pool->lock);
 }

@@ -9,7 +9,8 @@
  * itself. So the order in which memory is used stands in the submissions, not only in how it
  * happened to be this time: a replay has it too.
  *
- * Threads: the functions take the pool's lock, a leaf, and call nobody. */
+ * Threads: the functions take the pool's lock, a leaf, and call nobody. After a fork the child
+ * finds the lock as it was: it calls none of them. */
 #ifndef HAL_POOL_H
 #define HAL_POOL_H
 
@@ -80,7 +81,9 @@ struct hal_pool {
     size_t idle_count, idle_capacity;
     uint64_t next_release;
     uint64_t limit_bytes;
-    bool closed; /* the application has let go of the device */
+    bool closed;  /* the application has let go of the device */
+    bool growing; /* a thread makes a slab */
+    pthread_cond_t grown;
     struct hal_transient_statistics statistics;
 };
 
@@ -101,6 +104,11 @@ struct hal_pool_block *hal_pool_take(struct hal_pool *pool, uint32_t memory, uin
  * memory, and nothing was taken over. */
 struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *buffer,
                                     uint32_t memory, uint64_t bytes);
+
+/* Around the search for a block that has to end with a new slab: one thread at a time, so that the
+ * limit holds, and so that what one thread makes is there for the others. Blocks. */
+void hal_pool_grow_begin(struct hal_pool *pool);
+void hal_pool_grow_end(struct hal_pool *pool);
 
 /* How large a slab for `bytes` should be. 0: over the limit, even of what trimming can free. */
 uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes);

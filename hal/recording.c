@@ -34,6 +34,8 @@ static void keep_arena(struct hal_device *device, uint8_t *data, size_t capacity
 static struct hal_spare_arena take_arena(struct hal_device *device, size_t wanted)
 {
     struct hal_spare_arena taken = {0};
+    if (atomic_load(&device->gate.state) == HAL_GATE_FORKED)
+        return taken; /* recording goes on, but the lock may be held for ever */
     pthread_mutex_lock(&device->objects_lock);
     for (size_t i = 0; i < HAL_SPARE_ARENAS && !taken.data; i++) {
         if (device->spares[i].capacity >= wanted) {

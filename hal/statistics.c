@@ -53,6 +53,7 @@ enum hal_status hal_device_memory_statistics(struct hal_device *device,
     HAL_TRY(hal_check_device(device));
     if (!out_statistics)
         return hal_fail(HAL_INVALID, "statistics need a place");
+    HAL_TRY(hal_device_check_here(device));
     out_statistics->total = read_account(&device->memory[HAL_MEMORY_TYPES]);
     for (size_t i = 0; i < HAL_MEMORY_TYPES; i++)
         out_statistics->by_type[i] = read_account(&device->memory[i]);

@@ -83,7 +83,13 @@ static enum hal_status take_block(struct hal_device *device, const struct hal_su
     const uint64_t bytes = hal_align_up(desc->bytes, HAL_POOL_ALIGNMENT);
     struct hal_pool *pool = &device->pool;
     *out_block = hal_pool_take(pool, desc->memory, bytes, submit->waits, submit->wait_count);
-    return *out_block ? HAL_OK : grow(device, desc, bytes, out_block);
+    if (*out_block)
+        return HAL_OK;
+    hal_pool_grow_begin(pool);
+    *out_block = hal_pool_take(pool, desc->memory, bytes, submit->waits, submit->wait_count);
+    const enum hal_status status = *out_block ? HAL_OK : grow(device, desc, bytes, out_block);
+    hal_pool_grow_end(pool);
+    return status;
 }
 
 static enum hal_status take_semaphore(struct hal_device *device, struct hal_idle_semaphore *out)
@@ -205,6 +211,7 @@ enum hal_status hal_queue_alloca(struct hal_device *device, const struct hal_sub
     struct hal_buffer *buffer;
     struct hal_idle_semaphore semaphore;
     HAL_TRY(hal_check_operation(device, desc));
+    HAL_TRY(hal_device_check_here(device));
     HAL_TRY(hal_check_buffer_desc(device, buffer_desc));
     HAL_TRY(hal_check_place(out_buffer, "the buffer"));
     desc = desc ? desc : &nothing;
@@ -254,6 +261,7 @@ enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_s
                                    struct hal_buffer *buffer)
 {
     HAL_TRY(hal_check_operation(device, desc));
+    HAL_TRY(hal_device_check_here(device));
     HAL_TRY(check_transient(device, buffer));
     desc = desc ? desc : &nothing;
     struct hal_pool_block *block = buffer->transient;
@@ -291,6 +299,7 @@ void hal_transient_close(struct hal_device *device)
 enum hal_status hal_device_transient_trim(struct hal_device *device)
 {
     HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_device_check_here(device));
     trim(device, false);
     return HAL_OK;
 }
@@ -298,6 +307,7 @@ enum hal_status hal_device_transient_trim(struct hal_device *device)
 enum hal_status hal_device_transient_limit(struct hal_device *device, uint64_t bytes)
 {
     HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_device_check_here(device));
     pthread_mutex_lock(&device->pool.lock);
     device->pool.limit_bytes = bytes ? bytes : UINT64_MAX;
     pthread_mutex_unlock(&device->pool.lock);
@@ -308,6 +318,7 @@ enum hal_status hal_device_transient_statistics(struct hal_device *device,
                                                 struct hal_transient_statistics *out_statistics)
 {
     HAL_TRY(hal_check_device(device));
+    HAL_TRY(hal_device_check_here(device));
     if (!out_statistics)
         return hal_fail(HAL_INVALID, "statistics need a place");
     pthread_mutex_lock(&device->pool.lock);

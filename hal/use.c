@@ -146,6 +146,7 @@ enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit
     }
     if (atomic_load_explicit(&device->scoped_count, memory_order_relaxed) == 0)
         return HAL_OK;
+    HAL_TRY(hal_device_check_here(device));
     pthread_mutex_lock(&device->objects_lock);
     const enum hal_status status = check_mappings_locked(desc, what);
     pthread_mutex_unlock(&device->objects_lock);

@@ -274,6 +274,40 @@ static void limits(struct suite *suite, uint64_t argument)
     finish(suite, &line);
 }
 
+struct crowd {
+    struct hal_device *device;
+    uint64_t bytes;
+};
+
+/* Takes one and keeps it. */
+static void take_one(struct suite *suite, void *user)
+{
+    const struct crowd *crowd = user;
+    const struct hal_buffer_desc desc = {.label = "of many", .bytes = crowd->bytes};
+    struct hal_buffer *buffer;
+    check_ok(suite, hal_queue_alloca(crowd->device, NULL, &desc, &buffer));
+    suite_own_buffer(suite, buffer);
+}
+
+/* Room for exactly as much as threads ask for at the same moment: all get it, and no more slabs are
+ * made than that takes. */
+static void limit_of_a_crowd(struct suite *suite, uint64_t bytes)
+{
+    enum { THREADS = 8 };
+    for (int round = 0; round < 5; round++) {
+        struct crowd crowd = {suite_open(suite, ""), bytes};
+        const uint64_t limit = bytes * THREADS < MIB ? MIB : bytes * THREADS;
+        check_ok(suite, hal_device_transient_limit(crowd.device, limit));
+        for (int i = 0; i < THREADS; i++)
+            suite_thread(suite, take_one, &crowd);
+        suite_join(suite);
+        const struct hal_transient_statistics now = statistics(suite, crowd.device);
+        check(suite, now.peak_reserved_bytes <= limit);
+        check_u64(suite, now.live_count, THREADS);
+        check_u64(suite, now.used_bytes, bytes * THREADS);
+    }
+}
+
 /* Memory of other types goes before the limit says no. */
 static void limit_trims(struct suite *suite, uint64_t argument)
 {
@@ -552,6 +586,8 @@ static const struct suite_case cases[] = {
     {"joins_neighbours", joins_neighbours, 0},
     {"limits", limits, 0},
     {"limit_trims", limit_trims, 0},
+    {"limit_of_a_crowd_small", limit_of_a_crowd, 4096},
+    {"limit_of_a_crowd_large", limit_of_a_crowd, 2 * MIB},
     {"trims", trims, 0},
     {"released_without_dealloca", released_without_dealloca, 0},
     {"outlives_the_device_handle", outlives_the_device_handle, 0},

@@ -789,6 +789,79 @@ static void a_forked_child_leaves_the_capture_alone(void **state)
     assert_int_equal(fake->calls[FAKE_DESTROY], 1);
 }
 
+/* In a child whose parent's threads held every lock of the device: nothing waits for them. */
+static int use_without_locks(struct hal_device *device, struct hal_buffer *buffer,
+                             struct hal_buffer *transient, struct hal_command_buffer *commands)
+{
+    const struct hal_buffer_desc desc = {.bytes = 4};
+    static uint8_t data[HAL_MAX_UPDATE_BYTES];
+    struct hal_transient_statistics used;
+    struct hal_memory_statistics memory;
+    struct hal_buffer *mine;
+    void *pointer;
+    alarm(30);
+    for (int i = 0; i < 64; i++) { /* 4 MiB */
+        if (hal_command_update(commands, data, buffer, 0, sizeof data) != HAL_OK)
+            return 1;
+    }
+    const enum hal_status statuses[] = {
+        hal_device_transient_statistics(device, &used),
+        hal_device_transient_limit(device, 0),
+        hal_device_transient_trim(device),
+        hal_queue_alloca(device, NULL, &desc, &mine),
+        hal_queue_dealloca(device, NULL, transient),
+        hal_device_memory_statistics(device, &memory),
+        hal_device_memory_trim(device),
+        hal_buffer_export(buffer, &pointer),
+        hal_queue_fill(device, NULL, buffer, 0, 4, 0, 1),
+        hal_queue_barrier(device, NULL),
+        hal_device_profiling_flush(device),
+    };
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (statuses[i] != HAL_DEVICE_LOST)
+            return 10 + (int)i;
+    }
+    hal_command_buffer_release(commands);
+    hal_buffer_release(transient);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+    return 0;
+}
+
+static void a_forked_child_waits_for_no_lock(void **state)
+{
+    (void)state;
+    int status = -1;
+    const struct hal_buffer_desc desc = {.bytes = 4};
+    struct hal_mapping mapping;
+    struct hal_device *device = fixture_device("cpu?threads=1&caching=1M");
+    struct hal_buffer *buffer = fixture_buffer(device, "b", HAL_MAX_UPDATE_BYTES);
+    struct hal_buffer *shown = fixture_buffer(device, "shown", 4), *transient;
+    struct hal_command_buffer *commands = fixture_commands(device, NULL, HAL_ONE_SHOT);
+    assert_ok(hal_queue_alloca(device, NULL, &desc, &transient));
+    assert_ok(hal_buffer_map(shown, HAL_MAP_READ, 0, 4, &mapping));
+    pthread_mutex_lock(&device->pool.lock);
+    pthread_mutex_lock(&device->objects_lock);
+    pthread_mutex_lock(&device->profiling_lock);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(use_without_locks(device, buffer, transient, commands));
+    pthread_mutex_unlock(&device->profiling_lock);
+    pthread_mutex_unlock(&device->objects_lock);
+    pthread_mutex_unlock(&device->pool.lock);
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_ok(hal_buffer_unmap(&mapping));
+    assert_ok(hal_queue_dealloca(device, NULL, transient));
+    hal_command_buffer_release(commands);
+    hal_buffer_release(transient);
+    hal_buffer_release(shown);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -808,6 +881,7 @@ int main(void)
         cmocka_unit_test_setup(several_threads_begin_and_end, forget),
         cmocka_unit_test_setup(the_environment_starts_captures, forget),
         cmocka_unit_test_setup(a_forked_child_leaves_the_capture_alone, forget),
+        cmocka_unit_test_setup(a_forked_child_waits_for_no_lock, forget),
         cmocka_unit_test_setup(all_work_is_load_of_its_queue, forget),
         cmocka_unit_test_setup(the_release_of_an_import_may_use_the_device, forget),
     };
