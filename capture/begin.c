@@ -2,6 +2,7 @@
 /* The module's entry: begins a capture, flushes it, ends it. Everything that can be refused is
  * refused before anything is recorded. */
 #include "capture/ops.h"
+#include "capture/recorder.h"
 
 #include "capture/threads.h"
 #include "hal/base/mem.h"
@@ -181,9 +182,9 @@ static struct trace_device describe_device(const struct hal_device_info *info)
 
 /* ---- Begin ---- */
 
-static enum hal_status open_file(const struct capture *capture,
-                                 const struct hal_profiling_options *options, int64_t start_ns,
-                                 bool late, struct trace_writer **out_writer)
+enum hal_status capture_open_file(const struct capture *capture, const char *path,
+                                  const struct hal_profiling_options *options, int64_t start_ns,
+                                  bool late, struct trace_writer **out_writer)
 {
     struct process process;
     read_process(&process);
@@ -201,6 +202,8 @@ static enum hal_status open_file(const struct capture *capture,
         .outputs = options->outputs,
         .files = options->files,
         .budget_bytes = options->budget_bytes,
+        .window = options->window,
+        .last_ns = (uint64_t)options->last_ns,
         .start_ns = start_ns,
         .start_wall_ns = hal_wall_clock_ns() - (hal_clock_ns() - start_ns),
         .late_start = late,
@@ -208,7 +211,7 @@ static enum hal_status open_file(const struct capture *capture,
         .device = describe_device(capture->core.device_info(capture->handle)),
     };
     const struct trace_writer_options writer = {
-        .path = options->file, .force = options->force, .provisional = true};
+        .path = path, .force = options->force, .provisional = true};
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);
     const enum hal_status status = trace_writer_open(&writer, &header, out_writer);
@@ -223,6 +226,7 @@ static void finish_parts(struct capture *capture)
     capture_mappings_finish(&capture->mappings);
     capture_inflight_finish(&capture->inflight);
     capture_external_finish(&capture->external);
+    capture_recorder_finish(capture);
     free(capture);
 }
 
@@ -243,7 +247,7 @@ static enum hal_status begin_file(struct capture *capture,
 {
     struct trace_writer *writer;
     const bool late = capture_snapshot_needed(capture);
-    HAL_TRY(open_file(capture, options, start_ns, late, &writer));
+    HAL_TRY(capture_open_file(capture, options->file, options, start_ns, late, &writer));
     HAL_TRY(capture_stream_start(&capture->stream, writer));
     enum hal_status status = record_beginning(capture, late);
     if (status == HAL_OK)
@@ -305,8 +309,11 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     if (strcmp(options->stacks, "command") == 0)
         capture->ops.note_command = capture_op_note_command;
     capture->device = (struct hal_driver_device){.ops = &capture->ops, .next = next};
-    capture->layer =
-        (struct hal_layer){.device = &capture->device, .flush = flush, .end = end, .leave = leave};
+    capture->layer = (struct hal_layer){.device = &capture->device,
+                                        .flush = flush,
+                                        .end = end,
+                                        .leave = leave,
+                                        .checkpoint = options->last_ns ? capture_checkpoint : NULL};
     capture->core = *core;
     capture->handle = device;
     capture_external_init(&capture->external, device);
@@ -335,6 +342,8 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
     HAL_TRY(read_options(options, &stream));
     HAL_TRY(create(core, device, next, options, &capture));
     enum hal_status status = capture_stream_open(&capture->stream, &stream);
+    if (status == HAL_OK)
+        status = capture_recorder_init(capture, options);
     if (status == HAL_OK)
         status = begin_file(capture, options, stream.start_ns);
     if (status == HAL_OK) {

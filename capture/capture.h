@@ -9,6 +9,12 @@
 #include "capture/stream.h"
 #include "hal/driver.h"
 
+/* Of a flight recorder (recorder.h). */
+struct capture_recorder {
+    struct hal_profiling_options options;
+    char *file, *window;
+};
+
 struct capture {
     struct hal_driver_device device; /* first: the layer's device */
     struct hal_layer layer;
@@ -19,6 +25,7 @@ struct capture {
     struct capture_inflight inflight;
     struct capture_mappings mappings;
     struct capture_stacks stacks;
+    struct capture_recorder recorder;
     struct hal_driver_ops ops; /* capture_ops, or with what only some captures have */
     bool records_stacks;
     bool times_dispatches;

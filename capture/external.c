@@ -63,8 +63,10 @@ static struct capture_semaphore *add_locked(struct capture_external *external,
         capture_semaphore_release(added);
         return NULL;
     }
-    if (added)
+    if (added) {
+        added->external_id = semaphore->object.id;
         external->list[external->count++] = added;
+    }
     return added;
 }
 
@@ -125,6 +127,27 @@ void capture_external_meet(struct capture *capture, struct capture_thread *threa
     }
     if (saved)
         capture_message_restore(message);
+}
+
+/* Those that were met before; their present values are what the trace has said of them. */
+void capture_external_repeat(struct capture *capture)
+{
+    struct capture_external *external = &capture->external;
+    struct capture_thread *thread = capture_enter(&capture->stream);
+    pthread_mutex_lock(&external->external_lock);
+    for (size_t i = 0; thread && i < external->count; i++) {
+        const struct hal_semaphore known = {.object = {.id = external->list[i]->external_id}};
+        const struct capture_call call = event_now(thread, HAL_OK);
+        capture_record_semaphore(&call, NULL, &known, atomic_load(&external->list[i]->recorded),
+                                 TRACE_FLAG_EXTERNAL);
+        if (!atomic_load(&external->list[i]->has_failed))
+            continue;
+        const struct capture_call failure = event_now(thread, HAL_FAILED);
+        capture_record_semaphore_event(&failure, TRACE_SEMAPHORE_FAIL, &known, 0,
+                                       "it had failed before the capture began",
+                                       TRACE_FLAG_EXTERNAL);
+    }
+    pthread_mutex_unlock(&external->external_lock);
 }
 
 /* ---- Values ------------------------------------------------------------------------------- */

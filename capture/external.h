@@ -34,6 +34,9 @@ struct capture_semaphore *capture_external_find(struct capture_external *externa
 void capture_external_meet(struct capture *capture, struct capture_thread *thread,
                            const struct hal_semaphore_value *values, size_t count);
 
+/* At a beginning: creates them once more. */
+void capture_external_repeat(struct capture *capture);
+
 /* The trace is about to say that the value was reached; returns what it said before. */
 uint64_t capture_semaphore_raise(struct capture_semaphore *semaphore, uint64_t value);
 

@@ -23,6 +23,7 @@ struct capture_semaphore {
     /* The trace says who raised it so far, and that it failed (external.c). */
     _Atomic uint64_t recorded;
     _Atomic bool has_failed;
+    uint64_t external_id; /* of another device's */
 };
 
 struct capture_semaphore *capture_semaphore_create(uint64_t value);

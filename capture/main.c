@@ -34,6 +34,8 @@ static const char usage[] =
     "      --budget=BYTES  of contents, then digests: 64M, 2G (default: no limit)\n"
     "      --window=PART   only submissions #s100..#s200, or signal: SIGUSR1 begins and ends it\n"
     "      --scope=NAME    only what happens inside scopes of that name\n"
+    "      --group=NAME    only submissions with debug groups of that name\n"
+    "      --last=TIME     only the end of the run: 5s, 500ms, 2m; SIGUSR1 writes it out\n"
     "  -q, --quiet         no summary\n"
     "  -h, --help          this text\n"
     "  -V, --version       the version\n"
@@ -42,7 +44,19 @@ static const char usage[] =
     "not be started, 2 for wrong arguments and destinations.\n";
 
 /* Options that are passed on; the HAL's own rules for its flags say what is right. */
-enum policy { MODE, STACKS, CONTENTS, OUTPUTS, FILES, BUDGET, WINDOW, SCOPE, POLICY_COUNT };
+enum policy {
+    MODE,
+    STACKS,
+    CONTENTS,
+    OUTPUTS,
+    FILES,
+    BUDGET,
+    WINDOW,
+    SCOPE,
+    GROUP,
+    LAST,
+    POLICY_COUNT
+};
 enum { FIRST_POLICY = 256 }; /* values of getopt_long */
 
 static const struct {
@@ -56,6 +70,8 @@ static const struct {
     [BUDGET] = {"budget", "HAL_DEVICE_PROFILING_BUDGET"},
     [WINDOW] = {"window", "HAL_DEVICE_PROFILING_WINDOW"},
     [SCOPE] = {"scope", "HAL_DEVICE_PROFILING_SCOPE"},
+    [GROUP] = {"group", "HAL_DEVICE_PROFILING_GROUP"},
+    [LAST] = {"last", "HAL_DEVICE_PROFILING_LAST"},
 };
 
 struct options {
@@ -114,6 +130,8 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         {"budget", required_argument, NULL, FIRST_POLICY + BUDGET},
         {"window", required_argument, NULL, FIRST_POLICY + WINDOW},
         {"scope", required_argument, NULL, FIRST_POLICY + SCOPE},
+        {"group", required_argument, NULL, FIRST_POLICY + GROUP},
+        {"last", required_argument, NULL, FIRST_POLICY + LAST},
         {NULL, 0, NULL, 0},
     };
     *options = (struct options){.policies = {[MODE] = "queue", [STACKS] = "submission"}};
@@ -367,7 +385,7 @@ static void summarize_run(const struct options *options)
     }
     if (!traces && !failures)
         complain(0, "'%s' opened no device%s: there is no trace", options->command[0],
-                 options->policies[WINDOW] || options->policies[SCOPE]
+                 options->policies[WINDOW] || options->policies[SCOPE] || options->policies[GROUP]
                      ? ", or did not reach the window"
                      : "");
     hal_run_close(&run);

@@ -178,7 +178,8 @@ static enum hal_status record_buffer(struct capture *capture, struct hal_buffer 
 {
     const struct hal_buffer_desc desc = {.label = buffer->object.label, .bytes = buffer->bytes};
     const struct capture_call call = snapshot_call(capture);
-    buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
+    if (!buffer->object.layer_data)
+        buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
     if (!buffer->object.layer_data)
         return no_memory("a buffer");
     if (call.thread)
@@ -211,7 +212,9 @@ static enum hal_status record_commands(struct capture *capture, struct hal_comma
                               commands->object.label, (uint32_t)commands->mode);
     if (!commands->sealed)
         return HAL_OK;
-    commands->object.layer_data = capture_writes_create(commands, &failed);
+    failed = false;
+    if (!commands->object.layer_data)
+        commands->object.layer_data = capture_writes_create(commands, &failed);
     if (failed)
         return no_memory("what a command buffer writes");
     call = snapshot_call(capture);
@@ -226,7 +229,8 @@ static enum hal_status record_semaphore(struct capture *capture, struct hal_sema
     struct hal_driver_device *next = capture->device.next;
     uint64_t value = 0;
     const enum hal_status failure = next->ops->semaphore_query(next, semaphore, &value);
-    semaphore->object.layer_data = capture_semaphore_create(value);
+    if (!semaphore->object.layer_data)
+        semaphore->object.layer_data = capture_semaphore_create(value);
     if (!semaphore->object.layer_data)
         return no_memory("a semaphore");
     struct capture_call call = snapshot_call(capture);
@@ -306,8 +310,11 @@ static enum hal_status open_mappings(struct capture *capture, const struct objec
     }
     for (size_t i = 0; i < mappings.count; i++) {
         const struct capture_call call = snapshot_call(capture);
-        const struct capture_mapping *opened =
-            call.thread ? capture_mapping_open(capture, call.thread, &mappings.list[i]) : NULL;
+        const struct capture_mapping *opened = capture_mapping_find(&mappings.list[i]);
+        if (!opened && call.thread)
+            opened = capture_mapping_open(capture, call.thread, &mappings.list[i]);
+        if (!call.thread)
+            continue;
         if (opened)
             capture_record_mapping(&call, TRACE_BUFFER_MAP, &mappings.list[i], opened->number,
                                    opened->offset, opened->bytes);
@@ -346,7 +353,8 @@ static enum hal_status record_objects(struct capture *capture, const struct obje
 }
 
 /* Commands may name objects that are younger than their command buffer: those come first.
- * Mappings come before contents: what the host writes meanwhile is seen by one or the other. */
+ * Mappings come before contents: what the host writes meanwhile is seen by one or the other. A
+ * flight recorder's checkpoint finds what it knows already. */
 enum hal_status capture_snapshot(struct capture *capture)
 {
     struct objects objects = {0};
@@ -356,6 +364,8 @@ enum hal_status capture_snapshot(struct capture *capture)
         status = record_objects(capture, &objects, false);
     if (status == HAL_OK)
         status = record_objects(capture, &objects, true);
+    if (status == HAL_OK)
+        capture_external_repeat(capture);
     if (status == HAL_OK)
         status = open_mappings(capture, &objects);
     if (status == HAL_OK)

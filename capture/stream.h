@@ -61,6 +61,16 @@ struct capture_thread {
     struct capture_thread *next;   /* all of the stream's threads */
 };
 
+/* A second file, which takes the name of the first when the next one comes (recorder.h). */
+struct capture_successor {
+    struct trace_writer *writer;
+    const char *path; /* outlives the stream */
+    int64_t start_ns;
+    uint64_t first_ticket; /* of what it gets */
+    uint64_t skipped_tickets;
+    bool broken; /* its beginning is not whole: it never gets the name */
+};
+
 enum capture_writer_state {
     CAPTURE_WRITER_AWAKE,
     CAPTURE_WRITER_RESTS,  /* until the next flush is due, or a ring is a quarter fuller */
@@ -94,8 +104,12 @@ struct capture_stream {
     _Atomic uint64_t budget_used, over_budget_bytes, digest_reads;
 
     struct trace_writer *writer;
-    bool has_file;    /* with a name: without one there is nothing to recover */
-    bool file_failed; /* the writer's: the sidecar keeps what the file has not */
+    struct capture_successor next; /* the writer thread's; no writer: there is none */
+    struct capture_successor *_Atomic coming;
+    _Atomic bool next_alone; /* the first file gets nothing */
+    bool keeps_tables;       /* set before the writer thread runs */
+    bool has_file;           /* with a name: without one there is nothing to recover */
+    bool file_failed;        /* the writer's: the sidecar keeps what the file has not */
     pthread_t writer_thread;
     bool writer_runs;
     _Atomic uint32_t state;    /* enum capture_writer_state; the writer waits on it */
@@ -118,6 +132,14 @@ enum hal_status capture_stream_start(struct capture_stream *stream,
 
 /* Everything published so far is in the file when it returns. Blocks. The recording error. */
 enum hal_status capture_stream_flush(struct capture_stream *stream) HAL_CHECKED;
+
+/* With nobody recording and everything flushed: `successor` gets the tables, and alone what is
+ * recorded until capture_stream_share; one that was there takes the first file's place. Owns the
+ * writer from then on. Blocks. */
+enum hal_status capture_stream_succeed(struct capture_stream *stream,
+                                       const struct capture_successor *successor) HAL_CHECKED;
+/* Unless it `works`, the successor never takes the place. */
+void capture_stream_share(struct capture_stream *stream, bool works);
 
 /* Drains, closes the file, frees everything. No thread may be inside the stream. Returns the first
  * error. Accepts a stream that was only opened, or zeroed. */

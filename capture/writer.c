@@ -3,6 +3,7 @@
  * both to the trace file, and gives memory back once the file has it. */
 #include "capture/threads.h"
 
+#include "hal/base/log.h"
 #include "hal/base/mem.h"
 
 enum { slice_bytes = 1 << 20 };
@@ -16,6 +17,8 @@ struct drain {
     struct capture_stream *stream;
     void *scratch; /* a record whose content number is filled in */
     size_t scratch_capacity;
+    void *tables; /* of a flight recorder: all table records */
+    size_t tables_bytes, tables_capacity;
     bool dirty; /* something was taken since the last flush */
     int64_t flushed_ns, active_ns;
 };
@@ -30,15 +33,32 @@ static void fail_file(struct drain *drain, enum hal_status status)
 
 /* ---- Records ---- */
 
-static void store_run(struct drain *drain, const struct capture_thread *thread,
-                      const uint8_t *begin, const uint8_t *end)
+static void store_into(struct drain *drain, struct trace_writer *writer,
+                       const struct capture_thread *thread, const uint8_t *begin,
+                       const uint8_t *end)
 {
     if (begin == end || drain->stream->file_failed)
         return;
     const enum hal_status status =
-        trace_writer_records(drain->stream->writer, thread->number, begin, (size_t)(end - begin));
+        trace_writer_records(writer, thread->number, begin, (size_t)(end - begin));
     if (status != HAL_OK)
         fail_file(drain, status);
+}
+
+/* The file, or both of a flight recorder; NULL: no more. */
+static struct trace_writer *writer_at(const struct drain *drain, unsigned index)
+{
+    const struct capture_stream *stream = drain->stream;
+    struct trace_writer *writers[3] = {stream->writer, stream->next.writer, NULL};
+    return writers[index + atomic_load_explicit(&stream->next_alone, memory_order_relaxed)];
+}
+
+static void store_run(struct drain *drain, const struct capture_thread *thread,
+                      const uint8_t *begin, const uint8_t *end)
+{
+    struct trace_writer *writer;
+    for (unsigned i = 0; (writer = writer_at(drain, i)); i++)
+        store_into(drain, writer, thread, begin, end);
 }
 
 /* Where a record keeps the position of its contents. */
@@ -54,53 +74,90 @@ static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
     return &create->content;
 }
 
-static enum hal_status store_content(struct drain *drain, uint64_t *position, uint64_t bytes)
+static enum hal_status number_content(struct drain *drain, struct trace_writer *writer,
+                                      uint64_t *position, uint64_t bytes)
 {
-    struct capture_staging *staging = &drain->stream->staging;
-    if (*position == 0)
+    const uint8_t *data = capture_staging_at(&drain->stream->staging, *position);
+    if (*position == 0 || drain->stream->file_failed)
         return HAL_OK;
-    uint64_t number = 0;
-    enum hal_status status = HAL_OK;
-    if (!drain->stream->file_failed)
-        status = trace_writer_content(drain->stream->writer, capture_staging_at(staging, *position),
-                                      bytes, &number);
-    const enum hal_status released = capture_staging_release(staging, *position, bytes);
-    *position = number;
-    return status != HAL_OK ? status : released;
+    return trace_writer_content(writer, data, bytes, position);
 }
 
-static enum hal_status store_variants(struct drain *drain, struct trace_executable_create *create)
+static struct trace_variant *variants_of(struct trace_event *event, uint32_t *out_count)
 {
-    struct trace_variant *variants =
-        (struct trace_variant *)(void *)(create->entry_points + create->entry_point_count);
-    enum hal_status status = HAL_OK;
-    for (uint32_t i = 0; i < create->variant_count; i++) {
-        const enum hal_status one = store_content(drain, &variants[i].content, variants[i].size);
-        status = status == HAL_OK ? one : status;
-    }
-    return status;
+    struct trace_executable_create *create = (struct trace_executable_create *)(void *)event;
+    *out_count = event->kind == TRACE_EXECUTABLE_CREATE ? create->variant_count : 0;
+    return (struct trace_variant *)(void *)(create->entry_points + create->entry_point_count);
+}
+
+/* All contents of the record in place of their positions. */
+static enum hal_status number_contents(struct drain *drain, struct trace_writer *writer,
+                                       struct trace_event *event)
+{
+    uint64_t bytes = 0;
+    uint32_t count;
+    uint64_t *position = content_field(event, &bytes);
+    HAL_TRY(number_content(drain, writer, position, bytes));
+    struct trace_variant *variants = variants_of(event, &count);
+    for (uint32_t i = 0; i < count; i++)
+        HAL_TRY(number_content(drain, writer, &variants[i].content, variants[i].size));
+    return HAL_OK;
+}
+
+static void release_one(struct drain *drain, uint64_t position, uint64_t bytes)
+{
+    if (position == 0)
+        return;
+    const enum hal_status status =
+        capture_staging_release(&drain->stream->staging, position, bytes);
+    if (status != HAL_OK)
+        fail_file(drain, status);
+}
+
+static void release_contents(struct drain *drain, struct trace_event *event)
+{
+    uint64_t bytes = 0;
+    uint32_t count;
+    const uint64_t *position = content_field(event, &bytes);
+    release_one(drain, *position, bytes);
+    const struct trace_variant *variants = variants_of(event, &count);
+    for (uint32_t i = 0; i < count; i++)
+        release_one(drain, variants[i].content, variants[i].size);
 }
 
 /* The ring keeps the position: until the file has the record, a recovery needs it. */
 static void store_with_content(struct drain *drain, const struct capture_thread *thread,
                                const struct trace_event *event)
 {
-    uint64_t bytes = 0;
+    struct trace_writer *writer;
     if (!hal_grow(&drain->scratch, &drain->scratch_capacity, event->bytes, 1)) {
         fail_file(drain,
                   hal_fail(HAL_NO_MEMORY, "no memory for a record of %u bytes", event->bytes));
         return;
     }
-    memcpy(drain->scratch, event, event->bytes);
-    uint64_t *position = content_field(drain->scratch, &bytes);
-    enum hal_status status = store_content(drain, position, bytes);
-    if (event->kind == TRACE_EXECUTABLE_CREATE) {
-        const enum hal_status others = store_variants(drain, drain->scratch);
-        status = status == HAL_OK ? others : status;
+    for (unsigned i = 0; (writer = writer_at(drain, i)); i++) {
+        memcpy(drain->scratch, event, event->bytes);
+        const enum hal_status status = number_contents(drain, writer, drain->scratch);
+        if (status != HAL_OK)
+            fail_file(drain, status);
+        store_into(drain, writer, thread, drain->scratch,
+                   (const uint8_t *)drain->scratch + event->bytes);
     }
-    if (status != HAL_OK)
-        fail_file(drain, status);
-    store_run(drain, thread, drain->scratch, (const uint8_t *)drain->scratch + event->bytes);
+    memcpy(drain->scratch, event, event->bytes);
+    release_contents(drain, drain->scratch);
+}
+
+/* A second file begins with the strings, stacks, modules and threads so far. */
+static void keep_table(struct drain *drain, const struct trace_event *event)
+{
+    if (event->kind < TRACE_STRING || !drain->stream->keeps_tables)
+        return;
+    if (!hal_grow(&drain->tables, &drain->tables_capacity, drain->tables_bytes + event->bytes, 1)) {
+        fail_file(drain, hal_fail(HAL_NO_MEMORY, "no memory for the tables of a capture"));
+        return;
+    }
+    memcpy((uint8_t *)drain->tables + drain->tables_bytes, event, event->bytes);
+    drain->tables_bytes += event->bytes;
 }
 
 static bool has_content(const struct trace_event *event)
@@ -132,6 +189,7 @@ static void store_records(struct drain *drain, struct capture_thread *thread, co
             thread->segment_bytes =
                 ((const struct trace_command_buffer_seal *)(const void *)at)->segment_bytes;
         }
+        keep_table(drain, event);
         at += event->bytes;
         events++;
     }
@@ -247,7 +305,9 @@ static void flush(struct drain *drain)
 {
     struct capture_stream *stream = drain->stream;
     if (!stream->file_failed) {
-        const enum hal_status status = trace_writer_flush(stream->writer);
+        enum hal_status status = trace_writer_flush(stream->writer);
+        if (status == HAL_OK && stream->next.writer)
+            status = trace_writer_flush(stream->next.writer);
         if (status != HAL_OK)
             fail_file(drain, status);
     }
@@ -257,6 +317,81 @@ static void flush(struct drain *drain)
     drain->flushed_ns = hal_clock_ns();
     atomic_fetch_add(&stream->progress, 1);
     hal_word_wake(&stream->progress, INT32_MAX);
+}
+
+/* ---- The end of a file ---- */
+
+static struct trace_health health_of(struct capture_stream *stream)
+{
+    uint64_t overhead_ns = atomic_load(&stream->overhead_ns);
+    for (const struct capture_thread *thread = first_thread(stream); thread; thread = thread->next)
+        overhead_ns += atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
+    const bool left = stream->left && stream->error == HAL_OK;
+    struct trace_health health = {
+        .status = (uint32_t)(left ? HAL_FAILED : stream->error),
+        .message = left ? "the process exited with work in flight" : stream->message,
+        .lost_records = atomic_load(&stream->lost_records),
+        .ring_stalls = atomic_load(&stream->stalls),
+        .ring_stall_ns = atomic_load(&stream->stall_ns),
+        .digest_only = atomic_load(&stream->digest_reads),
+        .overhead_ns = overhead_ns,
+        .over_budget_bytes = atomic_load(&stream->over_budget_bytes),
+    };
+    health.clock = hal_clock_name(&health.clock_error_ns);
+    return health;
+}
+
+/* No thread records any more. The file is closed here, where signals are blocked: running into a
+ * limit must not become the application's affair. A second file that has no name goes. */
+static void close_file(struct drain *drain)
+{
+    struct capture_stream *stream = drain->stream;
+    const struct trace_health health = health_of(stream);
+    const enum hal_status status = trace_writer_close(stream->writer, &health);
+    stream->writer = NULL;
+    if (status != HAL_OK)
+        fail_file(drain, status);
+    if (trace_writer_close(stream->next.writer, NULL) != HAL_OK)
+        hal_log(HAL_LOG_INFO, "the file of the last checkpoint: %s", hal_message());
+    stream->next.writer = NULL;
+}
+
+/* ---- A flight recorder's files ---- */
+
+/* The second file is the first from now on, also for a recovery. Everything is in both. */
+static enum hal_status promote(struct capture_stream *stream)
+{
+    if (stream->next.broken)
+        return trace_writer_close(stream->next.writer, NULL);
+    struct trace_sidecar_header *header = stream->sidecar.header;
+    const struct capture_successor next = stream->next;
+    const struct trace_health health = health_of(stream);
+    stream->next.writer = NULL;
+    const enum hal_status closed = trace_writer_close(stream->writer, &health);
+    stream->writer = next.writer;
+    HAL_TRY(closed);
+    HAL_TRY(trace_writer_publish_as(next.writer, next.path));
+    header->start_ns = next.start_ns;
+    header->skipped_tickets = next.skipped_tickets;
+    header->durable_file_bytes[0] = header->durable_file_bytes[1] = trace_writer_bytes(next.writer);
+    return HAL_OK;
+}
+
+/* Nothing is published that is not in the files. */
+static void take_successor(struct drain *drain)
+{
+    struct capture_stream *stream = drain->stream;
+    const struct capture_successor *coming = atomic_exchange(&stream->coming, NULL);
+    if (!coming)
+        return;
+    enum hal_status status = HAL_OK;
+    if (!stream->file_failed && stream->next.writer)
+        status = promote(stream);
+    stream->next = *coming;
+    if (status == HAL_OK && drain->tables_bytes)
+        status = trace_writer_records(coming->writer, 1, drain->tables, drain->tables_bytes);
+    if (status != HAL_OK)
+        fail_file(drain, status);
 }
 
 static bool flush_is_wanted(struct capture_stream *stream)
@@ -272,6 +407,7 @@ static void flush_as_wanted(struct drain *drain)
     for (uint64_t i = 0; i < stream->ring_bytes / slice_bytes + 3 && drain_all(drain); i++)
         continue;
     flush(drain);
+    take_successor(drain);
     atomic_store(&stream->flushes_done, wanted);
     atomic_fetch_add(&stream->progress, 1);
     hal_word_wake(&stream->progress, INT32_MAX);
@@ -333,32 +469,6 @@ static bool flush_is_due(struct drain *drain)
            memory_is_short(drain->stream);
 }
 
-/* No thread records any more. The file is closed here, where signals are blocked: running into a
- * limit must not become the application's affair. */
-static void close_file(struct drain *drain)
-{
-    struct capture_stream *stream = drain->stream;
-    uint64_t overhead_ns = atomic_load(&stream->overhead_ns);
-    for (const struct capture_thread *thread = first_thread(stream); thread; thread = thread->next)
-        overhead_ns += atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed);
-    const bool left = stream->left && stream->error == HAL_OK;
-    struct trace_health health = {
-        .status = (uint32_t)(left ? HAL_FAILED : stream->error),
-        .message = left ? "the process exited with work in flight" : stream->message,
-        .lost_records = atomic_load(&stream->lost_records),
-        .ring_stalls = atomic_load(&stream->stalls),
-        .ring_stall_ns = atomic_load(&stream->stall_ns),
-        .digest_only = atomic_load(&stream->digest_reads),
-        .overhead_ns = overhead_ns,
-        .over_budget_bytes = atomic_load(&stream->over_budget_bytes),
-    };
-    health.clock = hal_clock_name(&health.clock_error_ns);
-    const enum hal_status status = trace_writer_close(stream->writer, &health);
-    stream->writer = NULL;
-    if (status != HAL_OK)
-        fail_file(drain, status);
-}
-
 void *capture_write_stream(void *argument)
 {
     struct capture_stream *stream = argument;
@@ -383,5 +493,6 @@ void *capture_write_stream(void *argument)
     flush(&drain);
     close_file(&drain);
     free(drain.scratch);
+    free(drain.tables);
     return NULL;
 }

@@ -137,6 +137,7 @@ static enum hal_status take_header(struct trace_leftover *leftover,
     leftover->process_id = header->process_id;
     leftover->start_ns = header->start_ns;
     leftover->file_bytes = header->durable_file_bytes[header->durable_index];
+    leftover->skipped_tickets = header->skipped_tickets;
     leftover->stopped = header->stopped;
     memcpy(leftover->stopped_message, header->stopped_message, sizeof leftover->stopped_message);
     leftover->staging_offset = header->staging_offset;

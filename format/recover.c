@@ -369,7 +369,8 @@ static enum hal_status write_all(struct recovery *recovery)
     recovery->result.file_events = recovery->events;
     HAL_TRY(take_rings(recovery));
     recovery->result.sidecar_events = recovery->events - recovery->result.file_events;
-    recovery->result.calls_missing = recovery->last_ticket != recovery->ticket_count;
+    recovery->result.calls_missing =
+        recovery->last_ticket > recovery->ticket_count + recovery->leftover.skipped_tickets;
     return define_missing(recovery);
 }
 

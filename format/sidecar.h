@@ -21,7 +21,7 @@
 #define TRACE_SIDECAR_FOLDER "/dev/shm"
 
 enum {
-    TRACE_SIDECAR_VERSION = 2,
+    TRACE_SIDECAR_VERSION = 3,
     TRACE_RING_SLOTS = 2048,
     TRACE_PATH_BYTES = 4096,
 };
@@ -61,6 +61,7 @@ struct trace_sidecar_header {
      * state to the next. */
     _Atomic uint32_t durable_index;
     uint64_t durable_file_bytes[2];
+    uint64_t skipped_tickets; /* that the trace never gets: of a flight recorder's other files */
     /* Why recording stopped, if it did; the message is written first. */
     _Atomic uint32_t stopped; /* enum hal_status */
     char stopped_message[512];

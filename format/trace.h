@@ -114,6 +114,9 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
  * the file. HAL_EXISTS, HAL_IO as above. May run beside calls of the writer's thread. */
 enum hal_status trace_writer_publish(struct trace_writer *writer) HAL_CHECKED;
 
+/* The same under another name than it was opened with; what bears it is replaced. */
+enum hal_status trace_writer_publish_as(struct trace_writer *writer, const char *path) HAL_CHECKED;
+
 /* Appends whole records of the thread with that number, in its order; a seal's segments may follow
  * in later calls. Content fields already hold content numbers. Table records may come on any
  * thread's stream. HAL_CORRUPT: not a valid record; nothing of the call is stored. */

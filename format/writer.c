@@ -557,6 +557,17 @@ enum hal_status trace_writer_publish(struct trace_writer *writer)
     return trace_destination_publish(&writer->output.to);
 }
 
+enum hal_status trace_writer_publish_as(struct trace_writer *writer, const char *path)
+{
+    char *copy = hal_copy_string(path);
+    if (!copy)
+        return no_memory();
+    free(writer->output.to.path);
+    writer->output.to.path = copy;
+    writer->output.to.force = true;
+    return trace_writer_publish(writer);
+}
+
 enum hal_status trace_writer_flush(struct trace_writer *writer)
 {
     for (size_t i = 0; i < writer->stream_capacity; i++) {

@@ -72,6 +72,19 @@ struct hal_memory_account {
     _Atomic uint64_t current_bytes, peak_bytes, current_count, total_count;
 };
 
+/* Of a capture that keeps the last part of a run (recorder.c). */
+struct hal_recorder {
+    struct hal_profiling_options options; /* `file` is `base` */
+    char *base;                           /* of whose name the later files have numbers */
+    bool goes_on;                         /* the next capture is a later file of this one */
+    bool warned;
+    _Atomic int64_t due_ns; /* of the next checkpoint; INT64_MAX: there is no such capture */
+};
+
+#define HAL_RECORDER_BUSY (INT64_MAX - 1) /* a thread makes a checkpoint */
+#define HAL_LEAST_LAST_NS 10000000ll
+#define HAL_MOST_LAST_NS  86400000000000ll
+
 struct hal_device {
     struct hal_gate gate;
     struct hal_driver_device *driver; /* the end of the chain */
@@ -95,10 +108,11 @@ struct hal_device {
 
     pthread_mutex_t profiling_lock;
     pthread_cond_t profiling_changed;
-    bool profiling_busy;       /* one begin, flush or end at a time */
-    uint64_t captures;         /* begun so far; changes with the gate closed */
-    _Atomic bool captured;     /* a layer is in the chain */
-    struct hal_layer *layer;   /* of the thread that made profiling_busy true */
+    bool profiling_busy;     /* one begin, flush or end at a time */
+    uint64_t captures;       /* begun so far; changes with the gate closed */
+    _Atomic bool captured;   /* a layer is in the chain */
+    struct hal_layer *layer; /* of the thread that made profiling_busy true */
+    struct hal_recorder recorder;
     struct hal_window *window; /* NULL: there is none; as long as the handle */
 
     struct hal_device *next_open; /* devices_lock */
@@ -216,12 +230,14 @@ enum hal_window_kind {
     HAL_WINDOW_SUBMISSIONS,
     HAL_WINDOW_SCOPE,
     HAL_WINDOW_SIGNAL,
+    HAL_WINDOW_GROUP,
+    HAL_WINDOW_RECORDER, /* all of it, of which the last part is kept */
 };
 
 struct hal_window_place {
     enum hal_window_kind kind;
     uint64_t first, last; /* submissions */
-    const char *scope;
+    const char *scope;    /* or debug group */
 };
 
 /* What flag and environment say now. Pointers live until the next hal_flags_parse. */
@@ -261,6 +277,9 @@ enum hal_status hal_module_load(const char *what, const char *variable, const ch
 enum hal_status hal_name_claim(const struct hal_profiling_options *options, char *out_file,
                                size_t bytes) HAL_CHECKED;
 
+/* The first of FILE-2, FILE-3 that nobody has. HAL_INVALID: too long. */
+enum hal_status hal_name_next(const char *file, char *out_file, size_t bytes) HAL_CHECKED;
+
 /* Nothing came of the claimed file; `why` is for the user, NULL: another one will be tried. */
 void hal_name_unused(const char *file, const char *why);
 
@@ -280,6 +299,28 @@ enum hal_status hal_profiling_begin_now(struct hal_device *device,
                                         int64_t timeout_ns) HAL_CHECKED;
 enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout_ns) HAL_CHECKED;
 
+/* A checkpoint of the capture that runs, if it makes any; HAL_TIMEOUT changes nothing. */
+enum hal_status hal_profiling_checkpoint_now(struct hal_device *device,
+                                             int64_t timeout_ns) HAL_CHECKED;
+
+/* Completes its file and goes on in the next one; HAL_TIMEOUT changes nothing. */
+enum hal_status hal_profiling_write_out_now(struct hal_device *device,
+                                            int64_t timeout_ns) HAL_CHECKED;
+
+/* ---- Flight recorder (recorder.c) ---------------------------------------------------------- */
+
+/* With the turn taken: a capture with `last_ns` has begun, or one has ended. */
+enum hal_status hal_recorder_begun(struct hal_device *device,
+                                   const struct hal_profiling_options *options) HAL_CHECKED;
+void hal_recorder_ended(struct hal_device *device);
+void hal_recorder_finish(struct hal_device *device);
+
+/* At a submission: makes a checkpoint when it is due. Outside the gate. */
+void hal_recorder_before(struct hal_device *device);
+
+/* "5s", "500ms"; false: it is none, or out of bounds. */
+bool hal_recorder_parse(const char *text, int64_t *out_last_ns);
+
 /* ---- Windows (window.c) ------------------------------------------------------------------- */
 
 /* "#s3..#s5", "#s3", "#s3..", "signal". */
@@ -292,7 +333,8 @@ void hal_window_destroy(struct hal_device *device); /* accepts a device without 
 
 /* Around what may open or close the window of a device that has one. Outside the gate: they may
  * wait until nobody is inside, for a limited time. */
-void hal_window_before(struct hal_device *device, uint64_t submission);
+void hal_window_before(struct hal_device *device, uint64_t submission,
+                       const struct hal_submit_desc *desc);
 void hal_window_after(struct hal_device *device, uint64_t submission);
 void hal_window_scope_begin(struct hal_device *device, const char *name);
 void hal_window_scope_end(struct hal_device *device);

@@ -85,6 +85,7 @@ static void destroy_device(struct hal_device *device)
 {
     hal_profiling_finish(device);
     hal_window_destroy(device);
+    hal_recorder_finish(device);
     unlist_device(device);
     device->driver->ops->device_destroy(device->driver);
     hal_spare_arenas_free(device);
@@ -167,6 +168,7 @@ static enum hal_status create_handle(struct hal_driver_device *driver,
     device->caching = caching;
     atomic_init(&device->handles, 1);
     atomic_init(&device->references, 1);
+    atomic_init(&device->recorder.due_ns, INT64_MAX);
     hal_pool_init(&device->pool);
     pthread_mutex_init(&device->objects_lock, NULL);
     pthread_mutex_init(&device->profiling_lock, NULL);

@@ -583,6 +583,9 @@ struct hal_layer {
      * and no call is inside it, but `retired` of what it saw may be called until the process is
      * gone. Closes the file, which says so, and keeps the memory that these calls need. */
     enum hal_status (*leave)(struct hal_layer *self);
+    /* Optional. Of a layer that was begun with `last_ns`: from now on nothing from before the
+     * checkpoint before this one needs to be kept. No call is inside, no submission in flight. */
+    enum hal_status (*checkpoint)(struct hal_layer *self);
 };
 
 /* The capture module's one exported symbol, `hal_capture_begin`. The core calls it with the device

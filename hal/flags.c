@@ -15,6 +15,8 @@ enum setting {
     BUDGET,
     WINDOW,
     SCOPE,
+    GROUP,
+    LAST,
     CACHING,
     BOUNDS,
     SETTING_COUNT
@@ -38,6 +40,8 @@ static const struct flag flags[] = {
     {"device_profiling_budget", BUDGET},
     {"device_profiling_window", WINDOW},
     {"device_profiling_scope", SCOPE},
+    {"device_profiling_group", GROUP},
+    {"device_profiling_last", LAST},
     {"check-bounds", BOUNDS},
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
@@ -56,6 +60,8 @@ static const char *const environment[SETTING_COUNT] = {
     [BUDGET] = "HAL_DEVICE_PROFILING_BUDGET",
     [WINDOW] = "HAL_DEVICE_PROFILING_WINDOW",
     [SCOPE] = "HAL_DEVICE_PROFILING_SCOPE",
+    [GROUP] = "HAL_DEVICE_PROFILING_GROUP",
+    [LAST] = "HAL_DEVICE_PROFILING_LAST",
 };
 
 /* Settings that are one of a few words. */
@@ -90,6 +96,8 @@ const char *hal_flags_help(void)
            "  --device_profiling_window=#sA..#sB  capture these submissions alone; or: signal\n"
            "                                   (SIGUSR1 begins and ends captures)\n"
            "  --device_profiling_scope=NAME    capture what happens inside these scopes alone\n"
+           "  --device_profiling_group=NAME    capture submissions with these debug groups alone\n"
+           "  --device_profiling_last=TIME     keep the last part of the run: 5s, 500ms, 2m\n"
            "  --check-bounds                   kernels on the CPU fail where they leave a buffer\n";
 }
 
@@ -159,6 +167,10 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
         return hal_fail(HAL_UNSUPPORTED,
                         "there is no profiling mode '%s' (there are: queue, dispatch, executable)",
                         mode);
+    if (options->last_ns &&
+        (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))
+        return hal_fail(HAL_INVALID, "a flight recorder keeps from 10 ms to 24 h, not %lld ns",
+                        (long long)options->last_ns);
     HAL_TRY(choose(STACKS, "profiling stacks", &options->stacks));
     HAL_TRY(choose(CONTENTS, "profiling contents", &options->contents));
     HAL_TRY(choose(OUTPUTS, "profiling outputs", &options->outputs));
@@ -194,11 +206,13 @@ static enum hal_status check_value(enum setting setting, const char *source, con
 {
     bool on;
     uint64_t bytes;
+    int64_t last_ns;
     struct hal_window_place window;
     const char *known = NULL;
     switch (setting) {
     case DEVICE:
     case SCOPE:
+    case GROUP:
     case FILE_NAME:
         if (!value[0])
             known = "needs a value";
@@ -219,6 +233,10 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     case BUDGET:
         if (!read_bytes(value, &bytes))
             known = "must be a number of bytes from 1, or of K, M, G or T (64M)";
+        break;
+    case LAST:
+        if (!hal_recorder_parse(value, &last_ns))
+            known = "must be a time from 10ms to 24h, as in 5s, 500ms or 2m";
         break;
     case CACHING:
         if (!hal_caching_parse(value, &bytes))
@@ -337,6 +355,35 @@ static enum hal_status look_up(enum setting setting, const char **out_value)
     return HAL_OK;
 }
 
+/* At most one of them. */
+static enum hal_status choose_window(const char *const values[SETTING_COUNT],
+                                     struct hal_settings *settings)
+{
+    static const enum setting windows[] = {WINDOW, SCOPE, GROUP, LAST};
+    enum setting chosen = SETTING_COUNT;
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+        if (!values[windows[i]])
+            continue;
+        if (chosen != SETTING_COUNT)
+            return hal_fail(HAL_INVALID, "a capture has one window: '%s' (%s) or '%s' (%s)",
+                            values[chosen], environment[chosen], values[windows[i]],
+                            environment[windows[i]]);
+        chosen = windows[i];
+    }
+    struct hal_window_place *place = &settings->window;
+    settings->options.window = chosen == SETTING_COUNT || chosen == LAST ? NULL : values[chosen];
+    if (chosen == WINDOW)
+        hal_window_parse(values[WINDOW], place);
+    else if (chosen == LAST)
+        hal_recorder_parse(values[LAST], &settings->options.last_ns);
+    if (chosen == LAST)
+        place->kind = HAL_WINDOW_RECORDER;
+    else if (chosen == SCOPE || chosen == GROUP)
+        *place = (struct hal_window_place){
+            .kind = chosen == SCOPE ? HAL_WINDOW_SCOPE : HAL_WINDOW_GROUP, .scope = values[chosen]};
+    return HAL_OK;
+}
+
 enum hal_status hal_settings_get(struct hal_settings *out_settings)
 {
     const char *values[SETTING_COUNT];
@@ -344,7 +391,8 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
         HAL_TRY(look_up((enum setting)i, &values[i]));
     *out_settings = (struct hal_settings){
         .device = values[DEVICE] ? values[DEVICE] : "cpu",
-        .profiling = values[MODE] || values[FILE_NAME] || values[WINDOW] || values[SCOPE],
+        .profiling = values[MODE] || values[FILE_NAME] || values[WINDOW] || values[SCOPE] ||
+                     values[GROUP] || values[LAST],
         .options =
             {
                 .mode = values[MODE] ? hal_profiling_mode(values[MODE]) : "queue",
@@ -359,16 +407,7 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
         hal_caching_parse(values[CACHING], &out_settings->caching_bytes);
     if (values[BUDGET])
         read_bytes(values[BUDGET], &out_settings->options.budget_bytes);
-    if (values[WINDOW] && values[SCOPE])
-        return hal_fail(HAL_INVALID,
-                        "a capture has a window of submissions ('%s') or of a scope "
-                        "('%s'), not both",
-                        values[WINDOW], values[SCOPE]);
-    if (values[WINDOW])
-        hal_window_parse(values[WINDOW], &out_settings->window);
-    if (values[SCOPE])
-        out_settings->window =
-            (struct hal_window_place){.kind = HAL_WINDOW_SCOPE, .scope = values[SCOPE]};
+    HAL_TRY(choose_window(values, out_settings));
     if (values[FORCE])
         read_switch(values[FORCE], &out_settings->options.force);
     return hal_profiling_complete(&out_settings->options);

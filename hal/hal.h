@@ -106,8 +106,13 @@ enum {
  *   --device_profiling_files=WHAT        HAL_DEVICE_PROFILING_FILES
  *   --device_profiling_budget=BYTES      HAL_DEVICE_PROFILING_BUDGET  4096, 64M, 2G
  *     (these as in struct hal_profiling_options)
+ *   --device_profiling_last=TIME         HAL_DEVICE_PROFILING_LAST    5s, 500ms, 2m: a flight
+ *     recorder, as last_ns in struct hal_profiling_options; SIGUSR1, unless the program handles it
+ *     itself, writes it out at the next submission
  *   --device_profiling_window=PART       HAL_DEVICE_PROFILING_WINDOW  #s100..#s200 (of submissions,
  *     from 0), #s100, #s100.., or signal: SIGUSR1 begins and ends captures, at a submission
+ *   --device_profiling_group=NAME        HAL_DEVICE_PROFILING_GROUP   submissions whose command
+ *     buffers have a debug group of that name; those that follow each other are one capture
  *   --device_profiling_scope=NAME        HAL_DEVICE_PROFILING_SCOPE   what happens from
  *     hal_scope_begin(NAME) to its end, each time a capture
  *     (a window alone asks for a capture, too; it opens and closes as hal_device_profiling_begin
@@ -945,6 +950,16 @@ struct hal_profiling_options {
     /* So many bytes are recorded, and digests of all others: 0: no limit. Counted before they are
      * copied, each time that they are written or read, compressed or known already or not. */
     uint64_t budget_bytes;
+
+    /* A flight recorder: of the run, only the end is kept, at least so many nanoseconds and at most
+     * about twice as many; 0: all. The file always holds it, whatever ends the process, and can be
+     * replayed: every `last_ns`, at a submission, the work in flight is waited for and the live
+     * objects and their contents are recorded. hal_device_profiling_flush writes it out: completes
+     * the file and goes on in another one, FILE-2 and so on. From 10 ms to 24 h. */
+    int64_t last_ns;
+
+    const char
+        *window; /* what part of the run this is, for those who read the trace; may be NULL */
 };
 
 /* Starts a capture at any moment of a run: waits for the work in flight (at most `timeout_ns`,
@@ -954,7 +969,8 @@ HAL_API enum hal_status hal_device_profiling_begin(struct hal_device *device,
                                                    const struct hal_profiling_options *options,
                                                    int64_t timeout_ns) HAL_CHECKED;
 
-/* Writes what was recorded so far into the file. Blocks until it is there. */
+/* Writes what was recorded so far into the file, and completes that of a flight recorder (last_ns).
+ * Blocks until it is there. */
 HAL_API enum hal_status hal_device_profiling_flush(struct hal_device *device) HAL_CHECKED;
 
 /* Ends the capture and closes the file. Waits for the work in flight. Returns the first error

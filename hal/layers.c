@@ -135,6 +135,7 @@ static struct hal_layer *take_layer_out(struct hal_device *device)
     struct hal_layer *layer = device->layer;
     device->layer = NULL;
     device->top = device->driver;
+    hal_recorder_ended(device);
     atomic_store(&device->captured, false);
     return layer;
 }
@@ -146,6 +147,21 @@ static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = layer->end(layer);
     hal_objects_reopen(device);
+    return status;
+}
+
+enum hal_status hal_profiling_checkpoint_now(struct hal_device *device, int64_t timeout_ns)
+{
+    enum hal_status status = HAL_OK;
+    take_turn(device);
+    if (device->layer && device->layer->checkpoint) {
+        status = close_chain(device, timeout_ns);
+        if (status == HAL_OK) {
+            status = device->layer->checkpoint(device->layer);
+            hal_objects_reopen(device);
+        }
+    }
+    end_turn(device);
     return status;
 }
 
@@ -229,6 +245,8 @@ static enum hal_status begin_capture(struct hal_device *device,
         atomic_store(&device->captured, true);
     }
     hal_objects_reopen(device);
+    if (status == HAL_OK && layer->checkpoint)
+        HAL_TRY(hal_recorder_begun(device, options));
     /* Handlers run in reverse order: ours must come before those that the module brought. */
     if (status == HAL_OK)
         pthread_once(&exit_watched, watch_exit);
@@ -274,7 +292,9 @@ enum hal_status hal_profiling_begin_from_settings(struct hal_device *device)
     if (!settings.profiling)
         return HAL_OK;
     if (settings.window.kind != HAL_WINDOW_NONE)
-        return hal_window_create(device, &settings);
+        HAL_TRY(hal_window_create(device, &settings));
+    if (settings.window.kind != HAL_WINDOW_NONE && settings.window.kind != HAL_WINDOW_RECORDER)
+        return HAL_OK;
     take_turn(device);
     const enum hal_status status = begin_numbered(device, &settings.options, HAL_FOREVER);
     end_turn(device);
@@ -328,11 +348,51 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
     return status;
 }
 
+/* The file is completed, and the recording goes on in the next one. */
+static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
+{
+    char file[PATH_MAX], message[HAL_MESSAGE_BYTES];
+    struct hal_profiling_options options = device->recorder.options;
+    HAL_TRY(hal_name_next(options.file, file, sizeof file));
+    const enum hal_status ended = end_capture(device, timeout_ns);
+    snprintf(message, sizeof message, "%s", hal_message());
+    if (device->layer) { /* it was not ended */
+        hal_name_unused(file, NULL);
+        return hal_fail(ended, "%s", message);
+    }
+    options.file = file;
+    options.force = false;
+    device->recorder.goes_on = true;
+    const enum hal_status begun = begin_capture(device, &options, HAL_FOREVER);
+    device->recorder.goes_on = false;
+    if (begun != HAL_OK) {
+        hal_name_unused(file, hal_message());
+        return begun;
+    }
+    return ended == HAL_OK ? HAL_OK : hal_fail(ended, "%s", message);
+}
+
+enum hal_status hal_profiling_write_out_now(struct hal_device *device, int64_t timeout_ns)
+{
+    take_turn(device);
+    const bool records = device->layer && device->layer->checkpoint;
+    const enum hal_status status = records ? write_out(device, timeout_ns) : HAL_OK;
+    end_turn(device);
+    return status;
+}
+
+static enum hal_status flush_capture(struct hal_device *device)
+{
+    if (!device->layer)
+        return not_captured(device);
+    return device->layer->checkpoint ? write_out(device, HAL_FOREVER)
+                                     : device->layer->flush(device->layer);
+}
+
 enum hal_status hal_device_profiling_flush(struct hal_device *device)
 {
     HAL_TRY(enter_turn(device));
-    const enum hal_status status =
-        device->layer ? device->layer->flush(device->layer) : not_captured(device);
+    const enum hal_status status = flush_capture(device);
     end_turn(device);
     return status;
 }

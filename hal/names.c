@@ -89,6 +89,30 @@ enum hal_status hal_name_claim(const struct hal_profiling_options *options, char
     return status;
 }
 
+static enum hal_status claim_next(const struct hal_run *run, const char *file, char *out_file,
+                                  size_t bytes)
+{
+    struct stat info;
+    char path[PATH_MAX];
+    for (uint32_t i = 2;; i++) {
+        HAL_TRY(number_file(file, i, out_file, bytes));
+        HAL_TRY(absolute_path(out_file, path, sizeof path));
+        if (!hal_run_has(run, HAL_RUN_CLAIMED, path) && lstat(out_file, &info) != 0)
+            break;
+    }
+    hal_run_add(run, HAL_RUN_CLAIMED, path);
+    return HAL_OK;
+}
+
+enum hal_status hal_name_next(const char *file, char *out_file, size_t bytes)
+{
+    struct hal_run run;
+    hal_run_open(getenv(HAL_RUN_VARIABLE), &run);
+    const enum hal_status status = claim_next(&run, file, out_file, bytes);
+    hal_run_close(&run);
+    return status;
+}
+
 void hal_name_unused(const char *file, const char *why)
 {
     struct hal_run run;

@@ -91,7 +91,10 @@ enum hal_status hal_queue_hand_in(struct hal_device *device, const struct hal_su
     HAL_TRY(mark_submitted(desc->commands, desc->command_count));
     const uint64_t id = atomic_fetch_add_explicit(&device->submissions, 1, memory_order_relaxed);
     if (device->window)
-        hal_window_before(device, id);
+        hal_window_before(device, id, desc);
+    if (__builtin_expect(
+            atomic_load_explicit(&device->recorder.due_ns, memory_order_relaxed) != INT64_MAX, 0))
+        hal_recorder_before(device);
     enum hal_status status = hal_device_enter(device);
     if (status == HAL_OK) {
         status = hand_in(device, desc, what, ending, id);

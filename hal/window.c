@@ -19,7 +19,7 @@ enum window_state { WAITS, OPEN, CLOSES, OVER };
 
 struct hal_window {
     struct hal_window_place place;
-    char *scope;
+    char *scope, *text;                   /* what is captured; the same in words */
     struct hal_profiling_options options; /* file, the strings: the window's own */
     char *file;                           /* what the user asked for, or NULL */
     char claimed[PATH_MAX];               /* the next capture's */
@@ -153,7 +153,20 @@ static void close_locked(struct hal_device *device, struct hal_window *window)
 
 /* ---- What happens ------------------------------------------------------------------------- */
 
-static bool is_due(struct hal_window *window, uint64_t submission)
+static bool has_group(const char *name, const struct hal_submit_desc *desc)
+{
+    for (size_t i = 0; i < desc->command_count; i++) {
+        hal_each_segment (desc->commands[i], segment) {
+            const struct hal_segment_debug *debug = (const void *)segment;
+            if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN && strcmp(debug->label, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool is_due(struct hal_window *window, uint64_t submission,
+                   const struct hal_submit_desc *desc)
 {
     const uint32_t state = atomic_load(&window->state);
     if (state == CLOSES)
@@ -162,7 +175,11 @@ static bool is_due(struct hal_window *window, uint64_t submission)
     case HAL_WINDOW_SUBMISSIONS:
         return state == WAITS && submission >= window->place.first &&
                submission <= window->place.last;
+    case HAL_WINDOW_GROUP:
+        return (state == WAITS || state == OPEN) &&
+               has_group(window->scope, desc) == (state == WAITS);
     case HAL_WINDOW_SIGNAL:
+    case HAL_WINDOW_RECORDER:
         return atomic_load_explicit(&signals_seen, memory_order_relaxed) !=
                atomic_load_explicit(&window->signals, memory_order_relaxed);
     case HAL_WINDOW_SCOPE:
@@ -184,18 +201,43 @@ static void follow_signals_locked(struct hal_device *device, struct hal_window *
     atomic_store(&window->signals, seen);
 }
 
-void hal_window_before(struct hal_device *device, uint64_t submission)
+/* When the work in flight is not done in time, it comes at a later submission. */
+static void write_out_locked(struct hal_device *device, struct hal_window *window)
 {
-    struct hal_window *window = device->window;
-    if (!is_due(window, submission) || is_forked(device))
+    const uint64_t seen = atomic_load_explicit(&signals_seen, memory_order_relaxed);
+    const enum hal_status status =
+        hal_profiling_write_out_now(device, window->late ? later_patience_ns : first_patience_ns);
+    window->late = status == HAL_TIMEOUT;
+    if (window->late)
         return;
-    pthread_mutex_lock(&window->lock);
-    if (atomic_load(&window->state) == CLOSES)
+    if (status != HAL_OK)
+        hal_log(HAL_LOG_ERROR, "writing the capture of '%s' out: %s", device->info.uri,
+                hal_message());
+    atomic_store(&window->signals, seen);
+}
+
+static void act_locked(struct hal_device *device, struct hal_window *window)
+{
+    const uint32_t state = atomic_load(&window->state);
+    if (state == CLOSES || (state == OPEN && window->place.kind == HAL_WINDOW_GROUP))
         close_locked(device, window);
     else if (window->place.kind == HAL_WINDOW_SIGNAL)
         follow_signals_locked(device, window);
-    else if (is_due(window, submission))
+    else if (window->place.kind == HAL_WINDOW_RECORDER)
+        write_out_locked(device, window);
+    else
         open_locked(device, window);
+}
+
+void hal_window_before(struct hal_device *device, uint64_t submission,
+                       const struct hal_submit_desc *desc)
+{
+    struct hal_window *window = device->window;
+    if (!is_due(window, submission, desc) || is_forked(device))
+        return;
+    pthread_mutex_lock(&window->lock);
+    if (is_due(window, submission, desc))
+        act_locked(device, window);
     pthread_mutex_unlock(&window->lock);
 }
 
@@ -260,7 +302,10 @@ static bool copy_settings(struct hal_window *window, const struct hal_settings *
     window->file = hal_copy_string(settings->options.file);
     window->place.scope = window->scope;
     window->options.file = window->file;
-    return (window->scope || !settings->window.scope) && (window->file || !settings->options.file);
+    window->text = hal_copy_string(settings->options.window);
+    window->options.window = window->text;
+    return (window->scope || !settings->window.scope) &&
+           (window->text || !settings->options.window) && (window->file || !settings->options.file);
 }
 
 enum hal_status hal_window_create(struct hal_device *device, const struct hal_settings *settings)
@@ -275,6 +320,8 @@ enum hal_status hal_window_create(struct hal_device *device, const struct hal_se
         return hal_fail(HAL_NO_MEMORY, "no memory for a capture's window");
     }
     atomic_init(&window->signals, atomic_load(&signals_seen));
+    if (window->place.kind == HAL_WINDOW_RECORDER && listen_to_signal() != HAL_OK)
+        hal_log(HAL_LOG_INFO, "the flight recorder cannot be asked by a signal: %s", hal_message());
     const enum hal_status status =
         window->place.kind == HAL_WINDOW_SIGNAL ? listen_to_signal() : HAL_OK;
     if (status != HAL_OK)
@@ -287,13 +334,15 @@ void hal_window_destroy(struct hal_device *device)
     struct hal_window *window = device->window;
     if (!window)
         return;
-    if (!window->opened && atomic_load(&window->state) == WAITS)
+    if (!window->opened && atomic_load(&window->state) == WAITS &&
+        window->place.kind != HAL_WINDOW_RECORDER)
         hal_log(HAL_LOG_WARN,
                 "device '%s' was not captured: its %" PRIu64
                 " submissions did not reach the window",
                 device->info.uri, atomic_load(&device->submissions));
     pthread_mutex_destroy(&window->lock);
     free(window->scope);
+    free(window->text);
     free(window->file);
     free(window);
     device->window = NULL;

@@ -34,6 +34,7 @@ static int forget(void **state)
     (void)state;
     unsetenv("HAL_DEVICE_PROFILING_WINDOW");
     unsetenv("HAL_DEVICE_PROFILING_SCOPE");
+    unsetenv("HAL_DEVICE_PROFILING_GROUP");
     unsetenv("HAL_DEVICE_PROFILING_FILE");
     signal(SIGUSR1, SIG_DFL);
     return 0;
@@ -255,6 +256,44 @@ static void a_scope_is_captured_each_time(void **state)
     captured_close(&captured);
 }
 
+static void submit_group(struct work *work, const char *outer, const char *inner)
+{
+    const struct hal_semaphore_value done = {work->done, work->count + 1};
+    struct hal_command_buffer *commands = fixture_commands(work->device, "group", HAL_ONE_SHOT);
+    assert_ok(hal_command_debug_begin(commands, outer, 0));
+    assert_ok(hal_command_debug_begin(commands, inner, 0));
+    assert_ok(hal_command_fill(commands, work->buffer, 0, BYTES, 7, 1));
+    assert_ok(hal_command_debug_end(commands));
+    assert_ok(hal_command_debug_end(commands));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(hal_queue_submit(work->device, &(struct hal_submit_desc){.signals = &done,
+                                                                       .signal_count = 1,
+                                                                       .commands = &commands,
+                                                                       .command_count = 1}));
+    assert_ok(hal_semaphore_wait(work->done, ++work->count, HAL_FOREVER));
+    hal_command_buffer_release(commands);
+}
+
+/* Submissions with the group, also inside another one; each row of them is a capture. */
+static void debug_groups_are_captured(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct work work = open_window("HAL_DEVICE_PROFILING_GROUP", "attention");
+    submit(&work);
+    submit_group(&work, "layer", "attention");
+    submit_group(&work, "attention", "x");
+    submit_group(&work, "attention 2", "layer");
+    submit(&work);
+    submit_group(&work, "layer", "attention");
+    close_work(&work);
+    assert_submissions(0, 1, 2);
+    assert_submissions(1, 5, 5);
+    captured_open(&captured, nth_file(0));
+    assert_string_equal(trace_reader_header(captured.reader)->window, "attention");
+    captured_close(&captured);
+}
+
 static void wrong_windows_are_refused(void **state)
 {
     (void)state;
@@ -269,7 +308,7 @@ static void wrong_windows_are_refused(void **state)
     }
     setenv("HAL_DEVICE_PROFILING_WINDOW", "#s1", 1);
     setenv("HAL_DEVICE_PROFILING_SCOPE", "x", 1);
-    assert_fails(hal_device_open("cpu", &device), HAL_INVALID, "both");
+    assert_fails(hal_device_open("cpu", &device), HAL_INVALID, "one window: '#s1'");
 }
 
 int main(void)
@@ -281,6 +320,7 @@ int main(void)
         cmocka_unit_test_setup(a_signal_switches_the_capture, forget),
         cmocka_unit_test_setup(a_programs_own_handler_stays, forget),
         cmocka_unit_test_setup(a_scope_is_captured_each_time, forget),
+        cmocka_unit_test_setup(debug_groups_are_captured, forget),
         cmocka_unit_test_setup(wrong_windows_are_refused, forget),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
