@@ -237,6 +237,11 @@ extern const struct view_binding view_move_bindings[], view_find_bindings[], vie
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
 
+/* layout.c: whether the panel stands where the lanes would; columns of a panel's name on the bar,
+ * its number and blanks included. */
+bool view_panel_covers(const struct view *view);
+int view_tab_columns(const struct view *view, unsigned panel);
+
 /* Draws key\tvalue lines from view->scroll on, keys in a column of their own. */
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines);
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What host threads did: objects, mappings, waits, semaphores. */
+#include "viewer/ingest.h"
+
+/* ---- Calls ------------------------------------------------------------------------------- */
+
+enum hal_status view_ingest_mapping(struct ingest *in, const struct trace_mapping_event *event)
+{
+    uint32_t buffer;
+    HAL_TRY(view_ingest_buffer_row(in, event->buffer, &buffer));
+    return view_ingest_call(in, &event->head, buffer, event->offset, event->size);
+}
+
+enum hal_status view_ingest_buffer(struct ingest *in, const struct trace_buffer_create *event)
+{
+    uint32_t buffer;
+    HAL_TRY(view_ingest_buffer_row(in, event->buffer, &buffer));
+    in->model->buffers[buffer].bytes = event->size;
+    in->model->buffers[buffer].label = event->label;
+    if (event->flags & TRACE_FLAG_SNAPSHOT)
+        return HAL_OK;
+    return view_ingest_call(in, &event->head, buffer, 0, event->size);
+}
+
+enum hal_status view_ingest_executable(struct ingest *in,
+                                       const struct trace_executable_create *event)
+{
+    struct view_model *m = in->model;
+    uint32_t row;
+    HAL_TRY(view_ingest_executable_row(in, event->executable, &row));
+    HAL_TRY(VIEW_ROOM(m, kernels, event->entry_point_count));
+    HAL_TRY(trace_reflection_add(&m->reflection, event->executable, event));
+    m->executables[row].label = event->label;
+    m->executables[row].first_kernel = (uint32_t)m->kernels_count;
+    m->executables[row].kernel_count = event->entry_point_count;
+    for (uint32_t i = 0; i < event->entry_point_count; i++) {
+        struct view_kernel *kernel = &m->kernels[m->kernels_count++];
+        kernel->name = event->entry_points[i].name;
+        memcpy(kernel->group_size, event->entry_points[i].group_size, sizeof kernel->group_size);
+    }
+    if (event->flags & TRACE_FLAG_SNAPSHOT)
+        return HAL_OK;
+    return view_ingest_call(in, &event->head, row, 0, event->size);
+}
+
+enum hal_status view_ingest_destroy(struct ingest *in, const struct trace_object_event *event)
+{
+    uint32_t object = VIEW_NO_REF;
+    if (event->head.kind == TRACE_BUFFER_DESTROY)
+        HAL_TRY(view_ingest_buffer_row(in, event->object, &object));
+    else if (event->head.kind == TRACE_EXECUTABLE_DESTROY)
+        HAL_TRY(view_ingest_executable_row(in, event->object, &object));
+    else if (event->head.kind == TRACE_COMMAND_BUFFER_DESTROY)
+        HAL_TRY(view_ingest_command_buffer_row(in, event->object, &object));
+    else if (event->head.kind == TRACE_SEMAPHORE_DESTROY)
+        HAL_TRY(view_ingest_semaphore_row(in, event->object, &object));
+    else
+        HAL_TRY(view_ingest_other_row(in, event->object, &object));
+    return view_ingest_call(in, &event->head, object, 0, 0);
+}
+
+enum hal_status view_ingest_other(struct ingest *in, const struct trace_event *event, uint64_t id,
+                                  uint32_t label)
+{
+    uint32_t row;
+    HAL_TRY(view_ingest_other_row(in, id, &row));
+    in->model->others[row].label = label;
+    return view_ingest_call(in, event, row, 0, 0);
+}
+
+enum hal_status view_ingest_wait(struct ingest *in, const struct trace_semaphore_wait *event)
+{
+    struct view_model *m = in->model;
+    const size_t calls = m->calls_count;
+    uint32_t first;
+    HAL_TRY(view_ingest_values(in, event->values, event->value_count, &first));
+    HAL_TRY(
+        view_ingest_call(in, &event->head, VIEW_NO_REF, (uint64_t)event->timeout_ns, event->mode));
+    if (m->calls_count > calls) {
+        m->calls[calls].first_value = first;
+        m->calls[calls].value_count = event->value_count;
+    }
+    return HAL_OK;
+}
+
+/* ---- Semaphores --------------------------------------------------------------------------- */
+
+static enum hal_status add_step(struct ingest *in, struct view_step step)
+{
+    struct view_model *m = in->model;
+    HAL_TRY(VIEW_ROOM(m, steps, 1));
+    m->steps[m->steps_count++] = step;
+    if (step.time_ns != VIEW_NO_TIME)
+        view_ingest_moment(m, step.time_ns);
+    return HAL_OK;
+}
+
+enum hal_status view_ingest_semaphore(struct ingest *in, const struct trace_semaphore_create *event)
+{
+    struct view_model *m = in->model;
+    struct view_step step = {.time_ns = VIEW_NO_TIME, /* of a snapshot: from the start */
+                             .value = event->initial_value,
+                             .submission = VIEW_NO_REF,
+                             .call = VIEW_NO_REF};
+    const size_t calls = m->calls_count;
+    HAL_TRY(view_ingest_semaphore_row(in, event->semaphore, &step.semaphore));
+    m->semaphores[step.semaphore].label = event->label;
+    if (!(event->flags & TRACE_FLAG_SNAPSHOT)) {
+        HAL_TRY(view_ingest_call(in, &event->head, step.semaphore, event->initial_value, 0));
+        if (m->calls_count == calls)
+            return HAL_OK;
+        step.time_ns = m->calls[calls].end_ns;
+        step.call = (uint32_t)calls;
+    }
+    return add_step(in, step);
+}
+
+enum hal_status view_ingest_semaphore_event(struct ingest *in,
+                                            const struct trace_semaphore_event *event)
+{
+    struct view_model *m = in->model;
+    const size_t calls = m->calls_count;
+    struct view_step step = {.value = event->value,
+                             .submission = VIEW_NO_REF,
+                             .call = (uint32_t)calls,
+                             .status = event->head.status};
+    HAL_TRY(view_ingest_semaphore_row(in, event->semaphore, &step.semaphore));
+    HAL_TRY(view_ingest_call(in, &event->head, step.semaphore, event->value, event->message));
+    const bool steps = event->head.kind == TRACE_SEMAPHORE_FAIL ||
+                       (event->head.kind == TRACE_SEMAPHORE_SIGNAL && event->head.status == HAL_OK);
+    if (!steps || m->calls_count == calls)
+        return HAL_OK;
+    step.time_ns = m->calls[calls].begin_ns;
+    return add_step(in, step);
+}
+
+/* Once everything is known: what finished submissions signalled, and each semaphore's steps. */
+static int compare_steps(const void *left, const void *right)
+{
+    const struct view_step *a = left, *b = right;
+    if (a->semaphore != b->semaphore)
+        return a->semaphore < b->semaphore ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+enum hal_status view_ingest_finish_steps(struct ingest *in)
+{
+    struct view_model *m = in->model;
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        const struct view_submission *s = &m->submissions[i];
+        for (uint32_t k = 0; k < s->signal_count && s->done && s->end_ns != VIEW_NO_TIME; k++) {
+            const struct view_value *signal = &m->values[s->first_signal + k];
+            HAL_TRY(add_step(in, (struct view_step){.time_ns = s->end_ns,
+                                                    .value = signal->value,
+                                                    .semaphore = signal->semaphore,
+                                                    .submission = i,
+                                                    .call = VIEW_NO_REF,
+                                                    .status = s->status}));
+        }
+    }
+    for (uint32_t i = 0; i < m->steps_count; i++) {
+        if (m->steps[i].time_ns == VIEW_NO_TIME)
+            m->steps[i].time_ns = m->first_ns;
+    }
+    if (m->steps_count)
+        qsort(m->steps, m->steps_count, sizeof *m->steps, compare_steps);
+    for (uint32_t i = 0; i < m->steps_count; i++) {
+        struct view_semaphore *semaphore = &m->semaphores[m->steps[i].semaphore];
+        if (!semaphore->step_count++)
+            semaphore->first_step = i;
+    }
+    return HAL_OK;
+}
