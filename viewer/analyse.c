@@ -51,15 +51,15 @@ static enum hal_status close_gap(struct gaps *g, size_t first, uint32_t before, 
                            .before = before,
                            .after = after,
                            .cause = VIEW_GAP_HOST};
+    int64_t causes_ns[4] = {0}; /* [class - VIEW_GAP_HOST] */
     for (size_t i = first; i < g->parts_count; i++)
-        gap.by_cause_ns[g->parts[i].class - VIEW_GAP_HOST] +=
-            g->parts[i].end_ns - g->parts[i].begin_ns;
+        causes_ns[g->parts[i].class - VIEW_GAP_HOST] += g->parts[i].end_ns - g->parts[i].begin_ns;
     for (size_t c = 1; c < 4; c++) {
-        if (gap.by_cause_ns[c] > gap.by_cause_ns[gap.cause - VIEW_GAP_HOST])
+        if (causes_ns[c] > causes_ns[gap.cause - VIEW_GAP_HOST])
             gap.cause = (enum view_class)(VIEW_GAP_HOST + c);
     }
     for (size_t c = 0; c < 4; c++)
-        m->summary.gaps[c].ns += gap.by_cause_ns[c];
+        m->summary.gaps[c].ns += causes_ns[c];
     m->summary.gaps[gap.cause - VIEW_GAP_HOST].count++;
     m->gaps[m->gaps_count++] = gap;
     return HAL_OK;
@@ -171,7 +171,7 @@ static void tally_calls(struct view_model *m)
         struct view_host *host = &m->hosts[call->host];
         host->call_count++;
         host->submit_count += call->kind == TRACE_SUBMIT;
-        if (view_call_is_sync(call)) {
+        if (view_call_is_sync(m, call)) {
             tally(&m->summary.syncs, ns, 0);
             host->wait_count++;
             host->wait_ns += ns;
@@ -198,8 +198,7 @@ static void tally_submissions(struct view_model *m)
     for (size_t i = 0; i < m->submissions_count; i++) {
         struct view_submission *s = &m->submissions[i];
         for (uint32_t k = 0; k < s->commands_count; k++)
-            s->dispatch_count +=
-                m->command_buffers[m->submitted[s->first_commands + k]].dispatch_count;
+            s->dispatch_count += view_body(m, m->submitted[s->first_commands + k])->dispatch_count;
         m->summary.submissions++;
         m->summary.failed_submissions += s->status != HAL_OK;
         m->summary.unfinished_submissions += !s->done;

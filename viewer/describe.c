@@ -219,12 +219,13 @@ static void wait_label(const struct view_model *m, const struct view_call *call,
                        size_t bytes)
 {
     char name[64];
-    const char *verb = view_call_is_sync(call) ? "wait" : "poll";
-    if (call->kind == TRACE_WAIT_IDLE || !call->value_count) {
+    const char *verb = view_call_is_sync(m, call) ? "wait" : "poll";
+    if (call->kind == TRACE_WAIT_IDLE || !view_call_what(m, call)->value_count) {
         snprintf(out, bytes, "%s idle", verb);
         return;
     }
-    const struct view_value *value = &m->values[call->first_value + call->value_count - 1];
+    const struct view_value *value =
+        &m->values[call->object + view_call_what(m, call)->value_count - 1];
     const uint32_t step = view_model_reached(m, value->semaphore, value->value);
     view_semaphore_name(m, value->semaphore, name, sizeof name);
     if (step != VIEW_NO_REF && m->steps[step].submission != VIEW_NO_REF)

@@ -122,8 +122,7 @@ static void add_commands(const struct view_model *m, const struct view_submissio
     uint64_t counts[MAX_KINDS] = {0}, barriers = 0, states = 0, others = 0;
     char label[128];
     for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_command_buffer *c =
-            &m->command_buffers[m->submitted[s->first_commands + k]];
+        const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
         for (uint32_t i = 0, kind = 0; i < c->op_count; i++) {
             const uint32_t op = m->segments[c->first_op + i];
             barriers += m->ops[op].kind == TRACE_BARRIER;
@@ -194,7 +193,8 @@ static void describe_submission(const struct view_model *m, uint32_t index,
     for (uint32_t k = 0; k < s->wait_count; k++)
         add_value(m, k == 0 ? "waits for" : "", "≥", &m->values[s->first_wait + k], lines);
     for (uint32_t k = 0; k < s->signal_count; k++)
-        add_value(m, k == 0 ? "signals" : "", "=", &m->values[s->first_signal + k], lines);
+        add_value(m, k == 0 ? "signals" : "", "=", &m->values[s->first_wait + s->wait_count + k],
+                  lines);
     const uint32_t consumer = view_model_consumer(m, index, VIEW_NO_REF);
     if (consumer != VIEW_NO_REF)
         view_lines_add(lines, "needed by", "#s%" PRIu64, m->submissions[consumer].number);
@@ -205,64 +205,68 @@ static void describe_submission(const struct view_model *m, uint32_t index,
                        view_time(m->calls[observer].end_ns - s->end_ns).text);
     add_commands(m, s, lines);
     if (s->call != VIEW_NO_REF)
-        add_stack(m, m->calls[s->call].stack, lines);
+        add_stack(m, view_call_what(m, &m->calls[s->call])->stack, lines);
 }
 
 static void describe_call(const struct view_model *m, const struct view_lane *lane,
                           const struct view_span *event, struct view_lines *lines)
 {
     const struct view_call *call = &m->calls[event->ref];
+    const struct view_what *what = view_call_what(m, call);
     char label[160];
     view_span_label(m, lane, event, label, sizeof label);
     view_lines_add(lines, "call", "%s", label);
     add_status(lines, call->status);
     add_span(lines, "at", call->begin_ns, call->end_ns);
     add_host(m, call->host, lines);
-    for (uint32_t k = 0; k < call->value_count; k++)
-        add_value(m, k == 0 ? "waits for" : "", "≥", &m->values[call->first_value + k], lines);
+    for (uint32_t k = 0; k < what->value_count; k++)
+        add_value(m, k == 0 ? "waits for" : "", "≥", &m->values[call->object + k], lines);
     if (event->class == VIEW_MAP)
-        view_lines_add(lines, "range", "%s from byte %" PRIu64, view_bytes(call->size).text,
-                       call->offset);
+        view_lines_add(lines, "range", "%s from byte %" PRIu64, view_bytes(what->size).text,
+                       what->offset);
     else if (event->class == VIEW_CREATE || event->class == VIEW_COMPILE)
-        view_lines_add(lines, "size", "%s", view_bytes(call->size).text);
+        view_lines_add(lines, "size", "%s", view_bytes(what->size).text);
     else if (event->class == VIEW_SIGNAL ||
              (event->class == VIEW_QUERY && call->kind == TRACE_SEMAPHORE_QUERY))
-        view_lines_add(lines, "value", "%" PRIu64, call->offset);
+        view_lines_add(lines, "value", "%" PRIu64, what->offset);
     if (call->kind == TRACE_SUBMIT && call->object != VIEW_NO_REF)
         describe_submission(m, call->object, lines);
     else
-        add_stack(m, call->stack, lines);
+        add_stack(m, what->stack, lines);
 }
 
 static void describe_recording(const struct view_model *m, const struct view_span *event,
                                struct view_lines *lines)
 {
     const struct view_command_buffer *c = &m->command_buffers[event->ref];
+    const struct view_body *body = &m->bodies[c->body];
     const char *label = view_model_string(m, c->label);
     view_lines_add(lines, "recording", "command buffer %" PRIu64 "%s%s", c->id, *label ? " " : "",
                    label);
     add_span(lines, "at", event->begin_ns, event->end_ns);
-    view_lines_add(lines, "commands", "%s: %s, %s, %s", view_count(c->op_count).text,
-                   view_things(c->dispatch_count, "dispatch").text,
-                   view_things(c->barrier_count, "barrier").text,
-                   view_things(c->transfer_count, "transfer").text);
-    if (c->op_count)
+    view_lines_add(lines, "commands", "%s: %s, %s, %s", view_count(body->op_count).text,
+                   view_things(body->dispatch_count, "dispatch").text,
+                   view_things(body->barrier_count, "barrier").text,
+                   view_things(body->transfer_count, "transfer").text);
+    if (body->op_count)
         view_lines_add(lines, "per command", "%s",
-                       view_time((event->end_ns - event->begin_ns) / c->op_count).text);
+                       view_time((event->end_ns - event->begin_ns) / body->op_count).text);
 }
 
 static void describe_gap(const struct view_model *m, const struct view_gap *gap,
                          struct view_lines *lines)
 {
     char host[160];
+    int64_t causes_ns[4];
+    view_gap_causes(m, gap, causes_ns);
     view_lines_add(lines, "gap", "the device was idle for %s",
                    view_time(gap->end_ns - gap->begin_ns).text);
     view_lines_add(lines, "from", "%s", view_moment(gap->begin_ns).text);
     for (size_t c = 0; c < 4; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
-        if (gap->by_cause_ns[c])
-            view_lines_add(lines, info->name, "%s, %s", view_time(gap->by_cause_ns[c]).text,
-                           view_share(gap->by_cause_ns[c], gap->end_ns - gap->begin_ns).text);
+        if (causes_ns[c])
+            view_lines_add(lines, info->name, "%s, %s", view_time(causes_ns[c]).text,
+                           view_share(causes_ns[c], gap->end_ns - gap->begin_ns).text);
     }
     if (gap->before != VIEW_NO_REF && gap->after != VIEW_NO_REF)
         view_lines_add(lines, "between", "#s%" PRIu64 " and #s%" PRIu64,

@@ -28,10 +28,11 @@ static uint32_t submission_of(const struct view_model *m, const struct view_lane
     }
     if (event->class == VIEW_SUBMIT)
         return m->calls[event->ref].object;
-    if (event->class != VIEW_WAIT || !m->calls[event->ref].value_count)
+    if (event->class != VIEW_WAIT || !view_call_what(m, &m->calls[event->ref])->value_count)
         return VIEW_NO_REF;
     const struct view_call *wait = &m->calls[event->ref];
-    const struct view_value *value = &m->values[wait->first_value + wait->value_count - 1];
+    const struct view_value *value =
+        &m->values[wait->object + view_call_what(m, wait)->value_count - 1];
     const uint32_t step = view_model_reached(m, value->semaphore, value->value);
     return step == VIEW_NO_REF ? VIEW_NO_REF : m->steps[step].submission;
 }
@@ -146,8 +147,10 @@ static void draw_submission(const struct flow *flow, uint32_t index)
     draw_link(flow, queue, m->device_lane, s->begin_ns);
     draw_consumers(flow, index);
     for (uint32_t k = 0; k < s->signal_count && k < MAX_NEIGHBOURS; k++)
-        draw_link(flow, m->device_lane,
-                  semaphore_lane(flow->view, m->values[s->first_signal + k].semaphore), s->end_ns);
+        draw_link(
+            flow, m->device_lane,
+            semaphore_lane(flow->view, m->values[s->first_wait + s->wait_count + k].semaphore),
+            s->end_ns);
     if (observer == VIEW_NO_REF)
         return;
     const struct view_call *wait = &m->calls[observer];

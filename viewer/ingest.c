@@ -183,7 +183,7 @@ static void finish_ingest(struct ingest *in)
 {
     struct hal_idmap *maps[] = {&in->hosts,           &in->buffers,    &in->executables,
                                 &in->command_buffers, &in->semaphores, &in->submissions,
-                                &in->others,          &in->ops};
+                                &in->others,          &in->ops,        &in->bodies};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         hal_idmap_finish(maps[i]);
     for (size_t i = 0; i < in->open_scopes_count; i++)
@@ -196,7 +196,9 @@ enum hal_status view_build_tables(struct view_model *model)
     struct ingest in = {.model = model};
     model->first_ns = INT64_MAX;
     model->last_ns = INT64_MIN;
-    enum hal_status status = trace_reader_each(model->reader, take, &in);
+    enum hal_status status = view_ingest_no_body(&in);
+    if (status == HAL_OK)
+        status = trace_reader_each(model->reader, take, &in);
     if (status == HAL_OK) {
         order_submissions(model);
         if (model->first_ns > model->last_ns)

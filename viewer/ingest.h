@@ -9,7 +9,8 @@
 struct ingest {
     struct view_model *model;
     struct hal_idmap hosts, buffers, executables, command_buffers, semaphores, submissions, others,
-        ops;
+        ops, bodies;
+    uint32_t recent_whats[256];      /* by their hash: what calls had last */
     struct open_scopes *open_scopes; /* by host */
     size_t open_scopes_count, open_scopes_capacity;
 };
@@ -44,6 +45,9 @@ bool view_ingest_times(struct ingest *in, int64_t begin, int64_t end, int64_t *o
 /* Adds a call; one with impossible times is left out. */
 enum hal_status view_ingest_call(struct ingest *in, const struct trace_event *event,
                                  uint32_t object, uint64_t offset, uint64_t size) HAL_CHECKED;
+/* Likewise, with everything told. */
+enum hal_status view_ingest_call_of(struct ingest *in, const struct trace_event *event,
+                                    uint32_t object, const struct view_what *what) HAL_CHECKED;
 enum hal_status view_ingest_values(struct ingest *in, const struct trace_semaphore_value *values,
                                    uint32_t count, uint32_t *out_first) HAL_CHECKED;
 
@@ -71,6 +75,8 @@ enum hal_status view_ingest_finish_steps(struct ingest *in) HAL_CHECKED;
 
 enum hal_status view_ingest_command_buffer(struct ingest *in,
                                            const struct trace_object_event *event) HAL_CHECKED;
+/* The empty body. */
+enum hal_status view_ingest_no_body(struct ingest *in) HAL_CHECKED;
 enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,
                                  const struct trace_segment *segments) HAL_CHECKED;
 enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit *event) HAL_CHECKED;

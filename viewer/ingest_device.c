@@ -77,6 +77,79 @@ static enum hal_status find_op(struct ingest *in, const struct view_op *op, uint
     }
 }
 
+/* What the segment is, with rows in the place of ids. */
+static enum hal_status take_op(struct ingest *in, const struct trace_segment *segment,
+                               uint32_t *out_op)
+{
+    struct view_op op = op_of(segment);
+    const void *record = segment;
+    if (op.kind == TRACE_DISPATCH)
+        HAL_TRY(view_ingest_executable_row(in, ((const struct trace_dispatch *)record)->executable,
+                                           &op.object));
+    else if (op.kind == TRACE_DISPATCH_INDIRECT)
+        HAL_TRY(view_ingest_executable_row(
+            in, ((const struct trace_dispatch_indirect *)record)->executable, &op.object));
+    else if (op.kind == TRACE_EVENT_SIGNAL || op.kind == TRACE_EVENT_RESET)
+        HAL_TRY(view_ingest_other_row(in, ((const struct trace_event_command *)record)->event,
+                                      &op.object));
+    return find_op(in, &op, out_op);
+}
+
+static struct view_body body_of(const struct view_model *m, uint32_t first, uint32_t count)
+{
+    struct view_body body = {.first_op = first, .op_count = count};
+    for (uint32_t i = first; i < first + count; i++) {
+        const uint32_t kind = m->ops[m->segments[i]].kind;
+        body.dispatch_count += trace_is_dispatch(kind);
+        body.barrier_count += kind == TRACE_BARRIER;
+        body.transfer_count += kind == TRACE_COPY || kind == TRACE_FILL || kind == TRACE_UPDATE;
+    }
+    return body;
+}
+
+/* The last `count` segments as a body: one that is known already takes their place. */
+static enum hal_status find_body(struct ingest *in, uint32_t count, uint32_t *out_body)
+{
+    struct view_model *m = in->model;
+    const uint32_t first = (uint32_t)m->segments_count - count;
+    uint64_t hash = in->ops.seed ^ count;
+    HAL_TRY(VIEW_ROOM(m, bodies, 1));
+    for (uint32_t i = first; i < first + count; i++)
+        hash = ((hash ^ m->segments[i]) * 0x9e3779b97f4a7c15ull) ^ (hash >> 29);
+    for (;; hash++) {
+        HAL_TRY(view_ingest_row(&in->bodies, hash, m->bodies_count, out_body));
+        if (*out_body == m->bodies_count) {
+            m->bodies[m->bodies_count++] = body_of(m, first, count);
+            return HAL_OK;
+        }
+        const struct view_body *known = &m->bodies[*out_body];
+        if (known->op_count == count &&
+            (!count || memcmp(m->segments + known->first_op, m->segments + first,
+                              count * sizeof *m->segments) == 0)) {
+            m->segments_count = first;
+            return HAL_OK;
+        }
+    }
+}
+
+enum hal_status view_ingest_no_body(struct ingest *in)
+{
+    uint32_t body;
+    return find_body(in, 0, &body);
+}
+
+static enum hal_status add_body(struct ingest *in, const struct trace_command_buffer_seal *event,
+                                const struct trace_segment *segment, uint32_t *out_body)
+{
+    struct view_model *m = in->model;
+    HAL_TRY(VIEW_ROOM(m, segments, event->segment_count));
+    for (uint32_t i = 0; i < event->segment_count; i++, segment = trace_next_segment(segment)) {
+        HAL_TRY(take_op(in, segment, &m->segments[m->segments_count]));
+        m->segments_count++;
+    }
+    return find_body(in, event->segment_count, out_body);
+}
+
 enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,
                                  const struct trace_segment *segment)
 {
@@ -85,7 +158,6 @@ enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_b
     int64_t begin_ns;
     HAL_TRY(view_ingest_host(in, event->head.thread, &host));
     HAL_TRY(view_ingest_command_buffer_row(in, event->command_buffer, &row));
-    HAL_TRY(VIEW_ROOM(m, segments, event->segment_count));
     struct view_command_buffer *commands = &m->command_buffers[row];
     commands->seal_host = host;
     if (view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &begin_ns,
@@ -93,31 +165,7 @@ enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_b
         view_ingest_moment(m, commands->seal_ns); /* all of a recording that began elsewhere */
     else
         commands->seal_ns = VIEW_NO_TIME;
-    commands->first_op = (uint32_t)m->segments_count;
-    commands->op_count = event->segment_count;
-    commands->dispatch_count = commands->barrier_count = commands->transfer_count = 0;
-    for (uint32_t i = 0; i < event->segment_count; i++, segment = trace_next_segment(segment)) {
-        struct view_op op = op_of(segment);
-        if (op.kind == TRACE_DISPATCH)
-            HAL_TRY(view_ingest_executable_row(
-                in, ((const struct trace_dispatch *)(const void *)segment)->executable,
-                &op.object));
-        else if (op.kind == TRACE_DISPATCH_INDIRECT)
-            HAL_TRY(view_ingest_executable_row(
-                in, ((const struct trace_dispatch_indirect *)(const void *)segment)->executable,
-                &op.object));
-        else if (op.kind == TRACE_EVENT_SIGNAL || op.kind == TRACE_EVENT_RESET)
-            HAL_TRY(view_ingest_other_row(
-                in, ((const struct trace_event_command *)(const void *)segment)->event,
-                &op.object));
-        HAL_TRY(find_op(in, &op, &m->segments[m->segments_count]));
-        m->segments_count++;
-        commands->dispatch_count += trace_is_dispatch(op.kind);
-        commands->barrier_count += op.kind == TRACE_BARRIER;
-        commands->transfer_count +=
-            op.kind == TRACE_COPY || op.kind == TRACE_FILL || op.kind == TRACE_UPDATE;
-    }
-    return HAL_OK;
+    return add_body(in, event, segment, &m->command_buffers[row].body);
 }
 
 /* ---- Submissions -------------------------------------------------------------------------- */
@@ -135,21 +183,19 @@ enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit 
     struct view_model *m = in->model;
     const uint64_t *ids = trace_submit_command_buffers(event);
     const size_t calls = m->calls_count;
-    uint32_t row, waits, signals;
+    uint32_t row, waits;
     HAL_TRY(check_queue(&event->head, event->queue));
     HAL_TRY(view_ingest_call(in, &event->head, VIEW_NO_REF, 0, 0));
     if (event->head.status != HAL_OK)
         return HAL_OK;
     HAL_TRY(view_ingest_submission_row(in, event->submission, &row));
-    HAL_TRY(view_ingest_values(in, event->values, event->wait_count, &waits));
-    HAL_TRY(
-        view_ingest_values(in, event->values + event->wait_count, event->signal_count, &signals));
+    HAL_TRY(view_ingest_values(in, event->values, event->wait_count + event->signal_count, &waits));
     struct view_submission *s = &m->submissions[row];
     s->queue = (uint16_t)event->queue;
     s->operation = (uint16_t)(event->operation < UINT16_MAX ? event->operation : UINT16_MAX);
     s->range_bytes = event->size;
     s->first_wait = waits, s->wait_count = event->wait_count;
-    s->first_signal = signals, s->signal_count = event->signal_count;
+    s->signal_count = event->signal_count;
     s->first_commands = (uint32_t)m->submitted_count;
     s->commands_count = event->command_buffer_count;
     if (m->calls_count > calls && s->call == VIEW_NO_REF) {

@@ -70,17 +70,13 @@ enum hal_status view_ingest_other(struct ingest *in, const struct trace_event *e
 
 enum hal_status view_ingest_wait(struct ingest *in, const struct trace_semaphore_wait *event)
 {
-    struct view_model *m = in->model;
-    const size_t calls = m->calls_count;
+    const struct view_what what = {.offset = (uint64_t)event->timeout_ns,
+                                   .size = event->mode,
+                                   .value_count = event->value_count,
+                                   .stack = event->head.stack};
     uint32_t first;
     HAL_TRY(view_ingest_values(in, event->values, event->value_count, &first));
-    HAL_TRY(
-        view_ingest_call(in, &event->head, VIEW_NO_REF, (uint64_t)event->timeout_ns, event->mode));
-    if (m->calls_count > calls) {
-        m->calls[calls].first_value = first;
-        m->calls[calls].value_count = event->value_count;
-    }
-    return HAL_OK;
+    return view_ingest_call_of(in, &event->head, first, &what);
 }
 
 /* ---- Semaphores --------------------------------------------------------------------------- */
@@ -151,7 +147,7 @@ enum hal_status view_ingest_finish_steps(struct ingest *in)
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
         for (uint32_t k = 0; k < s->signal_count && s->done && s->end_ns != VIEW_NO_TIME; k++) {
-            const struct view_value *signal = &m->values[s->first_signal + k];
+            const struct view_value *signal = &m->values[s->first_wait + s->wait_count + k];
             HAL_TRY(add_step(in, (struct view_step){.time_ns = s->end_ns,
                                                     .value = signal->value,
                                                     .semaphore = signal->semaphore,

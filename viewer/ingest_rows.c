@@ -68,6 +68,8 @@ static ROW_BY_ID(host_row, hosts, (struct view_host){.thread = (uint32_t)id, .la
     enum hal_status view_ingest_host(struct ingest *in, uint32_t thread, uint32_t *out_host)
 {
     HAL_TRY(host_row(in, thread, out_host));
+    if (*out_host >> VIEW_HOST_BITS)
+        return hal_fail(HAL_UNSUPPORTED, "more than %u threads", 1u << VIEW_HOST_BITS);
     if (*out_host < in->open_scopes_count)
         return HAL_OK;
     HAL_TRY(VIEW_ROOM(in, open_scopes, 1));
@@ -115,23 +117,53 @@ bool view_ingest_times(struct ingest *in, int64_t begin, int64_t end, int64_t *o
 
 /* ---- Calls -------------------------------------------------------------------------------- */
 
-enum hal_status view_ingest_call(struct ingest *in, const struct trace_event *event,
-                                 uint32_t object, uint64_t offset, uint64_t size)
+/* Looked for among the last ones only: having some twice costs less than a search. */
+static enum hal_status find_what(struct ingest *in, const struct view_what *what, uint32_t *out_row)
 {
     struct view_model *m = in->model;
-    struct view_call call = {.kind = event->kind,
-                             .status = event->status,
-                             .stack = event->stack,
-                             .object = object,
-                             .offset = offset,
-                             .size = size};
-    HAL_TRY(view_ingest_host(in, event->thread, &call.host));
+    uint64_t words[sizeof *what / 8], hash = 0;
+    memcpy(words, what, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = ((hash ^ words[i]) * 0x9e3779b97f4a7c15ull) ^ (hash >> 29);
+    uint32_t *recent = &in->recent_whats[hash >> 56];
+    HAL_TRY(VIEW_ROOM(m, whats, 1));
+    if (*recent >= m->whats_count || memcmp(&m->whats[*recent], what, sizeof *what) != 0) {
+        *recent = (uint32_t)m->whats_count;
+        m->whats[m->whats_count++] = *what;
+    }
+    *out_row = *recent;
+    return HAL_OK;
+}
+
+enum hal_status view_ingest_call_of(struct ingest *in, const struct trace_event *event,
+                                    uint32_t object, const struct view_what *what)
+{
+    static const uint32_t max_status = 63;
+    const uint32_t status = event->status < max_status ? event->status : max_status;
+    struct view_model *m = in->model;
+    int64_t begin_ns, end_ns;
+    uint32_t host, row;
+    HAL_TRY(view_ingest_host(in, event->thread, &host));
+    HAL_TRY(find_what(in, what, &row));
     HAL_TRY(VIEW_ROOM(m, calls, 1));
     if (event->status != HAL_OK && event->status != HAL_TIMEOUT)
         m->summary.failed_calls++;
-    if (view_ingest_times(in, event->begin_ns, event->end_ns, &call.begin_ns, &call.end_ns))
-        m->calls[m->calls_count++] = call;
+    if (view_ingest_times(in, event->begin_ns, event->end_ns, &begin_ns, &end_ns))
+        m->calls[m->calls_count++] = (struct view_call){.begin_ns = begin_ns,
+                                                        .end_ns = end_ns,
+                                                        .object = object,
+                                                        .what = row,
+                                                        .host = host & ((1u << VIEW_HOST_BITS) - 1),
+                                                        .kind = (uint8_t)event->kind,
+                                                        .status = status & 63u};
     return HAL_OK;
+}
+
+enum hal_status view_ingest_call(struct ingest *in, const struct trace_event *event,
+                                 uint32_t object, uint64_t offset, uint64_t size)
+{
+    const struct view_what what = {.offset = offset, .size = size, .stack = event->stack};
+    return view_ingest_call_of(in, event, object, &what);
 }
 
 enum hal_status view_ingest_values(struct ingest *in, const struct trace_semaphore_value *values,

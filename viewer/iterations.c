@@ -61,7 +61,7 @@ static uint64_t signature(const struct view_work *work, const struct view_submis
     uint64_t hash = mix(mix(1, s->queue), s->operation);
     for (uint32_t k = 0; k < s->commands_count; k++) {
         const uint32_t commands = m->submitted[s->first_commands + k];
-        hash = mix(hash, m->command_buffers[commands].transfer_count);
+        hash = mix(hash, view_body(m, commands)->transfer_count);
         for (uint32_t u = work->first_use[commands]; u < work->first_use[commands + 1]; u++)
             hash = mix(mix(hash, work->uses[u].kernel + 1), work->uses[u].dispatches);
     }

@@ -151,7 +151,7 @@ static void add_submissions(struct trace_text *t, const struct view_model *m)
         add_u64(t, "command_buffers", s->commands_count);
         add_text(t, "status", hal_status_name((enum hal_status)s->status));
         add_values(t, "waits", m, s->first_wait, s->wait_count);
-        add_values(t, "signals", m, s->first_signal, s->signal_count);
+        add_values(t, "signals", m, s->first_wait + s->wait_count, s->signal_count);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
@@ -174,13 +174,14 @@ static void add_gaps(struct trace_text *t, const struct view_model *m)
     trace_json_open(t, '[');
     for (size_t i = 0; i < m->gaps_count; i++) {
         const struct view_gap *gap = &m->gaps[i];
+        int64_t causes_ns[4];
+        view_gap_causes(m, gap, causes_ns);
         trace_json_open(t, '{');
         add_ns(t, "begin_ns", gap->begin_ns);
         add_ns(t, "end_ns", gap->end_ns);
         add_text(t, "cause", view_class_info(gap->cause)->name);
         for (size_t c = 0; c < 4; c++)
-            add_ns(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name,
-                   gap->by_cause_ns[c]);
+            add_ns(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, causes_ns[c]);
         add_number_of(t, "before", m, gap->before);
         add_number_of(t, "after", m, gap->after);
         view_describe_host(m, gap, host, sizeof host);

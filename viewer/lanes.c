@@ -5,7 +5,7 @@
 enum { MAX_SCOPE_LANES = 8 };
 
 /* Class of a call's span; VIEW_CLASS_NONE: it is not drawn on the thread's lane. */
-static enum view_class class_of_call(const struct view_call *call)
+static enum view_class class_of_call(const struct view_model *m, const struct view_call *call)
 {
     switch ((enum trace_event_kind)call->kind) {
     case TRACE_BUFFER_CREATE:
@@ -29,7 +29,7 @@ static enum view_class class_of_call(const struct view_call *call)
     case TRACE_SEMAPHORE_SIGNAL:
     case TRACE_SEMAPHORE_FAIL: return VIEW_SIGNAL;
     case TRACE_SEMAPHORE_WAIT:
-    case TRACE_WAIT_IDLE: return view_call_is_sync(call) ? VIEW_WAIT : VIEW_QUERY;
+    case TRACE_WAIT_IDLE: return view_call_is_sync(m, call) ? VIEW_WAIT : VIEW_QUERY;
     case TRACE_SUBMIT: return VIEW_SUBMIT;
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ:
@@ -53,10 +53,10 @@ static enum view_class class_of_call(const struct view_call *call)
     return VIEW_CLASS_NONE;
 }
 
-bool view_call_is_sync(const struct view_call *call)
+bool view_call_is_sync(const struct view_model *model, const struct view_call *call)
 {
     return (call->kind == TRACE_SEMAPHORE_WAIT || call->kind == TRACE_WAIT_IDLE) &&
-           call->offset != 0;
+           view_call_what(model, call)->offset != 0;
 }
 
 /* A wait that met its limit did what it was asked to. */
@@ -190,11 +190,12 @@ static enum hal_status fill_hosts(struct view_model *m, const uint32_t *hosts,
 {
     for (uint32_t i = 0; i < m->calls_count; i++) {
         const struct view_call *call = &m->calls[i];
-        HAL_TRY(put(&buckets[call->host], (struct view_span){.begin_ns = call->begin_ns,
-                                                             .end_ns = call->end_ns,
-                                                             .ref = i,
-                                                             .class = (uint8_t)class_of_call(call),
-                                                             .flags = failed(call->status)}));
+        HAL_TRY(
+            put(&buckets[call->host], (struct view_span){.begin_ns = call->begin_ns,
+                                                         .end_ns = call->end_ns,
+                                                         .ref = i,
+                                                         .class = (uint8_t)class_of_call(m, call),
+                                                         .flags = failed(call->status)}));
     }
     for (uint32_t i = 0; i < m->command_buffers_count; i++)
         HAL_TRY(put_recording(m, i, buckets));

@@ -45,7 +45,7 @@ static enum hal_status take_calls(struct view_model *m, struct changes *changes)
         struct change change = {.buffer = call->object, .submission = VIEW_NO_REF};
         if (call->kind == TRACE_BUFFER_CREATE && call->status == HAL_OK) {
             change.ns = m->buffers[call->object].create_ns = call->end_ns;
-            change.bytes = call->size;
+            change.bytes = view_call_what(m, call)->size;
             change.change = 1;
         } else if (call->kind == TRACE_BUFFER_DESTROY) {
             change.ns = m->buffers[call->object].destroy_ns = call->begin_ns;

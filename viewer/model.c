@@ -17,13 +17,13 @@ void view_model_close(struct view_model *model)
         view_series_finish(&model->lanes[i].series);
         free(model->lanes[i].owned);
     }
-    void *const tables[] = {model->calls,       model->values,          model->submissions,
-                            model->ops,         model->steps,           model->kernels,
-                            model->executables, model->command_buffers, model->buffers,
-                            model->scopes,      model->semaphores,      model->transfers,
-                            model->others,      model->hosts,           model->gaps,
-                            model->families,    model->lanes,           model->segments,
-                            model->submitted,   model->levels,          model->highest};
+    void *const tables[] = {
+        model->calls,       model->values,          model->submissions, model->ops,
+        model->whats,       model->bodies,          model->steps,       model->kernels,
+        model->executables, model->command_buffers, model->buffers,     model->scopes,
+        model->semaphores,  model->transfers,       model->others,      model->hosts,
+        model->gaps,        model->families,        model->lanes,       model->segments,
+        model->submitted,   model->levels,          model->highest};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reflection_finish(&model->reflection);
@@ -101,8 +101,8 @@ const struct view_op *view_model_dispatch(const struct view_model *model,
                                           const struct view_submission *submission, uint64_t index)
 {
     for (uint32_t k = 0; k < submission->commands_count; k++) {
-        const struct view_command_buffer *commands =
-            &model->command_buffers[model->submitted[submission->first_commands + k]];
+        const struct view_body *commands =
+            view_body(model, model->submitted[submission->first_commands + k]);
         if (index >= commands->dispatch_count) {
             index -= commands->dispatch_count;
             continue;
@@ -155,8 +155,9 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
         for (; i < lane->event_count && i < at + LOOK_AROUND; i++) {
             const struct view_span *event = &lane->events[i];
             if (event->class != VIEW_WAIT || event->end_ns < s->end_ns ||
-                !any_from(model, model->calls[event->ref].first_value,
-                          model->calls[event->ref].value_count, submission))
+                !any_from(model, model->calls[event->ref].object,
+                          view_call_what(model, &model->calls[event->ref])->value_count,
+                          submission))
                 continue;
             if (best == VIEW_NO_REF || event->end_ns < model->calls[best].end_ns)
                 best = event->ref;
@@ -164,6 +165,15 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
         }
     }
     return best;
+}
+
+void view_gap_causes(const struct view_model *model, const struct view_gap *gap, int64_t out_ns[4])
+{
+    struct view_measure measure;
+    view_series_measure(&model->lanes[model->gap_lane].series, gap->begin_ns, gap->end_ns,
+                        &measure);
+    for (size_t c = 0; c < 4; c++)
+        out_ns[c] = measure.busy_ns[VIEW_GAP_HOST + c];
 }
 
 /* ---- Events of lanes ---------------------------------------------------------------------- */

@@ -15,22 +15,35 @@
 
 /* ---- Tables ------------------------------------------------------------------------------- */
 
-/* A call of a host thread. `kind` is its enum trace_event_kind. */
+/* Tables with a row per event have no bytes between their fields: there are millions of them. Never
+ * take the address of such a field. */
+#define VIEW_PACKED __attribute__((packed, aligned(4)))
+
+enum { VIEW_HOST_BITS = 18 };
+
+/* A call of a host thread. */
 struct view_call {
     int64_t begin_ns, end_ns;
+    uint32_t object; /* index into the kind's objects, or submission; of waits their first one in
+                        `values`; VIEW_NO_REF: none */
+    uint32_t what;   /* index into `whats` */
+    uint32_t host : VIEW_HOST_BITS; /* index of the thread */
+    uint32_t kind : 8;              /* enum trace_event_kind */
+    uint32_t status : 6;            /* enum hal_status */
+} VIEW_PACKED;
+
+/* The rest of a call, which many calls have in common. */
+struct view_what {
     uint64_t offset; /* of mappings; the value of a query or signal; a wait's limit in ns */
     uint64_t size;
-    uint32_t object; /* index into the kind's objects, or submission; VIEW_NO_REF: none */
-    uint32_t first_value, value_count; /* of waits, in `values` */
-    uint32_t host;                     /* index of the thread */
+    uint32_t value_count; /* of waits */
     uint32_t stack;
-    uint16_t kind, status; /* status: enum hal_status */
 };
 
 struct view_value {
     uint64_t value;
     uint32_t semaphore;
-};
+} VIEW_PACKED;
 
 /* Times that the file does not tell are VIEW_NO_TIME. */
 #define VIEW_NO_TIME INT64_MIN
@@ -45,7 +58,7 @@ struct view_submission {
     uint16_t queue, operation;               /* enum trace_operation */
     uint32_t call;                           /* VIEW_NO_REF: the file tells only that it finished */
     uint32_t first_wait, wait_count;         /* in `values` */
-    uint32_t first_signal, signal_count;     /* in `values` */
+    uint32_t signal_count;                   /* in `values`, after those that it waits for */
     uint32_t first_commands, commands_count; /* in `submitted`: command buffers */
     uint32_t message;                        /* of a failure */
     uint16_t status;
@@ -67,6 +80,12 @@ struct view_command_buffer {
     int64_t create_ns, seal_ns; /* recording: the first call began, the last one returned */
     uint32_t create_host, seal_host;
     uint32_t label;
+    uint32_t body;
+};
+
+/* The commands of one command buffer or of many: the same ones are stored once. The first body is
+ * empty. */
+struct view_body {
     uint32_t first_op, op_count; /* in `segments`, which holds indexes into `ops` */
     uint32_t dispatch_count, barrier_count, transfer_count;
 };
@@ -152,7 +171,6 @@ struct view_gap {
     int64_t begin_ns, end_ns;
     uint32_t before, after; /* submissions */
     enum view_class cause;  /* what most of it is, VIEW_GAP_... */
-    int64_t by_cause_ns[4]; /* [class - VIEW_GAP_HOST] */
 };
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
@@ -232,10 +250,12 @@ struct view_model {
     int64_t first_ns, last_ns; /* the whole trace; first is 0, last more */
     int64_t offset_ns;         /* from the capture's begin to the first event */
     VIEW_TABLE(view_call, calls);
+    VIEW_TABLE(view_what, whats);
     VIEW_TABLE(view_value, values);
     VIEW_TABLE(view_submission, submissions);
     VIEW_TABLE(view_op, ops);
     VIEW_TABLE(view_command_buffer, command_buffers);
+    VIEW_TABLE(view_body, bodies);
     VIEW_TABLE(view_kernel, kernels);
     VIEW_TABLE(view_executable, executables);
     struct trace_reflection reflection; /* of the executables */
@@ -291,8 +311,23 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
 /* "token 17" becomes "token #": what iterations have in common. Returns a hash of that. */
 uint64_t view_family_name(const char *name, char *out, size_t bytes);
 
+static inline const struct view_what *view_call_what(const struct view_model *model,
+                                                     const struct view_call *call)
+{
+    return &model->whats[call->what];
+}
+
 /* Whether a call is a host synchronisation: it may block until the device got somewhere. */
-bool view_call_is_sync(const struct view_call *call);
+bool view_call_is_sync(const struct view_model *model, const struct view_call *call);
+
+static inline const struct view_body *view_body(const struct view_model *model,
+                                                uint32_t command_buffer)
+{
+    return &model->bodies[model->command_buffers[command_buffer].body];
+}
+
+/* How much of a gap is due to what: [class - VIEW_GAP_HOST]. */
+void view_gap_causes(const struct view_model *model, const struct view_gap *gap, int64_t out_ns[4]);
 
 /* Index of the event that the lane's span is a part of; VIEW_NO_REF when there is no single one. */
 uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,

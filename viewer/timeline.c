@@ -198,8 +198,7 @@ static uint64_t count_work(const struct view_model *m, const struct view_submiss
     uint64_t work = 0;
     *out_looked_at = 0;
     for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_command_buffer *c =
-            &m->command_buffers[m->submitted[s->first_commands + k]];
+        const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
         work += (uint64_t)c->dispatch_count + c->transfer_count;
         *out_looked_at += c->op_count;
     }
@@ -242,8 +241,7 @@ static void draw_shares(const struct lane_row *row, int column, int count,
         return;
     }
     for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_command_buffer *c =
-            &m->command_buffers[m->submitted[s->first_commands + k]];
+        const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
         for (uint32_t i = 0; i < c->op_count; i++) {
             const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
             if (!is_work(op))

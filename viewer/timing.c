@@ -45,7 +45,7 @@ static bool host_used_contents(const struct view_model *m, uint32_t host, int64_
 static uint32_t waited_for(const struct view_model *m, const struct view_call *call)
 {
     uint32_t last = VIEW_NO_REF;
-    for (uint32_t k = call->first_value; k < call->first_value + call->value_count; k++) {
+    for (uint32_t k = call->object; k < call->object + view_call_what(m, call)->value_count; k++) {
         const uint32_t step = view_model_reached(m, m->values[k].semaphore, m->values[k].value);
         const uint32_t submission = step == VIEW_NO_REF ? VIEW_NO_REF : m->steps[step].submission;
         if (submission != VIEW_NO_REF && (last == VIEW_NO_REF || submission > last))
@@ -97,7 +97,7 @@ static void judge_host(const struct view_model *m, const struct view_lane *lane,
         const struct view_span *event = &lane->events[i];
         if (event->class == VIEW_SUBMIT)
             next_submit_ns = event->begin_ns;
-        else if (event->class == VIEW_WAIT && view_call_is_sync(&m->calls[event->ref]) &&
+        else if (event->class == VIEW_WAIT && view_call_is_sync(m, &m->calls[event->ref]) &&
                  m->calls[event->ref].status == HAL_OK)
             judge_wait(m, event->ref, next_submit_ns, waste);
     }
@@ -232,7 +232,9 @@ static uint32_t longest_gap(const struct view_model *m, enum view_class cause)
     uint32_t longest = VIEW_NO_REF;
     int64_t longest_ns = -1;
     for (uint32_t i = 0; i < m->gaps_count; i++) {
-        const int64_t ns = m->gaps[i].by_cause_ns[cause - VIEW_GAP_HOST];
+        int64_t causes_ns[4];
+        view_gap_causes(m, &m->gaps[i], causes_ns);
+        const int64_t ns = causes_ns[cause - VIEW_GAP_HOST];
         if (ns > longest_ns) {
             longest_ns = ns;
             longest = i;

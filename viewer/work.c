@@ -57,7 +57,7 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 /* `use_of` tells, by kernel, its use in the command buffer, when that is `first` or later. */
-static enum hal_status add_uses(struct view_work *work, const struct view_command_buffer *commands,
+static enum hal_status add_uses(struct view_work *work, const struct view_body *commands,
                                 const uint32_t *kernels, uint32_t *use_of)
 {
     const struct view_model *m = work->model;
@@ -96,7 +96,7 @@ enum hal_status view_work_init(const struct view_model *model, struct view_work 
         status = hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work.kernels_count);
     for (size_t i = 0; i < model->command_buffers_count && status == HAL_OK; i++) {
         work.first_use[i] = (uint32_t)work.uses_count;
-        status = add_uses(&work, &model->command_buffers[i], kernels, use_of);
+        status = add_uses(&work, view_body(model, (uint32_t)i), kernels, use_of);
         work.first_use[i + 1] = (uint32_t)work.uses_count;
     }
     free(kernels);
@@ -178,7 +178,7 @@ static uint32_t only_kernel(const struct view_work *work, const struct view_subm
 {
     uint32_t kernel = VIEW_NO_REF;
     for (uint32_t k = 0; k < s->commands_count; k++) {
-        if (work->model->command_buffers[command_row(work, s, k)].transfer_count)
+        if (view_body(work->model, command_row(work, s, k))->transfer_count)
             return VIEW_NO_REF;
     }
     EACH_USE(work, s, use)

@@ -169,9 +169,11 @@ static void gaps_have_their_causes(void **state)
     assert_int_equal(m->gaps[0].begin_ns, 2000);
     assert_int_equal(m->gaps[0].end_ns, 3200);
     assert_int_equal(m->gaps[0].cause, VIEW_GAP_HOST);
-    assert_int_equal(m->gaps[0].by_cause_ns[VIEW_GAP_HOST - VIEW_GAP_HOST], 1000);
-    assert_int_equal(m->gaps[0].by_cause_ns[VIEW_GAP_SEMAPHORE - VIEW_GAP_HOST], 100);
-    assert_int_equal(m->gaps[0].by_cause_ns[VIEW_GAP_LAUNCH - VIEW_GAP_HOST], 100);
+    int64_t causes_ns[4];
+    view_gap_causes(m, &m->gaps[0], causes_ns);
+    assert_int_equal(causes_ns[VIEW_GAP_HOST - VIEW_GAP_HOST], 1000);
+    assert_int_equal(causes_ns[VIEW_GAP_SEMAPHORE - VIEW_GAP_HOST], 100);
+    assert_int_equal(causes_ns[VIEW_GAP_LAUNCH - VIEW_GAP_HOST], 100);
     assert_int_equal(m->submissions[m->gaps[0].before].number, 1);
     assert_int_equal(m->submissions[m->gaps[0].after].number, 2);
     /* 3700 to 4000: #s3 is ready at 3700. */
