@@ -109,6 +109,7 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
     case VIEW_LANE_QUEUE: snprintf(out, bytes, "queue %u", lane->object); return;
     case VIEW_LANE_DEVICE: snprintf(out, bytes, "device"); return;
     case VIEW_LANE_COMMANDS: snprintf(out, bytes, "~ commands"); return;
+    case VIEW_LANE_DISPATCHES: snprintf(out, bytes, "dispatches"); return;
     case VIEW_LANE_SEMAPHORES: snprintf(out, bytes, "semaphores"); return;
     case VIEW_LANE_SEMAPHORE: view_semaphore_name(model, lane->object, out, bytes); return;
     case VIEW_LANE_TRANSFERS: snprintf(out, bytes, "transfers"); return;
@@ -125,6 +126,15 @@ static const char *kernel_name(const struct view_model *m, const struct view_op 
     if (op->entry >= executable->kernel_count)
         return "";
     return view_model_string(m, m->kernels[executable->first_kernel + op->entry].name);
+}
+
+enum view_style view_op_style(const struct view_model *model, const struct view_op *op)
+{
+    enum { STYLES = VIEW_STYLE_COUNT - VIEW_STYLE_KERNEL };
+    uint32_t hash = 2166136261u;
+    for (const char *c = kernel_name(model, op); *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return (enum view_style)(VIEW_STYLE_KERNEL + (hash >> 16) % STYLES);
 }
 
 void view_op_label(const struct view_model *model, const struct view_op *op, char *out,
@@ -329,6 +339,9 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
         return;
     case VIEW_LANE_DEVICE:
     case VIEW_LANE_COMMANDS: view_work_label(model, ref, out, bytes); return;
+    case VIEW_LANE_DISPATCHES:
+        view_op_label(model, &model->ops[model->dispatches[ref].op], out, bytes);
+        return;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE:
         if (model->steps[ref].status)
@@ -352,12 +365,12 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
 void view_span_locator(const struct view_model *model, const struct view_lane *lane,
                        const struct view_span *span, char *out, size_t bytes)
 {
-    uint32_t submission = VIEW_NO_REF;
-    if (lane->kind == VIEW_LANE_QUEUE || lane->kind == VIEW_LANE_DEVICE ||
-        lane->kind == VIEW_LANE_COMMANDS)
-        submission = span->ref;
-    else if (lane->kind == VIEW_LANE_HOST && span->class == VIEW_SUBMIT)
-        submission = model->calls[span->ref].object;
+    const uint32_t submission = view_span_submission(model, lane, span);
+    if (lane->kind == VIEW_LANE_DISPATCHES) {
+        snprintf(out, bytes, "#s%" PRIu64 ".d%u", model->submissions[submission].number,
+                 model->dispatches[span->ref].index);
+        return;
+    }
     if (submission != VIEW_NO_REF) {
         snprintf(out, bytes, "#s%" PRIu64, model->submissions[submission].number);
         return;

@@ -37,6 +37,9 @@ void view_span_locator(const struct view_model *model, const struct view_lane *l
 void view_op_label(const struct view_model *model, const struct view_op *op, char *out,
                    size_t bytes);
 
+/* Of a dispatch's kernel: the same name has the same one in every trace. */
+enum view_style view_op_style(const struct view_model *model, const struct view_op *op);
+
 /* "done", or "semaphore 3" for one without a label; likewise of command buffers and buffers. */
 void view_semaphore_name(const struct view_model *model, uint32_t semaphore, char *out,
                          size_t bytes);

@@ -208,6 +208,19 @@ static void describe_submission(const struct view_model *m, uint32_t index,
         add_stack(m, view_call_what(m, &m->calls[s->call])->stack, lines);
 }
 
+static void describe_dispatch(const struct view_model *m, uint32_t index, struct view_lines *lines)
+{
+    const struct view_dispatch *d = &m->dispatches[index];
+    char label[160];
+    view_op_label(m, &m->ops[d->op], label, sizeof label);
+    view_lines_add(lines, "dispatch", "%s, #s%" PRIu64 ".d%u", label,
+                   m->submissions[d->submission].number, d->index);
+    add_span(lines, "ran", d->begin_ns, d->end_ns);
+    if (m->isolated)
+        view_lines_add(lines, "", "dispatches were kept apart to be timed");
+    describe_submission(m, d->submission, lines);
+}
+
 static void describe_call(const struct view_model *m, const struct view_lane *lane,
                           const struct view_span *event, struct view_lines *lines)
 {
@@ -348,6 +361,7 @@ void view_describe(const struct view_model *model, const struct view_lane *lane,
     case VIEW_LANE_QUEUE:
     case VIEW_LANE_DEVICE:
     case VIEW_LANE_COMMANDS: describe_submission(model, event->ref, lines); return;
+    case VIEW_LANE_DISPATCHES: describe_dispatch(model, event->ref, lines); return;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: {
         const struct view_step *step = &model->steps[event->ref];

@@ -88,13 +88,8 @@ static enum hal_status parse(struct view_filter *f, const char *text)
 static uint32_t queue_of(const struct view_model *m, const struct view_lane *lane,
                          const struct view_span *event)
 {
-    if (lane->kind == VIEW_LANE_QUEUE || lane->kind == VIEW_LANE_DEVICE ||
-        lane->kind == VIEW_LANE_COMMANDS)
-        return m->submissions[event->ref].queue;
-    if (lane->kind == VIEW_LANE_HOST && event->class == VIEW_SUBMIT &&
-        m->calls[event->ref].object != VIEW_NO_REF)
-        return m->submissions[m->calls[event->ref].object].queue;
-    return VIEW_NO_REF;
+    const uint32_t submission = view_span_submission(m, lane, event);
+    return submission == VIEW_NO_REF ? VIEW_NO_REF : m->submissions[submission].queue;
 }
 
 /* A submission is called by its number, and by what it does. */

@@ -17,7 +17,8 @@ static uint32_t submission_of(const struct view_model *m, const struct view_lane
     switch (lane->kind) {
     case VIEW_LANE_QUEUE:
     case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS: return event->ref;
+    case VIEW_LANE_COMMANDS:
+    case VIEW_LANE_DISPATCHES: return view_span_submission(m, lane, event);
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: return m->steps[event->ref].submission;
     case VIEW_LANE_MEMORY: return m->levels[event->ref].submission;

@@ -36,6 +36,8 @@ void view_legend(const struct view_model *model, bool all, struct view_lines *li
          "░ waits for a semaphore, or why is not known  ▒ could run  █ runs"},
         {VIEW_LANE_COMMANDS, "~ commands",
          "order of a submission's commands; their single times are not known"},
+        {VIEW_LANE_DISPATCHES, "dispatches",
+         "when each dispatch ran; a kernel always has the same colour"},
         {VIEW_LANE_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
         {VIEW_LANE_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
     };

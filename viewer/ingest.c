@@ -143,6 +143,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_WAIT_IDLE:
         return view_ingest_call(in, event, VIEW_NO_REF,
                                 (uint64_t)((const struct trace_wait_idle *)record)->timeout_ns, 0);
+    case TRACE_DISPATCH_TIMES: return view_ingest_dispatch_times(in, record);
     case TRACE_SCOPE_BEGIN: return take_scope_begin(in, record);
     case TRACE_SCOPE_END: return take_scope_end(in, record);
     case TRACE_SUBSPAN_CREATE:
@@ -150,7 +151,6 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END:
     case TRACE_QUEUE_FLUSH:
-    case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
     case TRACE_STRING:
     case TRACE_STACK:
@@ -189,6 +189,7 @@ static void finish_ingest(struct ingest *in)
     for (size_t i = 0; i < in->open_scopes_count; i++)
         free(in->open_scopes[i].scopes);
     free(in->open_scopes);
+    free(in->times);
 }
 
 enum hal_status view_build_tables(struct view_model *model)
@@ -204,6 +205,8 @@ enum hal_status view_build_tables(struct view_model *model)
         if (model->first_ns > model->last_ns)
             view_ingest_moment(model, 0);
         status = view_ingest_finish_steps(&in);
+        if (status == HAL_OK)
+            status = view_ingest_finish_times(&in);
         finish_scopes(&in);
         view_build_origin(model);
     }

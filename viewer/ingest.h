@@ -10,9 +10,17 @@ struct ingest {
     struct view_model *model;
     struct hal_idmap hosts, buffers, executables, command_buffers, semaphores, submissions, others,
         ops, bodies;
-    uint32_t recent_whats[256];      /* by their hash: what calls had last */
+    uint32_t recent_whats[256]; /* by their hash: what calls had last */
+    VIEW_TABLE(dispatch_time, times);
     struct open_scopes *open_scopes; /* by host */
     size_t open_scopes_count, open_scopes_capacity;
+};
+
+/* As the file names it; times are the model's. */
+struct dispatch_time {
+    uint64_t submission;
+    uint32_t command_buffer, dispatch;
+    int64_t begin_ns, end_ns;
 };
 
 /* Scopes of a thread that have begun and not ended, outermost first. */
@@ -82,5 +90,11 @@ enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_b
 enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit *event) HAL_CHECKED;
 enum hal_status view_ingest_done(struct ingest *in,
                                  const struct trace_submission_done *event) HAL_CHECKED;
+
+/* ingest_times.c */
+enum hal_status view_ingest_dispatch_times(struct ingest *in,
+                                           const struct trace_dispatch_times *event) HAL_CHECKED;
+/* Once all command buffers are known. */
+enum hal_status view_ingest_finish_times(struct ingest *in) HAL_CHECKED;
 
 #endif

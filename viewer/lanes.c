@@ -322,6 +322,27 @@ static enum hal_status add_queue_lanes(struct view_model *m)
     return status;
 }
 
+/* ---- Dispatches --------------------------------------------------------------------------- */
+
+static enum hal_status add_dispatch_lane(struct view_model *m)
+{
+    const struct view_lane lane = {.kind = VIEW_LANE_DISPATCHES, .parent = VIEW_NO_LANE};
+    struct bucket spans = {0};
+    enum hal_status status = HAL_OK;
+    m->dispatch_lane = VIEW_NO_LANE;
+    for (uint32_t i = 0; i < m->dispatches_count && status == HAL_OK; i++)
+        status = put(&spans, (struct view_span){.begin_ns = m->dispatches[i].begin_ns,
+                                                .end_ns = m->dispatches[i].end_ns,
+                                                .ref = i,
+                                                .class = VIEW_EXECUTE});
+    if (status == HAL_OK && spans.spans_count) {
+        m->dispatch_lane = (uint32_t)m->lanes_count;
+        status = add_lane(m, lane, &spans, NULL, VIEW_EXECUTE, VIEW_EXECUTE);
+    }
+    free(spans.spans);
+    return status;
+}
+
 /* ---- Semaphores --------------------------------------------------------------------------- */
 
 static enum hal_status add_steps_lane(struct view_model *m, struct view_lane lane, uint32_t first,
@@ -417,6 +438,8 @@ enum hal_status view_build_lanes(struct view_model *model)
         status = add_host_lanes(model, hosts);
     if (status == HAL_OK)
         status = add_queue_lanes(model);
+    if (status == HAL_OK)
+        status = add_dispatch_lane(model);
     if (status == HAL_OK)
         status = add_semaphore_lanes(model);
     if (status == HAL_OK)

@@ -18,12 +18,12 @@ void view_model_close(struct view_model *model)
         free(model->lanes[i].owned);
     }
     void *const tables[] = {
-        model->calls,       model->values,          model->submissions, model->ops,
-        model->whats,       model->bodies,          model->steps,       model->kernels,
-        model->executables, model->command_buffers, model->buffers,     model->scopes,
-        model->semaphores,  model->transfers,       model->others,      model->hosts,
-        model->gaps,        model->families,        model->lanes,       model->segments,
-        model->submitted,   model->levels,          model->highest};
+        model->calls,    model->values,      model->submissions,     model->ops,
+        model->whats,    model->dispatches,  model->bodies,          model->steps,
+        model->kernels,  model->executables, model->command_buffers, model->buffers,
+        model->scopes,   model->semaphores,  model->transfers,       model->others,
+        model->hosts,    model->gaps,        model->families,        model->lanes,
+        model->segments, model->submitted,   model->levels,          model->highest};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reflection_finish(&model->reflection);
@@ -197,6 +197,7 @@ static int64_t event_begin(const struct view_model *m, const struct view_lane *l
     }
     case VIEW_LANE_DEVICE:
     case VIEW_LANE_COMMANDS: return m->submissions[span->ref].begin_ns;
+    case VIEW_LANE_DISPATCHES: return m->dispatches[span->ref].begin_ns;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: return m->steps[span->ref].time_ns;
     case VIEW_LANE_TRANSFERS: return m->transfers[span->ref].begin_ns;
@@ -218,6 +219,26 @@ uint32_t view_lane_event_of(const struct view_model *model, const struct view_la
         const struct view_span *event = &lane->events[i];
         if (event->ref == span->ref && (!by_class || event->class == span->class))
             return (uint32_t)i;
+    }
+    return VIEW_NO_REF;
+}
+
+uint32_t view_span_submission(const struct view_model *model, const struct view_lane *lane,
+                              const struct view_span *span)
+{
+    switch (lane->kind) {
+    case VIEW_LANE_QUEUE:
+    case VIEW_LANE_DEVICE:
+    case VIEW_LANE_COMMANDS: return span->ref;
+    case VIEW_LANE_DISPATCHES: return model->dispatches[span->ref].submission;
+    case VIEW_LANE_HOST:
+        return span->class == VIEW_SUBMIT ? model->calls[span->ref].object : VIEW_NO_REF;
+    case VIEW_LANE_SCOPE:
+    case VIEW_LANE_SEMAPHORES:
+    case VIEW_LANE_SEMAPHORE:
+    case VIEW_LANE_TRANSFERS:
+    case VIEW_LANE_MEMORY:
+    case VIEW_LANE_GAPS: break;
     }
     return VIEW_NO_REF;
 }

@@ -65,6 +65,14 @@ struct view_submission {
     bool done;
 };
 
+/* A dispatch whose time the device told. */
+struct view_dispatch {
+    int64_t begin_ns, end_ns;
+    uint32_t submission;
+    uint32_t index; /* of the submission's dispatches */
+    uint32_t op;
+} VIEW_PACKED;
+
 /* A command, whatever command buffer it stands in: the same one is stored once. */
 struct view_op {
     uint32_t kind;   /* enum trace_segment_kind */
@@ -181,6 +189,7 @@ enum view_lane_kind {                       /* a span's ref is an index of */
                       VIEW_LANE_QUEUE,      /* submissions */
                       VIEW_LANE_DEVICE,     /* submissions */
                       VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
+                      VIEW_LANE_DISPATCHES, /* dispatches */
                       VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
                       VIEW_LANE_SEMAPHORE,  /* steps */
                       VIEW_LANE_TRANSFERS,  /* transfers */
@@ -254,6 +263,8 @@ struct view_model {
     VIEW_TABLE(view_value, values);
     VIEW_TABLE(view_submission, submissions);
     VIEW_TABLE(view_op, ops);
+    VIEW_TABLE(view_dispatch, dispatches); /* by begin */
+    bool isolated;                         /* dispatches were kept apart to be timed */
     VIEW_TABLE(view_command_buffer, command_buffers);
     VIEW_TABLE(view_body, bodies);
     VIEW_TABLE(view_kernel, kernels);
@@ -275,7 +286,8 @@ struct view_model {
     uint32_t *submitted;
     size_t submitted_count, submitted_capacity;
     uint32_t queue_lanes[TRACE_MAX_QUEUES]; /* VIEW_NO_LANE: nothing was submitted */
-    uint32_t device_lane, gap_lane, transfer_lane, memory_lane; /* VIEW_NO_LANE: there is none */
+    uint32_t dispatch_lane, device_lane, gap_lane, transfer_lane,
+        memory_lane;                           /* VIEW_NO_LANE: there is none */
     uint32_t *highest;                         /* by block of levels: the one with most bytes */
     uint32_t peak_level, transient_peak_level; /* VIEW_NO_REF: there is none */
     struct view_summary summary;
@@ -332,6 +344,10 @@ void view_gap_causes(const struct view_model *model, const struct view_gap *gap,
 /* Index of the event that the lane's span is a part of; VIEW_NO_REF when there is no single one. */
 uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,
                             const struct view_span *span);
+
+/* The submission that the event is, that it made or belongs to; VIEW_NO_REF: none. */
+uint32_t view_span_submission(const struct view_model *model, const struct view_lane *lane,
+                              const struct view_span *span);
 
 /* The lane's event that fits the range best: what is painted at its begin, else the first that
  * begins in it. VIEW_NO_REF: none touches it. */

@@ -27,6 +27,10 @@ void view_build_origin(struct view_model *model)
     }
     for (size_t i = 0; i < model->submissions_count; i++)
         shift_submission(&model->submissions[i], by_ns);
+    for (size_t i = 0; i < model->dispatches_count; i++) {
+        model->dispatches[i].begin_ns -= by_ns;
+        model->dispatches[i].end_ns -= by_ns;
+    }
     for (size_t i = 0; i < model->command_buffers_count; i++) {
         shift(&model->command_buffers[i].create_ns, by_ns);
         shift(&model->command_buffers[i].seal_ns, by_ns);

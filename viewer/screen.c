@@ -229,6 +229,12 @@ struct view_color view_style_color(enum view_style style)
         [VIEW_STYLE_GAP_SEMAPHORE] = {230, 159, 0, 178, 3},
         [VIEW_STYLE_GAP_LAUNCH] = {240, 228, 66, 227, 11},
         [VIEW_STYLE_GAP_UNKNOWN] = {150, 150, 150, 246, 8},
+        [VIEW_STYLE_KERNEL] = {0, 168, 120, 36, 2},
+        [VIEW_STYLE_KERNEL + 1] = {86, 180, 233, 74, 14},
+        [VIEW_STYLE_KERNEL + 2] = {204, 121, 167, 175, 13},
+        [VIEW_STYLE_KERNEL + 3] = {230, 159, 0, 178, 3},
+        [VIEW_STYLE_KERNEL + 4] = {110, 145, 230, 68, 12},
+        [VIEW_STYLE_KERNEL + 5] = {160, 200, 90, 149, 10},
     };
     return palette[(unsigned)style & VIEW_STYLE_MASK];
 }

@@ -37,7 +37,8 @@ enum view_style {
     VIEW_STYLE_GAP_SEMAPHORE,
     VIEW_STYLE_GAP_LAUNCH,
     VIEW_STYLE_GAP_UNKNOWN,
-    VIEW_STYLE_COUNT,
+    VIEW_STYLE_KERNEL, /* and the next ones: the same name always has the same one */
+    VIEW_STYLE_COUNT = VIEW_STYLE_KERNEL + 6,
     /* Or one of these to it. */
     VIEW_BOLD = 0x100,
     VIEW_REVERSE = 0x200,

@@ -17,13 +17,7 @@ uint32_t view_selected_submission(const struct view *view)
     const struct view_span *event = view_selected(view);
     if (!event)
         return VIEW_NO_REF;
-    const struct view_lane *lane = &view->model->lanes[view->lane];
-    if (lane->kind == VIEW_LANE_QUEUE || lane->kind == VIEW_LANE_DEVICE ||
-        lane->kind == VIEW_LANE_COMMANDS)
-        return event->ref;
-    if (lane->kind == VIEW_LANE_HOST && event->class == VIEW_SUBMIT)
-        return view->model->calls[event->ref].object;
-    return VIEW_NO_REF;
+    return view_span_submission(view->model, &view->model->lanes[view->lane], event);
 }
 
 static size_t current(struct view *view)

@@ -13,10 +13,13 @@ struct lane_row {
     struct view_area area;            /* one row of the time axis */
 };
 
-static unsigned style_of(const struct view_span *span)
+static unsigned style_of(const struct lane_row *row, const struct view_span *span)
 {
+    const struct view_model *m = row->view->model;
     if (span->flags & VIEW_SPAN_FAILED)
         return VIEW_STYLE_BAD;
+    if (row->lane->kind == VIEW_LANE_DISPATCHES && span->ref != VIEW_NO_REF)
+        return (unsigned)view_op_style(m, &m->ops[m->dispatches[span->ref].op]);
     return (unsigned)view_class_info((enum view_class)span->class)->style;
 }
 
@@ -58,7 +61,7 @@ static uint32_t letter(const struct view_span *span)
 static void draw_scope_run(const struct lane_row *row, int column, int count,
                            const struct view_span *span, const char *label)
 {
-    const unsigned style = style_of(span);
+    const unsigned style = style_of(row, span);
     view_fill(row->area, 0, column, count, 0x2500, style);
     view_put(row->area, 0, column, '[', style);
     if (!(span->flags & VIEW_SPAN_OPEN))
@@ -71,7 +74,7 @@ static void draw_run(const struct lane_row *row, int column, int count,
                      const struct view_span *span)
 {
     char label[128];
-    const unsigned style = style_of(span);
+    const unsigned style = style_of(row, span);
     view_span_label(row->view->model, row->lane, span, label, sizeof label);
     if (count == 1) {
         view_put(row->area, 0, column, span->class == VIEW_EXECUTE ? texture(span) : letter(span),
@@ -176,7 +179,7 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
             draw(row, column, to - column + 1, last);
             column = to;
         } else if (measure.last - measure.first == 1 && last->class != VIEW_EXECUTE) {
-            view_put(row->area, 0, column, letter(last), style_of(last));
+            view_put(row->area, 0, column, letter(last), style_of(row, last));
         } else {
             draw_dense(row, column, &measure, end_ns - begin_ns);
         }
@@ -274,7 +277,7 @@ static void draw_steps(const struct lane_row *row, bool with_values)
         if (with_values)
             view_fill(row->area, 0, column, axis - column, 0x2500, VIEW_STYLE_DIM);
         const uint32_t mark = measure.failed ? 0x2715 : several ? 0x25C6 : 0x25CF;
-        view_put(row->area, 0, column, mark, measure.failed ? VIEW_STYLE_BAD : style_of(last));
+        view_put(row->area, 0, column, mark, measure.failed ? VIEW_STYLE_BAD : style_of(row, last));
         view_span_label(row->view->model, row->lane, last, label, sizeof label);
         if (!with_values || column < blank_from)
             continue;
@@ -283,7 +286,7 @@ static void draw_steps(const struct lane_row *row, bool with_values)
                              : axis;
         const int columns = view_text_columns(label);
         if (column + 1 + columns < next) {
-            view_write(row->area, 0, column + 1, style_of(last), label);
+            view_write(row->area, 0, column + 1, style_of(row, last), label);
             blank_from = column + 1 + columns;
         }
     }
@@ -350,6 +353,7 @@ static void draw_axis(struct view *view, const struct view_lane *lane, struct vi
     case VIEW_LANE_HOST:
     case VIEW_LANE_QUEUE:
     case VIEW_LANE_DEVICE:
+    case VIEW_LANE_DISPATCHES:
     case VIEW_LANE_TRANSFERS:
     case VIEW_LANE_GAPS: draw_series(&row, draw_run); return;
     }

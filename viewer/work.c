@@ -86,6 +86,7 @@ enum hal_status view_work_init(const struct view_model *model, struct view_work 
 {
     struct view_work work = {.model = model};
     uint32_t *kernels = hal_alloc(model->ops_count, sizeof *kernels), *use_of = NULL;
+    work.kernel_of_op = kernels;
     work.first_use = hal_alloc(model->command_buffers_count + 1, sizeof *work.first_use);
     *out_work = (struct view_work){0};
     enum hal_status status = kernels && work.first_use
@@ -99,7 +100,6 @@ enum hal_status view_work_init(const struct view_model *model, struct view_work 
         status = add_uses(&work, view_body(model, (uint32_t)i), kernels, use_of);
         work.first_use[i + 1] = (uint32_t)work.uses_count;
     }
-    free(kernels);
     free(use_of);
     if (status == HAL_OK)
         *out_work = work;
@@ -111,6 +111,7 @@ enum hal_status view_work_init(const struct view_model *model, struct view_work 
 void view_work_finish(struct view_work *work)
 {
     free(work->kernels);
+    free(work->kernel_of_op);
     free(work->uses);
     free(work->first_use);
     *work = (struct view_work){0};
@@ -206,16 +207,19 @@ static void add_alone(const struct view_submission *s, uint32_t submission,
         time->example = submission;
 }
 
-static void add_submission(const struct view_work *work, uint32_t index, uint32_t *last_seen,
-                           struct view_kernel_time *times, struct view_work_total *total)
+/* Submissions whose dispatches have times of their own say nothing that those do not. */
+static void add_submission(const struct view_work *work, uint32_t index, const bool *is_timed,
+                           uint32_t *last_seen, struct view_kernel_time *times,
+                           struct view_work_total *total)
 {
     const struct view_submission *s = &work->model->submissions[index];
     const bool ran = s->begin_ns != VIEW_NO_TIME;
     const uint32_t only = only_kernel(work, s);
+    const bool timed = is_timed && is_timed[index];
     total->submissions++;
     total->dispatches += s->dispatch_count;
     total->executed_ns += ran ? s->end_ns - s->begin_ns : 0;
-    total->alone += only != VIEW_NO_REF && ran;
+    total->alone += ran && (only != VIEW_NO_REF || timed);
     EACH_USE(work, s, use)
     {
         struct view_kernel_time *time = &times[use->kernel];
@@ -228,10 +232,26 @@ static void add_submission(const struct view_work *work, uint32_t index, uint32_
         time->submissions++;
         if (time->example == VIEW_NO_REF)
             time->example = index;
+        if (timed)
+            continue;
         if (only == VIEW_NO_REF && ran)
             time->mixed_ns += s->end_ns - s->begin_ns;
         else if (ran)
             add_alone(s, index, time);
+    }
+}
+
+static void add_dispatch(const struct view_work *work, const struct view_dispatch *dispatch,
+                         struct view_kernel_time *times)
+{
+    struct view_kernel_time *time = &times[work->kernel_of_op[dispatch->op]];
+    const int64_t ns = dispatch->end_ns - dispatch->begin_ns;
+    time->alone_dispatches++;
+    time->alone_ns += ns;
+    time->min_ns = time->min_ns == VIEW_NO_TIME || ns < time->min_ns ? ns : time->min_ns;
+    if (time->max_ns == VIEW_NO_TIME || ns > time->max_ns) {
+        time->max_ns = ns;
+        time->example = dispatch->submission;
     }
 }
 
@@ -242,8 +262,14 @@ enum hal_status view_work_times(const struct view_work *work, int64_t begin_ns, 
     const struct view_model *m = work->model;
     uint32_t *last_seen = hal_alloc(work->kernels_count, sizeof *last_seen);
     *out_total = (struct view_work_total){0};
-    if (!last_seen)
+    bool *is_timed = m->dispatches_count ? hal_alloc(m->submissions_count, sizeof *is_timed) : NULL;
+    if (!last_seen || (m->dispatches_count && !is_timed)) {
+        free(last_seen);
+        free(is_timed);
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work->kernels_count);
+    }
+    for (size_t i = 0; i < m->dispatches_count; i++)
+        is_timed[m->dispatches[i].submission] = true;
     for (uint32_t i = 0; i < work->kernels_count; i++) {
         last_seen[i] = VIEW_NO_REF;
         out_times[i] = (struct view_kernel_time){
@@ -254,8 +280,13 @@ enum hal_status view_work_times(const struct view_work *work, int64_t begin_ns, 
         const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : s->submit_ns;
         const bool everything = begin_ns <= m->first_ns && end_ns >= m->last_ns;
         if (everything || (ns != VIEW_NO_TIME && ns >= begin_ns && ns < end_ns))
-            add_submission(work, i, last_seen, out_times, out_total);
+            add_submission(work, i, is_timed, last_seen, out_times, out_total);
+    }
+    for (size_t i = 0; i < m->dispatches_count; i++) {
+        if (m->dispatches[i].begin_ns >= begin_ns && m->dispatches[i].begin_ns < end_ns)
+            add_dispatch(work, &m->dispatches[i], out_times);
     }
     free(last_seen);
+    free(is_timed);
     return HAL_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What submissions consist of, kernel by kernel, and how long each kernel took, as far as a trace
- * tells: the time of a submission belongs to a kernel when it dispatches nothing else. Made on
- * demand from a model, which must outlive it. One thread at a time. */
+ * tells: times of single dispatches; without those, the time of a submission belongs to a kernel
+ * when it dispatches nothing else. Made on demand from a model, which must outlive it. One thread
+ * at a time. */
 #ifndef VIEWER_WORK_H
 #define VIEWER_WORK_H
 
@@ -24,7 +25,8 @@ struct view_work {
     const struct view_model *model;
     VIEW_TABLE(view_work_kernel, kernels);
     VIEW_TABLE(view_use, uses);
-    uint32_t *first_use; /* by command buffer, and one more: where its uses begin */
+    uint32_t *kernel_of_op; /* by operation, VIEW_NO_REF: it dispatches nothing */
+    uint32_t *first_use;    /* by command buffer, and one more: where its uses begin */
 };
 
 /* HAL_NO_MEMORY, HAL_UNSUPPORTED: too many. */
@@ -43,10 +45,10 @@ struct view_kernel_time {
     uint64_t dispatches, indirect, groups;
     uint64_t submissions;      /* that contain it */
     uint64_t alone;            /* of those, with times, that contain nothing else */
-    uint64_t alone_dispatches; /* in these */
+    uint64_t alone_dispatches; /* in these, and dispatches that have times of their own */
     int64_t alone_ns;
     int64_t mixed_ns;       /* execution of those that contain it and something else */
-    int64_t min_ns, max_ns; /* of those with a single dispatch; VIEW_NO_TIME: there is none */
+    int64_t min_ns, max_ns; /* of single dispatches; VIEW_NO_TIME: there is none */
     uint32_t example;       /* the longest that contains nothing else, or the first */
 };
 

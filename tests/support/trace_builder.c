@@ -641,6 +641,22 @@ void builder_queue_flush(struct trace_builder *b, uint64_t queues)
     finish_ordered(b);
 }
 
+void builder_dispatch_times(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                            const struct trace_dispatch_time *times, uint32_t count)
+{
+    struct trace_dispatch_times *record =
+        start(b, TRACE_DISPATCH_TIMES, sizeof *record + count * sizeof *times);
+    if (!record)
+        return;
+    record->submission = submission;
+    record->queue = queue;
+    record->time_count = count;
+    record->head.begin_ns = times[0].begin_ns;
+    record->head.end_ns = times[count - 1].end_ns;
+    memcpy(record->times, times, count * sizeof *times);
+    write_record(b);
+}
+
 void builder_submission_done(struct trace_builder *b, uint64_t submission, uint32_t queue,
                              int64_t ready_ns, int64_t begin_ns, int64_t end_ns)
 {

@@ -140,6 +140,9 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
 void builder_host_call(struct trace_builder *b, enum trace_event_kind kind, uint64_t submission);
 void builder_queue_flush(struct trace_builder *b, uint64_t queues);
 /* Device times; takes no time of the clock. */
+/* Times of dispatches; before builder_submission_done. */
+void builder_dispatch_times(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                            const struct trace_dispatch_time *times, uint32_t count);
 void builder_submission_done(struct trace_builder *b, uint64_t submission, uint32_t queue,
                              int64_t ready_ns, int64_t begin_ns, int64_t end_ns);
 void builder_semaphore(struct trace_builder *b, enum trace_event_kind kind, uint64_t semaphore,

@@ -160,6 +160,73 @@ static void numbers_are_those_worked_out_by_hand(void **state)
     view_model_close(m);
 }
 
+/* The file tells when dispatches ran, by their place in a command buffer. */
+static void dispatches_have_their_times(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const uint64_t commands[] = {FIRST, SECOND};
+    const struct trace_entry_point kernels[2] = {{.group_size = {64, 1, 1}},
+                                                 {.group_size = {64, 1, 1}}};
+    /* Out of order, and one of a command buffer that is not there. */
+    const struct trace_dispatch_time times[] = {
+        {.command_buffer = 1,
+         .dispatch = 0,
+         .begin_ns = START_NS + 1500,
+         .end_ns = START_NS + 1900},
+        {.command_buffer = 0,
+         .dispatch = 1,
+         .begin_ns = START_NS + 1200,
+         .end_ns = START_NS + 1500},
+        {.command_buffer = 2,
+         .dispatch = 0,
+         .begin_ns = START_NS + 1200,
+         .end_ns = START_NS + 1500},
+        {.command_buffer = 0,
+         .dispatch = 2,
+         .begin_ns = START_NS + 1200,
+         .end_ns = START_NS + 1500},
+        {.command_buffer = 0,
+         .dispatch = 0,
+         .begin_ns = START_NS + 1000,
+         .end_ns = START_NS + 1100},
+    };
+    struct trace_header header = builder_default_header();
+    header.start_ns = START_NS;
+    builder_open(&b, path, &header);
+    at(&b, 0, 100);
+    builder_executable_create(&b, KERNELS, "kernels", "source", kernels, 2, NULL, 0);
+    at(&b, 400, 500);
+    builder_command_buffer_create(&b, FIRST, "first", 1);
+    builder_dispatch(&b, KERNELS, 0, 4, 2, 1);
+    builder_barrier(&b, NULL, 0);
+    builder_dispatch(&b, KERNELS, 0, 5, 2, 1);
+    builder_seal(&b, FIRST);
+    builder_command_buffer_create(&b, SECOND, "second", 1);
+    builder_dispatch(&b, KERNELS, 1, 6, 1, 1);
+    builder_seal(&b, SECOND);
+    builder_submit(&b, 7, 0, NULL, 0, NULL, 0, commands, 2);
+    builder_dispatch_times(&b, 7, 0, times, sizeof times / sizeof *times);
+    done(&b, 7, 0, 900, 1000, 2000);
+    struct view_model *m = close_and_open(&b);
+    static const uint32_t groups[] = {4, 5, 6};
+    static const int64_t begins[] = {1000, 1200, 1500}, ends[] = {1100, 1500, 1900};
+    assert_int_equal(m->dispatches_count, 3);
+    assert_int_equal(m->summary.implausible, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(m->dispatches[i].index, i);
+        assert_int_equal(m->dispatches[i].begin_ns, begins[i]);
+        assert_int_equal(m->dispatches[i].end_ns, ends[i]);
+        assert_int_equal(m->ops[m->dispatches[i].op].groups[0], groups[i]);
+    }
+    const struct view_lane *lane = &m->lanes[m->dispatch_lane];
+    char text[64];
+    assert_int_equal(lane->event_count, 3);
+    view_span_locator(m, lane, &lane->events[2], text, sizeof text);
+    assert_string_equal(text, "#s7.d2");
+    view_model_close(m);
+}
+
 static void gaps_have_their_causes(void **state)
 {
     (void)state;
@@ -470,6 +537,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_those_worked_out_by_hand),
+        cmocka_unit_test(dispatches_have_their_times),
         cmocka_unit_test(gaps_have_their_causes),
         cmocka_unit_test(lanes_hold_what_happened),
         cmocka_unit_test(work_is_followed_from_call_to_wait),

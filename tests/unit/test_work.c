@@ -74,6 +74,45 @@ static void submit(struct trace_builder *b, uint64_t n, const uint64_t *commands
                             START_NS + end_ns);
 }
 
+/* Times of dispatches say what those of a mixed submission cannot. */
+static void kernels_get_the_times_of_their_dispatches(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct trace_dispatch_time told[] = {
+        {.dispatch = 0, .begin_ns = START_NS + 3000, .end_ns = START_NS + 3010},
+        {.dispatch = 1, .begin_ns = START_NS + 3010, .end_ns = START_NS + 3040},
+        {.dispatch = 2, .begin_ns = START_NS + 3040, .end_ns = START_NS + 3045},
+    };
+    open_with_kernels(&b);
+    builder_dispatch(&b, 1, 1, 3, 1, 1);
+    builder_dispatch(&b, 1, 0, 1, 1, 1);
+    builder_dispatch(&b, 2, 0, 1, 1, 1);
+    builder_seal(&b, 12); /* add, mul, mul */
+    at(&b, 2950, 2960);
+    builder_submit(&b, 1, 0, NULL, 0, NULL, 0, (uint64_t[]){12}, 1);
+    builder_dispatch_times(&b, 1, 0, told, 3);
+    builder_submission_done(&b, 1, 0, START_NS + 2970, START_NS + 3000, START_NS + 3050);
+    struct view_model *m = close_and_open(&b);
+    struct view_work work;
+    struct view_kernel_time times[2];
+    struct view_work_total total;
+    assert_int_equal(view_work_init(m, &work), HAL_OK);
+    assert_int_equal(view_work_times(&work, m->first_ns, m->last_ns, times, &total), HAL_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        char name[32];
+        view_work_name(&work, i, name, sizeof name);
+        const bool mul = strcmp(name, "mul") == 0;
+        assert_int_equal(times[i].alone_dispatches, mul ? 2 : 1);
+        assert_int_equal(times[i].alone_ns, mul ? 35 : 10);
+        assert_int_equal(times[i].min_ns, mul ? 5 : 10);
+        assert_int_equal(times[i].max_ns, mul ? 30 : 10);
+        assert_int_equal(times[i].mixed_ns, 0);
+    }
+    view_work_finish(&work);
+    view_model_close(m);
+}
+
 static void kernels_get_the_time_of_what_is_theirs_alone(void **state)
 {
     (void)state;
@@ -292,6 +331,7 @@ static void the_highest_level_of_any_range_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_get_the_times_of_their_dispatches),
         cmocka_unit_test(kernels_get_the_time_of_what_is_theirs_alone),
         cmocka_unit_test(kernels_without_names_are_told_apart),
         cmocka_unit_test(iterations_are_found_without_names),
