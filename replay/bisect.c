@@ -155,8 +155,9 @@ static enum hal_status write_minimal(struct search *s)
 static enum hal_status narrow(struct search *s, uint64_t submission)
 {
     const struct replay_serial_options options = {
-        .split = REPLAY_SPLIT_ONE,
-        .split_submission = submission,
+        .split = REPLAY_SPLIT_SOME,
+        .split_submissions = &submission,
+        .split_count = 1,
         .has_stop = true,
         .stop = {.submission = submission},
     };

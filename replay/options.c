@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static const char *const help_text =
     "usage: hal-replay [options] TRACE\n"
@@ -33,6 +34,21 @@ static const char *const help_text =
     "                       (MSL, SPIR-V, metallib); may be repeated\n"
     "  --substitute-buffer=BUFFER=FILE\n"
     "                       what the host writes into BUFFER is in FILE; may be repeated\n"
+    "  --stop-at=PLACE      end behind submission #s12, or its dispatch #s12.d40\n"
+    "  --range=PART         compare and time #s3..#s7 alone, #s3, #s3.. or ..#s7\n"
+    "  --dump=BUFFER@PLACE=FILE\n"
+    "                       what is in the buffer behind PLACE: numbers as text when FILE ends in\n"
+    "                       .txt, with NumPy's header in .npy, else bytes; may be repeated\n"
+    "  --loop=PLACE         run that dispatch --repeat times (default 100) with the same inputs\n"
+    "  --record=FILE        capture the replay\n"
+    "  --benchmark[=SECONDS]\n"
+    "                       repeat until the median is known to 2 %, at most that long (10):\n"
+    "                       the whole, and each scope of the program\n"
+    "  --isolate            run every command alone, too: times by kernel\n"
+    "  --pace=HOW           asap (the default), recorded, or 2x: twice as fast as recorded\n"
+    "  --compare=OTHER      pairs of runs against another trace, or a KERNEL=FILE as for\n"
+    "                       --substitute; exit status 1 when OTHER is slower\n"
+    "  --threshold=PERCENT  by so much it may be slower (default 0)\n"
     "  --what-if=LIST       do the same work in another way, measured and verified against the\n"
     "                       recorded one in pairs of runs: coalesce-submissions,\n"
     "                       drop-host-waits, drop-barriers (those that order nothing),\n"
@@ -112,6 +128,39 @@ static bool parse_seconds(const char *option, const char *text, int64_t *out_ns)
     if (rest == text || rest[0] || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
         return complain(option, text, "not a number of seconds from 0.001 to 1000000000");
     *out_ns = (int64_t)(seconds * 1e9);
+    return true;
+}
+
+static bool parse_benchmark(char *text, struct replay_program *program)
+{
+    program->benchmark = true;
+    return !text || parse_seconds("benchmark", text, &program->benchmark_ns);
+}
+
+static bool parse_pace(char *text, struct replay_program *program)
+{
+    char *rest = text;
+    if (strcmp(text, "asap") == 0)
+        program->replay.pace = 0;
+    else if (strcmp(text, "recorded") == 0)
+        program->replay.pace = 1;
+    else
+        program->replay.pace = text[0] >= '0' && text[0] <= '9' ? strtod(text, &rest) : -1;
+    if (rest != text && (rest[0] != 'x' || rest[1]))
+        program->replay.pace = -1;
+    if (rest == text ? program->replay.pace < 0
+                     : !(program->replay.pace >= 0.001 && program->replay.pace <= 1e6))
+        return complain("pace", text, "not asap, recorded, or a factor from 0.001x to 1000000x");
+    return true;
+}
+
+static bool parse_threshold(char *text, struct replay_program *program)
+{
+    char *rest;
+    program->threshold_percent = strtod(text, &rest);
+    if (rest == text || rest[0] || !(program->threshold_percent >= 0) ||
+        program->threshold_percent > 1000)
+        return complain("threshold", text, "not a number of percent from 0 to 1000");
     return true;
 }
 
@@ -284,6 +333,98 @@ static bool parse_substitute_buffer(char *text, struct replay_program *program)
     return true;
 }
 
+/* ---- Places -------------------------------------------------------------------------------- */
+
+static bool parse_place(const char *option, const char *text, struct replay_locator *out_locator)
+{
+    const char *rest;
+    return (replay_locator_parse(text, out_locator, &rest) && !rest[0]) ||
+           complain(option, text, "not a place such as #s12 or #s12.d40");
+}
+
+static bool parse_stop(char *text, struct replay_program *program)
+{
+    program->look.has_stop = true;
+    return parse_place("stop-at", text, &program->look.stop);
+}
+
+static bool parse_loop(char *text, struct replay_program *program)
+{
+    program->look.has_loop = true;
+    if (!parse_place("loop", text, &program->look.loop))
+        return false;
+    return program->look.loop.has_dispatch ||
+           complain("loop", text, "not a dispatch, such as #s12.d40");
+}
+
+static bool parse_range(char *text, struct replay_program *program)
+{
+    struct replay_look *look = &program->look;
+    const char *rest = text;
+    look->has_begin = replay_locator_parse(text, &look->begin, &rest);
+    if (look->has_begin && !rest[0]) {
+        look->has_stop = true;
+        look->stop = look->begin;
+        if (!look->begin.has_dispatch)
+            return true;
+    } else if (strncmp(rest, "..", 2) == 0 && (rest[2] || look->has_begin)) {
+        look->has_stop = rest[2] != '\0';
+        if (!look->has_stop || (replay_locator_parse(rest + 2, &look->stop, &rest) && !rest[0] &&
+                                look->stop.submission >= look->begin.submission))
+            if (!look->begin.has_dispatch && !look->stop.has_dispatch)
+                return true;
+    }
+    return complain("range", text, "not #s3..#s7, #s3, #s3.. or ..#s7");
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool add_output(const char *option, char *path, struct replay_program *program,
+                       size_t *out_index)
+{
+    if (program->output_count == REPLAY_MOST_OUTPUTS)
+        return complain(option, path, "one more than 8 files to write");
+    *out_index = program->output_count;
+    program->outputs[program->output_count++] = path;
+    return true;
+}
+
+static bool parse_dump(char *text, struct replay_program *program)
+{
+    struct replay_look *look = &program->look;
+    char *at = strstr(text, "@#s"), *equals = at ? strchr(at, '=') : NULL;
+    if (look->dump_count == REPLAY_MOST_DUMPS)
+        return complain("dump", text, "one more than 8");
+    if (!equals || at == text || !equals[1])
+        return complain("dump", text, "not BUFFER@PLACE=FILE, such as result@#s12.d40=out.npy");
+    struct replay_dump *dump = &program->dumps[look->dump_count];
+    *at = *equals = '\0';
+    dump->buffer = text;
+    dump->path = equals + 1;
+    dump->format = ends_in(dump->path, ".npy")   ? REPLAY_DUMP_NPY
+                   : ends_in(dump->path, ".txt") ? REPLAY_DUMP_TEXT
+                                                 : REPLAY_DUMP_RAW;
+    return parse_place("dump", at + 1, &dump->where) &&
+           add_output("dump", equals + 1, program, &program->dump_outputs[look->dump_count++]);
+}
+
+static bool take_record(char *text, struct replay_program *program)
+{
+    program->record = text;
+    return (text[0] || complain("record", text, "not a file")) &&
+           add_output("record", text, program, &program->record_output);
+}
+
+bool replay_options_look(const struct replay_program *program)
+{
+    const struct replay_look *look = &program->look;
+    return look->has_begin || look->has_stop || look->has_loop || look->dump_count > 0;
+}
+
 /* ---- The table ----------------------------------------------------------------------------- */
 
 static bool take_device(char *text, struct replay_program *program)
@@ -301,7 +442,8 @@ static bool take_against(char *text, struct replay_program *program)
 static bool take_minimal(char *text, struct replay_program *program)
 {
     program->minimal = text;
-    return text[0] || complain("minimal", text, "not a file");
+    return (text[0] || complain("minimal", text, "not a file")) &&
+           add_output("minimal", text, program, &program->minimal_output);
 }
 
 static bool take_bisect(char *text, struct replay_program *program)
@@ -316,6 +458,23 @@ static bool parse_verify(char *text, struct replay_program *program)
         return complain("verify", text, "expected reads or submissions");
     program->verify_submissions = text[0] == 's';
     return true;
+}
+
+static bool take_isolate(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->isolate = true;
+}
+
+/* A trace of that name, else KERNEL=FILE. */
+static bool take_compare(char *text, struct replay_program *program)
+{
+    program->compare = text;
+    if (access(text, F_OK) == 0)
+        return true;
+    program->compare_substitute = true;
+    program->compare_text = hal_copy_string(text); /* cut in two later */
+    return strchr(text, '=') || complain("compare", text, "neither a trace nor KERNEL=FILE");
 }
 
 static bool take_json(char *text, struct replay_program *program)
@@ -346,12 +505,22 @@ static const struct {
     {"runs", true, parse_runs},
     {"tolerance", true, parse_tolerance},
     {"type", true, parse_type},
+    {"benchmark", false, parse_benchmark}, /* the value is optional */
     {"bisect", false, take_bisect},
     {"verify", true, parse_verify},
     {"against", true, take_against},
     {"minimal", true, take_minimal},
     {"substitute", true, parse_substitute},
     {"substitute-buffer", true, parse_substitute_buffer},
+    {"stop-at", true, parse_stop},
+    {"range", true, parse_range},
+    {"dump", true, parse_dump},
+    {"loop", true, parse_loop},
+    {"record", true, take_record},
+    {"isolate", false, take_isolate},
+    {"pace", true, parse_pace},
+    {"compare", true, take_compare},
+    {"threshold", true, parse_threshold},
     {"what-if", true, parse_what_if},
     {"json", false, take_json},
     {"quiet", false, take_quiet},
@@ -365,6 +534,13 @@ static const struct {
     {"version", false, NULL},
 };
 enum { OPTIONS = sizeof table / sizeof *table, FIRST_OPTION = 256 };
+
+static int value_of(int option)
+{
+    return table[option].take == parse_benchmark ? optional_argument
+           : table[option].has_value             ? required_argument
+                                                 : no_argument;
+}
 
 static enum hal_status take_option(int option, struct replay_program *program)
 {
@@ -383,14 +559,20 @@ static enum hal_status take_option(int option, struct replay_program *program)
 static bool is_consistent(const struct replay_program *program)
 {
     const char *wrong = NULL;
+    const int uses = (program->bisect || program->verify_submissions) + (program->what_if != NULL) +
+                     (program->compare != NULL) + (program->benchmark || program->isolate) +
+                     replay_options_look(program);
     if (program->against && !program->bisect && !program->verify_submissions)
         wrong = "--against needs --bisect or --verify=submissions";
     else if (program->minimal && !program->bisect)
         wrong = "--minimal needs --bisect";
     else if (program->minimal && (!program->against || !strcmp(program->against, "recorded")))
         wrong = "--minimal needs a device to compare with (--against=URI)";
-    else if (program->bisect && program->what_if)
-        wrong = "--bisect and --what-if at the same time";
+    else if (uses > 1)
+        wrong = "only one of --bisect, --verify=submissions, --what-if, --compare, --benchmark or "
+                "--isolate, and --range, --stop-at, --loop or --dump at a time";
+    else if (program->record && uses)
+        wrong = "--record is for replays that verify alone";
     if (wrong)
         fprintf(stderr, "hal-replay: %s\n", wrong);
     return !wrong;
@@ -400,12 +582,12 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
 {
     struct replay_program *program = out_program;
     struct option options[OPTIONS + 1] = {0};
-    *program = (struct replay_program){
-        .repeat = 1, .runs = 20, .time_limit_ns = (int64_t)3600 * 1000 * 1000 * 1000};
+    *program = (struct replay_program){.repeat = 1,
+                                       .runs = 20,
+                                       .benchmark_ns = (int64_t)10 * 1000 * 1000 * 1000,
+                                       .time_limit_ns = (int64_t)3600 * 1000 * 1000 * 1000};
     for (int i = 0; i < OPTIONS; i++)
-        options[i] =
-            (struct option){table[i].name, table[i].has_value ? required_argument : no_argument,
-                            NULL, FIRST_OPTION + i};
+        options[i] = (struct option){table[i].name, value_of(i), NULL, FIRST_OPTION + i};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         const enum hal_status status = take_option(option, program);
         if (status != HAL_OK)
@@ -423,5 +605,8 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     program->replay.substitutes = program->substitutes;
     program->replay.buffers = program->buffers;
     program->replay.maps = program->maps;
+    /* The other way's substitute comes behind those of both. */
+    if (program->compare_substitute && !parse_substitute(program->compare_text, program))
+        return HAL_INVALID;
     return is_consistent(program) ? HAL_OK : HAL_INVALID;
 }

@@ -3,7 +3,8 @@
 #ifndef REPLAY_OPTIONS_H
 #define REPLAY_OPTIONS_H
 
-#include "replay/replay.h"
+#include "replay/jail.h"
+#include "replay/look.h"
 #include "replay/whatif.h"
 
 enum { REPLAY_MOST_MAPS = 16, REPLAY_MOST_TYPES = 64, REPLAY_MOST_SUBSTITUTES = 16 };
@@ -17,7 +18,18 @@ struct replay_program {
     bool json, quiet, trusted;
     bool bisect, verify_submissions;
     const char *against; /* a device's URI, or "recorded" */
-    const char *minimal;
+    const char *minimal, *record;
+    bool benchmark, isolate;
+    int64_t benchmark_ns; /* the most that it may take */
+    const char *compare;  /* a trace, or (compare_substitute) the last of the substitutes */
+    bool compare_substitute;
+    char *compare_text;
+    double threshold_percent;
+    struct replay_look look;                     /* places alone */
+    struct replay_dump dumps[REPLAY_MOST_DUMPS]; /* with the user's paths */
+    /* Results that are files; indexes of the others' below. */
+    const char *outputs[REPLAY_MOST_OUTPUTS];
+    size_t output_count, minimal_output, record_output, dump_outputs[REPLAY_MOST_DUMPS];
     int64_t time_limit_ns;
     struct replay_load_options load;
     struct replay_options replay; /* its lists are those below */
@@ -31,5 +43,8 @@ struct replay_program {
  * on standard error. Changes argv: values are cut into parts. */
 enum hal_status replay_options_parse(int argc, char **argv,
                                      struct replay_program *out_program) HAL_CHECKED;
+
+/* Whether there is something to look at inside. */
+bool replay_options_look(const struct replay_program *program);
 
 #endif

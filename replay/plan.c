@@ -159,6 +159,8 @@ static enum hal_status gather(void *user, const struct trace_event *event,
     char name[REPLAY_NAME_BYTES];
     if (event->kind == TRACE_SUBMISSION_DONE)
         return replay_decode_done(gathering->decoder, (const void *)event);
+    if (event->kind == TRACE_SCOPE_BEGIN || event->kind == TRACE_SCOPE_END)
+        return replay_scopes_take(plan, event);
     if (!is_ordered((enum trace_event_kind)event->kind))
         return HAL_OK;
     if (event->ticket == 0)
@@ -376,6 +378,8 @@ static enum hal_status load_events(struct replay_plan *plan)
         status = check_tickets(&gathering);
     if (status == HAL_OK)
         status = decode_all(&gathering);
+    if (status == HAL_OK)
+        status = replay_scopes_settle(plan);
     for (size_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_BUFFER)
             replay_coverage_finish(&plan->objects[i].buffer.coverage);
@@ -454,6 +458,8 @@ void replay_plan_destroy(struct replay_plan *plan)
         for (size_t i = 0; i < plan->content_count; i++)
             free(plan->contents[i].data);
         free(plan->contents);
+        free(plan->scopes);
+        free(plan->open_scopes);
         trace_reader_close(plan->reader);
     }
     free(plan);

@@ -91,6 +91,14 @@ struct replay_block {
     uint64_t data[];
 };
 
+/* What a thread did between the begin and the end of a named scope. */
+struct replay_scope {
+    uint32_t name, thread;
+    int64_t begin_ns, end_ns; /* as recorded; end 0: open */
+    bool has_ops;
+    size_t first_op, last_op; /* of these */
+};
+
 struct replay_plan {
     struct trace_reader *reader;
     struct replay_plan_info info;
@@ -99,6 +107,10 @@ struct replay_plan {
     size_t object_count, object_capacity;
     struct replay_op *ops;
     size_t op_count, op_capacity;
+    struct replay_scope *scopes; /* by thread, in the order of their begins */
+    size_t scope_count, scope_capacity;
+    uint32_t *open_scopes; /* while loading */
+    size_t open_scope_count, open_scope_capacity;
     struct replay_content *contents; /* [0] is unused */
     size_t content_count, content_capacity;
     struct replay_block *blocks;
@@ -129,6 +141,12 @@ enum hal_status replay_plan_derive(const struct replay_plan *plan,
                                    struct replay_plan **out_variant) HAL_CHECKED;
 enum hal_status replay_plan_emit(struct replay_plan *variant,
                                  const struct replay_op *op) HAL_CHECKED;
+
+/* While loading, scopes.c: takes a scope's begin or end, in each thread's order; and finds, when
+ * all operations are there, what happened in each. */
+enum hal_status replay_scopes_take(struct replay_plan *plan,
+                                   const struct trace_event *event) HAL_CHECKED;
+enum hal_status replay_scopes_settle(struct replay_plan *plan) HAL_CHECKED;
 
 /* "command buffer". */
 const char *replay_kind_name(enum replay_kind kind);

@@ -5,7 +5,9 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <time.h>
 
 enum {
     MS = 1000 * 1000,
@@ -211,6 +213,8 @@ static enum hal_status play_read(struct replay_player *player, size_t op)
 {
     const struct trace_content_event *event = (const void *)player->plan->ops[op].event;
     const uint8_t *expected, *actual;
+    if (player->mute)
+        return HAL_OK;
     HAL_TRY(replay_plan_content(player->plan, event->content, &player->content,
                                 &player->content_bytes, &expected));
     HAL_TRY(
@@ -339,6 +343,27 @@ static void linger(struct replay_player *player, enum replay_action action)
         continue;
 }
 
+static void sleep_ns(int64_t ns)
+{
+    struct timespec left = {ns / (1000 * MS), ns % (1000 * MS)};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+/* The call begins as long after the first one as it did. */
+static void keep_pace(struct replay_player *player, const struct trace_event *event)
+{
+    const double pace = player->options.pace;
+    if (pace <= 0 || event->begin_ns <= 0)
+        return;
+    if (!player->paced_from_ns)
+        player->paced_from_ns = event->begin_ns;
+    const double recorded_ns = (double)(event->begin_ns - player->paced_from_ns);
+    const double due_ns = recorded_ns / pace - (double)(hal_clock_ns() - player->begin_ns);
+    if (due_ns >= 1 && due_ns < (double)INT64_MAX)
+        sleep_ns((int64_t)due_ns);
+}
+
 static enum hal_status play(struct replay_player *player, size_t index)
 {
     const struct replay_op *op = &player->plan->ops[index];
@@ -446,6 +471,7 @@ void replay_player_begin(struct replay_player *player, struct replay_report *rep
     player->report = report;
     player->op = 0;
     player->begun = false;
+    player->paced_from_ns = 0;
     player->begin_ns = hal_clock_ns();
 }
 
@@ -458,7 +484,10 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
         player->begin_ns = hal_clock_ns();
     }
     for (; player->op < op && player->op < player->plan->op_count; player->op++) {
+        keep_pace(player, player->plan->ops[player->op].event);
         const enum hal_status status = play(player, player->op);
+        if (player->op_ends_ns)
+            player->op_ends_ns[player->op] = hal_clock_ns();
         if (status != HAL_OK)
             return hal_add_context(status, "%s",
                                    replay_event_name(player->plan->ops[player->op].event, name));

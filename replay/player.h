@@ -30,6 +30,9 @@ struct replay_player {
     struct replay_report *report; /* of the run */
     size_t op;                    /* which runs now */
     int64_t begin_ns;             /* of the run */
+    int64_t *op_ends_ns;          /* if set: when each operation ended */
+    bool mute;                    /* read-backs are not compared */
+    int64_t paced_from_ns;        /* recorded time of the first operation; 0: none yet */
     bool begun;                   /* the plan's own objects are there */
     bool abandoned;               /* work hangs: nothing may be freed */
     struct hal_semaphore_value *values; /* room for plan->max_list, as are */

@@ -149,7 +149,8 @@ struct replay_buffer_substitute {
 
 struct replay_options {
     int64_t timeout_ns; /* longest wait in which no semaphore moves; 0: 60 s */
-    uint8_t fill;       /* what buffers hold before anybody writes them */
+    double pace;  /* calls come as far apart as they did, divided by this; 0: as fast as possible */
+    uint8_t fill; /* what buffers hold before anybody writes them */
     /* Dispatches of this submission run one at a time, so that a hang can name the one that does
      * not end. */
     bool mark;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Judges and prints. Numbers are printed without the locale's help. */
-#include "replay/report.h"
+#include "replay/look.h"
+#include "replay/measure.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,8 +20,10 @@ struct replay_times replay_times_of(int64_t *values, size_t count)
         return (struct replay_times){0};
     qsort(values, count, sizeof *values, compare_times);
     const int64_t low = values[(count - 1) / 2], high = values[count / 2];
-    return (struct replay_times){
-        .min_ns = values[0], .median_ns = low + (high - low) / 2, .max_ns = values[count - 1]};
+    return (struct replay_times){.min_ns = values[0],
+                                 .median_ns = low + (high - low) / 2,
+                                 .p99_ns = values[(count * 99 + 99) / 100 - 1],
+                                 .max_ns = values[count - 1]};
 }
 
 enum replay_exit replay_judge(const struct replay_plan_info *plan,
@@ -205,10 +208,27 @@ static void print_trial(FILE *file, const struct replay_summary *summary)
             trial->gain.low <= 1 && trial->gain.high >= 1 ? ": no difference that is sure" : "");
 }
 
+static void print_compare(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_trial_result *trial = &summary->trial;
+    fprintf(file,
+            "time: %.3f ms, and %.3f ms with %s: %.3fx as fast (95 %% interval %.3f to %.3f, "
+            "%" PRIu64 " pairs)%s\n",
+            ms(trial->base.median_ns), ms(trial->variant.median_ns), summary->compare,
+            trial->gain.median, trial->gain.low, trial->gain.high, trial->pairs,
+            summary->slower                                 ? ": SLOWER"
+            : trial->gain.low <= 1 && trial->gain.high >= 1 ? ": no difference that is sure"
+                                                            : "");
+    if (trial->different_base + trial->different_variant)
+        fprintf(file, "%" PRIu64 " of the runs differ, and %" PRIu64 " of those with %s\n",
+                trial->different_base, trial->different_variant, summary->compare);
+}
+
 static const char *verdict(const struct replay_summary *summary)
 {
     switch (summary->exit_code) {
-    case REPLAY_EXIT_SAME: return "same";
+    case REPLAY_EXIT_SAME:
+        return summary->look && !summary->report.compared_reads ? "replayed" : "same";
     case REPLAY_EXIT_DIFFERENT: return summary->error[0] ? "gave up" : "DIFFERENT";
     case REPLAY_EXIT_INCOMPARABLE:
         return summary->report.compared_reads ? "same as far as it could be compared"
@@ -287,9 +307,17 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     if (summary->different_runs && summary->runs > 1)
         fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
                 summary->runs);
+    if (summary->look)
+        replay_print_look(file, summary->look, summary->look_result);
+    if (summary->benchmark)
+        replay_print_benchmark(file, summary->benchmark);
+    if (summary->isolate)
+        replay_print_isolate(file, summary->isolate);
     if (summary->what_if && summary->trial.pairs)
         print_trial(file, summary);
-    else if (!summary->error[0])
+    else if (summary->compare && summary->trial.pairs)
+        print_compare(file, summary);
+    else if (!summary->error[0] && !summary->benchmark && !summary->isolate)
         print_times(file, summary);
 }
 
@@ -491,6 +519,22 @@ static void json_trial(FILE *file, const struct replay_summary *summary)
             trial->gain.median, trial->gain.high);
 }
 
+static void json_compare(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_trial_result *trial = &summary->trial;
+    fprintf(file, ",\"compare\":{");
+    json_text(file, "with", summary->compare);
+    fprintf(file,
+            ",\"pairs\":%" PRIu64 ",\"different_runs\":%" PRIu64 ",\"different_runs_with\":%" PRIu64
+            ",\"slower\":%s",
+            trial->pairs, trial->different_base, trial->different_variant,
+            summary->slower ? "true" : "false");
+    json_times(file, "ns", &trial->base);
+    json_times(file, "ns_with", &trial->variant);
+    fprintf(file, ",\"speed\":{\"low\":%.6g,\"median\":%.6g,\"high\":%.6g}}", trial->gain.low,
+            trial->gain.median, trial->gain.high);
+}
+
 static void json_notes(FILE *file, const struct replay_summary *summary)
 {
     char note[REPLAY_NOTE_BYTES];
@@ -535,6 +579,14 @@ void replay_print_json(FILE *file, const struct replay_summary *summary)
         json_runs(file, summary);
     if (summary->what_if && summary->trial.pairs)
         json_trial(file, summary);
+    if (summary->compare && summary->trial.pairs)
+        json_compare(file, summary);
+    if (summary->look)
+        replay_print_look_json(file, summary->look, summary->look_result);
+    if (summary->benchmark)
+        replay_print_benchmark_json(file, summary->benchmark);
+    if (summary->isolate)
+        replay_print_isolate_json(file, summary->isolate);
     if (summary->finding)
         replay_print_finding_json(file, summary->finding, summary->against);
     fprintf(file, "}\n");

@@ -18,7 +18,7 @@ enum replay_exit {
 };
 
 struct replay_times {
-    int64_t min_ns, median_ns, max_ns;
+    int64_t min_ns, median_ns, p99_ns, max_ns;
 };
 
 struct replay_gain {
@@ -35,6 +35,11 @@ struct replay_trial_result {
     struct replay_report first; /* of the other way's first run that differed, else its first */
 };
 
+struct replay_program;
+struct replay_look_result;
+struct replay_benchmark_result;
+struct replay_isolate_result;
+
 struct replay_summary {
     enum replay_exit exit_code;
     const char *path;
@@ -48,7 +53,13 @@ struct replay_summary {
     struct replay_times total, wait;      /* over the runs */
     const struct replay_finding *finding; /* of a search; NULL: none */
     const char *against, *minimal;        /* of that */
-    const char *what_if;                  /* NULL: no trial; else as it was asked for */
+    const struct replay_program *look;    /* what was looked at; NULL: nothing */
+    const struct replay_look_result *look_result;
+    const struct replay_benchmark_result *benchmark; /* NULL: none, as are */
+    const struct replay_isolate_result *isolate;
+    const char *compare; /* what the trial was against, in place of a what-if */
+    bool slower;         /* than the threshold allows */
+    const char *what_if; /* NULL: no trial; else as it was asked for */
     struct replay_what_if_info what_if_info;
     struct replay_trial_result trial;
 };

@@ -18,7 +18,6 @@ struct making {
     struct replay_op *held;
     size_t held_count, held_capacity;
     bool stopped;
-    bool found_split;
     uint64_t first, last; /* submissions seen, for messages */
     bool seen;
 };
@@ -232,9 +231,9 @@ static enum hal_status run_submission(struct making *m, const struct replay_op *
 {
     const struct trace_submit *submit = (const void *)op->event;
     const struct replay_serial_options *options = m->options;
-    const bool chosen =
-        options->split == REPLAY_SPLIT_ONE && submit->submission == options->split_submission;
-    m->found_split |= chosen;
+    bool chosen = false;
+    for (size_t i = 0; options->split == REPLAY_SPLIT_SOME && i < options->split_count; i++)
+        chosen |= submit->submission == options->split_submissions[i];
     m->first = m->seen && m->first < submit->submission ? m->first : submit->submission;
     m->last = m->seen && m->last > submit->submission ? m->last : submit->submission;
     m->seen = true;
@@ -435,9 +434,6 @@ static enum hal_status transform(struct making *m)
                         "the trace has no submission #s%" PRIu64 " that runs: they are #s%" PRIu64
                         " to #s%" PRIu64,
                         m->options->stop.submission, m->first, m->last);
-    if (m->options->split == REPLAY_SPLIT_ONE && !m->found_split)
-        return hal_fail(HAL_NOT_FOUND, "the trace has no submission #s%" PRIu64 " that runs",
-                        m->options->split_submission);
     if (m->stopped)
         cut(m->variant);
     return HAL_OK;

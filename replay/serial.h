@@ -11,7 +11,7 @@
 #include "replay/locator.h"
 #include "replay/plan.h"
 
-enum replay_split { REPLAY_SPLIT_NONE, REPLAY_SPLIT_ONE, REPLAY_SPLIT_ALL };
+enum replay_split { REPLAY_SPLIT_NONE, REPLAY_SPLIT_SOME, REPLAY_SPLIT_ALL };
 
 struct replay_step {
     const struct trace_submit *submit; /* as recorded, renumbered */
@@ -26,7 +26,8 @@ struct replay_step {
 
 struct replay_serial_options {
     enum replay_split split;
-    uint64_t split_submission; /* for REPLAY_SPLIT_ONE */
+    const uint64_t *split_submissions; /* for REPLAY_SPLIT_SOME */
+    size_t split_count;
     /* End behind this place; what is split must be of REPLAY_SPLIT_ALL or this submission. */
     bool has_stop;
     struct replay_locator stop;
@@ -40,7 +41,7 @@ struct replay_serial {
 };
 
 /* Shares with `plan` what does not change; `plan` must outlive it. HAL_NOT_FOUND: the place to stop
- * at, or the submission to split, is not in the trace; the message says what is. */
+ * at is not in the trace; the message says what is. */
 enum hal_status replay_serial_make(const struct replay_plan *plan,
                                    const struct replay_serial_options *options,
                                    struct replay_serial *out_serial) HAL_CHECKED;

@@ -80,6 +80,8 @@ static enum hal_status run_pair(struct trial_state *s, int64_t *base_ns, int64_t
     if (!variant_first)
         HAL_TRY(run(s, trial->variant, &s->result->different_variant, variant_ns));
     s->result->pairs++;
+    if (trial->progress)
+        trial->progress(trial->user, s->result->pairs, trial->pairs + trial->shuffled);
     return HAL_OK;
 }
 
@@ -124,6 +126,8 @@ enum hal_status replay_trial_run(const struct replay_trial *trial,
         trial->variant->shuffle = next_random(&s.random) | 1;
         status = run(&s, trial->variant, &out_result->different_shuffled, &unused_ns);
         out_result->shuffled += status == HAL_OK;
+        if (trial->progress)
+            trial->progress(trial->user, trial->pairs + i + 1, trial->pairs + trial->shuffled);
     }
     trial->variant->shuffle = 0;
     return status;

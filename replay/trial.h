@@ -13,6 +13,8 @@ struct replay_trial {
     uint64_t pairs;    /* at least 6, for an interval */
     uint64_t shuffled; /* runs at random moments, to verify */
     uint64_t seed;
+    void (*progress)(void *user, uint64_t done, uint64_t most); /* NULL: none */
+    void *user;
 };
 
 /* Blocks. HAL_OK: all runs ended, with or without differences. Otherwise as replay_player_run; the

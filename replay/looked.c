@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what was looked at. */
+#include "format/json.h"
+#include "replay/options.h"
+
+#include <inttypes.h>
+
+static void print_times(FILE *file, const char *what, const struct replay_times *times)
+{
+    fprintf(file, "  %s: min %.3f, median %.3f, p99 %.3f, max %.3f us\n", what,
+            (double)times->min_ns / 1e3, (double)times->median_ns / 1e3,
+            (double)times->p99_ns / 1e3, (double)times->max_ns / 1e3);
+}
+
+void replay_print_look(FILE *file, const struct replay_program *program,
+                       const struct replay_look_result *result)
+{
+    const struct replay_look *look = &program->look;
+    char where[REPLAY_LOCATOR_BYTES];
+    if (look->has_stop)
+        fprintf(file, "stopped behind %s, after %" PRIu64 " steps\n",
+                replay_locator_print(&look->stop, where), result->steps);
+    for (size_t i = 0; i < look->dump_count; i++)
+        fprintf(file, "buffer '%s' behind %s: %" PRIu64 " bytes as %s in %s\n",
+                program->dumps[i].buffer, replay_locator_print(&program->dumps[i].where, where),
+                result->dump_bytes[i], replay_type_name(result->dump_types[i]),
+                program->dumps[i].path);
+    if (!look->has_loop)
+        return;
+    fprintf(file, "%s, %s, alone:\n", replay_locator_print(&look->loop, where), result->loop_name);
+    print_times(file, "from submit to end", &result->loop);
+    print_times(file, "an empty submission", &result->empty);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void json_times(struct trace_text *text, const char *key, const struct replay_times *times)
+{
+    const struct {
+        const char *name;
+        int64_t ns;
+    } values[] = {{"min", times->min_ns},
+                  {"median", times->median_ns},
+                  {"p99", times->p99_ns},
+                  {"max", times->max_ns}};
+    trace_json_key(text, key);
+    trace_json_open(text, '{');
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        trace_json_key(text, values[i].name);
+        trace_json_i64(text, values[i].ns);
+    }
+    trace_json_close(text, '}');
+}
+
+static void json_dump(struct trace_text *text, const struct replay_dump *dump, uint64_t bytes,
+                      enum replay_type type)
+{
+    char where[REPLAY_LOCATOR_BYTES];
+    trace_json_open(text, '{');
+    trace_json_key(text, "buffer");
+    trace_json_text(text, dump->buffer);
+    trace_json_key(text, "locator");
+    trace_json_text(text, replay_locator_print(&dump->where, where));
+    trace_json_key(text, "file");
+    trace_json_text(text, dump->path);
+    trace_json_key(text, "bytes");
+    trace_json_u64(text, bytes);
+    trace_json_key(text, "type");
+    trace_json_text(text, replay_type_name(type));
+    trace_json_close(text, '}');
+}
+
+void replay_print_look_json(FILE *file, const struct replay_program *program,
+                            const struct replay_look_result *result)
+{
+    const struct replay_look *look = &program->look;
+    char where[REPLAY_LOCATOR_BYTES];
+    struct trace_text text = {0};
+    trace_json_open(&text, '{');
+    trace_json_key(&text, "stopped_at");
+    trace_json_text(&text, look->has_stop ? replay_locator_print(&look->stop, where) : "");
+    trace_json_key(&text, "steps");
+    trace_json_u64(&text, result->steps);
+    trace_json_key(&text, "dumps");
+    trace_json_open(&text, '[');
+    for (size_t i = 0; i < look->dump_count; i++)
+        json_dump(&text, &program->dumps[i], result->dump_bytes[i], result->dump_types[i]);
+    trace_json_close(&text, ']');
+    if (look->has_loop) {
+        trace_json_key(&text, "loop");
+        trace_json_text(&text, replay_locator_print(&look->loop, where));
+        json_times(&text, "loop_ns", &result->loop);
+        json_times(&text, "empty_ns", &result->empty);
+    }
+    trace_json_close(&text, '}');
+    fputs(",\"look\":", file);
+    fwrite(text.data, 1, text.bytes, file);
+    trace_text_finish(&text);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long a replay takes: as a whole and by the program's scopes, until it is known well; and each
+ * dispatch alone. */
+#ifndef REPLAY_MEASURE_H
+#define REPLAY_MEASURE_H
+
+#include "replay/report.h"
+
+enum { REPLAY_MOST_ROWS = 64 };
+
+typedef void replay_progress(void *user, uint64_t done, uint64_t most);
+
+/* ---- The whole ---- */
+
+struct replay_benchmark {
+    struct replay_player *player;
+    uint64_t warm_up, least_runs, most_runs;
+    int64_t most_ns;  /* of all runs */
+    double tightness; /* the median's 95 % interval, as a part of the median, that is enough */
+    replay_progress *progress; /* NULL: none */
+    void *user;
+};
+
+/* What happens in all scopes of one name, per run. */
+struct replay_scope_times {
+    char name[REPLAY_NAME_BYTES];
+    uint64_t count; /* scopes of that name */
+    struct replay_times times;
+};
+
+struct replay_benchmark_result {
+    uint64_t warm_up, runs, different_runs;
+    bool tight;
+    struct replay_times times;
+    struct replay_gain interval; /* of the median; nanoseconds */
+    struct replay_scope_times scopes[REPLAY_MOST_ROWS];
+    size_t scope_count, more_scopes;
+    struct replay_report report; /* of the first that differed, else of the first */
+};
+
+/* Blocks. Otherwise as replay_player_run. */
+enum hal_status replay_benchmark_run(const struct replay_benchmark *benchmark,
+                                     const struct replay_plan_info *plan,
+                                     struct replay_benchmark_result *out_result) HAL_CHECKED;
+
+/* ---- Each dispatch alone ---- */
+
+struct replay_isolate {
+    struct replay_plan *plan;
+    struct hal_device *device;
+    const struct replay_options *options;
+    uint64_t runs;
+    enum hal_status (*prepared)(void *user);
+    replay_progress *progress;
+    void *user; /* of both */
+};
+
+struct replay_kernel_times {
+    char name[REPLAY_NAME_BYTES];
+    uint64_t count;          /* dispatches or transfers, per run */
+    struct replay_times one; /* of one alone: over all of them, the best of their runs */
+    int64_t isolated_ns;     /* of all of them, one by one */
+    int64_t in_context_ns;   /* their share of their submissions' time */
+};
+
+struct replay_isolate_result {
+    struct replay_kernel_times kernels[REPLAY_MOST_ROWS]; /* the longest first */
+    size_t kernel_count, more_kernels;
+    uint64_t runs, commands, submissions;
+    int64_t empty_ns;      /* of that each, a submission of nothing */
+    int64_t isolated_ns;   /* sum over all commands */
+    int64_t in_context_ns; /* sum over all submissions, one after the other */
+    struct replay_report report;
+};
+
+enum hal_status replay_isolate_run(const struct replay_isolate *isolate,
+                                   struct replay_isolate_result *out_result) HAL_CHECKED;
+
+void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *result);
+void replay_print_isolate(FILE *file, const struct replay_isolate_result *result);
+/* `,"benchmark":{...}`, `,"isolate":{...}` */
+void replay_print_benchmark_json(FILE *file, const struct replay_benchmark_result *result);
+void replay_print_isolate_json(FILE *file, const struct replay_isolate_result *result);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/session.h"
+
+#include "hal/base/mem.h"
+#include "hal/base/os.h"
+#include "replay/look.h"
+#include "replay/measure.h"
+#include "replay/trial.h"
+
+#include <unistd.h>
+
+/* ---- What several have in common ----------------------------------------------------------- */
+
+/* Everything is compiled; kernels run from here on. */
+static enum hal_status seal(void *user)
+{
+    const struct replay_session *s = user;
+    return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
+}
+
+static enum hal_status open_device(const char *given, const char *recorded,
+                                   struct hal_device **out_device)
+{
+    const char *uri = given ? given : getenv("HAL_DEVICE");
+    if (uri && uri[0])
+        return hal_device_open(uri, out_device);
+    const enum hal_status status = hal_device_open(recorded, out_device);
+    return hal_add_context(status, "the recorded device (--device chooses another)");
+}
+
+/* For a person who waits. */
+static void show_progress(void *user, uint64_t done, uint64_t most)
+{
+    static int64_t next_ns;
+    const struct replay_session *s = user;
+    const int64_t now_ns = hal_clock_ns(), step_ns = 200 * 1000 * 1000;
+    if (s->program->quiet || !isatty(STDERR_FILENO) || (done < most && now_ns < next_ns))
+        return;
+    next_ns = now_ns + step_ns;
+    fprintf(stderr, "\rrun %llu of %s%llu ", (unsigned long long)done,
+            s->program->benchmark ? "at most " : "", (unsigned long long)most);
+    if (done == most)
+        fprintf(stderr, "\r\033[K");
+}
+
+static void hide_progress(const struct replay_session *s)
+{
+    if (!s->program->quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+}
+
+/* ---- Verifying ------------------------------------------------------------------------------ */
+
+/* Runs until enough, or until one fails. The summary keeps the first run that differs. */
+static enum hal_status run_all(struct replay_session *s)
+{
+    struct replay_summary *summary = &s->summary;
+    const size_t repeat = (size_t)s->program->repeat;
+    int64_t *total_ns = hal_alloc(repeat, sizeof *total_ns);
+    int64_t *wait_ns = hal_alloc(repeat, sizeof *wait_ns);
+    enum hal_status status =
+        total_ns && wait_ns ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for the times");
+    while (status == HAL_OK && summary->runs < repeat) {
+        struct replay_report report;
+        status = replay_player_run(s->player, &report);
+        const bool differs = replay_judge(summary->plan, &report) == REPLAY_EXIT_DIFFERENT;
+        if (summary->runs == 0 || status != HAL_OK || (differs && summary->different_runs == 0))
+            summary->report = report;
+        summary->different_runs += differs;
+        total_ns[summary->runs] = report.total_ns;
+        wait_ns[summary->runs++] = report.wait_ns;
+        if (repeat > 1)
+            show_progress(s, summary->runs, repeat);
+    }
+    if (status == HAL_OK) {
+        summary->total = replay_times_of(total_ns, summary->runs);
+        summary->wait = replay_times_of(wait_ns, summary->runs);
+    }
+    free(total_ns);
+    free(wait_ns);
+    return status;
+}
+
+static void judge(struct replay_session *s)
+{
+    struct replay_summary *summary = &s->summary;
+    summary->exit_code = summary->different_runs ? REPLAY_EXIT_DIFFERENT
+                                                 : replay_judge(summary->plan, &summary->report);
+}
+
+static enum hal_status create_player(struct replay_session *s)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    HAL_TRY(replay_player_create(s->plan, s->device, &s->program->replay, &s->player));
+    s->summary.prepare_ns = hal_clock_ns() - begin_ns;
+    return HAL_OK;
+}
+
+/* The capture that is asked for begins before anything is created. */
+static enum hal_status begin_record(struct replay_session *s)
+{
+    const struct replay_program *program = s->program;
+    if (!program->record)
+        return HAL_OK;
+    const struct hal_profiling_options options = {
+        .file = s->note->outputs[program->record_output], .force = true, .stacks = "none"};
+    return hal_add_context(hal_device_profiling_begin(s->device, &options, HAL_FOREVER),
+                           "--record");
+}
+
+static enum hal_status end_record(struct replay_session *s, enum hal_status status)
+{
+    if (!s->program->record || s->summary.report.abandoned)
+        return status;
+    const enum hal_status ended = hal_device_profiling_end(s->device);
+    return status != HAL_OK ? status : hal_add_context(ended, "--record");
+}
+
+static enum hal_status verify(struct replay_session *s)
+{
+    HAL_TRY(begin_record(s));
+    HAL_TRY(create_player(s));
+    HAL_TRY(seal(s));
+    HAL_TRY(end_record(s, run_all(s)));
+    judge(s);
+    return HAL_OK;
+}
+
+/* ---- Two ways against each other ----------------------------------------------------------- */
+
+/* The player's way against that of another plan, or with other options. */
+static enum hal_status try_pairs(struct replay_session *s, struct replay_plan *plan,
+                                 const struct replay_options *options, uint64_t shuffled,
+                                 bool sealed)
+{
+    struct replay_summary *summary = &s->summary;
+    struct replay_player *variant = NULL;
+    HAL_TRY(replay_player_create(plan, s->device, options, &variant));
+    enum hal_status status = sealed ? HAL_OK : seal(s);
+    if (status == HAL_OK) {
+        const struct replay_trial trial = {.base = s->player,
+                                           .variant = variant,
+                                           .pairs = s->program->runs,
+                                           .shuffled = shuffled,
+                                           .seed = (uint64_t)hal_clock_ns(),
+                                           .progress = show_progress,
+                                           .user = s};
+        status = replay_trial_run(&trial, summary->plan, &summary->trial);
+        hide_progress(s);
+    }
+    summary->report = summary->trial.first;
+    summary->different_runs += summary->trial.different_variant + summary->trial.different_shuffled;
+    if (!summary->report.abandoned)
+        replay_player_destroy(variant);
+    return status;
+}
+
+static enum hal_status what_if(struct replay_session *s)
+{
+    struct replay_summary *summary = &s->summary;
+    HAL_TRY(verify(s));
+    if (summary->different_runs)
+        return HAL_OK;
+    HAL_TRY(
+        replay_plan_what_if(s->plan, &s->program->change, &summary->what_if_info, &s->other_plan));
+    summary->what_if = s->program->what_if;
+    const enum hal_status status =
+        try_pairs(s, s->other_plan, &s->program->replay, s->program->runs, true);
+    judge(s);
+    return status;
+}
+
+/* Slower for sure, and by more than is allowed. */
+static bool is_slower(const struct replay_session *s)
+{
+    const double ratio = 1 / (1 + s->program->threshold_percent / 100);
+    return s->summary.trial.gain.high < ratio;
+}
+
+static enum hal_status compare(struct replay_session *s)
+{
+    const struct replay_program *program = s->program;
+    struct replay_options base = program->replay, variant = program->replay;
+    struct replay_plan *other = s->plan;
+    if (program->compare_substitute)
+        base.substitute_count--; /* the last one is the other way's */
+    HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
+    if (!program->compare_substitute) {
+        HAL_TRY(replay_plan_load(program->compare, &program->load, &s->other_plan));
+        other = s->other_plan;
+    }
+    s->summary.compare = program->compare;
+    HAL_TRY(try_pairs(s, other, &variant, 0, false));
+    s->summary.runs = s->summary.trial.pairs;
+    s->summary.different_runs += s->summary.trial.different_base;
+    s->summary.slower = is_slower(s);
+    judge(s);
+    if (s->summary.slower)
+        s->summary.exit_code = REPLAY_EXIT_DIFFERENT;
+    return HAL_OK;
+}
+
+/* ---- Measuring ----------------------------------------------------------------------------- */
+
+static enum hal_status benchmark(struct replay_session *s)
+{
+    static struct replay_benchmark_result result;
+    struct replay_summary *summary = &s->summary;
+    HAL_TRY(create_player(s));
+    HAL_TRY(seal(s));
+    const struct replay_benchmark benchmark = {.player = s->player,
+                                               .warm_up = 2,
+                                               .least_runs = 10,
+                                               .most_runs = 10000,
+                                               .most_ns = s->program->benchmark_ns,
+                                               .tightness = 0.02,
+                                               .progress = show_progress,
+                                               .user = s};
+    const enum hal_status status = replay_benchmark_run(&benchmark, summary->plan, &result);
+    hide_progress(s);
+    summary->report = result.report;
+    summary->runs = result.runs;
+    summary->different_runs = result.different_runs;
+    summary->total = result.times;
+    HAL_TRY(status);
+    summary->benchmark = &result;
+    judge(s);
+    return HAL_OK;
+}
+
+static enum hal_status isolate(struct replay_session *s)
+{
+    static struct replay_isolate_result result;
+    struct replay_summary *summary = &s->summary;
+    if (s->program->benchmark)
+        HAL_TRY(benchmark(s));
+    const struct replay_isolate isolate = {.plan = s->plan,
+                                           .device = s->device,
+                                           .options = &s->program->replay,
+                                           .runs = s->program->repeat > 1 ? s->program->repeat : 5,
+                                           .prepared = s->program->benchmark ? NULL : seal,
+                                           .progress = show_progress,
+                                           .user = s};
+    const enum hal_status status = replay_isolate_run(&isolate, &result);
+    hide_progress(s);
+    if (!s->program->benchmark || status != HAL_OK || result.report.different_reads)
+        summary->report = result.report;
+    HAL_TRY(status);
+    summary->isolate = &result;
+    if (!s->program->benchmark)
+        summary->runs = result.runs;
+    judge(s);
+    return HAL_OK;
+}
+
+/* ---- Searching and looking ----------------------------------------------------------------- */
+
+/* The reference runs what was recorded. */
+static enum hal_status bisect(struct replay_session *s)
+{
+    static struct replay_finding finding;
+    const struct replay_program *program = s->program;
+    struct replay_summary *summary = &s->summary;
+    struct replay_options reference_options = program->replay;
+    struct hal_device *reference = NULL;
+    reference_options.substitute_count = reference_options.buffer_count = 0;
+    summary->against = program->against ? program->against : "recorded";
+    summary->minimal = program->minimal;
+    if (strcmp(summary->against, "recorded") != 0)
+        HAL_TRY(hal_add_context(hal_device_open(summary->against, &reference), "--against"));
+    const struct replay_bisect search = {
+        .plan = s->plan,
+        .candidate = s->device,
+        .reference = reference,
+        .candidate_options = &program->replay,
+        .reference_options = &reference_options,
+        .narrow = program->bisect,
+        .minimal = program->minimal ? s->note->outputs[program->minimal_output] : NULL,
+        .prepared = seal,
+        .user = s};
+    const enum hal_status status = replay_bisect_run(&search, &finding);
+    summary->report = finding.report;
+    summary->report.abandoned = finding.abandoned;
+    if (!finding.abandoned)
+        hal_device_release(reference);
+    HAL_TRY(status);
+    summary->finding = &finding;
+    summary->runs = 1;
+    summary->exit_code = finding.found                 ? REPLAY_EXIT_DIFFERENT
+                         : finding.compared_bytes == 0 ? REPLAY_EXIT_INCOMPARABLE
+                                                       : REPLAY_EXIT_SAME;
+    return HAL_OK;
+}
+
+static enum hal_status look(struct replay_session *s)
+{
+    static struct replay_look_result result;
+    static struct replay_dump dumps[REPLAY_MOST_DUMPS];
+    const struct replay_program *program = s->program;
+    struct replay_summary *summary = &s->summary;
+    struct replay_look look = program->look;
+    for (size_t i = 0; i < look.dump_count; i++) {
+        dumps[i] = program->dumps[i];
+        dumps[i].path = s->note->outputs[program->dump_outputs[i]];
+    }
+    look.plan = s->plan;
+    look.device = s->device;
+    look.options = &program->replay;
+    look.loop_runs = program->repeat > 1 ? program->repeat : 100;
+    look.dumps = dumps;
+    look.prepared = seal;
+    look.user = s;
+    const enum hal_status status = replay_look_run(&look, &result);
+    summary->report = result.report;
+    HAL_TRY(status);
+    summary->look = program;
+    summary->look_result = &result;
+    summary->runs = 1;
+    summary->total = (struct replay_times){result.report.total_ns, result.report.total_ns,
+                                           result.report.total_ns, result.report.total_ns};
+    judge(s);
+    /* Of a part, no read-back need have been seen: that is what was asked for. */
+    if (summary->exit_code == REPLAY_EXIT_INCOMPARABLE && !result.report.compared_reads)
+        summary->exit_code = REPLAY_EXIT_SAME;
+    return HAL_OK;
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+enum hal_status replay_session_run(struct replay_session *s)
+{
+    const struct replay_program *program = s->program;
+    struct replay_summary *summary = &s->summary;
+    const int64_t begin_ns = hal_clock_ns();
+    HAL_TRY(replay_plan_load(program->path, &program->load, &s->plan));
+    summary->plan = replay_plan_get_info(s->plan);
+    summary->load_ns = hal_clock_ns() - begin_ns;
+    HAL_TRY(open_device(program->device, summary->plan->header->device.uri, &s->device));
+    summary->device = hal_device_get_info(s->device);
+    if (program->bisect || program->verify_submissions)
+        return bisect(s);
+    if (replay_options_look(program))
+        return look(s);
+    if (program->compare)
+        return compare(s);
+    if (program->isolate)
+        return isolate(s);
+    if (program->benchmark)
+        return benchmark(s);
+    return program->what_if ? what_if(s) : verify(s);
+}
+
+void replay_session_finish(struct replay_session *s)
+{
+    replay_player_destroy(s->player);
+    hal_device_release(s->device);
+    replay_plan_destroy(s->other_plan);
+    replay_plan_destroy(s->plan);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One use of hal-replay, from the loaded file to what is reported: which of the things that it can
+ * do is done, in which order, and what the exit status is. */
+#ifndef REPLAY_SESSION_H
+#define REPLAY_SESSION_H
+
+#include "replay/jail.h"
+#include "replay/options.h"
+
+struct replay_session {
+    const struct replay_program *program;
+    const struct replay_jail_note *note; /* where results that are files go */
+    struct replay_summary summary;       /* of what was done, also when that failed */
+    struct replay_plan *plan, *other_plan;
+    struct hal_device *device;
+    struct replay_player *player;
+};
+
+/* Blocks. The summary has everything but the failure's message and exit status. */
+enum hal_status replay_session_run(struct replay_session *session) HAL_CHECKED;
+
+/* Not after work that hangs (summary.report.abandoned). */
+void replay_session_finish(struct replay_session *session);
+
+#endif

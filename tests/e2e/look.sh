@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Looking inside a replay, measuring it, recording it again, comparing it.
+. "$(dirname "$0")/lib.sh"
+
+run 0 "$bin/hal-capture" -o t.pb.zst -- "$bin/decode" --tokens=2 --layers=2 --width=64
+
+# What the program read last is what is in the buffer in the end; through the jail.
+run 0 "$bin/hal-replay" --type=f32 --dump=result@#s5=end.npy --dump=result@#s5=end.bin t.pb.zst
+same "$(wc -c <end.bin)" 256 "a dump's length"
+tail -c 256 end.npy | cmp - end.bin || fail "two forms of one dump"
+run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 t.pb.zst
+says stdout "stopped behind #s4.d3"
+run 0 "$bin/hal-replay" --trusted --range=#s2..#s5 --json t.pb.zst
+says stdout '"look":{"stopped_at":"#s5"'
+run 0 "$bin/hal-replay" --trusted --loop=#s4.d1 --repeat=10 t.pb.zst
+says stdout "#s4.d1, dispatch of 'matrix_vector'"
+run 4 "$bin/hal-replay" --trusted --stop-at=#s99 t.pb.zst
+says stderr "no submission #s99"
+run 4 "$bin/hal-replay" --trusted --dump=nothing@#s5=x t.pb.zst
+says stderr "no buffer 'nothing' is alive at #s5"
+[ ! -e x ] || fail "a dump of nothing"
+
+# A replay's own capture replays, in the jail as well.
+run 0 "$bin/hal-replay" --record=again.pb.zst t.pb.zst
+run 0 "$bin/hal-replay" --trusted again.pb.zst
+same "$(compared)" 2 "read-backs of what was recorded again"
+
+run 0 "$bin/hal-replay" --trusted --benchmark=0.3 --json t.pb.zst
+says stdout '"benchmark":{"runs":'
+says stdout '"name":"token 1"'
+run 0 "$bin/hal-replay" --trusted --isolate --repeat=2 t.pb.zst
+says stdout "  matrix_vector"
+run 0 "$bin/hal-replay" --trusted --pace=1000x t.pb.zst
+
+# The other way does a thousand times the work in one kernel: slower, whatever the machine does.
+kernels=$root/tests/workloads/decode/decode.metal
+sed 's/    const float x = projected\[i\];/    float x = projected[i], y = 0; for (int k = 0; k < 30000; k++) y += sin(x + k); x += y * 1e-30f;/' \
+    "$kernels" >slow.metal
+cmp -s "$kernels" slow.metal && fail "nothing was made slow"
+run 1 "$bin/hal-replay" --trusted --compare=silu=slow.metal --runs=6 --tolerance=abs:1e-3 --type=f32 t.pb.zst
+says stdout "SLOWER"
+run 0 "$bin/hal-replay" --compare=again.pb.zst --threshold=1000 --runs=6 t.pb.zst
+says stdout "ms with again.pb.zst"
+
+for wrong in --stop-at=12 --range=#s5..#s3 --range=.. --range=#s1.d0 --dump=a --dump=a@#s1 \
+    --dump=@#s1=x --loop=#s1 --pace=0x --pace=-1x --pace=fast --threshold=-1 --benchmark=0 \
+    --compare=nothing --record= --type=f8 --type=:f32 --tolerance=abs:-1 --verify=all; do
+    run 2 "$bin/hal-replay" "$wrong" t.pb.zst
+    one_line
+done
+run 2 "$bin/hal-replay" --bisect --benchmark t.pb.zst
+run 2 "$bin/hal-replay" --loop=#s1.d0 --record=x t.pb.zst

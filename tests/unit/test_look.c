@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/look.c, measure.c, scopes.c: stopping, dumping, looping; scopes, isolated commands, pace.
+ */
+#include "hal/base/os.h"
+#include "replay/look.h"
+#include "replay/measure.h"
+#include "replay/player.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { OUT = 10, KERNEL = 20, DONE = 30, COMMANDS = 100, COUNT = 16 };
+
+static const char source[] = "kernel void count(device int *out [[buffer(0)]],\n"
+                             "                  uint i [[thread_position_in_grid]])\n"
+                             "{ out[i] = out[i] * 2 + int(i) - 3; }\n";
+
+struct fixture {
+    struct test_folder folder;
+    char path[PATH_MAX], dump[PATH_MAX];
+    struct trace_builder b;
+    struct hal_device *device;
+    struct replay_plan *plan;
+};
+
+/* What `out` holds after so many dispatches. */
+static void expected(int dispatches, int32_t out[COUNT])
+{
+    memset(out, 0, COUNT * sizeof *out);
+    for (int n = 0; n < dispatches; n++) {
+        for (int i = 0; i < COUNT; i++)
+            out[i] = out[i] * 2 + i - 3;
+    }
+}
+
+static void add_read(struct trace_builder *b, int dispatches, bool wrong)
+{
+    int32_t values[COUNT];
+    expected(dispatches, values);
+    values[5] += wrong;
+    builder_host_read(b, OUT, 0, values, sizeof values);
+}
+
+/* Three submissions of two dispatches each, with a read behind each, the first of which is wrong;
+ * scopes 'outer' around all and 'inner' around the second and the third. */
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    *state = f;
+    if (!f || !test_folder_make(&f->folder))
+        return -1;
+    test_folder_file(&f->folder, "dump", f->dump);
+    struct trace_builder *b = &f->b;
+    builder_open(b, test_folder_file(&f->folder, "t.pb.zst", f->path), NULL);
+    const struct trace_entry_point point = {.name = builder_string(b, "count"),
+                                            .group_size = {COUNT, 1, 1}};
+    const int32_t zeros[COUNT] = {0};
+    builder_scope_begin(b, "outer");
+    builder_buffer_create(b, OUT, "out", sizeof zeros);
+    builder_semaphore_create(b, DONE, "done", 0);
+    builder_executable_create(b, KERNEL, NULL, source, &point, 1, NULL, 0);
+    builder_host_write(b, OUT, 0, zeros, sizeof zeros);
+    for (uint64_t n = 0; n < 3; n++) {
+        const struct trace_semaphore_value signal = {DONE, n + 1};
+        const uint64_t commands = COMMANDS + n;
+        if (n)
+            builder_scope_begin(b, "inner");
+        builder_command_buffer_create(b, commands, NULL, HAL_ONE_SHOT);
+        builder_push_descriptor_set(b, 0, &(struct trace_binding){OUT, 0, sizeof zeros}, 1);
+        builder_dispatch(b, KERNEL, 0, 1, 1, 1);
+        builder_barrier(b, NULL, 0);
+        builder_dispatch(b, KERNEL, 0, 1, 1, 1);
+        builder_seal(b, commands);
+        builder_submit(b, n, 0, NULL, 0, &signal, 1, &commands, 1);
+        builder_submission_done(b, n, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+        builder_semaphore_wait(b, HAL_WAIT_ALL, &signal, 1, INT64_MAX);
+        if (n)
+            builder_scope_end(b);
+        add_read(b, 2 * (int)n + 2, n == 0);
+    }
+    b->begin_ns += 60 * 1000 * 1000; /* the program does something else for 60 ms */
+    builder_scope_end(b);
+    builder_destroy(b, TRACE_BUFFER_DESTROY, OUT);
+    if (builder_close(b, NULL) != HAL_OK ||
+        replay_plan_load(f->path, &(struct replay_load_options){0}, &f->plan) != HAL_OK)
+        return -1;
+    return hal_device_open("cpu?threads=2", &f->device) == HAL_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    replay_plan_destroy(f->plan);
+    hal_device_release(f->device);
+    test_folder_remove(&f->folder);
+    free(f);
+    return 0;
+}
+
+static void need_compiler(void)
+{
+    char programs[4096];
+    if (hal_kernel_programs(programs, sizeof programs) == HAL_NOT_FOUND) {
+        print_message("skipped: %s\n", hal_message());
+        skip();
+    }
+}
+
+static struct replay_locator at(uint64_t submission)
+{
+    return (struct replay_locator){submission, false, 0};
+}
+
+static struct replay_locator at_dispatch(uint64_t submission, uint32_t dispatch)
+{
+    return (struct replay_locator){submission, true, dispatch};
+}
+
+static struct replay_look_result look(struct fixture *f, struct replay_look what)
+{
+    static const struct replay_type_rule integers = {NULL, REPLAY_I32};
+    const struct replay_options options = {.types = &integers, .type_count = 1};
+    struct replay_look_result result;
+    what.plan = f->plan;
+    what.device = f->device;
+    what.options = &options;
+    if (replay_look_run(&what, &result) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return result;
+}
+
+static size_t read_dump(const struct fixture *f, char *out, size_t bytes)
+{
+    FILE *file = fopen(f->dump, "rb");
+    assert_non_null(file);
+    const size_t got = fread(out, 1, bytes - 1, file);
+    out[got] = '\0';
+    fclose(file);
+    return got;
+}
+
+/* ---- Looking ---- */
+
+static void a_range_compares_nothing_else(void **state)
+{
+    struct fixture *f = *state;
+    need_compiler();
+    struct replay_look_result result = look(f, (struct replay_look){0});
+    assert_int_equal(result.report.compared_reads, 3);
+    assert_int_equal(result.report.different_reads, 1);
+    assert_int_equal(result.steps, 3);
+    result = look(f, (struct replay_look){.has_begin = true, .begin = at(1)});
+    assert_int_equal(result.report.compared_reads, 2);
+    assert_int_equal(result.report.different_reads, 0);
+    result = look(f, (struct replay_look){.has_stop = true, .stop = at(1)});
+    assert_int_equal(result.steps, 2);
+    assert_int_equal(result.report.compared_reads, 1);
+    result = look(f, (struct replay_look){.has_stop = true, .stop = at_dispatch(1, 0)});
+    assert_int_equal(result.steps, 2);
+}
+
+static void buffers_are_written_out_at_a_place(void **state)
+{
+    struct fixture *f = *state;
+    char text[4096];
+    int32_t values[COUNT];
+    need_compiler();
+    for (int dispatches = 1; dispatches <= 6; dispatches++) {
+        const uint32_t n = (uint32_t)dispatches - 1;
+        const struct replay_dump dump = {
+            .buffer = "o*", .where = at_dispatch(n / 2, n % 2), .path = f->dump};
+        const struct replay_look_result result =
+            look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
+        expected(dispatches, values);
+        assert_int_equal(result.dump_bytes[0], sizeof values);
+        assert_int_equal(result.dump_types[0], REPLAY_I32);
+        assert_int_equal(read_dump(f, text, sizeof text), sizeof values);
+        assert_memory_equal(text, values, sizeof values);
+    }
+    struct replay_dump dump = {
+        .buffer = "#10", .where = at(2), .format = REPLAY_DUMP_NPY, .path = f->dump};
+    look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
+    assert_int_equal(read_dump(f, text, sizeof text), 128 + sizeof values);
+    assert_memory_equal(text, "\x93NUMPY\x01\x00\x76\x00{'descr': '<i4'", 25);
+    assert_non_null(strstr(text + 10, "'shape': (16,)"));
+    assert_int_equal(text[127], '\n');
+    assert_memory_equal(text + 128, values, sizeof values);
+    dump.format = REPLAY_DUMP_TEXT;
+    look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
+    read_dump(f, text, sizeof text);
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "0 %d\n1 %d\n", values[0], values[1]);
+    assert_memory_equal(text, wanted, strlen(wanted));
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+    struct fixture *f = *state;
+    struct replay_look_result result;
+    const struct replay_options options = {0};
+    need_compiler();
+    struct replay_dump dump = {.buffer = "absent", .where = at(1), .path = f->dump};
+    struct replay_look what = {
+        .plan = f->plan, .device = f->device, .options = &options, .dumps = &dump, .dump_count = 1};
+    assert_int_equal(replay_look_run(&what, &result), HAL_NOT_FOUND);
+    assert_string_equal(hal_message(), "no buffer 'absent' is alive at #s1");
+    dump.where = at_dispatch(1, 2);
+    assert_int_equal(replay_look_run(&what, &result), HAL_NOT_FOUND);
+    assert_string_equal(hal_message(), "the replay does not come to #s1.d2");
+}
+
+/* A dispatch that changes what it reads finds the same each time. */
+static void a_loop_leaves_no_trace(void **state)
+{
+    struct fixture *f = *state;
+    int32_t values[COUNT];
+    char bytes[256];
+    need_compiler();
+    const struct replay_dump dump = {.buffer = "out", .where = at(2), .path = f->dump};
+    const struct replay_look_result result = look(f, (struct replay_look){.has_loop = true,
+                                                                          .loop = at_dispatch(1, 0),
+                                                                          .has_stop = true,
+                                                                          .stop = at(2),
+                                                                          .loop_runs = 20,
+                                                                          .dumps = &dump,
+                                                                          .dump_count = 1});
+    expected(6, values);
+    assert_int_equal(read_dump(f, bytes, sizeof bytes), sizeof values);
+    assert_memory_equal(bytes, values, sizeof values);
+    assert_string_equal(result.loop_name, "dispatch of 'count', segment 1");
+    assert_true(result.loop.min_ns > 0 && result.loop.min_ns <= result.loop.median_ns);
+    assert_true(result.loop.median_ns <= result.loop.p99_ns);
+}
+
+/* ---- Measuring ---- */
+
+static void scopes_hold_what_happened_in_them(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(f->plan->scope_count, 3);
+    const struct replay_scope *outer = &f->plan->scopes[0], *inner = &f->plan->scopes[1];
+    assert_true(outer->has_ops && inner->has_ops);
+    assert_int_equal(outer->first_op, 0);
+    assert_int_equal(f->plan->ops[outer->last_op].action, REPLAY_READ);
+    assert_int_equal(f->plan->ops[inner->first_op].action, REPLAY_RECORD_COMMANDS);
+    assert_int_equal(f->plan->ops[inner->last_op].action, REPLAY_WAIT);
+    assert_true(f->plan->scopes[2].first_op > inner->last_op);
+}
+
+static struct replay_player *create(struct fixture *f, const struct replay_options *options)
+{
+    struct replay_player *player;
+    if (replay_player_create(f->plan, f->device, options, &player) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return player;
+}
+
+static void benchmarks_tell_scopes_apart(void **state)
+{
+    struct fixture *f = *state;
+    static struct replay_benchmark_result result;
+    need_compiler();
+    struct replay_player *player = create(f, &(struct replay_options){0});
+    const struct replay_benchmark benchmark = {.player = player,
+                                               .warm_up = 1,
+                                               .least_runs = 8,
+                                               .most_runs = 8,
+                                               .most_ns = INT64_MAX,
+                                               .tightness = 0};
+    assert_int_equal(replay_benchmark_run(&benchmark, &f->plan->info, &result), HAL_OK);
+    assert_int_equal(result.runs, 8);
+    assert_int_equal(result.warm_up, 1);
+    assert_int_equal(result.different_runs, 9); /* the wrong read */
+    assert_int_equal(result.scope_count, 2);
+    assert_string_equal(result.scopes[0].name, "outer");
+    assert_int_equal(result.scopes[0].count, 1);
+    assert_string_equal(result.scopes[1].name, "inner");
+    assert_int_equal(result.scopes[1].count, 2);
+    assert_true(result.scopes[1].times.median_ns > 0);
+    assert_true(result.scopes[1].times.min_ns <= result.scopes[0].times.max_ns);
+    assert_true(result.scopes[0].times.max_ns <= result.times.max_ns);
+    replay_player_destroy(player);
+}
+
+static void every_command_is_isolated(void **state)
+{
+    struct fixture *f = *state;
+    static struct replay_isolate_result result;
+    const struct replay_options options = {0};
+    need_compiler();
+    const struct replay_isolate isolate = {
+        .plan = f->plan, .device = f->device, .options = &options, .runs = 2};
+    if (replay_isolate_run(&isolate, &result) != HAL_OK)
+        fail_msg("%s", hal_message());
+    assert_int_equal(result.commands, 6);
+    assert_int_equal(result.submissions, 3);
+    assert_int_equal(result.kernel_count, 1);
+    assert_string_equal(result.kernels[0].name, "count");
+    assert_int_equal(result.kernels[0].count, 6);
+    assert_true(result.kernels[0].isolated_ns == result.isolated_ns);
+    assert_true(result.in_context_ns > 0);
+    assert_int_equal(result.report.compared_reads, 3);
+}
+
+static void a_pace_keeps_distances(void **state)
+{
+    struct fixture *f = *state;
+    struct replay_report report;
+    static const int64_t ms = 1000 * 1000;
+    need_compiler();
+    struct replay_player *player = create(f, &(struct replay_options){.pace = 1});
+    assert_int_equal(replay_player_run(player, &report), HAL_OK);
+    assert_true(report.total_ns >= 60 * ms);
+    replay_player_destroy(player);
+    player = create(f, &(struct replay_options){.pace = 2});
+    assert_int_equal(replay_player_run(player, &report), HAL_OK);
+    assert_true(report.total_ns >= 30 * ms);
+    replay_player_destroy(player);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_compares_nothing_else),
+        cmocka_unit_test(buffers_are_written_out_at_a_place),
+        cmocka_unit_test(what_is_not_there_is_named),
+        cmocka_unit_test(a_loop_leaves_no_trace),
+        cmocka_unit_test(scopes_hold_what_happened_in_them),
+        cmocka_unit_test(benchmarks_tell_scopes_apart),
+        cmocka_unit_test(every_command_is_isolated),
+        cmocka_unit_test(a_pace_keeps_distances),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
