@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "hal/hal.h"
+#include "replay/jail_kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@ struct run {
     const struct replay_jail *jail;
     struct replay_jail_note *note;
     char scratch[PATH_MAX];
+    char kept[PATH_MAX]; /* what is compiled, from one replay to the next; "": nowhere */
     char *programs;
     sigset_t awaited, before; /* signals that the outside waits for; the caller's mask */
     int ended_by;             /* a signal that asks the outside to end; 0: none */
@@ -49,6 +51,7 @@ static _Noreturn void be_inside(struct run *run)
                                        .given = run->jail->given,
                                        .given_count = run->jail->given_count,
                                        .scratch = run->scratch,
+                                       .kept = run->kept[0] ? run->kept : NULL,
                                        .programs = run->programs,
                                        .memory_bytes = run->jail->memory_bytes};
     int exit_status = EXIT_FAILURE;
@@ -57,7 +60,7 @@ static _Noreturn void be_inside(struct run *run)
 #endif
     setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &run->before, NULL);
-    setenv("HAL_CACHE_SCRATCH", run->scratch, 1);
+    setenv("HAL_CACHE_SCRATCH", run->kept[0] ? run->kept : run->scratch, 1);
     setenv("TMPDIR", run->scratch, 1);
     const enum hal_status status = replay_walls_enter(&walls, run->note->missing);
     if (status == HAL_OK)
@@ -239,6 +242,8 @@ static enum hal_status prepare(struct run *run)
         run->scratch[0] = '\0';
         return hal_fail(HAL_IO, "no folder for what a replay compiles: %s", strerror(errno));
     }
+    if (!replay_kept_open(run->jail->trace, run->kept, sizeof run->kept))
+        run->kept[0] = '\0';
 #if defined(__linux__)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
@@ -249,6 +254,8 @@ static void finish(struct run *run)
 {
     if (run->scratch[0])
         nftw(run->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (run->kept[0])
+        replay_kept_close(run->kept);
     free(run->programs);
     munmap(run->note, sizeof *run->note);
     sigprocmask(SIG_SETMASK, &run->before, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-replay: the order of things, and the exit status. */
 #include "replay/jail.h"
+#include "replay/selftest.h"
 #include "replay/session.h"
 
 #include <errno.h>
@@ -99,6 +100,24 @@ static int work(void *user, struct replay_jail_note *note)
     return (int)summary->exit_code;
 }
 
+/* Its kernel is our own: it needs no jail. */
+static int selftest(const struct replay_program *program)
+{
+    static struct replay_selftest result;
+    const enum hal_status status = replay_selftest_run(program->device, &result);
+    if (program->json)
+        replay_print_selftest_json(stdout, &result);
+    else
+        replay_print_selftest(stdout, &result);
+    if (status != HAL_OK)
+        fprintf(stderr, "hal-replay: %s\n", hal_message());
+    if (fflush(stdout) != 0)
+        return REPLAY_EXIT_UNREADABLE;
+    if (status != HAL_OK)
+        return (int)exit_of(status);
+    return result.passed ? REPLAY_EXIT_SAME : REPLAY_EXIT_DIFFERENT;
+}
+
 int main(int argc, char **argv)
 {
     struct replay_program options;
@@ -107,6 +126,8 @@ int main(int argc, char **argv)
     if (parsed != HAL_OK)
         return parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME : REPLAY_EXIT_USAGE;
     ignore_profiling();
+    if (options.selftest)
+        return selftest(&options);
     const char *given[REPLAY_MOST_MAPS + 1];
     size_t given_count = 0;
     for (; given_count < options.replay.map_count; given_count++)

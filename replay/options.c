@@ -52,7 +52,8 @@ static const char *const help_text =
     "  --what-if=LIST       do the same work in another way, measured and verified against the\n"
     "                       recorded one in pairs of runs: coalesce-submissions,\n"
     "                       drop-host-waits, drop-barriers (those that order nothing),\n"
-    "                       drop-barriers=all; several with commas\n"
+    "                       drop-barriers=N (that one), drop-barriers=all, merge-dispatches\n"
+    "                       (into one command buffer), queues=N; several with commas\n"
     "  --runs=N             pairs, and as many more runs at random moments (default 20)\n"
     "  --json               print one JSON object\n"
     "  --quiet              print nothing when everything is the same\n"
@@ -64,6 +65,8 @@ static const char *const help_text =
     "  --time-limit=SECONDS stop the whole replay after that long (default 3600)\n"
     "  --trusted            replay in this process, with all that it may do: not for files of\n"
     "                       strangers\n"
+    "  --selftest           capture a small run, replay it, damage it in several ways, and see\n"
+    "                       whether each is noticed; takes no trace\n"
     "  --help, --version\n"
     "\n"
     "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
@@ -224,25 +227,60 @@ static bool parse_type(char *text, struct replay_program *program)
 
 /* ---- What if ------------------------------------------------------------------------------- */
 
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* `word` with a number behind. */
+static bool is_number_of(const char *text, size_t length, const char *word, uint64_t *out_value)
+{
+    char number[24];
+    const char *rest;
+    const size_t before = strlen(word);
+    if (length <= before || length - before >= sizeof number || memcmp(text, word, before) != 0)
+        return false;
+    memcpy(number, text + before, length - before);
+    number[length - before] = '\0';
+    return parse_number(number, out_value, &rest) && !rest[0];
+}
+
+static bool parse_change(const char *text, size_t length, struct replay_what_if *change)
+{
+    uint64_t queues;
+    if (is_word(text, length, "coalesce-submissions"))
+        return change->coalesce_submissions = true;
+    if (is_word(text, length, "drop-host-waits"))
+        return change->drop_host_waits = true;
+    if (is_word(text, length, "merge-dispatches") ||
+        is_word(text, length, "merge-dispatches-into-one-command-buffer"))
+        return change->merge_dispatches = true;
+    if (is_number_of(text, length, "queues=", &queues)) {
+        change->queues = (uint32_t)queues;
+        return queues >= 1 && queues <= HAL_MAX_QUEUES;
+    }
+    change->barriers = REPLAY_BARRIERS_KEEP;
+    if (is_word(text, length, "drop-barriers"))
+        change->barriers = REPLAY_BARRIERS_NEEDED;
+    else if (is_word(text, length, "drop-barriers=all"))
+        change->barriers = REPLAY_BARRIERS_NONE;
+    else if (is_number_of(text, length, "drop-barriers=", &change->barrier))
+        change->barriers = REPLAY_BARRIERS_ONE;
+    return change->barriers != REPLAY_BARRIERS_KEEP;
+}
+
 static bool parse_what_if(char *text, struct replay_program *program)
 {
-    static const char *const names[] = {"coalesce-submissions", "drop-host-waits", "drop-barriers",
-                                        "drop-barriers=all"};
     program->what_if = text;
-    for (size_t length; *text; text += length + (text[length] == ',')) {
-        size_t i = 0;
-        length = strcspn(text, ",");
-        while (i < 4 && (strlen(names[i]) != length || memcmp(names[i], text, length) != 0))
-            i++;
-        program->change.coalesce_submissions |= i == 0;
-        program->change.drop_host_waits |= i == 1;
-        if (i == 2 || i == 3)
-            program->change.barriers = i == 2 ? REPLAY_BARRIERS_NEEDED : REPLAY_BARRIERS_NONE;
-        if (i == 4)
+    do {
+        const size_t length = strcspn(text, ",");
+        if (!parse_change(text, length, &program->change))
             return complain("what-if", program->what_if,
-                            "expected coalesce-submissions, drop-host-waits, drop-barriers or "
-                            "drop-barriers=all");
-    }
+                            "expected coalesce-submissions, drop-host-waits, drop-barriers, "
+                            "drop-barriers=N, drop-barriers=all, merge-dispatches or queues=N "
+                            "(1 to 64)");
+        text += length + (text[length] == ',');
+    } while (*text);
     return true;
 }
 
@@ -489,6 +527,12 @@ static bool take_quiet(char *text, struct replay_program *program)
     return program->quiet = true;
 }
 
+static bool take_selftest(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->selftest = true;
+}
+
 static bool take_trusted(char *text, struct replay_program *program)
 {
     (void)text;
@@ -530,6 +574,7 @@ static const struct {
     {"map", true, parse_map},
     {"time-limit", true, parse_time_limit},
     {"trusted", false, take_trusted},
+    {"selftest", false, take_selftest},
     {"help", false, NULL},
     {"version", false, NULL},
 };
@@ -593,9 +638,13 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
         if (status != HAL_OK)
             return status;
     }
-    if (argc - optind != 1) {
+    if (program->selftest && argc == optind)
+        return HAL_OK;
+    if (argc - optind != 1 || program->selftest) {
         fprintf(stderr, "hal-replay: %s (--help says more)\n",
-                optind == argc ? "which trace?" : "one trace at a time");
+                program->selftest ? "a self-test takes no trace"
+                : optind == argc  ? "which trace?"
+                                  : "one trace at a time");
         return HAL_INVALID;
     }
     program->path = argv[optind];

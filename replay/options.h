@@ -16,6 +16,7 @@ struct replay_program {
     const char *what_if; /* as it was given, NULL: not */
     struct replay_what_if change;
     bool json, quiet, trusted;
+    bool selftest;
     bool bisect, verify_submissions;
     const char *against; /* a device's URI, or "recorded" */
     const char *minimal, *record;

@@ -187,10 +187,19 @@ static void print_trial(FILE *file, const struct replay_summary *summary)
     const uint64_t different = trial->different_variant + trial->different_shuffled;
     fprintf(file, "what if %s", summary->what_if);
     print_counts(file, "submissions", before->submissions, after->submissions);
+    print_counts(file, "submitted command buffers", before->command_buffers,
+                 after->command_buffers);
+    print_counts(file, "queues", before->queues, after->queues);
     print_counts(file, "host waits", before->host_waits, after->host_waits);
     print_counts(file, "executed barriers", before->barriers, after->barriers);
     if (memcmp(before, after, sizeof *before) == 0)
         fprintf(file, ": nothing to change");
+    const struct replay_what_if_info *info = &summary->what_if_info;
+    if (info->dropped_redundant + info->dropped_unknown + info->dropped_needed)
+        fprintf(file,
+                "\nhazards, of the barriers that were dropped: %" PRIu64 " order nothing, %" PRIu64
+                " may order something, %" PRIu64 " are needed",
+                info->dropped_redundant, info->dropped_unknown, info->dropped_needed);
     fprintf(file,
             "\nverified: %" PRIu64 " of %" PRIu64 " runs gave the recorded bytes (%" PRIu64
             " of them at random moments)\n",
@@ -496,9 +505,10 @@ static void json_runs(FILE *file, const struct replay_summary *summary)
 static void json_counts(FILE *file, const char *name, const struct replay_what_if_counts *counts)
 {
     fprintf(file,
-            ",\"%s\":{\"submissions\":%" PRIu64 ",\"host_waits\":%" PRIu64 ",\"barriers\":%" PRIu64
-            "}",
-            name, counts->submissions, counts->host_waits, counts->barriers);
+            ",\"%s\":{\"submissions\":%" PRIu64 ",\"command_buffers\":%" PRIu64
+            ",\"host_waits\":%" PRIu64 ",\"barriers\":%" PRIu64 ",\"queues\":%" PRIu64 "}",
+            name, counts->submissions, counts->command_buffers, counts->host_waits,
+            counts->barriers, counts->queues);
 }
 
 static void json_trial(FILE *file, const struct replay_summary *summary)
@@ -508,6 +518,11 @@ static void json_trial(FILE *file, const struct replay_summary *summary)
     json_text(file, "change", summary->what_if);
     json_counts(file, "before", &summary->what_if_info.before);
     json_counts(file, "after", &summary->what_if_info.after);
+    fprintf(file,
+            ",\"dropped_barriers\":{\"redundant\":%" PRIu64 ",\"unknown\":%" PRIu64
+            ",\"needed\":%" PRIu64 "}",
+            summary->what_if_info.dropped_redundant, summary->what_if_info.dropped_unknown,
+            summary->what_if_info.dropped_needed);
     fprintf(file,
             ",\"pairs\":%" PRIu64 ",\"shuffled_runs\":%" PRIu64 ",\"different_runs\":%" PRIu64
             ",\"different_recorded_runs\":%" PRIu64,

@@ -18,7 +18,7 @@ enum replay_exit {
 };
 
 struct replay_times {
-    int64_t min_ns, median_ns, p99_ns, max_ns;
+    int64_t min_ns, median_ns, max_ns, p99_ns;
 };
 
 struct replay_gain {

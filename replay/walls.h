@@ -19,6 +19,7 @@ struct replay_walls {
     const char *const *given; /* more files and folders to read */
     size_t given_count;
     const char *scratch;   /* a folder to use freely */
+    const char *kept;      /* another one; NULL: none */
     const char *programs;  /* that may be started, each with an end, an empty one last */
     uint64_t memory_bytes; /* that buffers may take; 0: physical memory */
 };

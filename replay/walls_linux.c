@@ -139,7 +139,8 @@ static enum hal_status wall_files(const struct replay_walls *walls, char *missin
     const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, bytes, 0);
     bool good = ruleset >= 0 && allow_system(ruleset) && allow_own(ruleset) &&
                 allow_programs(ruleset, walls->programs) &&
-                allow(ruleset, walls->trace, RIGHT_READ) && allow(ruleset, walls->scratch, all);
+                allow(ruleset, walls->trace, RIGHT_READ) && allow(ruleset, walls->scratch, all) &&
+                (!walls->kept || allow(ruleset, walls->kept, all));
     for (size_t i = 0; i < walls->given_count; i++)
         good = good && allow(ruleset, walls->given[i], RIGHT_READ);
     good = good && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;

@@ -5,6 +5,9 @@
 
 #include "hal/base/mem.h"
 #include "replay/touches.h"
+#include "replay/whatif_parts.h"
+
+#include <inttypes.h>
 
 enum { MAX_GROUP = 4096 }; /* submissions that become one */
 
@@ -33,6 +36,8 @@ struct transform {
     struct values promised; /* by submissions and host calls up to now */
     struct group group;
     struct trace_reflection reflection; /* by number of the executable */
+    uint64_t barriers;                  /* that were looked at */
+    struct replay_what_if_info info;
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */
@@ -311,17 +316,43 @@ static enum hal_status copy_without(struct transform *t, struct replay_object *o
     return HAL_OK;
 }
 
-static enum hal_status find_needless(struct transform *t, const struct replay_object *object,
-                                     bool *dropped)
+/* Whether that barrier goes, by what is asked for and what the analysis says. */
+static bool is_dropped(struct transform *t, enum trace_verdict verdict)
 {
+    const uint64_t number = t->barriers++;
+    bool dropped = false;
+    switch (t->what_if->barriers) {
+    case REPLAY_BARRIERS_KEEP: break;
+    case REPLAY_BARRIERS_NEEDED: dropped = verdict == TRACE_BARRIER_REDUNDANT; break;
+    case REPLAY_BARRIERS_NONE: dropped = true; break;
+    case REPLAY_BARRIERS_ONE: dropped = number == t->what_if->barrier; break;
+    }
+    t->info.dropped_redundant += dropped && verdict == TRACE_BARRIER_REDUNDANT;
+    t->info.dropped_unknown += dropped && verdict == TRACE_BARRIER_UNKNOWN;
+    t->info.dropped_needed += dropped && verdict == TRACE_BARRIER_NEEDED;
+    return dropped;
+}
+
+/* Waits for events stay: their signals would be left over. */
+static enum hal_status choose_barriers(struct transform *t, const struct replay_object *object,
+                                       bool *dropped)
+{
+    const struct trace_command_buffer_seal *seal = object->commands.seal;
+    const struct trace_segment *segment = object->commands.segments;
     struct trace_hazards hazards;
     trace_hazards_begin(&hazards);
-    trace_hazards_segments(&hazards, object->commands.seal, object->commands.segments,
-                           trace_reflection_mode, &t->reflection);
+    trace_hazards_segments(&hazards, seal, segment, trace_reflection_mode, &t->reflection);
     const enum hal_status status = trace_hazards_end(&hazards);
-    for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
-        const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
-        dropped[barrier->command] = barrier->verdict == TRACE_BARRIER_REDUNDANT;
+    size_t verdict = 0;
+    for (uint32_t i = 0; i < seal->segment_count && status == HAL_OK;
+         i++, segment = trace_next_segment(segment)) {
+        while (verdict < hazards.barrier_count && hazards.barriers[verdict].command < i)
+            verdict++;
+        const bool known =
+            verdict < hazards.barrier_count && hazards.barriers[verdict].command == i;
+        if (segment->kind == TRACE_BARRIER)
+            dropped[i] =
+                is_dropped(t, known ? hazards.barriers[verdict].verdict : TRACE_BARRIER_UNKNOWN);
     }
     trace_hazards_finish(&hazards);
     return status;
@@ -329,20 +360,11 @@ static enum hal_status find_needless(struct transform *t, const struct replay_ob
 
 static enum hal_status drop_barriers(struct transform *t, struct replay_object *object)
 {
-    const struct trace_command_buffer_seal *seal = object->commands.seal;
-    const struct trace_segment *segment = object->commands.segments;
-    bool *dropped = hal_alloc(seal->segment_count, sizeof *dropped);
+    bool *dropped = hal_alloc(object->commands.seal->segment_count, sizeof *dropped);
     if (!dropped)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %u commands", seal->segment_count);
-    enum hal_status status = HAL_OK;
-    if (t->what_if->barriers == REPLAY_BARRIERS_NEEDED)
-        status = find_needless(t, object, dropped);
-    for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment)) {
-        if (segment->kind != TRACE_BARRIER)
-            dropped[i] = false; /* waits for events stay: their signals would be left over */
-        else if (t->what_if->barriers == REPLAY_BARRIERS_NONE)
-            dropped[i] = true;
-    }
+        return hal_fail(HAL_NO_MEMORY, "no memory for %u commands",
+                        object->commands.seal->segment_count);
+    enum hal_status status = choose_barriers(t, object, dropped);
     if (status == HAL_OK)
         status = copy_without(t, object, dropped);
     free(dropped);
@@ -359,6 +381,12 @@ static enum hal_status transform_barriers(struct transform *t)
         if (object->kind == REPLAY_COMMANDS && object->commands.seal)
             HAL_TRY(drop_barriers(t, object));
     }
+    const uint64_t wanted = t->what_if->barrier;
+    if (t->what_if->barriers == REPLAY_BARRIERS_ONE && wanted >= t->barriers &&
+        wanted != UINT64_MAX)
+        return hal_fail(HAL_NOT_FOUND,
+                        "there is no barrier %" PRIu64 ": the trace has %" PRIu64 " of them",
+                        wanted, t->barriers);
     return HAL_OK;
 }
 
@@ -376,7 +404,7 @@ static uint64_t count_barriers(const struct replay_object *object)
 
 static struct replay_what_if_counts count(const struct replay_plan *plan)
 {
-    struct replay_what_if_counts counts = {0};
+    struct replay_what_if_counts counts = {.queues = plan->info.queue_count};
     for (size_t i = 0; i < plan->op_count; i++) {
         const struct replay_op *op = &plan->ops[i];
         counts.submissions += op->action == REPLAY_SUBMIT;
@@ -384,6 +412,7 @@ static struct replay_what_if_counts count(const struct replay_plan *plan)
         if (op->action != REPLAY_SUBMIT)
             continue;
         const struct trace_submit *submit = (const void *)op->event;
+        counts.command_buffers += submit->command_buffer_count;
         for (uint32_t k = 0; k < submit->command_buffer_count; k++)
             counts.barriers +=
                 count_barriers(&plan->objects[trace_submit_command_buffers(submit)[k]]);
@@ -410,6 +439,10 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     } else if (status == HAL_OK) {
         status = transform_ops(t);
     }
+    if (status == HAL_OK && what_if->merge_dispatches)
+        status = replay_what_if_merge(t->variant);
+    if (status == HAL_OK && what_if->queues)
+        status = replay_what_if_queues(t->variant, what_if->queues);
     values_finish(&t->put_off);
     values_finish(&t->promised);
     values_finish(&t->group.waits);
@@ -417,7 +450,9 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     free(t->group.after);
     trace_reflection_finish(&t->reflection);
     if (status == HAL_OK) {
-        *out_info = (struct replay_what_if_info){count(plan), count(t->variant)};
+        *out_info = t->info;
+        out_info->before = count(plan);
+        out_info->after = count(t->variant);
         *out_variant = t->variant;
     } else {
         replay_plan_destroy(t->variant);

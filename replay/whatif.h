@@ -7,7 +7,11 @@
  *                         are dropped as below
  *   drop host waits       a wait is put off until the host needs contents or signals, and becomes
  *                         a wait of the following submissions in the queue, which keeps the order
- *   drop barriers         those that order nothing (format/analysis/hazards.h), or all of them
+ *   drop barriers         those that order nothing (format/analysis/hazards.h), or all of them, or
+ *                         one
+ *   merge dispatches      the command buffers of a submission become one, with full barriers
+ *                         between, which is what a submission means; recorded anew each time
+ *   queues                submissions go to so many queues in turn
  *
  * Each may be combined with the others. */
 #ifndef REPLAY_WHATIF_H
@@ -15,25 +19,36 @@
 
 #include "replay/replay.h"
 
-enum replay_barriers { REPLAY_BARRIERS_KEEP, REPLAY_BARRIERS_NEEDED, REPLAY_BARRIERS_NONE };
+enum replay_barriers {
+    REPLAY_BARRIERS_KEEP,
+    REPLAY_BARRIERS_NEEDED, /* drops those that order nothing */
+    REPLAY_BARRIERS_NONE,   /* drops all */
+    REPLAY_BARRIERS_ONE,    /* drops one */
+};
 
 struct replay_what_if {
     bool coalesce_submissions; /* drops host waits as well */
     bool drop_host_waits;
     enum replay_barriers barriers;
+    uint64_t barrier; /* of REPLAY_BARRIERS_ONE: its number, from 0, over all command buffers in the
+                         order of their creation */
+    bool merge_dispatches;
+    uint32_t queues; /* 0: as recorded */
 };
 
 /* How often, in the plan before and after. */
 struct replay_what_if_counts {
-    uint64_t submissions, host_waits, barriers;
+    uint64_t submissions, command_buffers, host_waits, barriers, queues;
 };
 
 struct replay_what_if_info {
     struct replay_what_if_counts before, after;
+    /* What the hazard analysis says of the barriers that were dropped, each counted once. */
+    uint64_t dropped_redundant, dropped_unknown, dropped_needed;
 };
 
 /* Shares everything that does not change with `plan`, which must outlive it; destroyed with
- * replay_plan_destroy. HAL_NO_MEMORY. */
+ * replay_plan_destroy. HAL_NO_MEMORY; HAL_NOT_FOUND: there is no such barrier. */
 enum hal_status replay_plan_what_if(const struct replay_plan *plan,
                                     const struct replay_what_if *what_if,
                                     struct replay_what_if_info *out_info,

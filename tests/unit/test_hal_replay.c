@@ -326,6 +326,22 @@ static void the_shared_cache_is_only_read(void **state)
     assert_int_equal(
         run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
         1);
+    /* What was compiled is kept for this file alone. */
+    static const char *const folders =
+        "set -- cache/jail/*/msl/*.so; echo $# kernels; test \"$#\" = 1 && test -f \"$1\"";
+    assert_int_equal(
+        run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
+    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    assert_int_equal(
+        run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
+    assert_int_equal(
+        run_program(fixture, "cp", (char *[]){"cp", fixture->path, "copy.pb.zst", NULL}), 0);
+    assert_int_equal(run_program(fixture, fixture->program,
+                                 (char *[]){"hal-replay", "--device=cpu", "copy.pb.zst", NULL}),
+                     5);
+    assert_int_equal(
+        run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 1);
+    expect(fixture, fixture->out, "2 kernels");
     assert_int_equal(replay(fixture, "--device=cpu", "--trusted"), 5);
     assert_int_equal(
         run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
@@ -335,6 +351,21 @@ static void the_shared_cache_is_only_read(void **state)
     else
         unsetenv("HAL_CACHE_DIR");
     free(kept);
+}
+
+static void a_self_test_passes(void **state)
+{
+    struct fixture *fixture = *state;
+    char *const arguments[] = {"hal-replay", "--selftest", NULL};
+    assert_int_equal(run_program(fixture, fixture->program, arguments), 0);
+    expect(fixture, fixture->out, "ok       what was captured replays the same: 1 read-backs");
+    expect(fixture, fixture->out, "ok       changed: one byte of an input: ");
+    expect(fixture, fixture->out, "ok       changed: one command: ");
+    expect(fixture, fixture->out, "ok       changed: one barrier: ");
+    expect(fixture, fixture->out, "ok       changed: one byte of the file: 16 of 16");
+    every_build(start(fixture), false);
+    finish(fixture);
+    assert_int_equal(replay(fixture, "--selftest"), 2);
 }
 
 static void all_of_it_has_a_time_limit(void **state)
@@ -494,6 +525,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_hangs_is_named),
         cmocka_unit_test(kernels_cannot_read_files),
         cmocka_unit_test(the_shared_cache_is_only_read),
+        cmocka_unit_test(a_self_test_passes),
         cmocka_unit_test(all_of_it_has_a_time_limit),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),

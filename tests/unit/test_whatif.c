@@ -288,6 +288,105 @@ static void needless_barriers_go_and_needed_ones_stay(void **state)
     replay_plan_destroy(bare);
 }
 
+static void one_barrier_goes_by_its_number(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t commands = FIRST;
+    builder_command_buffer_create(&f->b, commands, NULL, 0);
+    builder_fill(&f->b, BUFFER, 0, 16, 1, 1);
+    builder_barrier(&f->b, NULL, 0); /* 0: nothing is shared */
+    builder_fill(&f->b, BUFFER, 16, 16, 2, 1);
+    builder_barrier(&f->b, NULL, 0); /* 1: the copy reads both */
+    builder_copy(&f->b, BUFFER, 8, BUFFER, 32, 16);
+    builder_seal(&f->b, commands);
+    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, &commands, 1);
+    change(f, (struct replay_what_if){.barriers = REPLAY_BARRIERS_ONE, .barrier = 0});
+    assert_int_equal(f->info.after.barriers, 1);
+    assert_int_equal(f->info.dropped_redundant, 1);
+    assert_int_equal(f->info.dropped_needed, 0);
+    struct replay_plan *other;
+    const struct replay_what_if second = {.barriers = REPLAY_BARRIERS_ONE, .barrier = 1};
+    assert_int_equal(replay_plan_what_if(f->plan, &second, &f->info, &other), HAL_OK);
+    assert_int_equal(f->info.dropped_redundant, 0);
+    assert_int_equal(f->info.dropped_needed, 1);
+    replay_plan_destroy(other);
+    const struct replay_what_if third = {.barriers = REPLAY_BARRIERS_ONE, .barrier = 2};
+    assert_int_equal(replay_plan_what_if(f->plan, &third, &f->info, &other), HAL_NOT_FOUND);
+    assert_string_equal(hal_message(), "there is no barrier 2: the trace has 2 of them");
+}
+
+/* ---- Command buffers and queues ---- */
+
+/* Two command buffers, of which the second reads what the first writes. */
+static void command_buffers_become_one_in_order(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t commands[2] = {FIRST, FIRST + 1};
+    uint8_t bytes[48];
+    memset(bytes, 7, sizeof bytes);
+    builder_command_buffer_create(&f->b, commands[0], NULL, HAL_ONE_SHOT);
+    builder_fill(&f->b, BUFFER, 0, 16, 7, 1);
+    builder_seal(&f->b, commands[0]);
+    builder_command_buffer_create(&f->b, commands[1], NULL, HAL_REUSABLE);
+    builder_copy(&f->b, BUFFER, 0, BUFFER, 16, 16);
+    builder_barrier(&f->b, NULL, 0);
+    builder_copy(&f->b, BUFFER, 16, BUFFER, 32, 16);
+    builder_seal(&f->b, commands[1]);
+    builder_submit(&f->b, 0, 0, NULL, 0, &DONE_AT(1), 1, commands, 2);
+    builder_submit(&f->b, 1, 0, &DONE_AT(1), 1, &DONE_AT(2), 1, commands + 1, 1);
+    builder_submission_done(&f->b, 0, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
+    builder_submission_done(&f->b, 1, 0, f->b.begin_ns, f->b.begin_ns, f->b.begin_ns + 1);
+    host_wait(f, DONE, 2);
+    builder_host_read(&f->b, BUFFER, 0, bytes, sizeof bytes);
+    change(f, (struct replay_what_if){.merge_dispatches = true});
+    assert_int_equal(f->info.before.command_buffers, 3);
+    assert_int_equal(f->info.after.command_buffers, 2);
+    assert_int_equal(f->info.after.submissions, 2);
+    assert_int_equal(f->info.before.barriers, 2);
+    assert_int_equal(f->info.after.barriers, 3); /* one between the two */
+    assert_int_equal(submission(f, 0)->command_buffer_count, 1);
+    size_t recorded = 0;
+    for (size_t i = 0; i < f->variant->op_count; i++)
+        recorded += f->variant->ops[i].action == REPLAY_RECORD_COMMANDS;
+    assert_int_equal(recorded, 2); /* the merged one, and the one that is used alone */
+    expect_same_bytes(f, 1);
+}
+
+static void queues_take_turns(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t n = 0; n < 5; n++)
+        submit(f, n, 0, n ? DONE_AT(n) : none, DONE_AT(n + 1));
+    host_wait(f, DONE, 5);
+    host_read(f, 5);
+    change(f, (struct replay_what_if){.queues = 2});
+    assert_int_equal(f->info.before.queues, 1);
+    assert_int_equal(f->info.after.queues, 2);
+    for (size_t n = 0; n < 5; n++)
+        assert_int_equal(submission(f, n)->queue, n % 2);
+    assert_int_equal(f->plan->info.queue_count, 1);
+    expect_same_bytes(f, 1);
+}
+
+static void all_ways_at_once(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t n = 0; n < 6; n++) {
+        submit(f, n, 0, none, DONE_AT(n + 1));
+        host_wait(f, DONE, n + 1);
+        if (n == 2 || n == 5)
+            host_read(f, n + 1);
+    }
+    change(f, (struct replay_what_if){.coalesce_submissions = true,
+                                      .merge_dispatches = true,
+                                      .barriers = REPLAY_BARRIERS_NEEDED,
+                                      .queues = 2});
+    assert_int_equal(f->info.after.submissions, 2);
+    assert_int_equal(f->info.after.command_buffers, 2);
+    assert_int_equal(submission(f, 1)->queue, 1);
+    expect_same_bytes(f, 2);
+}
+
 /* ---- Gains ---- */
 
 /* Ranks of the 95 % interval of the median as tables of the binomial distribution have them: of 6
@@ -321,6 +420,10 @@ int main(void)
         WITH_FIXTURE(everything_still_replays_in_every_way),
         WITH_FIXTURE(barriers_between_readers_go),
         WITH_FIXTURE(needless_barriers_go_and_needed_ones_stay),
+        WITH_FIXTURE(one_barrier_goes_by_its_number),
+        WITH_FIXTURE(command_buffers_become_one_in_order),
+        WITH_FIXTURE(queues_take_turns),
+        WITH_FIXTURE(all_ways_at_once),
         cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
