@@ -2,9 +2,9 @@
 /* hal-trace dump: every event, one line each, with the commands of a command buffer below its
  * seal. The fields of a record come from the tables of format/layout.h, so every kind is printed
  * by the same code. */
+#include "format/tool/order.h"
 #include "format/tool/print.h"
 #include "format/tool/tool.h"
-#include "hal/base/mem.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -16,15 +16,6 @@ struct dump {
     struct tool_printer out;
     bool with_segments;
     int64_t start_ns;
-};
-
-/* The events of one thread, one chunk at a time. */
-struct stream {
-    uint32_t thread;
-    size_t next_chunk; /* to look at */
-    struct trace_chunk chunk;
-    const struct trace_event *event; /* NULL: no more */
-    uint32_t events_left;
 };
 
 static void put(struct trace_text *text, const char *string)
@@ -117,117 +108,23 @@ static void print_segment(struct dump *dump, const struct trace_command_buffer_s
     }
 }
 
-/* Prints the event that the stream is at; returns what follows it. */
-static enum hal_status print_with_segments(struct dump *dump, const struct trace_event *event,
-                                           const struct trace_event **out_next)
+static enum hal_status visit(void *user, const struct trace_event *event,
+                             const struct trace_segment *segments)
 {
-    const uint8_t *next = (const uint8_t *)event + event->bytes;
+    struct dump *dump = user;
+    const struct trace_command_buffer_seal *seal = (const void *)event;
     print_event(dump, event);
-    if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
-        const struct trace_command_buffer_seal *seal = (const void *)event;
-        const struct trace_segment *segment = (const void *)next;
-        for (uint32_t i = 0; dump->with_segments && i < seal->segment_count; i++) {
-            print_segment(dump, seal, i, segment);
-            HAL_TRY(tool_write(&dump->out.text, false));
-            segment = trace_next_segment(segment);
-        }
-        next += seal->segment_bytes;
+    for (uint32_t i = 0; segments && dump->with_segments && i < seal->segment_count; i++) {
+        print_segment(dump, seal, i, segments);
+        HAL_TRY(tool_write(&dump->out.text, false));
+        segments = trace_next_segment(segments);
     }
-    *out_next = (const void *)next;
     return tool_write(&dump->out.text, false);
-}
-
-/* ---- Order -------------------------------------------------------------------------------- */
-
-/* When the event took effect: calls that observe something do so at their end. */
-static int64_t effect_ns(const struct trace_event *event)
-{
-    switch (event->kind) {
-    case TRACE_SEMAPHORE_WAIT:
-    case TRACE_SEMAPHORE_QUERY:
-    case TRACE_WAIT_IDLE:
-    case TRACE_BUFFER_MAP:
-    case TRACE_HOST_READ:
-    case TRACE_HOST_CALL_BEGIN:
-    case TRACE_SUBMISSION_DONE: return event->end_ns;
-    default: return event->begin_ns;
-    }
-}
-
-static bool is_before(const struct trace_event *a, const struct trace_event *b)
-{
-    if (a->ticket && b->ticket && a->ticket != b->ticket)
-        return a->ticket < b->ticket;
-    return effect_ns(a) < effect_ns(b);
-}
-
-/* Loads the stream's next chunk that has events. */
-static enum hal_status next_chunk(struct dump *dump, struct stream *stream)
-{
-    trace_chunk_free(&stream->chunk);
-    stream->event = NULL;
-    for (; stream->next_chunk < trace_reader_chunk_count(dump->reader); stream->next_chunk++) {
-        if (trace_reader_chunk_thread(dump->reader, stream->next_chunk) != stream->thread)
-            continue;
-        HAL_TRY(trace_reader_chunk(dump->reader, stream->next_chunk, &stream->chunk));
-        if (stream->chunk.event_count) {
-            stream->event = stream->chunk.events;
-            stream->events_left = stream->chunk.event_count;
-            stream->next_chunk++;
-            return HAL_OK;
-        }
-        trace_chunk_free(&stream->chunk);
-    }
-    return HAL_OK;
-}
-
-static enum hal_status list_streams(struct dump *dump, struct stream **streams, size_t *count)
-{
-    size_t capacity = 0;
-    for (size_t i = 0; i < trace_reader_chunk_count(dump->reader); i++) {
-        const uint32_t thread = trace_reader_chunk_thread(dump->reader, i);
-        size_t at = 0;
-        while (at < *count && (*streams)[at].thread != thread)
-            at++;
-        if (at < *count)
-            continue;
-        void *grown = *streams;
-        if (!hal_grow(&grown, &capacity, *count + 1, sizeof **streams))
-            return hal_fail(HAL_NO_MEMORY, "no memory for %zu threads", *count + 1);
-        *streams = grown;
-        (*streams)[(*count)++] = (struct stream){.thread = thread, .next_chunk = i};
-    }
-    return HAL_OK;
-}
-
-static enum hal_status merge(struct dump *dump, struct stream *streams, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        HAL_TRY(next_chunk(dump, &streams[i]));
-    for (;;) {
-        struct stream *first = NULL;
-        for (size_t i = 0; i < count; i++) {
-            if (streams[i].event && (!first || is_before(streams[i].event, first->event)))
-                first = &streams[i];
-        }
-        if (!first)
-            return HAL_OK;
-        HAL_TRY(print_with_segments(dump, first->event, &first->event));
-        if (--first->events_left == 0)
-            HAL_TRY(next_chunk(dump, first));
-    }
 }
 
 static enum hal_status dump_all(struct dump *dump)
 {
-    struct stream *streams = NULL;
-    size_t count = 0;
-    enum hal_status status = list_streams(dump, &streams, &count);
-    if (status == HAL_OK)
-        status = merge(dump, streams, count);
-    for (size_t i = 0; i < count; i++)
-        trace_chunk_free(&streams[i].chunk);
-    free(streams);
+    const enum hal_status status = tool_each_in_order(dump->reader, visit, dump);
     /* What was read before a damage is still worth printing. */
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
