@@ -26,6 +26,7 @@ extern const struct tool_command tool_dump;
 extern const struct tool_command tool_recover;
 extern const struct tool_command tool_stats;
 extern const struct tool_command tool_verify;
+extern const struct tool_command tool_export;
 extern const struct tool_command tool_extract;
 extern const struct tool_command tool_merge;
 extern const struct tool_command tool_recompress;
