@@ -99,7 +99,9 @@ enum { CAPTURE_MOST_TIMES = 1024 };
 /* ---- Records (encode*.c) ------------------------------------------------------------------ */
 
 void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
-                           const struct hal_object *object, const char *label, uint32_t mode);
+                           const struct hal_object *object, const char *label);
+void capture_record_command_buffer(const struct capture_call *call,
+                                   const struct hal_command_buffer *commands);
 /* The creation of one that the core made by itself. */
 void capture_record_own_object(const struct capture_call *call, const struct hal_object *object);
 void capture_record_buffer(const struct capture_call *call, const struct hal_buffer_desc *desc,

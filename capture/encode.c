@@ -5,6 +5,10 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
+SAME_NUMBER(TRACE_ONE_SHOT, HAL_ONE_SHOT);
+SAME_NUMBER(TRACE_REUSABLE, HAL_REUSABLE);
+SAME_NUMBER(TRACE_TRANSFER_COMMANDS, HAL_COMMANDS_TRANSFER);
+SAME_NUMBER(TRACE_DISPATCH_COMMANDS, HAL_COMMANDS_DISPATCH);
 SAME_NUMBER(TRACE_OPERATION_DISPATCH, HAL_OPERATION_DISPATCH);
 SAME_NUMBER(TRACE_OPERATION_ALLOCA, HAL_OPERATION_ALLOCA);
 SAME_NUMBER(TRACE_OPERATION_DEALLOCA, HAL_OPERATION_DEALLOCA);
@@ -36,16 +40,31 @@ static uint64_t id_of(const struct hal_object *object)
 /* ---- Objects ---- */
 
 void capture_record_object(const struct capture_call *call, enum trace_event_kind kind,
-                           const struct hal_object *object, const char *label, uint32_t mode)
+                           const struct hal_object *object, const char *label)
 {
     const uint32_t string = capture_string(call->thread, label);
     struct trace_object_event *record = capture_reserve(call->thread, sizeof *record);
     if (!record)
         return;
-    *record = (struct trace_object_event){.head = capture_head(call, kind, sizeof *record),
-                                          .object = object->id,
-                                          .label = string,
-                                          .mode = mode};
+    *record = (struct trace_object_event){
+        .head = capture_head(call, kind, sizeof *record), .object = object->id, .label = string};
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_command_buffer(const struct capture_call *call,
+                                   const struct hal_command_buffer *commands)
+{
+    const uint32_t label = capture_string(call->thread, commands->object.label);
+    struct trace_command_buffer_create *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_command_buffer_create){
+        .head = capture_head(call, TRACE_COMMAND_BUFFER_CREATE, sizeof *record),
+        .command_buffer = commands->object.id,
+        .label = label,
+        .mode = (uint32_t)commands->mode,
+        .categories = commands->categories,
+    };
     capture_publish(call->thread, sizeof *record);
 }
 
@@ -170,7 +189,7 @@ void capture_record_own_object(const struct capture_call *call, const struct hal
     else if (object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
         record_pipeline_layout(call, (const void *)object);
     else
-        capture_record_object(call, TRACE_EVENT_CREATE, object, object->label, 0);
+        capture_record_object(call, TRACE_EVENT_CREATE, object, object->label);
 }
 
 /* ---- Semaphores ---- */

@@ -67,8 +67,7 @@ static void command_buffer_created(struct hal_driver_device *self,
         return;
     capture_call_at_once(&call);
     capture_call_take_ticket(&call);
-    capture_record_object(&call, TRACE_COMMAND_BUFFER_CREATE, &commands->object,
-                          commands->object.label, (uint32_t)commands->mode);
+    capture_record_command_buffer(&call, commands);
     capture_call_leave(&call);
 }
 
@@ -163,7 +162,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
     if (!call.thread)
         return;
     capture_call_at_once(&call);
-    capture_record_object(&call, kind, &gone, NULL, 0);
+    capture_record_object(&call, kind, &gone, NULL);
     capture_call_leave(&call);
 }
 

@@ -208,8 +208,7 @@ static enum hal_status record_commands(struct capture *capture, struct hal_comma
     struct capture_call call = snapshot_call(capture);
     bool failed;
     if (call.thread)
-        capture_record_object(&call, TRACE_COMMAND_BUFFER_CREATE, &commands->object,
-                              commands->object.label, (uint32_t)commands->mode);
+        capture_record_command_buffer(&call, commands);
     if (!commands->sealed)
         return HAL_OK;
     failed = false;

@@ -64,7 +64,16 @@ static const struct trace_column buffer_create[] = {
 static const struct trace_column object[] = {
     COLUMN_OF(Haltrace__Object, object, struct trace_object_event, object, OBJECT),
     COLUMN_OF(Haltrace__Object, label, struct trace_object_event, label, STRING),
-    COLUMN_OF(Haltrace__Object, mode, struct trace_object_event, mode, NONE),
+};
+
+static const struct trace_column command_buffer_create[] = {
+    COLUMN_OF(Haltrace__CommandBufferCreate, command_buffer, struct trace_command_buffer_create,
+              command_buffer, OBJECT),
+    COLUMN_OF(Haltrace__CommandBufferCreate, label, struct trace_command_buffer_create, label,
+              STRING),
+    COLUMN_OF(Haltrace__CommandBufferCreate, mode, struct trace_command_buffer_create, mode, NONE),
+    COLUMN_OF(Haltrace__CommandBufferCreate, categories, struct trace_command_buffer_create,
+              categories, NONE),
 };
 
 static const struct trace_column mapping[] = {
@@ -411,7 +420,8 @@ const struct trace_family trace_event_family =
                 [TRACE_EXECUTABLE_DESTROY] =
                     EVENT(executable_destroy, trace_object_event, object, object),
                 [TRACE_COMMAND_BUFFER_CREATE] =
-                    EVENT(command_buffer_create, trace_object_event, object, object),
+                    EVENT(command_buffer_create, trace_command_buffer_create, command_buffer_create,
+                          command_buffer_create),
                 [TRACE_COMMAND_BUFFER_SEAL] = EVENT(command_buffer_seal, trace_command_buffer_seal,
                                                     command_buffer_seal, command_buffer_seal),
                 [TRACE_COMMAND_BUFFER_DESTROY] =

@@ -14,6 +14,7 @@ static const struct trace_number_name map_mode[] = {
     {1, "read"}, {2, "write"}, {4, "discard"}, {8, "persistent"}};
 static const struct trace_number_name wait_mode[] = {{0, "all"}, {1, "any"}};
 static const struct trace_number_name reuse[] = {{0, "one_shot"}, {1, "reusable"}};
+static const struct trace_number_name categories[] = {{1, "transfer"}, {2, "dispatch"}};
 static const struct trace_number_name format[] = {{1, "msl"}, {2, "metallib"}, {3, "spirv"}};
 static const struct trace_number_name stages[] = {{1, "transfer"}, {2, "dispatch"}, {4, "host"}};
 static const struct trace_number_name access[] = {{1, "read"}, {2, "write"}};
@@ -58,6 +59,7 @@ static const struct trace_names known[] = {
     NAMES("mapping_flush", "mode", true, map_mode),
     NAMES("mapping_invalidate", "mode", true, map_mode),
     NAMES("command_buffer_create", "mode", false, reuse),
+    NAMES("command_buffer_create", "categories", true, categories),
     NAMES("semaphore_wait", "mode", false, wait_mode),
     NAMES("set_layout_create", "kind", false, binding_kind),
     NAMES("set_layout_create", "flags", true, binding_flags),

@@ -87,12 +87,25 @@ struct trace_event {
     uint32_t stack;   /* call stack number, 0: none */
 };
 
-/* Destroy events; creation of command buffers and events: just the object. */
+/* Destroy events; creation of events: just the object. */
 struct trace_object_event {
     struct trace_event head;
     uint64_t object;
     uint32_t label; /* string */
-    uint32_t mode;  /* command buffer create: enum hal_command_buffer_mode */
+    uint32_t reserved;
+};
+
+/* The HAL's numbers. */
+enum trace_command_buffer_mode { TRACE_ONE_SHOT = 0, TRACE_REUSABLE = 1 };
+enum trace_command_category { TRACE_TRANSFER_COMMANDS = 1, TRACE_DISPATCH_COMMANDS = 2 };
+
+struct trace_command_buffer_create {
+    struct trace_event head;
+    uint64_t command_buffer;
+    uint32_t label;      /* string */
+    uint32_t mode;       /* enum trace_command_buffer_mode */
+    uint32_t categories; /* enum trace_command_category; 0: an older trace does not say */
+    uint32_t reserved;
 };
 
 struct trace_buffer_create {

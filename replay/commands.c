@@ -156,10 +156,11 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
                                        struct hal_command_buffer **out_commands)
 {
     const struct replay_object *planned = &player->plan->objects[object];
-    const struct trace_object_event *created = (const void *)planned->created;
+    const struct trace_command_buffer_create *created = (const void *)planned->created;
     const struct hal_command_buffer_desc desc = {
         .label = replay_object_label(player->plan, object),
         .mode = (enum hal_command_buffer_mode)created->mode,
+        .categories = created->categories,
     };
     struct hal_command_buffer *commands;
     HAL_TRY(hal_command_buffer_create(player->device, &desc, &commands));

@@ -331,11 +331,15 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
 }
 
 static enum hal_status decode_commands_create(struct replay_decoder *decoder,
-                                              struct trace_object_event *event)
+                                              struct trace_command_buffer_create *event)
 {
+    static const uint32_t known = HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
+    if (event->categories & ~known)
+        return hal_fail(HAL_CORRUPT, "command buffer categories 0x%x do not exist",
+                        event->categories);
     if (event->mode != HAL_ONE_SHOT && event->mode != HAL_REUSABLE)
         return hal_fail(HAL_CORRUPT, "command buffer mode %u does not exist", event->mode);
-    return add_object(decoder, REPLAY_COMMANDS, &event->object, &event->head);
+    return add_object(decoder, REPLAY_COMMANDS, &event->command_buffer, &event->head);
 }
 
 static enum hal_status decode_seal(struct replay_decoder *decoder,

@@ -190,7 +190,7 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
     replay_object_name(decoder->plan, (uint32_t)*id, name);
     if (!object->commands.seal)
         return hal_fail(HAL_CORRUPT, "%s is not sealed", name);
-    const struct trace_object_event *created = (const void *)object->created;
+    const struct trace_command_buffer_create *created = (const void *)object->created;
     if (created->mode == HAL_ONE_SHOT && object->commands.submitted)
         return hal_fail(HAL_CORRUPT, "%s is one-shot and was submitted before", name);
     if (!object->commands.submitted)
@@ -301,6 +301,20 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
                                                      : let_go(decoder, event, held);
 }
 
+/* Of the operations that name a range; others leave it open. */
+static enum hal_status use_operation(struct replay_decoder *decoder, struct trace_submit *event)
+{
+    struct replay_object *buffer;
+    if (event->operation > TRACE_OPERATION_WRITE)
+        return hal_fail(HAL_CORRUPT, "operation %u does not exist", event->operation);
+    if (event->operation < TRACE_OPERATION_ALLOCA)
+        return HAL_OK;
+    if (event->command_buffer_count)
+        return hal_fail(HAL_CORRUPT, "operation %u with %u command buffers", event->operation,
+                        event->command_buffer_count);
+    return replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer);
+}
+
 enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trace_submit *event)
 {
     struct replay_plan *plan = decoder->plan;
@@ -310,6 +324,7 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
     if (hal_idmap_find(&decoder->submissions, event->submission, &unused))
         return hal_fail(HAL_CORRUPT, "there are two submissions of that number");
     const struct replay_done *done = replay_decode_find_done(decoder, event->submission);
+    HAL_TRY(use_operation(decoder, event));
     HAL_TRY(use_submit_values(decoder, event, done));
     uint64_t *commands =
         (uint64_t *)(void *)(event->values + event->wait_count + event->signal_count);

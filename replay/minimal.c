@@ -270,10 +270,10 @@ static enum hal_status write_commands(struct writing *w, const struct replay_obj
         status = translate(w, segment);
         segment = (void *)((uint8_t *)segment + segment->bytes);
     }
-    struct trace_object_event create =
-        *(const struct trace_object_event *)(const void *)piece->created;
+    struct trace_command_buffer_create create =
+        *(const struct trace_command_buffer_create *)(const void *)piece->created;
     struct trace_command_buffer_seal seal = *piece->commands.seal;
-    create.object = seal.command_buffer = piece->id;
+    create.command_buffer = seal.command_buffer = piece->id;
     if (status == HAL_OK)
         status = write_string(w, create.label);
     if (status == HAL_OK)

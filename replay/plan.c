@@ -84,7 +84,7 @@ static uint32_t label_of(const struct replay_object *object)
     switch (object->kind) {
     case REPLAY_BUFFER: return ((const struct trace_buffer_create *)created)->label;
     case REPLAY_EXECUTABLE: return ((const struct trace_executable_create *)created)->label;
-    case REPLAY_COMMANDS:
+    case REPLAY_COMMANDS: return ((const struct trace_command_buffer_create *)created)->label;
     case REPLAY_EVENT: return ((const struct trace_object_event *)created)->label;
     case REPLAY_SET_LAYOUT: return ((const struct trace_set_layout_create *)created)->label;
     case REPLAY_PIPELINE_LAYOUT:

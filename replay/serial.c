@@ -105,9 +105,9 @@ static enum hal_status make_piece(struct making *m, uint32_t commands, const str
     uint32_t count = 0;
     const size_t before = kernel ? state_bytes(state, &count) : 0;
     void *created, *room;
-    HAL_TRY(replay_plan_room(m->variant, sizeof(struct trace_object_event), &created));
-    struct trace_object_event *creation = created;
-    *creation = *(const struct trace_object_event *)(const void *)recorded->created;
+    HAL_TRY(replay_plan_room(m->variant, sizeof(struct trace_command_buffer_create), &created));
+    struct trace_command_buffer_create *creation = created;
+    *creation = *(const struct trace_command_buffer_create *)(const void *)recorded->created;
     creation->mode = HAL_REUSABLE;
     HAL_TRY(replay_plan_room(
         m->variant, sizeof(struct trace_command_buffer_seal) + before + work->bytes, &room));

@@ -31,10 +31,11 @@ static enum hal_status merge(struct replay_plan *variant, const struct trace_sub
         total.segment_bytes += seal->segment_bytes;
     }
     void *created, *room;
-    HAL_TRY(replay_plan_room(variant, sizeof(struct trace_object_event), &created));
-    struct trace_object_event *creation = created;
-    *creation = *(const struct trace_object_event *)(const void *)first->created;
+    HAL_TRY(replay_plan_room(variant, sizeof(struct trace_command_buffer_create), &created));
+    struct trace_command_buffer_create *creation = created;
+    *creation = *(const struct trace_command_buffer_create *)(const void *)first->created;
     creation->mode = HAL_ONE_SHOT;
+    creation->categories = 0; /* any */
     HAL_TRY(replay_plan_room(variant, sizeof total + (size_t)total.segment_bytes, &room));
     struct trace_command_buffer_seal *seal = room;
     uint8_t *at = (uint8_t *)(seal + 1);

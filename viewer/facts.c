@@ -257,6 +257,12 @@ static void describe_recording(const struct view_model *m, const struct view_spa
     view_lines_add(lines, "recording", "command buffer %" PRIu64 "%s%s", c->id, *label ? " " : "",
                    label);
     add_span(lines, "at", event->begin_ns, event->end_ns);
+    if (c->create_host != VIEW_NO_REF)
+        view_lines_add(lines, "made for", "%s, %s",
+                       c->is_reusable ? "many submissions" : "one submission",
+                       c->transfers && c->dispatches ? "any commands"
+                       : c->transfers                ? "transfers alone"
+                                                     : "dispatches alone");
     view_lines_add(lines, "commands", "%s: %s, %s, %s", view_count(body->op_count).text,
                    view_things(body->dispatch_count, "dispatch").text,
                    view_things(body->barrier_count, "barrier").text,

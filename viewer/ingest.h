@@ -81,8 +81,8 @@ enum hal_status view_ingest_semaphore_event(struct ingest *in,
 /* Once everything is known: what finished submissions signalled, and each semaphore's steps. */
 enum hal_status view_ingest_finish_steps(struct ingest *in) HAL_CHECKED;
 
-enum hal_status view_ingest_command_buffer(struct ingest *in,
-                                           const struct trace_object_event *event) HAL_CHECKED;
+enum hal_status view_ingest_command_buffer(
+    struct ingest *in, const struct trace_command_buffer_create *event) HAL_CHECKED;
 /* The empty body. */
 enum hal_status view_ingest_no_body(struct ingest *in) HAL_CHECKED;
 enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,

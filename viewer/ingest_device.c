@@ -5,14 +5,17 @@
 /* ---- Command buffers ---------------------------------------------------------------------- */
 
 enum hal_status view_ingest_command_buffer(struct ingest *in,
-                                           const struct trace_object_event *event)
+                                           const struct trace_command_buffer_create *event)
 {
     uint32_t row, host;
     int64_t end_ns;
     HAL_TRY(view_ingest_host(in, event->head.thread, &host));
-    HAL_TRY(view_ingest_command_buffer_row(in, event->object, &row));
+    HAL_TRY(view_ingest_command_buffer_row(in, event->command_buffer, &row));
     struct view_command_buffer *commands = &in->model->command_buffers[row];
     commands->label = event->label;
+    commands->is_reusable = event->mode == TRACE_REUSABLE;
+    commands->transfers = !event->categories || event->categories & TRACE_TRANSFER_COMMANDS;
+    commands->dispatches = !event->categories || event->categories & TRACE_DISPATCH_COMMANDS;
     commands->create_host = host;
     if (!view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &commands->create_ns,
                            &end_ns))

@@ -85,10 +85,11 @@ struct view_op {
 
 struct view_command_buffer {
     uint64_t id;
-    int64_t create_ns, seal_ns; /* recording: the first call began, the last one returned */
-    uint32_t create_host, seal_host;
+    int64_t create_ns, seal_ns;      /* recording: the first call began, the last one returned */
+    uint32_t create_host, seal_host; /* VIEW_NO_REF: the file does not say */
     uint32_t label;
     uint32_t body;
+    bool is_reusable, transfers, dispatches; /* what it was made for */
 };
 
 /* The commands of one command buffer or of many: the same ones are stored once. The first body is

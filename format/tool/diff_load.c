@@ -70,6 +70,7 @@ static enum hal_status load_object(struct diff_side *side, const struct trace_ev
     const struct trace_buffer_create *buffer = any;
     const struct trace_executable_create *executable = any;
     const struct trace_semaphore_create *semaphore = any;
+    const struct trace_command_buffer_create *commands = any;
     const struct trace_object_event *plain = any;
     uint64_t id, hash = mix(7, event->kind);
     if (event->status != HAL_OK)
@@ -90,6 +91,9 @@ static enum hal_status load_object(struct diff_side *side, const struct trace_ev
         hash = mix_string(side, hash, semaphore->label);
         break;
     case TRACE_COMMAND_BUFFER_CREATE:
+        id = commands->command_buffer;
+        hash = mix_string(side, hash, commands->label);
+        break;
     case TRACE_EVENT_CREATE:
         id = plain->object;
         hash = mix_string(side, hash, plain->label);
@@ -341,6 +345,9 @@ static void name_object(void *user, struct trace_text *text, uint64_t id)
         break;
     case TRACE_SEMAPHORE_CREATE:
         label = ((const struct trace_semaphore_create *)created)->label;
+        break;
+    case TRACE_COMMAND_BUFFER_CREATE:
+        label = ((const struct trace_command_buffer_create *)created)->label;
         break;
     default: label = ((const struct trace_object_event *)created)->label; break;
     }

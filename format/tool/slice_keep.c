@@ -94,6 +94,8 @@ static uint64_t subject(const struct trace_event *event)
     case TRACE_MAPPING_INVALIDATE: return ((const struct trace_mapping_event *)record)->buffer;
     case TRACE_EXECUTABLE_CREATE:
         return ((const struct trace_executable_create *)record)->executable;
+    case TRACE_COMMAND_BUFFER_CREATE:
+        return ((const struct trace_command_buffer_create *)record)->command_buffer;
     case TRACE_COMMAND_BUFFER_SEAL:
         return ((const struct trace_command_buffer_seal *)record)->command_buffer;
     case TRACE_COMMAND_STACKS: return ((const struct trace_command_stacks *)record)->command_buffer;
@@ -105,7 +107,6 @@ static uint64_t subject(const struct trace_event *event)
         return ((const struct trace_pipeline_layout_create *)record)->layout;
     case TRACE_BUFFER_DESTROY:
     case TRACE_EXECUTABLE_DESTROY:
-    case TRACE_COMMAND_BUFFER_CREATE:
     case TRACE_COMMAND_BUFFER_DESTROY:
     case TRACE_SEMAPHORE_DESTROY:
     case TRACE_EVENT_CREATE:

@@ -203,6 +203,8 @@ static enum hal_status load_object(struct slice *slice, const struct trace_event
         initial = ((const struct trace_semaphore_create *)record)->initial_value;
         break;
     case TRACE_COMMAND_BUFFER_CREATE:
+        id = ((const struct trace_command_buffer_create *)record)->command_buffer;
+        break;
     case TRACE_EVENT_CREATE: id = ((const struct trace_object_event *)record)->object; break;
     case TRACE_SET_LAYOUT_CREATE:
         id = ((const struct trace_set_layout_create *)record)->layout;

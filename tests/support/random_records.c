@@ -268,7 +268,16 @@ static void object(struct random_records *r, uint32_t kind)
     struct trace_object_event *object = event(r, kind, sizeof *object);
     object->object = random_sized(r);
     object->label = string(r);
-    object->mode = small(r);
+}
+
+static void command_buffer(struct random_records *r)
+{
+    struct trace_command_buffer_create *create =
+        event(r, TRACE_COMMAND_BUFFER_CREATE, sizeof *create);
+    create->command_buffer = random_sized(r);
+    create->label = string(r);
+    create->mode = small(r);
+    create->categories = small(r);
 }
 
 static void set_layout(struct random_records *r)
@@ -474,9 +483,9 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_MAPPING_INVALIDATE:
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ: buffer_event(r, kind); break;
+    case TRACE_COMMAND_BUFFER_CREATE: command_buffer(r); break;
     case TRACE_BUFFER_DESTROY:
     case TRACE_EXECUTABLE_DESTROY:
-    case TRACE_COMMAND_BUFFER_CREATE:
     case TRACE_COMMAND_BUFFER_DESTROY:
     case TRACE_SEMAPHORE_DESTROY:
     case TRACE_EVENT_CREATE:

@@ -317,7 +317,7 @@ void builder_semaphore_create(struct trace_builder *b, uint64_t id, const char *
 }
 
 static void object_create(struct trace_builder *b, enum trace_event_kind kind, uint64_t id,
-                          const char *label, uint32_t mode)
+                          const char *label)
 {
     const uint32_t name = builder_string(b, label);
     struct trace_object_event *record = start(b, kind, sizeof *record);
@@ -325,20 +325,28 @@ static void object_create(struct trace_builder *b, enum trace_event_kind kind, u
         return;
     record->object = id;
     record->label = name;
-    record->mode = mode;
     finish_ordered(b);
 }
 
 void builder_command_buffer_create(struct trace_builder *b, uint64_t id, const char *label,
                                    uint32_t mode)
 {
-    object_create(b, TRACE_COMMAND_BUFFER_CREATE, id, label, mode);
+    const uint32_t name = builder_string(b, label);
+    struct trace_command_buffer_create *record =
+        start(b, TRACE_COMMAND_BUFFER_CREATE, sizeof *record);
+    if (!record)
+        return;
+    record->command_buffer = id;
+    record->label = name;
+    record->mode = mode;
+    record->categories = b->categories;
+    finish_ordered(b);
 }
 
 void builder_object_create(struct trace_builder *b, enum trace_event_kind kind, uint64_t id,
                            const char *label)
 {
-    object_create(b, kind, id, label, 0);
+    object_create(b, kind, id, label);
 }
 
 void builder_destroy(struct trace_builder *b, enum trace_event_kind kind, uint64_t id)

@@ -23,12 +23,13 @@
 struct trace_builder {
     /* Settable. Opening sets thread 1 (named "main"), ticket 1, time 1000 ns, step 100 ns, the
      * rest 0. */
-    uint32_t thread;  /* number of the thread on which events happen; see builder_thread */
-    uint16_t status;  /* enum hal_status that the calls return */
-    uint32_t stack;   /* call stack number of events */
-    uint32_t flags;   /* enum trace_flag, of records that have flags */
-    uint64_t ticket;  /* of the next ordered event */
-    int64_t begin_ns; /* of the next event */
+    uint32_t thread;     /* number of the thread on which events happen; see builder_thread */
+    uint16_t status;     /* enum hal_status that the calls return */
+    uint32_t stack;      /* call stack number of events */
+    uint32_t flags;      /* enum trace_flag, of records that have flags */
+    uint32_t categories; /* of command buffers; 0 as in older traces */
+    uint64_t ticket;     /* of the next ordered event */
+    int64_t begin_ns;    /* of the next event */
     int64_t step_ns;
     /* Called with every event (and, for a seal, each of its segments, as `segment`; else NULL)
      * before it is written; may change any field but sizes and counts. */

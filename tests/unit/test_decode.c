@@ -62,7 +62,9 @@ static const struct wrong wrongs[] = {
     {TRACE_HOST_READ, 0, 0, FIELD(trace_content_event, buffer), EVERY_ONCE, "host_read", "command buffer 'once' is no buffer"},
     {TRACE_BUFFER_MAP, 0, 0, FIELD(trace_mapping_event, size), 65, "buffer_map", "leave buffer 'b'"},
     {TRACE_BUFFER_UNMAP, 0, 0, FIELD(trace_mapping_event, buffer), 1, "buffer_unmap", "does not exist"},
-    {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_object_event, mode), 2, "command_buffer_create", "mode 2"},
+    {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, mode), 2, "command_buffer_create", "mode 2"},
+    {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, categories), 4, "command_buffer_create", "categories 0x4"},
+    {TRACE_COMMAND_BUFFER_CREATE, 0, 0, FIELD(trace_command_buffer_create, categories), 0x80000001, "command_buffer_create", "categories 0x80000001"},
     {TRACE_COMMAND_BUFFER_SEAL, 0, 1, FIELD(trace_command_buffer_seal, command_buffer), EVERY_ONCE, "command_buffer_seal", "'once' is sealed already"},
     {TRACE_COMMAND_BUFFER_SEAL, 0, 0, FIELD(trace_command_buffer_seal, command_buffer), EVERY_AGAIN, "command_buffer_seal", "command buffer 41 does not exist"},
     {TRACE_COMMAND_BUFFER_DESTROY, 0, 1, FIELD(trace_object_event, object), EVERY_ONCE, "command_buffer_destroy", "destroyed before"},
@@ -119,6 +121,23 @@ static const struct wrong wrongs[] = {
     {TRACE_SEMAPHORE_QUERY, 0, 0, FIELD(trace_semaphore_event, value), 2, "semaphore_query", "nobody had set it above 1"},
     {TRACE_BUFFER_CREATE, 0, 0, offsetof(struct trace_event, ticket), 8, 0, "buffer_create", "no ticket"},
 };
+
+/* Of queues_build. */
+static const struct wrong queue_wrongs[] = {
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, buffer), QUEUES_DONE, "submit #s0", "semaphore 'done' is no buffer"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, buffer), 99, "submit #s0", "buffer 99 does not exist"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, offset), 1024 - QUEUES_BYTES + 1, "submit #s0", "leave buffer 'slab', which has 1024"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), 1024, "submit #s0", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), UINT64_MAX, "submit #s0", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), 10, "submit #s0", "operation 10 does not exist"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), UINT32_MAX, "submit #s0", "operation 4294967295"},
+    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_EVENT, "submit #s1", "is no buffer"},
+    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_RESULT, "submit #s1", "leave buffer 'result', which has 64"},
+    {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, offset), UINT64_MAX, "submit #s1", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_WRITE, "submit #s2", "operation 9 with 1 command buffers"},
+    {TRACE_SUBMIT, 0, 3, FIELD(trace_submit, size), 65, "submit #s3", "leave buffer 'result'"},
+    {TRACE_SUBMIT, 0, 4, FIELD(trace_submit, offset), 1024, "submit #s4", "leave buffer 'slab'"},
+};
 /* clang-format on */
 
 struct altering {
@@ -144,7 +163,13 @@ static enum hal_status load(const char *path, struct replay_plan **out_plan)
     return replay_plan_load(path, &(struct replay_load_options){0}, out_plan);
 }
 
-static void one_wrong_field(const struct wrong *wrong, const char *path)
+static void build_every(struct trace_builder *b)
+{
+    every_build(b, true);
+}
+
+static void one_wrong_field(const struct wrong *wrong, void (*build)(struct trace_builder *b),
+                            const char *path)
 {
     struct altering altering = {.wrong = wrong};
     struct trace_builder b;
@@ -152,7 +177,7 @@ static void one_wrong_field(const struct wrong *wrong, const char *path)
     builder_open(&b, path, NULL);
     b.alter = alter;
     b.user = &altering;
-    every_build(&b, true);
+    build(&b);
     if (builder_close(&b, NULL) != HAL_OK)
         fail_msg("cannot build '%s': %s", wrong->what, hal_message());
     if (altering.seen <= wrong->skip)
@@ -169,7 +194,10 @@ static void every_wrong_field_is_refused(void **state)
 {
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
-        one_wrong_field(&wrongs[i], test_folder_file(*state, "wrong.pb.zst", path));
+        one_wrong_field(&wrongs[i], build_every, test_folder_file(*state, "wrong.pb.zst", path));
+    for (size_t i = 0; i < sizeof queue_wrongs / sizeof *queue_wrongs; i++)
+        one_wrong_field(&queue_wrongs[i], queues_build,
+                        test_folder_file(*state, "wrong.pb.zst", path));
 }
 
 /* ---- Wrong orders --------------------------------------------------------------------------- */

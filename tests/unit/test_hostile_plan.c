@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -86,6 +87,47 @@ static void load_and_play(struct fixture *fixture, const char *path, uint64_t *o
     replay_plan_destroy(plan);
 }
 
+static void play_a_good_one(struct fixture *fixture, void (*build)(struct trace_builder *b),
+                            uint64_t reads)
+{
+    struct trace_builder b;
+    struct replay_plan *plan = NULL;
+    struct replay_player *player = NULL;
+    struct replay_report report = {0};
+    char path[PATH_MAX];
+    test_folder_file(&fixture->folder, "good.pb.zst", path);
+    builder_open(&b, path, NULL);
+    build(&b);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(replay_plan_load(path, &(struct replay_load_options){0}, &plan), HAL_OK);
+    assert_int_equal(
+        replay_player_create(plan, fixture->device, &(struct replay_options){0}, &player), HAL_OK);
+    assert_int_equal(replay_player_run(player, &report), HAL_OK);
+    assert_int_equal(report.compared_reads, reads);
+    assert_int_equal(report.different_reads, 0);
+    replay_player_destroy(player);
+    replay_plan_destroy(plan);
+}
+
+/* Skips a test of kernels on a machine that has no compiler for them. */
+static void need_compiler(const struct fixture *fixture)
+{
+    static const char source[] = "kernel void nothing() {}\n";
+    const struct hal_entry_point point = {.name = "nothing", .group_size = {1, 1, 1}};
+    const struct hal_executable_desc desc = {.format = HAL_FORMAT_MSL,
+                                             .data = source,
+                                             .bytes = sizeof source - 1,
+                                             .entry_points = &point,
+                                             .entry_point_count = 1};
+    struct hal_executable *executable = NULL;
+    const enum hal_status status = hal_executable_create(fixture->device, &desc, &executable);
+    hal_executable_release(executable);
+    if (status == HAL_NOT_FOUND || status == HAL_UNSUPPORTED) {
+        print_message("skipped: %s\n", hal_message());
+        skip();
+    }
+}
+
 static uint64_t number_from(const char *variable, uint64_t otherwise)
 {
     const char *text = getenv(variable);
@@ -98,7 +140,10 @@ static void build_everything(struct trace_builder *b)
 }
 
 /* `records`: about how many `build` makes. */
-static void lie_in(struct fixture *fixture, void (*build)(struct trace_builder *b), int records)
+static void lie_in(struct fixture *fixture, void (*build)(struct trace_builder *b),
+                   void (*alter)(void *user, struct trace_event *event,
+                                 struct trace_segment *segment),
+                   int records)
 {
     const uint64_t seed = number_from("HAL_TEST_SEED", (uint64_t)hal_clock_ns());
     const uint64_t rounds = number_from("HAL_TEST_ROUNDS", 400);
@@ -111,7 +156,7 @@ static void lie_in(struct fixture *fixture, void (*build)(struct trace_builder *
         struct trace_builder b;
         fixture->countdown = (int)(next_random(fixture) % (uint64_t)records);
         builder_open(&b, path, NULL);
-        b.alter = lie;
+        b.alter = alter;
         b.user = fixture;
         build(&b);
         if (builder_close(&b, NULL) != HAL_OK)
@@ -127,41 +172,84 @@ static void lie_in(struct fixture *fixture, void (*build)(struct trace_builder *
 
 static void lies_are_refused_or_harmless(void **state)
 {
-    lie_in(*state, build_everything, 50);
+    lie_in(*state, build_everything, lie, 50);
+}
+
+/* ---- Counts that lie in a buffer ------------------------------------------------------------ */
+
+enum { COUNTS = 10, TARGET = 11, ADD = 20, ENDED = 30, LIST = 40, TARGET_BYTES = 64 };
+
+/* Every thread has a place of its own: whatever the counts, none goes on in what is bound. */
+static const char add_source[] =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "kernel void add(device uint *x [[buffer(0)]], uint3 at [[thread_position_in_grid]])\n"
+    "{\n"
+    "    x[at.x + 8 * ulong(at.y) + 16 * ulong(at.z)] += 1;\n"
+    "}\n";
+
+/* Counts by an update; 2 x 2 x 1 workgroups of 4: every word of the target grows by 1. */
+static void build_indirect(struct trace_builder *b)
+{
+    const uint32_t counts[4] = {9, 2, 2, 1};
+    const struct trace_semaphore_value one = {ENDED, 1};
+    const struct trace_entry_point point = {.name = builder_string(b, "add"),
+                                            .group_size = {4, 1, 1}};
+    uint32_t zeros[TARGET_BYTES / 4] = {0}, ones[TARGET_BYTES / 4];
+    for (int i = 0; i < TARGET_BYTES / 4; i++)
+        ones[i] = 1;
+    builder_buffer_create(b, COUNTS, "counts", sizeof counts);
+    builder_buffer_create(b, TARGET, "target", TARGET_BYTES);
+    builder_executable_create(b, ADD, "add.metal", add_source, &point, 1, NULL, 0);
+    builder_semaphore_create(b, ENDED, "ended", 0);
+    builder_host_write(b, TARGET, 0, zeros, sizeof zeros);
+    builder_command_buffer_create(b, LIST, "list", 0);
+    builder_update(b, COUNTS, 0, counts, sizeof counts);
+    builder_barrier(b, NULL, 0);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{TARGET, 0, TARGET_BYTES}}, 1);
+    builder_dispatch_indirect(b, ADD, 0, COUNTS, 4);
+    builder_barrier(b, NULL, 0);
+    builder_seal(b, LIST);
+    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){LIST}, 1);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    builder_host_read(b, TARGET, 0, ones, sizeof ones);
+    builder_submission_done(b, 0, 0, 3300, 3400, 3500);
+}
+
+/* The kernel itself stays as it is: another one is compiled for each lie about it, and where what
+ * it says does harm, hal-replay has its jail. */
+static void lie_about_counts(void *user, struct trace_event *event, struct trace_segment *segment)
+{
+    const bool allowed = segment || event->kind == TRACE_BUFFER_CREATE ||
+                         event->kind == TRACE_COMMAND_BUFFER_CREATE ||
+                         event->kind == TRACE_HOST_WRITE;
+    if (allowed)
+        lie(user, event, segment);
+}
+
+static void lies_about_counts_are_refused_or_harmless(void **state)
+{
+    need_compiler(*state);
+    play_a_good_one(*state, build_indirect, 1);
+    lie_in(*state, build_indirect, lie_about_counts, 9);
 }
 
 static void lies_about_queue_operations_are_refused_or_harmless(void **state)
 {
-    lie_in(*state, queues_build, 35);
+    lie_in(*state, queues_build, lie, 35);
 }
 
 /* Without a lie, it is a good trace. */
 static void queue_operations_are_replayed(void **state)
 {
-    struct fixture *fixture = *state;
-    struct trace_builder b;
-    struct replay_plan *plan = NULL;
-    struct replay_player *player = NULL;
-    struct replay_report report = {0};
-    char path[PATH_MAX];
-    test_folder_file(&fixture->folder, "queues.pb.zst", path);
-    builder_open(&b, path, NULL);
-    queues_build(&b);
-    assert_int_equal(builder_close(&b, NULL), HAL_OK);
-    assert_int_equal(replay_plan_load(path, &(struct replay_load_options){0}, &plan), HAL_OK);
-    assert_int_equal(
-        replay_player_create(plan, fixture->device, &(struct replay_options){0}, &player), HAL_OK);
-    assert_int_equal(replay_player_run(player, &report), HAL_OK);
-    assert_int_equal(report.compared_reads, 2);
-    assert_int_equal(report.different_reads, 0);
-    replay_player_destroy(player);
-    replay_plan_destroy(plan);
+    play_a_good_one(*state, queues_build, 2);
 }
 
 static int set_up(void **state)
 {
     static struct fixture fixture;
     *state = &fixture;
+    setenv("HAL_CHECK_BOUNDS", "1", 1); /* the kernels of this process cannot do harm */
     return test_folder_make(&fixture.folder) &&
                    hal_device_open("cpu?threads=2&queues=2", &fixture.device) == HAL_OK
                ? 0
@@ -182,6 +270,7 @@ int main(void)
         cmocka_unit_test(lies_are_refused_or_harmless),
         cmocka_unit_test(queue_operations_are_replayed),
         cmocka_unit_test(lies_about_queue_operations_are_refused_or_harmless),
+        cmocka_unit_test(lies_about_counts_are_refused_or_harmless),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -189,9 +189,11 @@ static void check_creation(struct script *script, const struct ids *ids)
     const struct trace_semaphore_create *semaphore = expect(script, TRACE_SEMAPHORE_CREATE);
     assert_int_equal(semaphore->semaphore, ids->semaphore);
     assert_int_equal(semaphore->initial_value, 3);
-    const struct trace_object_event *commands = expect(script, TRACE_COMMAND_BUFFER_CREATE);
-    assert_int_equal(commands->object, ids->commands);
+    const struct trace_command_buffer_create *commands =
+        expect(script, TRACE_COMMAND_BUFFER_CREATE);
+    assert_int_equal(commands->command_buffer, ids->commands);
     assert_int_equal(commands->mode, HAL_REUSABLE);
+    assert_int_equal(commands->categories, HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH);
     assert_string_equal(captured_string(captured, commands->label), "work");
 }
 

@@ -76,7 +76,9 @@ static void write_work(struct trace_builder *b)
     const uint64_t commands[] = {FIRST, SECOND};
     const struct trace_semaphore_value one = value(1), two = value(2), three = value(3);
     at(b, 400, 500);
+    b->categories = TRACE_DISPATCH_COMMANDS;
     builder_command_buffer_create(b, FIRST, "first", 1);
+    b->categories = 0;
     builder_dispatch(b, KERNELS, 0, 4, 2, 1);
     builder_barrier(b, NULL, 0);
     builder_dispatch(b, KERNELS, 0, 4, 2, 1);
@@ -533,6 +535,32 @@ static void failures_show(void **state)
     view_model_close(m);
 }
 
+/* What the two command buffers were made for. */
+static void recordings_are_described(void **state)
+{
+    (void)state;
+    static const char *const wanted[2] = {"made for\tmany submissions, dispatches alone\n",
+                                          "made for\tone submission, any commands\n"};
+    struct view_model *m = open_tiny();
+    size_t found = 0;
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        const struct view_lane *lane = &m->lanes[i];
+        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->event_count; k++) {
+            struct view_lines lines = {0};
+            if (lane->events[k].class != VIEW_RECORD)
+                continue;
+            view_describe(m, lane, &lane->events[k], &lines);
+            assert_true(found < 2);
+            if (!strstr(lines.text, wanted[found]))
+                fail_msg("'%s' is not in: %s", wanted[found], lines.text);
+            found++;
+            view_lines_finish(&lines);
+        }
+    }
+    assert_int_equal(found, 2);
+    view_model_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +571,7 @@ int main(void)
         cmocka_unit_test(work_is_followed_from_call_to_wait),
         cmocka_unit_test(scopes_of_one_kind_are_counted_together),
         cmocka_unit_test(a_trace_without_events_opens),
+        cmocka_unit_test(recordings_are_described),
         cmocka_unit_test(work_that_never_ends_is_not_invented),
         cmocka_unit_test(what_follows_the_last_work_is_no_gap),
         cmocka_unit_test(dispatches_are_counted_over_command_buffers),

@@ -54,6 +54,8 @@ static void names_are_those_of_the_hal(void **state)
     check(e, TRACE_SEMAPHORE_WAIT, "mode", HAL_WAIT_ANY, "any");
     check(e, TRACE_COMMAND_BUFFER_CREATE, "mode", HAL_ONE_SHOT, "one_shot");
     check(e, TRACE_COMMAND_BUFFER_CREATE, "mode", HAL_REUSABLE, "reusable");
+    check(e, TRACE_COMMAND_BUFFER_CREATE, "categories", HAL_COMMANDS_TRANSFER, "transfer");
+    check(e, TRACE_COMMAND_BUFFER_CREATE, "categories", HAL_COMMANDS_DISPATCH, "dispatch");
     check(e, TRACE_EXECUTABLE_CREATE, "format", HAL_FORMAT_MSL, "msl");
     check(e, TRACE_EXECUTABLE_CREATE, "format", HAL_FORMAT_METALLIB, "metallib");
     check(e, TRACE_EXECUTABLE_CREATE, "format", HAL_FORMAT_SPIRV, "spirv");

@@ -457,6 +457,23 @@ static void missing_queues_are_unsupported(void **state)
     assert_non_null(strstr(hal_message(), "uses 8 queues"));
 }
 
+/* What a command buffer was made for is kept: a fill is none of its commands. */
+static void categories_are_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    struct replay_report report = {0};
+    const struct trace_semaphore_value one = {30, 1};
+    builder_buffer_create(b, 10, "target", 16);
+    builder_semaphore_create(b, 30, NULL, 0);
+    b->categories = HAL_COMMANDS_DISPATCH;
+    add_fill(b, 40, 10, 1);
+    submit(b, 0, 40, NULL, &one);
+    wait_for(b, &one);
+    assert_int_equal(play_often(fixture, 1, &report), HAL_INVALID);
+    assert_non_null(strstr(hal_message(), "categories 0x2: a transfer is of 0x1"));
+}
+
 static void kernels_that_do_not_compile_are_named(void **state)
 {
     struct fixture *fixture = *state;
@@ -517,6 +534,7 @@ int main(void)
         cmocka_unit_test(work_that_hangs_is_named),
         cmocka_unit_test(an_idle_wait_that_hangs_is_named),
         cmocka_unit_test(missing_queues_are_unsupported),
+        cmocka_unit_test(categories_are_kept),
         cmocka_unit_test(kernels_that_do_not_compile_are_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
