@@ -116,7 +116,7 @@ void capture_record_executable(const struct capture_call *call, struct hal_drive
                                const struct hal_executable_desc *desc,
                                struct hal_executable *executable, uint32_t flags);
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
-                         uint32_t flags);
+                         const struct capture_survey *survey, uint32_t flags);
 void capture_record_semaphore(const struct capture_call *call, const char *label,
                               const struct hal_semaphore *semaphore, uint64_t value,
                               uint32_t flags);

@@ -36,13 +36,9 @@ SAME_SIZE(struct trace_event_command, struct hal_segment_event);
 SAME_SIZE(struct trace_events_wait, struct hal_segment_events_wait);
 SAME_SIZE(struct trace_dispatch_indirect, struct hal_segment_dispatch_indirect);
 
-static inline uint32_t record_bytes(const struct hal_segment *segment)
+static inline struct trace_segment same_head(const struct hal_segment *segment)
 {
-    if (segment->kind == HAL_SEGMENT_DISPATCH)
-        return sizeof(struct trace_dispatch);
-    if (segment->kind == HAL_SEGMENT_DEBUG_BEGIN)
-        return sizeof(struct trace_debug);
-    return segment->bytes;
+    return (struct trace_segment){.kind = segment->kind, .bytes = segment->bytes};
 }
 
 static void fill_buffer_barriers(struct trace_buffer_barrier *out,
@@ -56,11 +52,11 @@ static void fill_buffer_barriers(struct trace_buffer_barrier *out,
                                                .target_access = buffers[i].target_access};
 }
 
-static void fill_barrier(void *out, const struct hal_segment *segment, struct trace_segment head)
+static void fill_barrier(void *out, const struct hal_segment *segment)
 {
     const struct hal_segment_barrier *barrier = (const void *)segment;
     struct trace_barrier *record = out;
-    *record = (struct trace_barrier){.head = head,
+    *record = (struct trace_barrier){.head = same_head(segment),
                                      .source_stages = barrier->source_stages,
                                      .target_stages = barrier->target_stages,
                                      .source_access = barrier->source_access,
@@ -69,12 +65,11 @@ static void fill_barrier(void *out, const struct hal_segment *segment, struct tr
     fill_buffer_barriers(record->buffers, barrier->buffers, barrier->buffer_count);
 }
 
-static void fill_events_wait(void *out, const struct hal_segment *segment,
-                             struct trace_segment head)
+static void fill_events_wait(void *out, const struct hal_segment *segment)
 {
     const struct hal_segment_events_wait *wait = (const void *)segment;
     struct trace_events_wait *record = out;
-    *record = (struct trace_events_wait){.head = head,
+    *record = (struct trace_events_wait){.head = same_head(segment),
                                          .source_stages = wait->source_stages,
                                          .target_stages = wait->target_stages,
                                          .source_access = wait->source_access,
@@ -86,61 +81,52 @@ static void fill_events_wait(void *out, const struct hal_segment *segment,
         trace_waited_events(record)[i] = hal_waited_events(wait)[i]->object.id;
 }
 
-static void fill_update(void *out, const struct hal_segment *segment, struct trace_segment head)
+/* Most segments are copied as they are: padding is zero there, too. Both are aligned to 8 bytes. */
+static inline void copy_segment(void *out, const struct hal_segment *segment)
 {
-    const struct hal_segment_update *update = (const void *)segment;
-    struct trace_update *record = out;
-    *record = (struct trace_update){.head = head,
-                                    .target = capture_buffer_id(update->target),
-                                    .offset = update->offset,
-                                    .size = update->bytes};
-    memcpy(record->data, update->data, update->bytes);
-    if (update->bytes % 8)
-        memset(record->data + update->bytes, 0, head.bytes - sizeof *record - update->bytes);
+    uint8_t *to = out;
+    const uint8_t *from = (const uint8_t *)segment, *end = from + segment->bytes;
+    for (; end - from >= 16; from += 16, to += 16)
+        memcpy(to, from, 16);
+    if (from < end)
+        memcpy(to, from, 8);
 }
 
-static void fill_push_constants(void *out, const struct hal_segment *segment,
-                                struct trace_segment head)
-{
-    const struct hal_segment_push_constants *push = (const void *)segment;
-    struct trace_push_constants *record = out;
-    *record =
-        (struct trace_push_constants){.head = head, .offset = push->offset, .size = push->bytes};
-    memcpy(record->data, push->data, push->bytes);
-    if (push->bytes % 8)
-        memset(record->data + push->bytes, 0, head.bytes - sizeof *record - push->bytes);
-}
-
-static void fill_push_descriptor_set(void *out, const struct hal_segment *segment,
-                                     struct trace_segment head)
+static inline void fill_push_descriptor_set(void *out, const struct hal_segment *segment)
 {
     const struct hal_segment_push_descriptor_set *push = (const void *)segment;
     struct trace_push_descriptor_set *record = out;
-    *record = (struct trace_push_descriptor_set){
-        .head = head, .set = push->set, .binding_count = push->binding_count};
-    for (uint32_t i = 0; i < push->binding_count; i++) {
-        const struct hal_binding *from = &push->bindings[i];
-        record->bindings[i] = (struct trace_binding){
+    struct trace_binding *binding = record->bindings;
+    const struct hal_binding *from = push->bindings, *end = from + push->binding_count;
+    memcpy(record, push, sizeof *record);
+    for (; from < end; from++, binding++)
+        *binding = (struct trace_binding){
             .buffer = capture_buffer_id(from->buffer), .offset = from->offset, .size = from->bytes};
-    }
 }
 
-static void fill_segment(void *out, const struct hal_segment *segment, struct trace_segment head,
-                         uint32_t label)
+/* Returns the record's bytes; there is room for as many as the segment has. */
+static inline uint32_t fill_segment(void *out, const struct hal_segment *segment, uint32_t label)
 {
     switch ((enum hal_segment_kind)segment->kind) {
-    case HAL_SEGMENT_BARRIER: fill_barrier(out, segment, head); break;
+    case HAL_SEGMENT_BARRIER:
+        if (((const struct hal_segment_barrier *)(const void *)segment)->buffer_count)
+            fill_barrier(out, segment);
+        else
+            copy_segment(out, segment);
+        break;
     case HAL_SEGMENT_EVENT_SIGNAL:
     case HAL_SEGMENT_EVENT_RESET: {
         const struct hal_segment_event *event = (const void *)segment;
-        *(struct trace_event_command *)out = (struct trace_event_command){
-            .head = head, .event = event->event->object.id, .source_stages = event->source_stages};
+        *(struct trace_event_command *)out =
+            (struct trace_event_command){.head = same_head(segment),
+                                         .event = event->event->object.id,
+                                         .source_stages = event->source_stages};
         break;
     }
-    case HAL_SEGMENT_EVENTS_WAIT: fill_events_wait(out, segment, head); break;
+    case HAL_SEGMENT_EVENTS_WAIT: fill_events_wait(out, segment); break;
     case HAL_SEGMENT_FILL: {
         const struct hal_segment_fill *fill = (const void *)segment;
-        *(struct trace_fill *)out = (struct trace_fill){.head = head,
+        *(struct trace_fill *)out = (struct trace_fill){.head = same_head(segment),
                                                         .target = capture_buffer_id(fill->target),
                                                         .offset = fill->offset,
                                                         .size = fill->bytes,
@@ -150,7 +136,7 @@ static void fill_segment(void *out, const struct hal_segment *segment, struct tr
     }
     case HAL_SEGMENT_COPY: {
         const struct hal_segment_copy *copy = (const void *)segment;
-        *(struct trace_copy *)out = (struct trace_copy){.head = head,
+        *(struct trace_copy *)out = (struct trace_copy){.head = same_head(segment),
                                                         .source = capture_buffer_id(copy->source),
                                                         .target = capture_buffer_id(copy->target),
                                                         .source_offset = copy->source_offset,
@@ -158,23 +144,27 @@ static void fill_segment(void *out, const struct hal_segment *segment, struct tr
                                                         .size = copy->bytes};
         break;
     }
-    case HAL_SEGMENT_UPDATE: fill_update(out, segment, head); break;
-    case HAL_SEGMENT_PUSH_CONSTANTS: fill_push_constants(out, segment, head); break;
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: fill_push_descriptor_set(out, segment, head); break;
+    case HAL_SEGMENT_UPDATE:
+        copy_segment(out, segment);
+        ((struct trace_update *)out)->target =
+            capture_buffer_id(((const struct hal_segment_update *)(const void *)segment)->target);
+        break;
+    case HAL_SEGMENT_PUSH_CONSTANTS: copy_segment(out, segment); break;
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: fill_push_descriptor_set(out, segment); break;
     case HAL_SEGMENT_DISPATCH: {
         const struct hal_segment_dispatch *dispatch = (const void *)segment;
         *(struct trace_dispatch *)out = (struct trace_dispatch){
-            .head = head,
+            .head = {.kind = HAL_SEGMENT_DISPATCH, .bytes = sizeof(struct trace_dispatch)},
             .executable = dispatch->executable->object.id,
             .entry = dispatch->entry,
             .workgroup_count = {dispatch->workgroup_count[0], dispatch->workgroup_count[1],
                                 dispatch->workgroup_count[2]}};
-        break;
+        return sizeof(struct trace_dispatch);
     }
     case HAL_SEGMENT_DISPATCH_INDIRECT: {
         const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
         *(struct trace_dispatch_indirect *)out =
-            (struct trace_dispatch_indirect){.head = head,
+            (struct trace_dispatch_indirect){.head = same_head(segment),
                                              .executable = dispatch->executable->object.id,
                                              .counts = capture_buffer_id(dispatch->counts),
                                              .offset = dispatch->offset,
@@ -183,12 +173,15 @@ static void fill_segment(void *out, const struct hal_segment *segment, struct tr
     }
     case HAL_SEGMENT_DEBUG_BEGIN: {
         const struct hal_segment_debug *debug = (const void *)segment;
-        *(struct trace_debug *)out =
-            (struct trace_debug){.head = head, .color = debug->color, .label = label};
-        break;
+        *(struct trace_debug *)out = (struct trace_debug){
+            .head = {.kind = HAL_SEGMENT_DEBUG_BEGIN, .bytes = sizeof(struct trace_debug)},
+            .color = debug->color,
+            .label = label};
+        return sizeof(struct trace_debug);
     }
-    case HAL_SEGMENT_DEBUG_END: *(struct trace_segment *)out = head; break;
+    case HAL_SEGMENT_DEBUG_END: copy_segment(out, segment); break;
     }
+    return segment->bytes;
 }
 
 /* All strings of the command buffer get their numbers before the seal: nothing may come between a
@@ -203,50 +196,17 @@ static bool number_labels(struct capture_thread *thread, const struct hal_comman
     return true;
 }
 
-struct sizes {
-    uint64_t total;
-    uint64_t largest;
-    size_t longest_list;
-    bool labels;
-};
-
-static size_t longest_list(const struct hal_segment *segment)
-{
-    if (segment->kind == HAL_SEGMENT_BARRIER)
-        return ((const struct hal_segment_barrier *)(const void *)segment)->buffer_count;
-    if (segment->kind != HAL_SEGMENT_EVENTS_WAIT)
-        return 0;
-    const struct hal_segment_events_wait *wait = (const void *)segment;
-    return wait->buffer_count > wait->event_count ? wait->buffer_count : wait->event_count;
-}
-
-static struct sizes measure(const struct hal_command_buffer *commands)
-{
-    struct sizes sizes = {0};
-    hal_each_segment (commands, segment) {
-        const uint32_t bytes = record_bytes(segment);
-        sizes.total += bytes;
-        if (bytes > sizes.largest)
-            sizes.largest = bytes;
-        sizes.labels |= segment->kind == HAL_SEGMENT_DEBUG_BEGIN;
-        const size_t longest = longest_list(segment);
-        if (longest > sizes.longest_list)
-            sizes.longest_list = longest;
-    }
-    return sizes;
-}
-
 static bool seal_fits(const struct capture_call *call, const struct hal_command_buffer *commands,
-                      const struct sizes *sizes)
+                      const struct capture_survey *survey)
 {
     struct capture_stream *stream = call->thread->stream;
-    if (!capture_list_fits(call, "buffer barriers or events", sizes->longest_list))
+    if (!capture_list_fits(call, "buffer barriers or events", survey->longest_list))
         return false;
     if (commands->segment_count > TRACE_MAX_SEGMENTS)
         capture_stop(stream, HAL_UNSUPPORTED,
                      "a command buffer of %u commands: a trace holds at most %u",
                      commands->segment_count, TRACE_MAX_SEGMENTS);
-    else if (capture_can_hold(call->thread, sizes->largest))
+    else if (capture_can_hold(call->thread, survey->largest_bytes))
         return true;
     atomic_fetch_add(&stream->lost_records, 1 + commands->segment_count);
     return false;
@@ -265,39 +225,53 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void record_segments(struct capture_thread *thread,
-                            const struct hal_command_buffer *commands, const struct sizes *sizes)
+/* A piece of the ring that is being filled. */
+struct batch {
+    uint8_t *begin, *at, *end;
+    uint64_t left; /* bytes of records that are still to come, those of this batch included */
+};
+
+static void publish_batch(struct capture_thread *thread, struct batch *batch)
 {
-    const uint64_t most = larger(sizes->largest, smaller(BATCH_BYTES, thread->ring->bytes / 4));
-    uint64_t left = sizes->total, room = 0, used = 0;
-    uint8_t *batch = NULL;
-    hal_each_segment (commands, segment) {
-        const uint32_t bytes = record_bytes(segment);
+    const uint64_t used = (uint64_t)(batch->at - batch->begin);
+    if (used)
+        capture_publish(thread, used);
+    batch->left -= used;
+    batch->begin = batch->at = batch->end = NULL;
+}
+
+static bool next_batch(struct capture_thread *thread, struct batch *batch, uint64_t most)
+{
+    publish_batch(thread, batch);
+    const uint64_t room = smaller(batch->left, most);
+    batch->begin = batch->at = capture_reserve(thread, room);
+    batch->end = batch->begin ? batch->begin + room : NULL;
+    return batch->begin != NULL;
+}
+
+static void record_segments(struct capture_thread *thread,
+                            const struct hal_command_buffer *commands,
+                            const struct capture_survey *survey)
+{
+    const uint64_t most =
+        larger(survey->largest_bytes, smaller(BATCH_BYTES, thread->ring->bytes / 4));
+    struct batch batch = {.left = survey->record_bytes};
+    const uint8_t *at = commands->arena, *end = at + commands->arena_bytes;
+    for (; at < end; at += ((const struct hal_segment *)(const void *)at)->bytes) {
+        const struct hal_segment *segment = (const void *)at;
         uint32_t label = 0;
         /* Known already; but nothing may ask for strings between reserving and publishing. */
         if (__builtin_expect(segment->kind == HAL_SEGMENT_DEBUG_BEGIN, 0)) {
-            if (used)
-                capture_publish(thread, used);
-            room = used = 0;
+            publish_batch(thread, &batch);
             label = capture_string(
                 thread, ((const struct hal_segment_debug *)(const void *)segment)->label);
         }
-        if (__builtin_expect(used + bytes > room, 0)) {
-            if (used)
-                capture_publish(thread, used);
-            room = smaller(left, most);
-            used = 0;
-            batch = capture_reserve(thread, room);
-            if (!batch)
-                return;
-        }
-        fill_segment(batch + used, segment,
-                     (struct trace_segment){.kind = segment->kind, .bytes = bytes}, label);
-        used += bytes;
-        left -= bytes;
+        if (__builtin_expect((uint64_t)(batch.end - batch.at) < segment->bytes, 0) &&
+            !next_batch(thread, &batch, most))
+            return;
+        batch.at += fill_segment(batch.at, segment, label);
     }
-    if (used)
-        capture_publish(thread, used);
+    publish_batch(thread, &batch);
 }
 
 /* Where they were recorded. */
@@ -326,12 +300,11 @@ static void record_stacks(const struct capture_call *call,
 }
 
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
-                         uint32_t flags)
+                         const struct capture_survey *survey, uint32_t flags)
 {
-    const struct sizes sizes = measure(commands);
-    if (!seal_fits(call, commands, &sizes))
+    if (!seal_fits(call, commands, survey))
         return;
-    if (sizes.labels && !number_labels(call->thread, commands))
+    if (survey->has_labels && !number_labels(call->thread, commands))
         return;
     if (commands->notes)
         record_stacks(call, commands);
@@ -343,9 +316,9 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
         .command_buffer = commands->object.id,
         .segment_count = commands->segment_count,
         .dispatch_count = commands->dispatch_count,
-        .segment_bytes = sizes.total,
+        .segment_bytes = survey->record_bytes,
         .flags = flags,
     };
     capture_publish(call->thread, sizeof *record);
-    record_segments(call->thread, commands, &sizes);
+    record_segments(call->thread, commands, survey);
 }

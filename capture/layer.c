@@ -103,10 +103,11 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     if (call.status == HAL_OK) {
         bool failed;
-        commands->object.layer_data = capture_writes_create(commands, &failed);
+        struct capture_survey survey;
+        commands->object.layer_data = capture_writes_create(commands, &survey, &failed);
         if (failed)
             capture_no_memory(capture, "what a command buffer writes");
-        capture_record_seal(&call, commands, 0);
+        capture_record_seal(&call, commands, &survey, 0);
     }
     capture_call_measure(call.thread, call.end_ns);
     capture_call_leave(&call);

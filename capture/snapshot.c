@@ -211,14 +211,14 @@ static enum hal_status record_commands(struct capture *capture, struct hal_comma
         capture_record_command_buffer(&call, commands);
     if (!commands->sealed)
         return HAL_OK;
-    failed = false;
-    if (!commands->object.layer_data)
-        commands->object.layer_data = capture_writes_create(commands, &failed);
+    struct capture_survey survey;
+    capture_writes_release(commands->object.layer_data);
+    commands->object.layer_data = capture_writes_create(commands, &survey, &failed);
     if (failed)
         return no_memory("what a command buffer writes");
     call = snapshot_call(capture);
     if (call.thread)
-        capture_record_seal(&call, commands, TRACE_FLAG_SNAPSHOT);
+        capture_record_seal(&call, commands, &survey, TRACE_FLAG_SNAPSHOT);
     return HAL_OK;
 }
 

@@ -2,6 +2,7 @@
 /* Collecting the ranges that a command buffer may write. */
 #include "capture/writes.h"
 
+#include "format/record.h"
 #include "hal/base/mem.h"
 
 /* Few buffers are searched one by one, without allocating; many through a hash table. */
@@ -97,7 +98,28 @@ static void add(struct builder *builder, const struct hal_buffer *buffer, uint64
         range->end = offset + bytes;
 }
 
-static void add_segment(struct builder *builder, const struct hal_segment *segment)
+/* No record of a fixed size is larger. */
+enum { fixed_bytes = 64 };
+_Static_assert(sizeof(struct trace_copy) <= fixed_bytes &&
+                   sizeof(struct trace_dispatch_indirect) <= fixed_bytes &&
+                   sizeof(struct trace_fill) <= fixed_bytes,
+               "they fit");
+
+static void survey_bytes(struct capture_survey *survey, const struct hal_segment *segment)
+{
+    if (segment->bytes > survey->largest_bytes)
+        survey->largest_bytes = segment->bytes;
+}
+
+static void survey_list(struct capture_survey *survey, uint32_t count)
+{
+    if (count > survey->longest_list)
+        survey->longest_list = count;
+}
+
+/* Records are as long as their segments, but for two kinds. */
+static inline void add_segment(struct builder *builder, const struct hal_segment *segment,
+                               struct capture_survey *survey)
 {
     switch ((enum hal_segment_kind)segment->kind) {
     case HAL_SEGMENT_FILL: {
@@ -113,17 +135,34 @@ static void add_segment(struct builder *builder, const struct hal_segment *segme
     case HAL_SEGMENT_UPDATE: {
         const struct hal_segment_update *update = (const void *)segment;
         add(builder, update->target, update->offset, update->bytes);
+        survey_bytes(survey, segment);
         break;
     }
     case HAL_SEGMENT_BARRIER:
-    case HAL_SEGMENT_PUSH_CONSTANTS:
-    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET:
+        survey_bytes(survey, segment);
+        survey_list(survey,
+                    ((const struct hal_segment_barrier *)(const void *)segment)->buffer_count);
+        break;
+    case HAL_SEGMENT_EVENTS_WAIT: {
+        const struct hal_segment_events_wait *wait = (const void *)segment;
+        survey_bytes(survey, segment);
+        survey_list(survey, wait->buffer_count);
+        survey_list(survey, wait->event_count);
+        break;
+    }
     case HAL_SEGMENT_DISPATCH:
+        survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
+        break;
     case HAL_SEGMENT_DEBUG_BEGIN:
+        survey->has_labels = true;
+        survey->record_bytes += sizeof(struct trace_debug);
+        survey->record_bytes -= segment->bytes;
+        break;
+    case HAL_SEGMENT_PUSH_CONSTANTS:
+    case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: survey_bytes(survey, segment); break;
     case HAL_SEGMENT_DISPATCH_INDIRECT:
     case HAL_SEGMENT_EVENT_SIGNAL:
     case HAL_SEGMENT_EVENT_RESET:
-    case HAL_SEGMENT_EVENTS_WAIT:
     case HAL_SEGMENT_DEBUG_END: break;
     }
 }
@@ -142,8 +181,11 @@ static void add_states(struct builder *builder, const struct hal_command_buffer 
 }
 
 struct capture_writes *capture_writes_create(const struct hal_command_buffer *commands,
-                                             bool *out_failed)
+                                             struct capture_survey *out_survey, bool *out_failed)
 {
+    struct capture_survey survey = {.record_bytes = commands->arena_bytes,
+                                    .largest_bytes = fixed_bytes};
+    const uint8_t *at = commands->arena, *end = at + commands->arena_bytes;
     struct builder builder;
     builder.ranges = builder.own;
     builder.capacity = few;
@@ -151,8 +193,12 @@ struct capture_writes *capture_writes_create(const struct hal_command_buffer *co
     builder.slots = NULL;
     builder.failed = false;
     struct capture_writes *writes = NULL;
-    hal_each_segment (commands, segment)
-        add_segment(&builder, segment);
+    while (at < end) {
+        const struct hal_segment *segment = (const void *)at;
+        add_segment(&builder, segment, &survey);
+        at += segment->bytes;
+    }
+    *out_survey = survey;
     add_states(&builder, commands);
     const size_t bytes = builder.count * sizeof *builder.ranges;
     if (builder.count && !builder.failed) {

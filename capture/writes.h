@@ -18,10 +18,18 @@ struct capture_writes {
     struct capture_write_range ranges[];
 };
 
+/* What recording the list takes, found on the same walk. */
+struct capture_survey {
+    uint64_t record_bytes;  /* of all segments' records */
+    uint32_t largest_bytes; /* no record is larger; never 0 */
+    uint32_t longest_list;  /* of buffer barriers or events */
+    bool has_labels;
+};
+
 /* Walks the sealed list; one reference is the caller's. NULL: it writes nothing of that kind, or
- * (*out_failed) memory is out. */
+ * (*out_failed) memory is out. `out_survey` is filled in any case. */
 struct capture_writes *capture_writes_create(const struct hal_command_buffer *commands,
-                                             bool *out_failed);
+                                             struct capture_survey *out_survey, bool *out_failed);
 
 /* Both accept NULL. */
 /* One range; NULL: nobody could see it, or memory is out. */

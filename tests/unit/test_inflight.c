@@ -2,6 +2,7 @@
 /* capture/inflight.c and capture/writes.c: what the host can know to be done, and what command
  * buffers may write. Objects are made by hand: no driver is needed. */
 #include "capture/inflight.h"
+#include "format/limits.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -286,16 +287,21 @@ static void transfers_and_bindings_count_reads_and_private_memory_do_not(void **
                                                 .states = &dispatch,
                                                 .state_count = 1};
     bool failed;
-    struct capture_writes *writes = capture_writes_create(&commands, &failed);
+    struct capture_survey survey;
+    struct capture_writes *writes = capture_writes_create(&commands, &survey, &failed);
     assert_false(failed);
     assert_int_equal(writes->count, 2);
     assert_range(writes, 10, 20, 150);
     assert_range(writes, 13, 64, 192);
+    assert_int_equal(survey.record_bytes, sizeof arena);
+    assert_in_range(survey.largest_bytes, sizeof arena.copy, TRACE_MAX_RECORD_BYTES);
+    assert_int_equal(survey.longest_list, 0);
+    assert_false(survey.has_labels);
     capture_writes_release(capture_writes_retain(writes));
     capture_writes_release(writes);
 
     const struct hal_command_buffer nothing = {0};
-    assert_null(capture_writes_create(&nothing, &failed));
+    assert_null(capture_writes_create(&nothing, &survey, &failed));
     assert_false(failed);
 }
 
@@ -315,7 +321,8 @@ static void many_buffers_are_told_apart(void **state)
     const struct hal_command_buffer commands = {.arena = (uint8_t *)fills,
                                                 .arena_bytes = MANY * TIMES * sizeof *fills};
     bool failed;
-    struct capture_writes *writes = capture_writes_create(&commands, &failed);
+    struct capture_survey survey;
+    struct capture_writes *writes = capture_writes_create(&commands, &survey, &failed);
     assert_int_equal(writes->count, MANY);
     for (unsigned i = 0; i < MANY; i++)
         assert_range(writes, 1000 + i, 0, 8 * TIMES);
