@@ -353,6 +353,19 @@ static enum hal_status index_chunks(struct trace_reader *reader)
     return status;
 }
 
+/* Some note has submissions, and all that count some tell which. */
+static bool tell_submissions(const struct trace_directory *directory)
+{
+    bool some = false;
+    for (size_t i = 0; i < directory->data_count; i++) {
+        const Haltrace__Note *note = directory->data[i].note;
+        if (note->counts && note->counts->submissions && !note->last_submission)
+            return false;
+        some |= note->last_submission > 0;
+    }
+    return some;
+}
+
 static void add_counts(struct trace_counts *counts, const Haltrace__Note *note)
 {
     const Haltrace__Counts *c = note->counts;
@@ -380,6 +393,7 @@ static enum hal_status count_all(struct trace_reader *reader)
     counts->file_bytes = reader->input.bytes;
     counts->frames = directory->data_count + directory->blobs_count;
     counts->contents = directory->content_count;
+    reader->tells_submissions = tell_submissions(directory);
     for (size_t i = 0; i < directory->data_count; i++)
         add_counts(counts, directory->data[i].note);
     reader->frame_last_content =

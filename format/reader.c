@@ -149,6 +149,24 @@ uint32_t trace_reader_chunk_thread(const struct trace_reader *reader, size_t ind
     return index < reader->chunk_count ? reader->chunks[index].thread : 0;
 }
 
+struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index)
+{
+    if (index >= reader->chunk_count)
+        return (struct trace_span){.has_submissions = true, .first_submission = 1};
+    const struct trace_place place = reader->places[reader->chunks[index].first_place];
+    const Haltrace__Note *note = reader->directory.data[place.frame].note;
+    const bool counted = note->counts && note->counts->submissions && !note->last_submission;
+    struct trace_span span = {.first_ns = note->first_ns,
+                              .last_ns = note->last_ns,
+                              .has_submissions = !counted && reader->tells_submissions,
+                              .first_submission = 1};
+    if (note->last_submission) {
+        span.first_submission = note->first_submission - 1;
+        span.last_submission = note->last_submission - 1;
+    }
+    return span;
+}
+
 /* ---- Chunks ------------------------------------------------------------------------------- */
 
 static enum hal_status list_pieces(struct trace_cached_frame *cached, const Haltrace__Note *note)

@@ -68,7 +68,7 @@ static enum hal_status write_string(struct trace_rewrite *rewrite, const char *p
 static enum hal_status map_string(struct trace_rewrite *rewrite,
                                   struct trace_rewrite_source *source, uint64_t *number)
 {
-    uint32_t *slot;
+    uint32_t *slot = NULL;
     const struct trace_string *string = trace_tables_string(&source->reader->tables, *number);
     if (!*number || !string) { /* a file that was cut off */
         *number = 0;
@@ -101,7 +101,7 @@ static enum hal_status write_modules(struct trace_rewrite *rewrite,
 static enum hal_status map_stack(struct trace_rewrite *rewrite, struct trace_rewrite_source *source,
                                  uint64_t *number)
 {
-    uint32_t *slot;
+    uint32_t *slot = NULL;
     const struct trace_stack *stack = trace_reader_stack(source->reader, (uint32_t)*number);
     if (!*number || !stack) {
         *number = 0;

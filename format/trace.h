@@ -199,6 +199,16 @@ struct trace_chunk {
 size_t trace_reader_chunk_count(const struct trace_reader *reader);
 /* Whose events a chunk holds, without decoding it. */
 uint32_t trace_reader_chunk_thread(const struct trace_reader *reader, size_t index);
+/* What may be in a chunk, without decoding it: of the frame that it begins in, as the file's index
+ * knows it. Times count all events with times, device times included. Submissions are those that
+ * are submitted or end there; a file of an older version does not tell (first > last: there are
+ * none, unless has_submissions is false). */
+struct trace_span {
+    int64_t first_ns, last_ns; /* both 0: no events with times */
+    bool has_submissions;
+    uint64_t first_submission, last_submission;
+};
+struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index);
 enum hal_status trace_reader_chunk(struct trace_reader *reader, size_t index,
                                    struct trace_chunk *out_chunk) HAL_CHECKED;
 void trace_chunk_free(struct trace_chunk *chunk);

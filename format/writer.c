@@ -152,13 +152,33 @@ static void note_time(Haltrace__Note *note, const struct trace_event *event)
         note->last_ns = event->end_ns;
 }
 
+static void note_submission(Haltrace__Note *note, uint64_t submission)
+{
+    if (submission == UINT64_MAX)
+        return;
+    if (!note->first_submission || submission + 1 < note->first_submission)
+        note->first_submission = submission + 1;
+    if (submission + 1 > note->last_submission)
+        note->last_submission = submission + 1;
+}
+
 static void note_event(Haltrace__Note *note, const struct trace_event *event)
 {
     Haltrace__Counts *counts = note->counts;
     const struct trace_content_event *access = (const void *)event;
     counts->events++;
-    if (event->kind == TRACE_SUBMIT)
+    if (event->kind == TRACE_SUBMIT) {
         counts->submissions++;
+        note_submission(note, ((const struct trace_submit *)(const void *)event)->submission);
+    }
+    if (event->kind == TRACE_DISPATCH_TIMES)
+        note_submission(note,
+                        ((const struct trace_dispatch_times *)(const void *)event)->submission);
+    if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
+        note_submission(note, ((const struct trace_host_call *)(const void *)event)->submission);
+    if (event->kind == TRACE_SUBMISSION_DONE)
+        note_submission(note,
+                        ((const struct trace_submission_done *)(const void *)event)->submission);
     if (event->kind == TRACE_HOST_WRITE) {
         counts->host_writes++;
         counts->host_write_bytes += access->size;

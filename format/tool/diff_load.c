@@ -36,7 +36,7 @@ static uint64_t mix_string(const struct diff_side *side, uint64_t hash, uint32_t
 
 struct diff_object *diff_object(const struct diff_side *side, uint64_t id)
 {
-    uint32_t row;
+    uint32_t row = 0;
     return id && hal_idmap_find(&side->ids, id, &row) ? &side->objects[row] : NULL;
 }
 
@@ -44,7 +44,7 @@ struct diff_object *diff_object(const struct diff_side *side, uint64_t id)
 
 static enum hal_status object_row(struct diff_side *side, uint64_t id, struct diff_object **out)
 {
-    uint32_t row;
+    uint32_t row = 0;
     void *objects = side->objects;
     if (side->object_count >= UINT32_MAX - 1 ||
         !hal_grow(&objects, &side->object_capacity, side->object_count + 1, sizeof *side->objects))
@@ -100,7 +100,7 @@ static enum hal_status load_object(struct diff_side *side, const struct trace_ev
         break;
     default: return HAL_OK;
     }
-    struct diff_object *object;
+    struct diff_object *object = NULL;
     struct trace_event *copy = trace_arena_alloc(&side->arena, event->bytes);
     HAL_TRY(object_row(side, id, &object));
     if (!copy)
@@ -164,7 +164,7 @@ static enum hal_status load_seal(struct diff_side *side,
                                  const struct trace_command_buffer_seal *seal,
                                  const struct trace_segment *segments)
 {
-    struct diff_object *object;
+    struct diff_object *object = NULL;
     uint8_t *copy = trace_arena_alloc(&side->arena, (size_t)seal->segment_bytes);
     struct diff_command *commands =
         trace_arena_array(&side->arena, seal->segment_count, sizeof *commands);
@@ -210,7 +210,7 @@ static enum hal_status stream_of(struct diff_side *side, uint32_t thread,
 static enum hal_status add_place(struct diff_side *side, uint64_t submission,
                                  const struct diff_stream *stream)
 {
-    uint32_t row;
+    uint32_t row = 0;
     void *places = side->places;
     if (!hal_grow(&places, &side->place_capacity, side->place_count + 1, sizeof *side->places))
         return no_memory();
@@ -267,7 +267,7 @@ static bool make_item(const struct diff_side *side, const struct diff_stream *st
 static enum hal_status load_item(struct diff_side *side, const struct trace_event *event)
 {
     struct diff_item item = {0};
-    struct diff_stream *stream;
+    struct diff_stream *stream = NULL;
     HAL_TRY(stream_of(side, event->thread, &stream));
     if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
         stream->call = event->kind == TRACE_HOST_CALL_BEGIN;
@@ -314,7 +314,7 @@ static enum hal_status take_times(void *user, const struct trace_event *event,
 {
     struct diff_side *side = user;
     const struct trace_submission_done *done = (const void *)event;
-    uint32_t row;
+    uint32_t row = 0;
     (void)segments;
     if (event->kind != TRACE_SUBMISSION_DONE ||
         !hal_idmap_find(&side->submissions, done->submission, &row))

@@ -9,12 +9,17 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct dump {
     struct trace_reader *reader;
     struct tool_printer out;
     bool with_segments;
+    /* What is shown. */
+    struct tool_window window;
+    bool kinds[TRACE_MAX_KINDS], has_kinds, has_object;
+    uint64_t object;
     int64_t start_ns;
 };
 
@@ -108,11 +113,62 @@ static void print_segment(struct dump *dump, const struct trace_command_buffer_s
     }
 }
 
+/* ---- What is shown ---- */
+
+static bool columns_hold(const struct trace_column *columns, uint32_t count, const uint8_t *base,
+                         enum trace_reference reference, uint64_t number)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (columns[i].reference == reference &&
+            trace_load(base + columns[i].member_at, columns[i].width) == number)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the record names the object or submission. */
+static bool names(const struct trace_event *event, enum trace_reference reference, uint64_t number)
+{
+    const struct trace_layout *layout = trace_family_layout(&trace_event_family, event->kind);
+    const uint8_t *at = (const uint8_t *)event;
+    if (!layout)
+        return false;
+    if (columns_hold(layout->columns, layout->column_count, at, reference, number))
+        return true;
+    at += layout->record_bytes;
+    for (uint32_t i = 0; i < layout->part_count; i++) {
+        const struct trace_part *part = &layout->parts[i];
+        const uint64_t count = trace_part_count(part, event);
+        for (uint64_t k = 0; part->columns && k < count; k++) {
+            if (columns_hold(part->columns, part->column_count, at + k * part->element_bytes,
+                             reference, number))
+                return true;
+        }
+        at += count * part->element_bytes;
+    }
+    return false;
+}
+
+static bool is_wanted(const struct dump *dump, const struct trace_event *event)
+{
+    const struct tool_window *window = &dump->window;
+    if (dump->has_kinds && (event->kind >= TRACE_MAX_KINDS || !dump->kinds[event->kind]))
+        return false;
+    if (window->has_times &&
+        (event->end_ns < window->first_ns || event->begin_ns > window->last_ns))
+        return false;
+    if (window->has_submission && !names(event, TRACE_REFERENCE_SUBMISSION, window->submission))
+        return false;
+    return !dump->has_object || names(event, TRACE_REFERENCE_OBJECT, dump->object);
+}
+
 static enum hal_status visit(void *user, const struct trace_event *event,
                              const struct trace_segment *segments)
 {
     struct dump *dump = user;
     const struct trace_command_buffer_seal *seal = (const void *)event;
+    if (!is_wanted(dump, event))
+        return HAL_OK;
     print_event(dump, event);
     for (uint32_t i = 0; segments && dump->with_segments && i < seal->segment_count; i++) {
         print_segment(dump, seal, i, segments);
@@ -124,7 +180,7 @@ static enum hal_status visit(void *user, const struct trace_event *event,
 
 static enum hal_status dump_all(struct dump *dump)
 {
-    const enum hal_status status = tool_each_in_order(dump->reader, visit, dump);
+    const enum hal_status status = tool_each_in_order(dump->reader, &dump->window, visit, dump);
     /* What was read before a damage is still worth printing. */
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
@@ -134,22 +190,95 @@ static enum hal_status dump_all(struct dump *dump)
 
 /* ---- The subcommand ----------------------------------------------------------------------- */
 
-static int run(int argc, char **argv)
+static int64_t add_ns(int64_t a, int64_t b)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"no-segments", no_argument, NULL, 's'}, {0}};
-    struct dump dump = {.with_segments = true};
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == 'j') {
-            dump.out.as_json = true;
-        } else if (option == 's') {
-            dump.with_segments = false;
-        } else {
-            tool_error("dump: unknown option '%s'", argv[optind - 1]);
-            return TOOL_USAGE;
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* Microseconds since the capture began, as they are printed. */
+static bool parse_us(const char *text, int64_t *out_ns)
+{
+    char *rest;
+    const double us = strtod(text, &rest);
+    if (rest == text || *rest || !(us > -9e15 && us < 9e15)) {
+        tool_error("dump: '%s' is no number of microseconds", text);
+        return false;
+    }
+    *out_ns = (int64_t)(us * 1000);
+    return true;
+}
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    char *rest;
+    *out = strtoull(text, &rest, 10);
+    if (*text >= '0' && *text <= '9' && !*rest)
+        return true;
+    tool_error("dump: '%s' is no number", text);
+    return false;
+}
+
+/* "submit,semaphore_wait". */
+static bool parse_kinds(struct dump *dump, const char *text)
+{
+    for (dump->has_kinds = true;;) {
+        const size_t length = strcspn(text, ",");
+        uint32_t kind = 0;
+        while (kind < TRACE_STRING && (strlen(trace_event_name(kind)) != length ||
+                                       strncmp(trace_event_name(kind), text, length) != 0))
+            kind++;
+        if (kind == TRACE_STRING) {
+            tool_error("dump: --kind: there are no events '%.*s'", (int)length, text);
+            return false;
+        }
+        dump->kinds[kind] = true;
+        if (!text[length])
+            return true;
+        text += length + 1;
+    }
+}
+
+static bool parse_options(struct dump *dump, int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"no-segments", no_argument, NULL, 's'},
+                                            {"from", required_argument, NULL, 'b'},
+                                            {"to", required_argument, NULL, 'e'},
+                                            {"kind", required_argument, NULL, 'k'},
+                                            {"object", required_argument, NULL, 'o'},
+                                            {"submission", required_argument, NULL, 'n'},
+                                            {0}};
+    struct tool_window *window = &dump->window;
+    bool good = true;
+    window->first_ns = INT64_MIN;
+    window->last_ns = INT64_MAX;
+    for (int option; good && (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (option) {
+        case 'j': dump->out.as_json = true; break;
+        case 's': dump->with_segments = false; break;
+        case 'b': good = window->has_times = parse_us(optarg, &window->first_ns); break;
+        case 'e': good = window->has_times = parse_us(optarg, &window->last_ns); break;
+        case 'k': good = parse_kinds(dump, optarg); break;
+        case 'o': good = dump->has_object = parse_number(optarg, &dump->object); break;
+        case 'n':
+            optarg += *optarg == '#';
+            optarg += *optarg == 's';
+            good = window->has_submission = parse_number(optarg, &window->submission);
+            break;
+        default: tool_error("dump: unknown option '%s'", argv[optind - 1]); good = false;
         }
     }
+    return good;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct dump dump = {.with_segments = true}; /* large */
+    if (!parse_options(&dump, argc, argv))
+        return TOOL_USAGE;
     const char *path = tool_one_file(argc, argv, optind);
     if (!path)
         return TOOL_USAGE;
@@ -158,6 +287,8 @@ static int run(int argc, char **argv)
         return tool_fail(status);
     dump.out.reader = dump.reader;
     dump.start_ns = trace_reader_header(dump.reader)->start_ns;
+    dump.window.first_ns = add_ns(dump.window.first_ns, dump.start_ns);
+    dump.window.last_ns = add_ns(dump.window.last_ns, dump.start_ns);
     if (*trace_reader_truncated(dump.reader))
         tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(dump.reader));
     status = dump_all(&dump);
@@ -175,10 +306,14 @@ const struct tool_command tool_dump = {
     .name = "dump",
     .summary = "every event, one line each",
     .help =
-        "usage: hal-trace dump [--json] [--no-segments] FILE\n\n"
+        "usage: hal-trace dump [OPTIONS] FILE\n\n"
         "Prints every event of the trace in the order in which they took effect, and below each\n"
         "sealed command buffer its commands. Times are microseconds since the capture began.\n\n"
         "  --json          one JSON object per line; times are nanoseconds\n"
-        "  --no-segments   leave the commands out\n",
+        "  --no-segments   leave the commands out\n"
+        "  --from=US, --to=US   only what happened in that time, as it is printed\n"
+        "  --kind=KIND,...      only these events: submit,semaphore_wait\n"
+        "  --object=N           only events that name the object\n"
+        "  --submission=N       only events of the submission\n",
     .run = run,
 };

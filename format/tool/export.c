@@ -171,7 +171,7 @@ static enum hal_status export_lines(struct export *e)
     if (e->format == FORMAT_CSV)
         put(&e->sink.printer.text, "begin_ns,end_ns,ticket,thread,thread_name,event,status,stack,"
                                    "fields\r\n");
-    HAL_TRY(tool_each_in_order(e->reader, visit, e));
+    HAL_TRY(tool_each_in_order(e->reader, NULL, visit, e));
     return flush(&e->sink, true);
 }
 

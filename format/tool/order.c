@@ -17,6 +17,7 @@ struct stream {
 
 struct walk {
     struct trace_reader *reader;
+    const struct tool_window *window;
     struct stream *streams;
     size_t count;
 };
@@ -44,13 +45,28 @@ static bool is_before(const struct trace_event *a, const struct trace_event *b)
     return effect_ns(a) < effect_ns(b);
 }
 
+static bool may_hold(const struct walk *walk, size_t chunk)
+{
+    const struct tool_window *window = walk->window;
+    if (!window || (!window->has_times && !window->has_submission))
+        return true;
+    const struct trace_span span = trace_reader_chunk_span(walk->reader, chunk);
+    if (window->has_times && (span.first_ns || span.last_ns) &&
+        (span.last_ns < window->first_ns || span.first_ns > window->last_ns))
+        return false;
+    return !window->has_submission || !span.has_submissions ||
+           (window->submission >= span.first_submission &&
+            window->submission <= span.last_submission);
+}
+
 /* Loads the stream's next chunk that has events. */
 static enum hal_status next_chunk(struct walk *walk, struct stream *stream)
 {
     trace_chunk_free(&stream->chunk);
     stream->event = NULL;
     for (; stream->next_chunk < trace_reader_chunk_count(walk->reader); stream->next_chunk++) {
-        if (trace_reader_chunk_thread(walk->reader, stream->next_chunk) != stream->thread)
+        if (trace_reader_chunk_thread(walk->reader, stream->next_chunk) != stream->thread ||
+            !may_hold(walk, stream->next_chunk))
             continue;
         HAL_TRY(trace_reader_chunk(walk->reader, stream->next_chunk, &stream->chunk));
         if (stream->chunk.event_count) {
@@ -116,9 +132,10 @@ static enum hal_status merge(struct walk *walk, trace_visit *visit, void *user)
     }
 }
 
-enum hal_status tool_each_in_order(struct trace_reader *reader, trace_visit *visit, void *user)
+enum hal_status tool_each_in_order(struct trace_reader *reader, const struct tool_window *window,
+                                   trace_visit *visit, void *user)
 {
-    struct walk walk = {.reader = reader};
+    struct walk walk = {.reader = reader, .window = window};
     enum hal_status status = list_streams(&walk);
     if (status == HAL_OK)
         status = merge(&walk, visit, user);

@@ -43,7 +43,7 @@ static enum hal_status row_of(struct slice *slice, uint64_t id, uint32_t *out_ro
 
 struct slice_object *slice_object(const struct slice *slice, uint64_t id)
 {
-    uint32_t row;
+    uint32_t row = 0;
     return id && hal_idmap_find(&slice->ids, id, &row) ? &slice->objects[row] : NULL;
 }
 
@@ -60,7 +60,7 @@ static void add_access(void *user, const struct trace_access *access)
     struct slice *slice = user;
     struct slice_access *added;
     void *list = slice->accesses;
-    uint32_t row;
+    uint32_t row = 0;
     if (slice->failed || row_of(slice, access->buffer, &row) != HAL_OK ||
         !hal_grow(&list, &slice->access_capacity, slice->access_count + 1,
                   sizeof *slice->accesses)) {
@@ -82,7 +82,7 @@ static void add_access(void *user, const struct trace_access *access)
 
 static enum hal_status add_name(struct slice *slice, size_t first, uint64_t id)
 {
-    uint32_t row;
+    uint32_t row = 0;
     void *list = slice->names;
     if (!id)
         return HAL_OK;
@@ -132,7 +132,7 @@ static enum hal_status name_all(struct slice *slice, size_t first,
 static enum hal_status load_seal(struct slice *slice, const struct trace_command_buffer_seal *seal,
                                  const struct trace_segment *segments)
 {
-    uint32_t row;
+    uint32_t row = 0;
     HAL_TRY(row_of(slice, seal->command_buffer, &row));
     const size_t first_access = slice->access_count, first_name = slice->name_count;
     trace_each_access(seal, segments, trace_reflection_mode, &slice->reflection, add_access, slice);
@@ -187,7 +187,7 @@ static enum hal_status load_scope(struct slice *slice, struct thread_state *thre
 static enum hal_status load_object(struct slice *slice, const struct trace_event *event)
 {
     uint64_t id = 0, size = 0, initial = 0;
-    uint32_t row;
+    uint32_t row = 0;
     const void *record = event;
     switch (event->kind) {
     case TRACE_BUFFER_CREATE:
@@ -231,7 +231,7 @@ static enum hal_status load_event(void *user, const struct trace_event *event,
 {
     struct loading *loading = user;
     struct slice *slice = loading->slice;
-    struct thread_state *thread;
+    struct thread_state *thread = NULL;
     void *events = slice->events;
     const size_t number = slice->event_count;
     struct trace_event *copy = trace_arena_alloc(&slice->arena, event->bytes);

@@ -239,7 +239,7 @@ static enum hal_status load_commands(struct timeline *t,
                                      const struct trace_command_buffer_seal *seal,
                                      const struct trace_segment *segments)
 {
-    uint32_t row;
+    uint32_t row = 0;
     struct commands commands = {0};
     HAL_TRY(ROW(t, command_buffers, command_list, command, seal->command_buffer, &row));
     count_commands(seal, segments, &commands);
@@ -259,13 +259,13 @@ static enum hal_status load_commands(struct timeline *t,
 
 static const struct commands *commands_of(const struct timeline *t, uint64_t id)
 {
-    uint32_t row;
+    uint32_t row = 0;
     return hal_idmap_find(&t->command_buffers, id, &row) ? &t->command_list[row] : NULL;
 }
 
 static const char *kernel_name(const struct timeline *t, const struct kernel_use *use)
 {
-    uint32_t row;
+    uint32_t row = 0;
     if (!hal_idmap_find(&t->executables, use->executable, &row))
         return "dispatch";
     const struct trace_executable_create *made = t->executable_list[row];
@@ -372,7 +372,7 @@ static enum hal_status count_buffers(struct timeline *t, const struct trace_even
 {
     const struct trace_buffer_create *create = (const void *)event;
     const struct trace_object_event *destroy = (const void *)event;
-    uint32_t row;
+    uint32_t row = 0;
     if (event->status != HAL_OK)
         return HAL_OK;
     if (event->kind == TRACE_BUFFER_CREATE) {
@@ -392,13 +392,13 @@ static enum hal_status count_buffers(struct timeline *t, const struct trace_even
 
 static struct work *work_of(const struct timeline *t, uint64_t submission)
 {
-    uint32_t row;
+    uint32_t row = 0;
     return hal_idmap_find(&t->submissions, submission, &row) ? &t->work_list[row] : NULL;
 }
 
 static enum hal_status load_submit(struct timeline *t, const struct trace_submit *submit)
 {
-    uint32_t row;
+    uint32_t row = 0;
     if (submit->head.status != HAL_OK)
         return HAL_OK;
     HAL_TRY(ROW(t, submissions, work_list, work, submit->submission, &row));
@@ -627,7 +627,7 @@ static enum hal_status add_call(struct timeline *t, const struct trace_event *ev
 static enum hal_status load_executable(struct timeline *t,
                                        const struct trace_executable_create *made)
 {
-    uint32_t row;
+    uint32_t row = 0;
     HAL_TRY(ROW(t, executables, executable_list, executable, made->executable, &row));
     t->executable_list[row] = keep(t, made, made->head.bytes);
     return t->executable_list[row] ? HAL_OK : no_memory();
@@ -670,7 +670,7 @@ static enum hal_status run(struct timeline *t)
         qsort(t->signals, t->signal_count, sizeof *t->signals, compare_signals);
     t->sink->begin(t->sink, header);
     t->sink->track(t->sink, &process);
-    HAL_TRY(tool_each_in_order(t->reader, visit, t));
+    HAL_TRY(tool_each_in_order(t->reader, NULL, visit, t));
     t->sink->end(t->sink);
     return t->sink->flush(t->sink, true);
 }
