@@ -90,6 +90,14 @@ static VkMemoryPropertyFlags to_vulkan_properties(uint32_t memory)
     return flags;
 }
 
+/* What a buffer cannot do without. Speed it can: few devices have memory of every kind. */
+static VkMemoryPropertyFlags needed(VkMemoryPropertyFlags asked)
+{
+    const VkMemoryPropertyFlags host =
+        asked & (VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    return host ? host : asked;
+}
+
 static uint32_t to_hal_memory(VkMemoryPropertyFlags flags)
 {
     uint32_t memory = 0;
@@ -103,7 +111,8 @@ enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
 {
     struct vulkan_device *device = to_vulkan_device(self);
     struct vulkan_buffer *buffer = hal_alloc(1, sizeof *buffer);
-    const VkMemoryPropertyFlags wanted = to_vulkan_properties(desc->memory);
+    const VkMemoryPropertyFlags asked = to_vulkan_properties(desc->memory);
+    const VkMemoryPropertyFlags wanted = needed(asked);
     const char *label = desc->label ? desc->label : "";
     if (!buffer)
         return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
@@ -111,7 +120,8 @@ enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
         desc->bytes > device->max_allocation_bytes
             ? hal_fail(HAL_NO_MEMORY, "the device's limit is %" PRIu64 " bytes",
                        device->max_allocation_bytes)
-            : create_bound(device, desc->bytes, wanted, 0, &buffer->buffer, &buffer->memory);
+            : create_bound(device, desc->bytes, wanted, asked & ~wanted, &buffer->buffer,
+                           &buffer->memory);
     if (status != HAL_OK) {
         free(buffer);
         return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);

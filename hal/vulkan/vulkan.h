@@ -98,7 +98,7 @@ struct vulkan_heap {
 void vulkan_heap_init(struct vulkan_device *device);
 void vulkan_heap_finish(struct vulkan_device *device);
 
-/* Memory with the wanted properties, those in `also` if there is such a type that has room. */
+/* Memory with the wanted properties, and as many of those in `also` as a type has that has room. */
 enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryRequirements *needs,
                                    VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags also,
                                    struct vulkan_memory *out_memory) HAL_CHECKED;

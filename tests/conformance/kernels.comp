@@ -182,12 +182,28 @@ void main()
 }
 #elif defined(KERNEL_simd_functions)
 /* Made for 32 lanes, which a device of Vulkan need not have: its case asks for them. */
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_shader_subgroup_vote : require
 GROUP(64, 1, 1)
 WORDS(0)
 WORDS(1)
 void main()
 {
-    b1[I * 12] = b0[I];
+    const uint v = b0[I], lane = gl_SubgroupInvocationID, o = I * 12;
+    b1[o] = subgroupAdd(v);
+    b1[o + 1] = subgroupMin(v);
+    b1[o + 2] = subgroupMax(v);
+    b1[o + 3] = subgroupXor(v);
+    b1[o + 4] = subgroupExclusiveAdd(v);
+    b1[o + 5] = subgroupInclusiveAdd(v);
+    b1[o + 6] = subgroupShuffleXor(v, 5);
+    b1[o + 7] = subgroupBroadcast(v, 9);
+    b1[o + 8] = subgroupShuffle(v, lane * 7 % 32);
+    b1[o + 9] = uint(subgroupAny(v == 77)) + 2 * uint(subgroupAll(v < 1000000));
+    b1[o + 10] = subgroupShuffle(v, (lane + 3) % 32);
+    b1[o + 11] = subgroupBallot((v & 1) != 0).x;
 }
 #elif defined(KERNEL_words)
 GROUP(1024, 1, 1)

@@ -3,6 +3,9 @@
 #include "tests/workloads/decode/session.h"
 
 #include "tests/workloads/decode/decode.metal.h"
+#if DECODE_HAS_SPIRV
+#include "tests/workloads/decode/decode.comp.h"
+#endif
 
 #include <stdio.h>
 
@@ -26,11 +29,16 @@ static enum hal_status create_executable(struct session *session)
         {"silu", {rows[0], rows[1], rows[2]}, sizeof(uint32_t), 1},
         {"residual_add", {rows[0], rows[1], rows[2]}, sizeof(uint32_t), 2},
     };
+    static const struct hal_executable_variant variants[] = {
+        {HAL_FORMAT_MSL, decode_metal, sizeof decode_metal},
+#if DECODE_HAS_SPIRV
+        {HAL_FORMAT_SPIRV, decode_spirv, sizeof decode_spirv},
+#endif
+    };
     const struct hal_executable_desc desc = {
         .label = "decode.metal",
-        .format = HAL_FORMAT_MSL,
-        .data = decode_metal,
-        .bytes = sizeof decode_metal,
+        .variants = variants,
+        .variant_count = sizeof variants / sizeof *variants,
         .entry_points = entry_points,
         .entry_point_count = sizeof entry_points / sizeof *entry_points,
     };
