@@ -261,8 +261,10 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
     if ((counts->root_offset + offset) % 4)
         return hal_fail(HAL_INVALID,
                         "dispatch of '%s': workgroup counts at offset %" PRIu64
-                        " of %s, which must be a multiple of 4",
-                        kernel, offset, hal_object_name(&counts->object, name));
+                        " of %s%s, which is no multiple of 4",
+                        kernel, counts->root_offset + offset,
+                        counts->root ? "the buffer behind " : "",
+                        hal_object_name(&counts->object, name));
     return HAL_OK;
 }
 

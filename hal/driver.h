@@ -277,6 +277,7 @@ struct hal_command_buffer {
     struct hal_command_buffer_info info; /* core: counted by hal_command_buffer_end */
     bool sealed;
     _Atomic bool submitted; /* core: a one-shot buffer was handed in */
+    const char *operation;  /* core: the function that made it; NULL: the application */
     uint8_t *arena;         /* the segments, verbatim, in order of recording */
     size_t arena_bytes;
     uint32_t segment_count;

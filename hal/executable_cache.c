@@ -312,6 +312,8 @@ enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
         status = collect(&preparation, out_executables, out_statuses);
     } else {
         status = hal_fail(HAL_NO_MEMORY, "no memory to prepare %zu executables", count);
+        for (size_t i = 0; out_statuses && i < count; i++)
+            out_statuses[i] = status;
     }
     pthread_cond_destroy(&preparation.finished_one);
     pthread_mutex_destroy(&preparation.lock);

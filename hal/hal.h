@@ -219,8 +219,9 @@ HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *
 /* Blocks until everything submitted before the call has finished, well or not.
  * HAL_TIMEOUT: the limit passed first. HAL_DEVICE_LOST: the device has stopped working; the message
  * says why. Then all semaphores have failed that work in flight would have signalled, as do those
- * of later submissions, and nothing can be created, compiled or submitted any more. What there is
- * can still be mapped, queried and released. */
+ * of later submissions, which are refused. Whether anything can still be created or compiled is the
+ * device's affair; what fails for this reason says HAL_DEVICE_LOST. What there is can be mapped
+ * (its bytes are what the device left), queried and released. */
 HAL_API enum hal_status hal_device_wait_idle(struct hal_device *device,
                                              int64_t timeout_ns) HAL_CHECKED;
 
@@ -762,7 +763,7 @@ struct hal_submit_desc {
                         submissions in flight is taken, the lowest of equals; 0: queue 0 */
     const struct hal_semaphore_value *waits; /* all are reached before the commands start */
     size_t wait_count;
-    const struct hal_semaphore_value *signals; /* set after all commands have finished */
+    const struct hal_semaphore_value *signals; /* set after all commands have finished, see below */
     size_t signal_count;
     struct hal_command_buffer *const *commands; /* sealed; run one after the other, as if a full
                                                    barrier stood between them; none is legal */
@@ -770,7 +771,10 @@ struct hal_submit_desc {
 };
 
 /* Hands work to a queue and returns. Values may be waited for before anybody has promised to
- * signal them. */
+ * signal them. A value to signal lies above what its semaphore has reached: HAL_INVALID when it
+ * does not at the call. When somebody else has raised the semaphore to it, or beyond, by the time
+ * the work is done, the semaphore fails with HAL_INVALID, since its order is wrong; the work's
+ * effects and other signals stand. */
 HAL_API enum hal_status hal_queue_submit(struct hal_device *device,
                                          const struct hal_submit_desc *desc) HAL_CHECKED;
 
@@ -862,7 +866,8 @@ HAL_API enum hal_status hal_file_bytes(struct hal_file *file, uint64_t *out_byte
 
 /* In queue order, between a file and a buffer with usage transfer. A file that ends too early, or
  * any error of the system, fails the submission with HAL_IO; the target then holds unspecified
- * bytes. Transfers that no semaphore orders may run at the same time. */
+ * bytes. Transfers that no semaphore orders may run at the same time, but at most four of a device do:
+ * those that block, on the files of a slow network say, hold the others up. */
 HAL_API enum hal_status hal_queue_read(struct hal_device *device,
                                        const struct hal_submit_desc *desc, struct hal_file *file,
                                        uint64_t file_offset, struct hal_buffer *target,

@@ -31,8 +31,13 @@ void hal_object_init(struct hal_object *object, enum hal_object_kind kind)
 
 const char *hal_object_name(const struct hal_object *object, char out[HAL_OBJECT_NAME_BYTES])
 {
+    const char *operation = object && object->kind == HAL_OBJECT_COMMAND_BUFFER
+                                ? ((const struct hal_command_buffer *)object)->operation
+                                : NULL;
     if (!object)
         snprintf(out, HAL_OBJECT_NAME_BYTES, "no object");
+    else if (operation)
+        snprintf(out, HAL_OBJECT_NAME_BYTES, "%s", operation);
     else if (object->label)
         snprintf(out, HAL_OBJECT_NAME_BYTES, "%s '%s'", kind_name(object->kind), object->label);
     else

@@ -2,12 +2,15 @@
 /* Operations straight on a queue: a command buffer with one command, made and handed in here. */
 #include "hal/core.h"
 
+/* Messages name the operation: the application knows of no command buffer. */
 static enum hal_status begin(struct hal_device *device, const struct hal_submit_desc *desc,
-                             struct hal_command_buffer **out_commands)
+                             const char *operation, struct hal_command_buffer **out_commands)
 {
     const struct hal_command_buffer_desc once = {.mode = HAL_ONE_SHOT};
     HAL_TRY(hal_check_operation(device, desc));
-    return hal_command_buffer_create(device, &once, out_commands);
+    HAL_TRY(hal_command_buffer_create(device, &once, out_commands));
+    (*out_commands)->operation = operation;
+    return HAL_OK;
 }
 
 /* Takes the command buffer over; `status` is that of its recording. */
@@ -32,7 +35,7 @@ enum hal_status hal_queue_fill(struct hal_device *device, const struct hal_submi
                                uint32_t pattern, uint32_t pattern_bytes)
 {
     struct hal_command_buffer *commands;
-    HAL_TRY(begin(device, desc, &commands));
+    HAL_TRY(begin(device, desc, "hal_queue_fill", &commands));
     return submit(device, desc, HAL_OPERATION_FILL, commands,
                   hal_command_fill(commands, target, offset, bytes, pattern, pattern_bytes));
 }
@@ -42,7 +45,7 @@ enum hal_status hal_queue_copy(struct hal_device *device, const struct hal_submi
                                struct hal_buffer *target, uint64_t target_offset, uint64_t bytes)
 {
     struct hal_command_buffer *commands;
-    HAL_TRY(begin(device, desc, &commands));
+    HAL_TRY(begin(device, desc, "hal_queue_copy", &commands));
     return submit(device, desc, HAL_OPERATION_COPY, commands,
                   hal_command_copy(commands, source, source_offset, target, target_offset, bytes));
 }
@@ -52,7 +55,7 @@ enum hal_status hal_queue_update(struct hal_device *device, const struct hal_sub
                                  uint64_t bytes)
 {
     struct hal_command_buffer *commands;
-    HAL_TRY(begin(device, desc, &commands));
+    HAL_TRY(begin(device, desc, "hal_queue_update", &commands));
     return submit(device, desc, HAL_OPERATION_UPDATE, commands,
                   hal_command_update(commands, data, target, offset, bytes));
 }
@@ -76,7 +79,7 @@ enum hal_status hal_queue_dispatch(struct hal_device *device, const struct hal_s
                                    const struct hal_dispatch_desc *dispatch)
 {
     struct hal_command_buffer *commands;
-    HAL_TRY(begin(device, desc, &commands));
+    HAL_TRY(begin(device, desc, "hal_queue_dispatch", &commands));
     return submit(device, desc, HAL_OPERATION_DISPATCH, commands,
                   record_dispatch(commands, dispatch));
 }

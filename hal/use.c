@@ -125,6 +125,14 @@ static enum hal_status check_commands(const struct hal_command_buffer *commands)
     return check_bindings(name, commands);
 }
 
+/* Those that come without a command buffer. */
+static const char *operation_name(enum hal_operation operation)
+{
+    return operation == HAL_OPERATION_READ    ? "hal_queue_read"
+           : operation == HAL_OPERATION_WRITE ? "hal_queue_write"
+                                              : "hal_queue_dealloca";
+}
+
 static enum hal_status check_mappings_locked(const struct hal_submit_desc *desc,
                                              const struct hal_submission *what)
 {
@@ -132,7 +140,7 @@ static enum hal_status check_mappings_locked(const struct hal_submit_desc *desc,
         HAL_TRY(check_commands(desc->commands[i]));
     if (!what->buffer || what->operation == HAL_OPERATION_ALLOCA)
         return HAL_OK;
-    return check_bytes("a queue operation", what->buffer, what->offset, what->bytes);
+    return check_bytes(operation_name(what->operation), what->buffer, what->offset, what->bytes);
 }
 
 /* ---- Submissions --------------------------------------------------------------------------- */

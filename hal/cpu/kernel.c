@@ -163,46 +163,6 @@ static enum hal_status find_entry(const struct msl_library *library,
     return check_group_memory(wanted, entry);
 }
 
-/* ---- Variants ----------------------------------------------------------------------------- */
-
-static const enum hal_executable_format formats[] = {HAL_FORMAT_MSL, HAL_FORMAT_SPIRV};
-enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
-
-uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS])
-{
-    memcpy(out_formats, formats, sizeof formats);
-    return FORMAT_COUNT;
-}
-
-static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
-{
-    char offered[256] = "";
-    for (size_t i = 0; i < desc->variant_count; i++) {
-        const size_t used = strlen(offered);
-        snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
-                 hal_executable_format_name(desc->variants[i].format));
-    }
-    return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL and SPIR-V, not %s", offered);
-}
-
-/* Takes the best variant that it can run. */
-static enum hal_status compile_variants(const struct hal_executable_desc *desc,
-                                        struct cpu_executable *executable)
-{
-    enum hal_status status = HAL_UNSUPPORTED;
-    bool tried = false;
-    for (size_t f = 0; f < FORMAT_COUNT; f++) {
-        for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
-            if (desc->variants[i].format != formats[f])
-                continue;
-            tried = true;
-            status = compile(desc, &desc->variants[i], executable);
-            executable->base.variant = i;
-        }
-    }
-    return tried ? status : fail_no_variant(desc);
-}
-
 /* ---- Reflection --------------------------------------------------------------------------- */
 
 /* What a layout promises: nobody looks into the kernel's argument buffers. */
@@ -303,6 +263,83 @@ static enum hal_status list_constants(const struct hal_executable_desc *desc,
     return HAL_OK;
 }
 
+/* ---- Variants ----------------------------------------------------------------------------- */
+
+static const enum hal_executable_format formats[] = {HAL_FORMAT_MSL, HAL_FORMAT_SPIRV};
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_FORMATS])
+{
+    memcpy(out_formats, formats, sizeof formats);
+    return FORMAT_COUNT;
+}
+
+static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
+{
+    char offered[256] = "";
+    for (size_t i = 0; i < desc->variant_count; i++) {
+        const size_t used = strlen(offered);
+        snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
+                 hal_executable_format_name(desc->variants[i].format));
+    }
+    return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL and SPIR-V, not %s", offered);
+}
+
+/* Everything that can be found wrong with a variant. */
+static enum hal_status build(const struct hal_executable_desc *desc,
+                             const struct hal_executable_variant *variant,
+                             struct cpu_executable *executable)
+{
+    HAL_TRY(compile(desc, variant, executable));
+    HAL_TRY(list_constants(desc, executable));
+    for (size_t i = 0; i < desc->entry_point_count; i++) {
+        const struct hal_pipeline_layout *layout = desc->layouts ? desc->layouts[i] : NULL;
+        const struct spirv_entry *where = executable->spirv ? &executable->spirv->entries[i] : NULL;
+        struct cpu_entry *entry = &executable->entries[i];
+        HAL_TRY(find_entry(executable->library, &desc->entry_points[i], where, layout, entry));
+        HAL_TRY(list_bindings(&desc->entry_points[i], layout, where, entry));
+    }
+    return HAL_OK;
+}
+
+/* Also after half of it. */
+static void take_down(struct cpu_executable *executable)
+{
+    for (size_t i = 0; i < executable->entry_count; i++) {
+        free(executable->entries[i].bindings);
+        executable->entries[i].bindings = NULL;
+        executable->entries[i].binding_count = 0;
+    }
+    if (executable->library)
+        msl_library_destroy(executable->library);
+    executable->library = NULL;
+    spirv_translation_destroy(executable->spirv);
+    executable->spirv = NULL;
+    free(executable->constants);
+    executable->constants = NULL;
+    executable->constant_count = 0;
+}
+
+/* Takes the best variant that it can run. */
+static enum hal_status build_variants(const struct hal_executable_desc *desc,
+                                      struct cpu_executable *executable)
+{
+    enum hal_status status = HAL_UNSUPPORTED;
+    bool tried = false;
+    for (size_t f = 0; f < FORMAT_COUNT; f++) {
+        for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
+            if (desc->variants[i].format != formats[f])
+                continue;
+            tried = true;
+            status = build(desc, &desc->variants[i], executable);
+            if (status != HAL_OK)
+                take_down(executable);
+            executable->base.variant = i;
+        }
+    }
+    return tried ? status : fail_no_variant(desc);
+}
+
 enum hal_status cpu_executable_reflect(struct hal_driver_device *self,
                                        struct hal_executable *executable,
                                        struct hal_executable_info *out_info)
@@ -363,18 +400,7 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
         return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory for %zu entry points", label,
                         count);
     executable->entry_count = count;
-    enum hal_status status = compile_variants(desc, executable);
-    if (status == HAL_OK)
-        status = list_constants(desc, executable);
-    for (size_t i = 0; status == HAL_OK && i < count; i++) {
-        status = find_entry(executable->library, &desc->entry_points[i],
-                            executable->spirv ? &executable->spirv->entries[i] : NULL,
-                            desc->layouts ? desc->layouts[i] : NULL, &executable->entries[i]);
-        if (status == HAL_OK)
-            status = list_bindings(&desc->entry_points[i], desc->layouts ? desc->layouts[i] : NULL,
-                                   executable->spirv ? &executable->spirv->entries[i] : NULL,
-                                   &executable->entries[i]);
-    }
+    const enum hal_status status = build_variants(desc, executable);
     if (status != HAL_OK) {
         cpu_executable_destroy(executable);
         return hal_add_context(status, "executable '%s'", label);
@@ -387,11 +413,6 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
 
 void cpu_executable_destroy(struct cpu_executable *executable)
 {
-    for (size_t i = 0; i < executable->entry_count; i++)
-        free(executable->entries[i].bindings);
-    if (executable->library)
-        msl_library_destroy(executable->library);
-    spirv_translation_destroy(executable->spirv);
-    free(executable->constants);
+    take_down(executable);
     free(executable);
 }

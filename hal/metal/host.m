@@ -85,6 +85,7 @@ static void *work(void *argument)
         device->first_call = submission->next_ready;
         if (!device->first_call)
             device->last_call = NULL;
+        device->queued_calls--;
         pthread_mutex_unlock(&metal_shared.lock);
         @autoreleasepool {
             const int64_t begin_ns = hal_clock_ns();
@@ -105,11 +106,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One more thread when all are busy: a call that blocks should not keep the others waiting. */
+/* One more thread when all are busy or have a call coming: one that blocks should not keep the
+ * others waiting. */
 static enum hal_status start_thread_locked(struct metal_device *device)
 {
     char name[32];
-    if (device->idle_callers > 0 || device->caller_count == METAL_MOST_CALLERS)
+    if (device->idle_callers > device->queued_calls || device->caller_count == METAL_MOST_CALLERS)
         return HAL_OK;
     snprintf(name, sizeof name, "hal-metal-host-%u", device->caller_count);
     const enum hal_status status =
@@ -134,5 +136,6 @@ void metal_host_call_locked(struct metal_submission *submission)
     else
         device->first_call = submission;
     device->last_call = submission;
+    device->queued_calls++;
     pthread_cond_signal(&device->called);
 }

@@ -133,8 +133,32 @@ static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
                     offered);
 }
 
+/* Everything that can be found wrong with a variant. */
+static enum hal_status build(struct metal_device *device, const struct hal_executable_desc *desc,
+                             const struct hal_executable_variant *variant,
+                             struct metal_executable *executable)
+{
+    HAL_TRY(make_library(device, desc, variant, executable));
+    HAL_TRY(metal_pipelines_create(device, desc, executable));
+    return metal_reflection_create(executable, desc);
+}
+
+/* Also after half of it. */
+static void take_down(struct metal_executable *executable)
+{
+    metal_reflection_destroy(executable);
+    for (size_t i = 0; i < executable->entry_count; i++) {
+        [executable->entries[i].pipeline release];
+        executable->entries[i].pipeline = nil;
+    }
+    [executable->library release];
+    executable->library = nil;
+    spirv_translation_destroy(executable->spirv);
+    executable->spirv = NULL;
+}
+
 /* Takes the best variant that the device can run. */
-static enum hal_status choose_variant(struct metal_device *device,
+static enum hal_status build_variants(struct metal_device *device,
                                       const struct hal_executable_desc *desc,
                                       struct metal_executable *executable)
 {
@@ -145,11 +169,9 @@ static enum hal_status choose_variant(struct metal_device *device,
             if (desc->variants[i].format != formats[f])
                 continue;
             tried = true;
-            status = make_library(device, desc, &desc->variants[i], executable);
-            if (status != HAL_OK) {
-                spirv_translation_destroy(executable->spirv);
-                executable->spirv = NULL;
-            }
+            status = build(device, desc, &desc->variants[i], executable);
+            if (status != HAL_OK)
+                take_down(executable);
             executable->base.variant = i;
         }
     }
@@ -157,14 +179,6 @@ static enum hal_status choose_variant(struct metal_device *device,
 }
 
 /* ---- Life --------------------------------------------------------------------------------- */
-
-static enum hal_status build(struct metal_device *device, const struct hal_executable_desc *desc,
-                             struct metal_executable *executable)
-{
-    HAL_TRY(choose_variant(device, desc, executable));
-    HAL_TRY(metal_pipelines_create(device, desc, executable));
-    return metal_reflection_create(executable, desc);
-}
 
 enum hal_status metal_executable_create(struct hal_driver_device *self,
                                         const struct hal_executable_desc *desc,
@@ -180,7 +194,7 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
     enum hal_status status;
     executable->entry_count = count;
     @autoreleasepool {
-        status = build(to_metal_device(self), desc, executable);
+        status = build_variants(to_metal_device(self), desc, executable);
     }
     if (status != HAL_OK) {
         metal_executable_destroy(executable);
@@ -193,10 +207,6 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
 
 void metal_executable_destroy(struct metal_executable *executable)
 {
-    metal_reflection_destroy(executable);
-    for (size_t i = 0; i < executable->entry_count; i++)
-        [executable->entries[i].pipeline release];
-    [executable->library release];
-    spirv_translation_destroy(executable->spirv);
+    take_down(executable);
     free(executable);
 }

@@ -288,6 +288,7 @@ struct metal_device {
     pthread_cond_t called; /* for the threads of host calls */
     struct metal_submission *first_call, *last_call;
     uint32_t caller_count, idle_callers;
+    uint32_t queued_calls; /* in the list */
     pthread_t callers[METAL_MOST_CALLERS];
 };
 

@@ -168,11 +168,16 @@ enum hal_status metal_reflection_create(struct metal_executable *executable,
 
 void metal_reflection_destroy(struct metal_executable *executable)
 {
-    for (size_t i = 0; i < executable->entry_count; i++)
+    for (size_t i = 0; i < executable->entry_count; i++) {
         free(executable->entries[i].bindings);
+        executable->entries[i].bindings = NULL;
+        executable->entries[i].binding_count = 0;
+    }
     for (size_t i = 0; i < executable->constant_count; i++)
         free((char *)(uintptr_t)executable->constants[i].name);
     free(executable->constants);
+    executable->constants = NULL;
+    executable->constant_count = 0;
 }
 
 enum hal_status metal_executable_reflect(struct hal_driver_device *self,

@@ -13,6 +13,7 @@ struct vulkan_host {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
     struct vulkan_host_call *first, *last;
+    uint32_t queued;                /* calls in the list */
     uint32_t waiting, thread_count; /* threads that wait for a call, and all */
     bool is_stopping;
     pthread_t threads[MOST_THREADS];
@@ -130,6 +131,7 @@ static void *work(void *argument)
         host->first = call->next;
         if (!host->first)
             host->last = NULL;
+        host->queued--;
         pthread_mutex_unlock(&host->lock);
         call->begin_ns = hal_clock_ns();
         const enum hal_status status = run_call(host->device, call);
@@ -141,11 +143,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One more when all are busy: a call that blocks should not keep the others waiting. */
+/* One more when all are busy or have a call coming: one that blocks should not keep the others
+ * waiting. */
 static enum hal_status start_thread_locked(struct vulkan_host *host)
 {
     char name[32];
-    if (host->waiting > 0 || host->thread_count == MOST_THREADS)
+    if (host->waiting > host->queued || host->thread_count == MOST_THREADS)
         return HAL_OK;
     snprintf(name, sizeof name, "hal-vk-host-%u", host->thread_count);
     const enum hal_status status =
@@ -166,6 +169,7 @@ void vulkan_host_start(struct vulkan_host *host, struct vulkan_host_call *call)
         else
             host->first = call;
         host->last = call;
+        host->queued++;
         pthread_cond_signal(&host->wanted);
     }
     pthread_mutex_unlock(&host->lock);

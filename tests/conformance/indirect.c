@@ -320,7 +320,26 @@ static void nothing_bound(struct suite *suite, uint64_t unused)
                 "count_threads");
 }
 
+/* The rule is about the memory: what a multiple of 4 is there decides, and the message says so. */
+static void counts_in_an_odd_subspan(struct suite *suite, uint64_t unused)
+{
+    struct hal_buffer *counts = suite_buffer(suite, "counts", 64), *part;
+    struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
+    struct hal_executable *kernels = suite_kernels(suite);
+    (void)unused;
+    check_ok(suite, hal_buffer_subspan(counts, 6, 32, "part", &part));
+    suite_own_buffer(suite, part);
+    check_fails(suite, hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, part, 4),
+                HAL_INVALID, "workgroup counts at offset 10 of the buffer behind buffer 'part'",
+                "no multiple of 4");
+    check_fails(suite,
+                hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, counts, 3),
+                HAL_INVALID, "workgroup counts at offset 3 of buffer 'counts'", "no multiple of 4");
+    check_ok(suite, hal_command_dispatch_indirect(commands, kernels, KERNEL_WRITE_ONE, part, 2));
+}
+
 static const struct suite_case cases[] = {
+    {"counts_in_an_odd_subspan", counts_in_an_odd_subspan, 0},
     {"no_group", groups, 0},
     {"1_group", groups, 1},
     {"2_groups", groups, 2},

@@ -231,6 +231,34 @@ static void failure_reaches_operation(struct suite *suite, uint64_t argument)
     check_buffer(suite, buffer, 0, model, sizeof model);
 }
 
+/* Messages name what the application called, and no command buffer, which it has not made. */
+static void mistakes_name_the_operation(struct suite *suite, uint64_t unused)
+{
+    static const uint8_t data[4];
+    struct hal_device *device = suite_device(suite);
+    struct hal_buffer *buffer = suite_buffer(suite, "b", 64);
+    uint8_t *large = suite_memory(suite, HAL_MAX_UPDATE_BYTES + 1);
+    struct hal_buffer *room = suite_buffer(suite, "room", HAL_MAX_UPDATE_BYTES + 1);
+    struct hal_mapping mapping;
+    (void)unused;
+    check_fails(suite, hal_queue_fill(device, NULL, buffer, 0, 8, 0, 3), HAL_INVALID,
+                "hal_queue_fill: a fill pattern of 3 bytes");
+    check_fails(suite, hal_queue_update(device, NULL, large, room, 0, HAL_MAX_UPDATE_BYTES + 1),
+                HAL_INVALID, "hal_queue_update: an update of 65537 bytes: the limit is 65536");
+    check_fails(suite,
+                hal_queue_dispatch(device, NULL,
+                                   &(struct hal_dispatch_desc){.executable = suite_kernels(suite),
+                                                               .constants = data,
+                                                               .constant_bytes = 3}),
+                HAL_INVALID, "hal_queue_dispatch: push constants", "multiples of 4");
+    check_ok(suite, hal_buffer_map(buffer, HAL_MAP_READ, 0, 1, &mapping));
+    const enum hal_status status = hal_queue_copy(device, NULL, buffer, 0, room, 0, 1);
+    const bool is_named = strstr(hal_message(), "hal_queue_copy uses 1 bytes") != NULL;
+    check_ok(suite, hal_buffer_unmap(&mapping));
+    check(suite, status == HAL_INVALID);
+    check(suite, is_named);
+}
+
 /* Work that waits fills its queue: what may go elsewhere does, and everything ends. */
 static void affinity_masks(struct suite *suite, uint64_t argument)
 {
@@ -307,6 +335,7 @@ static const struct suite_case cases[] = {
     {"random_chain", random_chain, 0},
     {"wrong_arguments", wrong_arguments, 0},
     {"failure_reaches_operation", failure_reaches_operation, 0},
+    {"mistakes_name_the_operation", mistakes_name_the_operation, 0},
     {"affinity_masks", affinity_masks, 0},
     {"from_threads", from_threads, 0},
 };

@@ -596,7 +596,35 @@ static void idle_after_failure(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
 }
 
+/* The host is sooner, with the same value or a higher one: the order is wrong, which is seen when
+ * the work has ended. What the work did, and its other signals, stand. */
+static void overtaken(struct suite *suite, uint64_t reached)
+{
+    uint64_t value;
+    uint8_t wanted[16];
+    struct hal_semaphore *begin = suite_semaphore(suite, "begin", 0);
+    struct hal_semaphore *slow = suite_semaphore(suite, "slow", 0);
+    struct hal_semaphore *other = suite_semaphore(suite, "other", 0);
+    struct hal_buffer *buffer = suite_buffer(suite, "filled", sizeof wanted);
+    const struct hal_semaphore_value wait = {begin, 1}, signals[2] = {{slow, 5}, {other, 1}};
+    const struct hal_submit_desc desc = {
+        .waits = &wait, .wait_count = 1, .signals = signals, .signal_count = 2};
+    suite_clear(suite, buffer, 0);
+    check_ok(suite, hal_queue_fill(suite_device(suite), &desc, buffer, 0, sizeof wanted, 9, 1));
+    check_ok(suite, hal_semaphore_signal(slow, reached));
+    check_ok(suite, hal_semaphore_signal(begin, 1));
+    suite_wait(suite, other, 1);
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    check_fails(suite, hal_semaphore_query(slow, &value), HAL_INVALID, "semaphore 'slow'", "with 5",
+                reached == 5 ? "had reached 5" : "had reached 7");
+    check_fails(suite, hal_semaphore_wait(slow, 8, SUITE_PATIENCE_NS), HAL_INVALID, "slow");
+    memset(wanted, 9, sizeof wanted);
+    check_buffer(suite, buffer, 0, wanted, sizeof wanted);
+}
+
 static const struct suite_case cases[] = {
+    {"overtaken_by_the_same_value", overtaken, 5},
+    {"overtaken_by_a_higher_value", overtaken, 7},
     {"begins_at_0", initial_value, 0},
     {"begins_at_1000", initial_value, 1000},
     {"begins_beyond_32_bits", initial_value, UINT64_C(0x123456789)},

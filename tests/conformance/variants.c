@@ -30,6 +30,15 @@ static struct hal_executable_desc describe(const char *label,
                                         .entry_point_count = 1};
 }
 
+/* Right in itself, but with more [[threadgroup(n)]] arguments than entry points have lengths for.
+ */
+static const char beyond_a_limit[] =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "kernel void k(device uint *x [[buffer(0)]], threadgroup uint *s [[threadgroup(8)]],\n"
+    "              uint i [[thread_position_in_grid]])\n"
+    "{ s[i] = x[i]; x[i] = s[i]; }\n";
+
 /* Four words of 0 after one workgroup. */
 static void check_adds(struct suite *suite, struct hal_executable *executable, uint32_t each)
 {
@@ -206,7 +215,29 @@ static void wrong_lists(struct suite *suite, uint64_t which)
                 "EXE", text, more);
 }
 
+/* What cannot be run for a reason that only the compiled kernel shows is passed over, too. */
+static void beyond_a_limit_is_passed_over(struct suite *suite, uint64_t alone)
+{
+    const struct hal_executable_variant variants[] = {
+        variant_of(HAL_FORMAT_MSL, beyond_a_limit), variant_of(HAL_FORMAT_MSL, beyond_a_limit),
+        variant_of(HAL_FORMAT_MSL, plus_ten), variant_of(HAL_FORMAT_MSL, plus_one)};
+    const struct hal_executable_desc desc = describe("limits", variants, alone ? 2 : 4);
+    struct hal_executable *executable = NULL;
+    struct hal_executable_info info;
+    if (alone) {
+        check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable),
+                    HAL_UNSUPPORTED, "'k'", "[[threadgroup(8)]]");
+        return;
+    }
+    executable = suite_executable(suite, &desc);
+    check_adds(suite, executable, 10);
+    check_ok(suite, hal_executable_get_info(executable, &info));
+    check_u64(suite, info.variant, 2);
+}
+
 static const struct suite_case variant_cases[] = {
+    {"beyond_a_limit_is_passed_over", beyond_a_limit_is_passed_over, 0},
+    {"beyond_a_limit_alone", beyond_a_limit_is_passed_over, 1},
     {"formats_make_sense", formats_make_sense, 0},
     {"one_in_a_list", one_in_a_list, 0},
     {"first_of_a_format_one", first_of_a_format, 0},

@@ -5,7 +5,11 @@
 #include "tests/support/hal_fixture.h"
 
 #include <fcntl.h>
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { PROCESSES = 3, ROUNDS = 2, SOURCES = 3 };
@@ -124,11 +128,60 @@ static void processes_throw_out_what_others_use(void **state)
     assert_true(measure(directory).entry_count <= PROCESSES);
 }
 
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* So much that the process may not have: the lists of what is prepared, and nothing of that size
+ * before. */
+static void without_memory_every_status_says_so(void **state)
+{
+    (void)state;
+    enum { COUNT = HAL_MAX_LIST };
+    struct hal_executable_cache *cache;
+    struct rlimit before, less;
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    struct hal_executable_desc *descs = calloc(COUNT, sizeof *descs);
+    struct hal_executable **executables = calloc(COUNT, sizeof *executables);
+    enum hal_status *statuses = calloc(COUNT, sizeof *statuses);
+    long pages = 0;
+    assert_true(descs && executables && statuses);
+    assert_ok(hal_executable_cache_create(
+        device, &(struct hal_executable_cache_desc){.directory = folder.path}, &cache));
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld", &pages), 1);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    less = before;
+    less.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 18);
+    assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+    const enum hal_status status =
+        hal_executable_cache_prepare(cache, descs, COUNT, NULL, executables, statuses);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_fails(status, HAL_NO_MEMORY, "no memory to prepare 65536 executables");
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_null(executables[i]);
+        assert_int_equal(statuses[i], HAL_NO_MEMORY);
+    }
+    hal_executable_cache_release(cache);
+    hal_device_release(device);
+    free(statuses);
+    free(executables);
+    free(descs);
+}
+#endif
+
 int main(void)
 {
+#if defined(__linux__)
+    /* No list comes from what the allocator has in store. */
+    if (mallopt(M_MMAP_THRESHOLD, 1 << 17) != 1 || mallopt(M_ARENA_MAX, 1) != 1)
+        return 1;
+#endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_share_a_directory),
         cmocka_unit_test(processes_throw_out_what_others_use),
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(without_memory_every_status_says_so),
+#endif
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
