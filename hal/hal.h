@@ -866,8 +866,8 @@ HAL_API enum hal_status hal_file_bytes(struct hal_file *file, uint64_t *out_byte
 
 /* In queue order, between a file and a buffer with usage transfer. A file that ends too early, or
  * any error of the system, fails the submission with HAL_IO; the target then holds unspecified
- * bytes. Transfers that no semaphore orders may run at the same time, but at most four of a device do:
- * those that block, on the files of a slow network say, hold the others up. */
+ * bytes. Transfers that no semaphore orders may run at the same time, but at most four of a device
+ * do: those that block, on the files of a slow network say, hold the others up. */
 HAL_API enum hal_status hal_queue_read(struct hal_device *device,
                                        const struct hal_submit_desc *desc, struct hal_file *file,
                                        uint64_t file_offset, struct hal_buffer *target,

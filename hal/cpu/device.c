@@ -153,7 +153,8 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
         else if (strcmp(parameters[i].name, "fail") == 0)
             HAL_TRY(cpu_injection_read(parameters[i].value, injection));
         else
-            return hal_fail(HAL_INVALID, "unknown parameter '%s' (known: threads, queues, fail, caching)",
+            return hal_fail(HAL_INVALID,
+                            "unknown parameter '%s' (known: threads, queues, fail, caching)",
                             parameters[i].name);
     }
     return HAL_OK;

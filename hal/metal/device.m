@@ -247,7 +247,8 @@ static enum hal_status read_parameters(struct metal_device *device,
         else if (strcmp(parameters[i].name, "math") == 0)
             HAL_TRY(read_choice(&parameters[i], "fast", "safe", &device->safe_math));
         else
-            return hal_fail(HAL_INVALID, "unknown parameter '%s' (known: queues, isolate, math, caching)",
+            return hal_fail(HAL_INVALID,
+                            "unknown parameter '%s' (known: queues, isolate, math, caching)",
                             parameters[i].name);
     }
     return HAL_OK;

@@ -257,7 +257,8 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
         else if (strcmp(parameters[i].name, "descriptors") == 0)
             HAL_TRY(read_descriptors(&parameters[i], &out_wishes->pools));
         else
-            return hal_fail(HAL_INVALID, "unknown parameter '%s' (known: queues, descriptors, caching)",
+            return hal_fail(HAL_INVALID,
+                            "unknown parameter '%s' (known: queues, descriptors, caching)",
                             parameters[i].name);
     }
     return HAL_OK;
