@@ -115,6 +115,8 @@ static void destroy_players(struct search *s)
     replay_player_destroy(l->candidate);
     replay_player_destroy(l->reference);
     l->candidate = l->reference = NULL;
+    free(l->masked);
+    l->masked = NULL;
     replay_bytes_finish(&l->inputs);
     replay_bytes_finish(&l->outputs);
     replay_serial_finish(&s->serial);
@@ -124,8 +126,10 @@ static enum hal_status run_pass(struct search *s, const struct replay_serial_opt
                                 bool first)
 {
     HAL_TRY(replay_serial_make(s->bisect->plan, options, &s->serial));
-    s->lockstep = (struct replay_lockstep){
-        .serial = &s->serial, .reflection = &s->reflection, .keep = !first};
+    s->lockstep = (struct replay_lockstep){.serial = &s->serial,
+                                           .reflection = &s->reflection,
+                                           .ignore_unwritten = s->bisect->unwritten,
+                                           .keep = !first};
     HAL_TRY(create_players(s, first));
     const enum hal_status status = replay_lockstep_run(&s->lockstep, &s->divergence);
     s->finding->report = s->lockstep.report;
@@ -175,6 +179,20 @@ static enum hal_status narrow(struct search *s, uint64_t submission)
     return status;
 }
 
+/* Bytes that nobody wrote and that came to the host by copies alone. */
+static void look_at_reads(struct search *s)
+{
+    struct replay_finding *finding = s->finding;
+    const struct replay_report *report =
+        s->lockstep.report.different_reads ? &s->lockstep.report : &s->lockstep.reference_report;
+    if (finding->found || !s->bisect->unwritten || !report->different_reads)
+        return;
+    const struct replay_difference *first = &report->first;
+    finding->found = finding->read_back = true;
+    snprintf(finding->what, sizeof finding->what,
+             "the host reads buffer '%.60s' at offset %" PRIu64, first->label, first->offset);
+}
+
 static enum hal_status search_devices(struct search *s)
 {
     struct replay_finding *finding = s->finding;
@@ -190,8 +208,9 @@ static enum hal_status search_devices(struct search *s)
         describe_step(s->serial.plan, step, finding);
         describe_outputs(s->serial.plan, &s->divergence, finding);
     }
+    look_at_reads(s);
     destroy_players(s);
-    if (status == HAL_OK && finding->found && s->bisect->narrow)
+    if (status == HAL_OK && finding->found && !finding->read_back && s->bisect->narrow)
         status = narrow(s, submission);
     return status;
 }

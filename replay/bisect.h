@@ -15,6 +15,7 @@ struct replay_bisect {
     /* Two devices, or twice the same. Reference NULL: against what was recorded. */
     struct hal_device *candidate, *reference;
     const struct replay_options *candidate_options, *reference_options;
+    bool unwritten;      /* the two differ in what unwritten bytes hold: who reads them is sought */
     bool narrow;         /* to the command; else the submission is enough */
     const char *minimal; /* file for a trace of that command alone; NULL: none */
     /* Called when the players are there, before kernels run. NULL: nothing to do. */
@@ -54,6 +55,7 @@ struct replay_finding {
     size_t input_count, output_count;
     uint64_t steps, compared_bytes; /* until then */
     bool wrote_minimal;
+    bool read_back;              /* no command, but what the host read back shows a difference */
     bool abandoned;              /* work hangs: nothing may be freed */
     struct replay_report report; /* of the candidate's read-backs, up to there */
 };

@@ -69,7 +69,9 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
         fprintf(file, finding->writers == 0   ? "nobody had written there\n"
                       : finding->writers == 1 ? "written by "
                                               : "last written by ");
-    if (finding->what[0])
+    if (finding->read_back)
+        fprintf(file, "%s\n", finding->what);
+    else if (finding->what[0])
         print_place(file, finding);
     if (finding->writers > 1)
         fprintf(file,
@@ -150,7 +152,9 @@ static void json_found(struct trace_text *text, const struct replay_finding *fin
     json_flag(text, "narrowed", finding->narrowed);
     json_number(text, "writers", finding->writers);
     json_field(text, "locator",
-               finding->what[0] ? replay_locator_print(&finding->where, where) : "");
+               finding->what[0] && !finding->read_back
+                   ? replay_locator_print(&finding->where, where)
+                   : "");
     json_field(text, "what", finding->what);
     json_field(text, "label", finding->label);
     trace_json_key(text, "stack");

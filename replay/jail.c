@@ -194,6 +194,15 @@ static enum hal_status copy_file(int from, const char *target)
     return good ? HAL_OK : hal_fail(HAL_IO, "cannot write '%s': %s", target, strerror(error));
 }
 
+/* A file that is mostly holes would fill the disk with zeros: nobody who writes results makes one.
+ */
+static bool is_honest(const struct stat *facts)
+{
+    const int64_t free_bytes = (int64_t)64 << 20;
+    return S_ISREG(facts->st_mode) &&
+           (facts->st_size <= free_bytes || facts->st_size / 64 <= (int64_t)facts->st_blocks * 512);
+}
+
 /* The inside may have put anything there. */
 static enum hal_status bring_out(const struct run *run, size_t index)
 {
@@ -204,8 +213,11 @@ static enum hal_status bring_out(const struct run *run, size_t index)
     if (from < 0)
         return HAL_OK; /* it made none */
     enum hal_status status = HAL_OK;
-    if (fstat(from, &facts) == 0 && S_ISREG(facts.st_mode))
+    if (fstat(from, &facts) == 0 && is_honest(&facts))
         status = copy_file(from, run->jail->outputs[index]);
+    else
+        status = hal_fail(HAL_CORRUPT, "what the replay made for '%s' is no usual file",
+                          run->jail->outputs[index]);
     close(from);
     return status;
 }

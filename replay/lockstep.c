@@ -100,6 +100,23 @@ static void add_place(const struct replay_touch *range, uint64_t offset, const u
     memcpy(place->actual, actual + at, place->sample_bytes);
 }
 
+/* Where both have their own fill, what is expected; else what there is. */
+static enum hal_status mask_unwritten(struct replay_lockstep *lockstep, const uint8_t *expected,
+                                      const uint8_t **actual, uint64_t bytes)
+{
+    const uint8_t wanted = lockstep->reference->fill, got = lockstep->candidate->fill;
+    if (!lockstep->masked)
+        lockstep->masked = malloc(CHUNK_BYTES);
+    if (!lockstep->masked)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %d bytes", (int)CHUNK_BYTES);
+    for (uint64_t i = 0; i < bytes; i++) {
+        const bool unwritten = expected[i] == wanted && (*actual)[i] == got;
+        lockstep->masked[i] = unwritten ? expected[i] : (*actual)[i];
+    }
+    *actual = lockstep->masked;
+    return HAL_OK;
+}
+
 static enum hal_status compare_piece(struct replay_lockstep *lockstep,
                                      const struct replay_touch *range, uint64_t offset,
                                      uint64_t bytes, struct replay_divergence *divergence)
@@ -110,6 +127,8 @@ static enum hal_status compare_piece(struct replay_lockstep *lockstep,
     const uint8_t *actual, *expected;
     HAL_TRY(replay_memory_read(candidate, buffer, offset, bytes, &actual));
     enum hal_status status = replay_memory_read(reference, buffer, offset, bytes, &expected);
+    if (status == HAL_OK && lockstep->ignore_unwritten)
+        status = mask_unwritten(lockstep, expected, &actual, bytes);
     if (status == HAL_OK && memcmp(expected, actual, (size_t)bytes) != 0) {
         struct replay_errors errors;
         const enum replay_type type = replay_type_of(options->types, options->type_count,

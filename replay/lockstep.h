@@ -43,8 +43,12 @@ struct replay_lockstep {
     const struct replay_serial *serial;
     struct replay_player *candidate, *reference; /* of the serial plan */
     struct trace_reflection *reflection;
-    bool
-        keep; /* of split submissions: what each step found before it ran, and the reference made */
+    /* Bytes of which both have their own fill were written by nobody, and do not differ. */
+    bool ignore_unwritten;
+    uint8_t *masked; /* room for that; the caller's to free, as is what is kept */
+    /* Of split submissions: what each step finds in the candidate, and what the reference makes of
+     * it. */
+    bool keep;
     struct replay_report report, reference_report;
     struct replay_bytes_list inputs, outputs; /* of the last step, if kept; the caller's to free */
 };

@@ -26,6 +26,9 @@ static const char *const help_text =
     "                       --against, and say everything about it\n"
     "  --verify=submissions compare with --against behind every submission, do not narrow it\n"
     "                       down to the command\n"
+    "  --verify=uninitialised\n"
+    "                       run twice, with other bytes where nobody wrote, and find who reads\n"
+    "                       them\n"
     "  --against=URI        the device to compare with, or recorded (the default): with the\n"
     "                       read-backs in the trace\n"
     "  --minimal=FILE       with --bisect: a trace of that command alone\n"
@@ -65,6 +68,7 @@ static const char *const help_text =
     "  --time-limit=SECONDS stop the whole replay after that long (default 3600)\n"
     "  --trusted            replay in this process, with all that it may do: not for files of\n"
     "                       strangers\n"
+    "  --allow-unsupported  leave out calls of the program that no replay can repeat\n"
     "  --selftest           capture a small run, replay it, damage it in several ways, and see\n"
     "                       whether each is noticed; takes no trace\n"
     "  --help, --version\n"
@@ -492,8 +496,10 @@ static bool take_bisect(char *text, struct replay_program *program)
 
 static bool parse_verify(char *text, struct replay_program *program)
 {
-    if (strcmp(text, "submissions") != 0 && strcmp(text, "reads") != 0)
-        return complain("verify", text, "expected reads or submissions");
+    program->verify_unwritten = strcmp(text, "uninitialised") == 0;
+    if (strcmp(text, "submissions") != 0 && strcmp(text, "reads") != 0 &&
+        !program->verify_unwritten)
+        return complain("verify", text, "expected reads, submissions or uninitialised");
     program->verify_submissions = text[0] == 's';
     return true;
 }
@@ -525,6 +531,12 @@ static bool take_quiet(char *text, struct replay_program *program)
 {
     (void)text;
     return program->quiet = true;
+}
+
+static bool take_unsupported(char *text, struct replay_program *program)
+{
+    (void)text;
+    return program->load.allow_unsupported = true;
 }
 
 static bool take_selftest(char *text, struct replay_program *program)
@@ -574,6 +586,7 @@ static const struct {
     {"map", true, parse_map},
     {"time-limit", true, parse_time_limit},
     {"trusted", false, take_trusted},
+    {"allow-unsupported", false, take_unsupported},
     {"selftest", false, take_selftest},
     {"help", false, NULL},
     {"version", false, NULL},
@@ -605,8 +618,8 @@ static bool is_consistent(const struct replay_program *program)
 {
     const char *wrong = NULL;
     const int uses = (program->bisect || program->verify_submissions) + (program->what_if != NULL) +
-                     (program->compare != NULL) + (program->benchmark || program->isolate) +
-                     replay_options_look(program);
+                     program->verify_unwritten + (program->compare != NULL) +
+                     (program->benchmark || program->isolate) + replay_options_look(program);
     if (program->against && !program->bisect && !program->verify_submissions)
         wrong = "--against needs --bisect or --verify=submissions";
     else if (program->minimal && !program->bisect)

@@ -17,7 +17,7 @@ struct replay_program {
     struct replay_what_if change;
     bool json, quiet, trusted;
     bool selftest;
-    bool bisect, verify_submissions;
+    bool bisect, verify_submissions, verify_unwritten;
     const char *against; /* a device's URI, or "recorded" */
     const char *minimal, *record;
     bool benchmark, isolate;

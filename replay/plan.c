@@ -262,6 +262,19 @@ static void judge_health(struct replay_plan *plan)
         say_incomplete(plan, "%" PRIu64 " events were lost", health->lost_records);
 }
 
+/* The program did what the recording could only note. */
+static enum hal_status check_supported(struct replay_plan *plan, bool allowed)
+{
+    const struct trace_health *health = trace_reader_health(plan->reader);
+    plan->info.unsupported_calls = health ? health->unsupported_calls : 0;
+    if (!plan->info.unsupported_calls || allowed)
+        return HAL_OK;
+    return hal_fail(HAL_UNSUPPORTED,
+                    "the program made %" PRIu64 " calls that no replay can repeat "
+                    "(--allow-unsupported leaves them out)",
+                    plan->info.unsupported_calls);
+}
+
 /* How many events can be replayed: tickets are given out one by one, so in an incomplete file
  * everything behind a gap may rest on what is missing. */
 static size_t count_usable(const struct replay_plan *plan, const struct gathering *gathering)
@@ -426,6 +439,8 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     plan->info.incomplete = plan->incomplete;
     judge_health(plan);
     status = check_replayable(plan);
+    if (status == HAL_OK)
+        status = check_supported(plan, options->allow_unsupported);
     if (status == HAL_OK)
         status = reserve_zero(plan);
     if (status == HAL_OK)

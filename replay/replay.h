@@ -35,6 +35,7 @@ struct replay_plan;
 
 struct replay_load_options {
     uint64_t memory_limit_bytes; /* of all buffers at once, and of the plan; 0: physical memory */
+    bool allow_unsupported;      /* leave out calls that no replay can repeat */
 };
 
 struct replay_plan_info {
@@ -53,6 +54,7 @@ struct replay_plan_info {
     uint64_t skipped_reads;    /* whose contents are missing */
     uint64_t skipped_calls;    /* that returned an error */
     uint64_t timed_out_waits;
+    uint64_t unsupported_calls; /* that are left out, since no replay can repeat them */
     uint64_t peak_buffer_bytes;
     uint64_t content_bytes;
     bool contents_in_memory; /* else they are read from the file while the clock runs */
@@ -65,7 +67,8 @@ struct replay_plan_info {
 /* Reads the file and checks everything that replaying relies on. An incomplete file loads up to
  * the first event that is missing or that needs something missing. HAL_IO, HAL_VERSION;
  * HAL_CORRUPT: damaged or contradicting itself, the message names the event; HAL_NO_MEMORY: over
- * the limit; HAL_UNSUPPORTED: without the contents that the host wrote. */
+ * the limit; HAL_UNSUPPORTED: without the contents that the host wrote,
+ * or with calls that no replay can repeat. */
 enum hal_status replay_plan_load(const char *path, const struct replay_load_options *options,
                                  struct replay_plan **out_plan) HAL_CHECKED;
 void replay_plan_destroy(struct replay_plan *plan);

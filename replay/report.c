@@ -272,6 +272,9 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
         fprintf(file, "incomplete: %s\n", plan->incomplete);
     if (summary->jail && summary->jail[0])
         fprintf(file, "jail: no wall around %s\n", summary->jail);
+    if (plan->unsupported_calls)
+        fprintf(file, "%" PRIu64 " calls that no replay can repeat were left out\n",
+                plan->unsupported_calls);
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);
@@ -458,12 +461,12 @@ static void json_plan(FILE *file, const struct replay_plan_info *plan)
     fprintf(file,
             ",\"events\":%" PRIu64 ",\"replayed_events\":%" PRIu64 ",\"submissions\":%" PRIu64
             ",\"command_buffers\":%" PRIu64 ",\"commands\":%" PRIu64 ",\"dispatches\":%" PRIu64
-            ",\"skipped_calls\":%" PRIu64 ",\"timed_out_waits\":%" PRIu64
-            ",\"peak_buffer_bytes\":%" PRIu64 ",\"content_bytes\":%" PRIu64
-            ",\"contents_in_memory\":%s",
+            ",\"unsupported_calls\":%" PRIu64 ",\"skipped_calls\":%" PRIu64
+            ",\"timed_out_waits\":%" PRIu64 ",\"peak_buffer_bytes\":%" PRIu64
+            ",\"content_bytes\":%" PRIu64 ",\"contents_in_memory\":%s",
             plan->events, plan->replayed_events, plan->submissions, plan->command_buffers,
-            plan->commands, plan->dispatches, plan->skipped_calls, plan->timed_out_waits,
-            plan->peak_buffer_bytes, plan->content_bytes,
+            plan->commands, plan->dispatches, plan->unsupported_calls, plan->skipped_calls,
+            plan->timed_out_waits, plan->peak_buffer_bytes, plan->content_bytes,
             plan->contents_in_memory ? "true" : "false");
 }
 

@@ -82,7 +82,11 @@ enum hal_status replay_scopes_settle(struct replay_plan *plan)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", plan->op_count);
     for (size_t i = 0; i < plan->op_count; i++)
         places[i] = (struct place){plan->ops[i].event->thread, plan->ops[i].event->begin_ns, i};
-    qsort(places, plan->op_count, sizeof *places, compare);
+    bool sorted = true; /* as those of one thread are */
+    for (size_t i = 1; i < plan->op_count && sorted; i++)
+        sorted = compare(&places[i - 1], &places[i]) <= 0;
+    if (!sorted)
+        qsort(places, plan->op_count, sizeof *places, compare);
     for (size_t i = 0; i < plan->scope_count; i++) {
         struct replay_scope *scope = &plan->scopes[i];
         const int64_t end_ns = scope->end_ns ? scope->end_ns : INT64_MAX;

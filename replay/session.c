@@ -265,7 +265,14 @@ static enum hal_status bisect(struct replay_session *s)
     struct hal_device *reference = NULL;
     reference_options.substitute_count = reference_options.buffer_count = 0;
     summary->against = program->against ? program->against : "recorded";
-    summary->minimal = program->minimal;
+    if (program->verify_unwritten) {
+        reference = s->device;
+        hal_device_retain(reference);
+        reference_options = program->replay;
+        reference_options.fill = (uint8_t)~program->replay.fill;
+        summary->against = "a run with other bytes where nobody wrote";
+    } else
+        summary->minimal = program->minimal;
     if (strcmp(summary->against, "recorded") != 0)
         HAL_TRY(hal_add_context(hal_device_open(summary->against, &reference), "--against"));
     const struct replay_bisect search = {
@@ -274,7 +281,8 @@ static enum hal_status bisect(struct replay_session *s)
         .reference = reference,
         .candidate_options = &program->replay,
         .reference_options = &reference_options,
-        .narrow = program->bisect,
+        .unwritten = program->verify_unwritten,
+        .narrow = program->bisect || program->verify_unwritten,
         .minimal = program->minimal ? s->note->outputs[program->minimal_output] : NULL,
         .prepared = seal,
         .user = s};
@@ -337,7 +345,7 @@ enum hal_status replay_session_run(struct replay_session *s)
     summary->load_ns = hal_clock_ns() - begin_ns;
     HAL_TRY(open_device(program->device, summary->plan->header->device.uri, &s->device));
     summary->device = hal_device_get_info(s->device);
-    if (program->bisect || program->verify_submissions)
+    if (program->bisect || program->verify_submissions || program->verify_unwritten)
         return bisect(s);
     if (replay_options_look(program))
         return look(s);

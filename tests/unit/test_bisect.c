@@ -277,6 +277,85 @@ static void what_is_the_same_is_not_found(void **state)
     replay_plan_destroy(plan);
 }
 
+/* ---- Bytes that nobody wrote ---- */
+
+/* Half of 'first' is written; `reads_all`: the kernel mixes the other half as well, else it is
+ * copied; the host reads `bytes` of what was copied. */
+static void build_unwritten(struct fixture *f, bool reads_all, uint64_t bytes)
+{
+    struct trace_builder *b = &f->b;
+    const uint32_t n = 7, zeros[64] = {0};
+    const uint64_t commands = COMMANDS;
+    const struct trace_semaphore_value done = {DONE, 1};
+    const struct trace_entry_binding takes[] = {{0, 0, 0, 3}, {0, 0, 1, 1}, {0, 0, 2, 1}};
+    builder_open(b, f->path, NULL);
+    const struct trace_entry_point point = {.name = builder_string(b, "mix"),
+                                            .group_size = {64, 1, 1},
+                                            .constant_bytes = 4,
+                                            .constants_slot = 3};
+    builder_buffer_create(b, PLANT, "plant", BUFFER_BYTES);
+    for (uint64_t i = 0; i < 3; i++)
+        builder_buffer_create(b, BUFFERS + i, i ? "other" : "first", BUFFER_BYTES);
+    builder_host_write(b, PLANT, 0, zeros, sizeof zeros);
+    builder_host_write(b, BUFFERS, 0, zeros, 128);
+    builder_host_write(b, BUFFERS + 1, 0, zeros, sizeof zeros);
+    builder_executable_reflected(b, KERNEL, right, &point, 1, takes, 3);
+    builder_semaphore_create(b, DONE, "done", 0);
+    builder_command_buffer_create(b, commands, NULL, HAL_ONE_SHOT);
+    builder_copy(b, BUFFERS, 0, BUFFERS + 2, 0, 256);
+    builder_barrier(b, NULL, 0);
+    if (reads_all) {
+        const struct trace_binding bindings[3] = {
+            {BUFFERS + 1, 0, BUFFER_BYTES}, {BUFFERS, 0, BUFFER_BYTES}, {PLANT, 0, 64}};
+        builder_push_descriptor_set(b, 0, bindings, 3);
+        builder_push_constants(b, 0, &n, sizeof n);
+        builder_dispatch(b, KERNEL, 0, 1, 1, 1);
+    }
+    builder_seal(b, commands);
+    builder_submit(b, 4, 0, NULL, 0, &done, 1, &commands, 1);
+    builder_submission_done(b, 4, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    builder_semaphore_wait(b, HAL_WAIT_ALL, &done, 1, INT64_MAX);
+    builder_host_read(b, BUFFERS + 2, 0, zeros, bytes);
+    if (builder_close(b, NULL) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+static struct replay_finding find_unwritten(struct fixture *f)
+{
+    const struct replay_options zeros = {0}, ones = {.fill = 0xff};
+    struct replay_plan *plan = load(f->path);
+    struct replay_finding finding;
+    const struct replay_bisect bisect = {.plan = plan,
+                                         .candidate = f->candidate,
+                                         .reference = f->reference,
+                                         .candidate_options = &zeros,
+                                         .reference_options = &ones,
+                                         .unwritten = true,
+                                         .narrow = true};
+    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+        fail_msg("%s", hal_message());
+    replay_plan_destroy(plan);
+    return finding;
+}
+
+static void who_reads_what_nobody_wrote_is_found(void **state)
+{
+    struct fixture *f = *state;
+    need_compiler(f);
+    build_unwritten(f, true, 64);
+    struct replay_finding finding = find_unwritten(f);
+    assert_true(finding.found && finding.narrowed);
+    assert_int_equal(finding.where.submission, 4);
+    assert_true(finding.where.has_dispatch);
+    assert_int_equal(finding.outputs[0].errors.wrong, 32); /* the low byte of out[0] to out[31]: 7 and 6 */
+    build_unwritten(f, false, 64);                          /* copied, and not looked at */
+    assert_false(find_unwritten(f).found);
+    build_unwritten(f, false, 132); /* four bytes reach the host */
+    finding = find_unwritten(f);
+    assert_true(finding.found && finding.read_back);
+    assert_string_equal(finding.what, "the host reads buffer 'other' at offset 128");
+}
+
 /* ---- Serial plans ---- */
 
 /* Every submission becomes a step, in an order in which its waits are met; a place to stop cuts. */
@@ -370,6 +449,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_kernel_is_found_wherever_it_is),
         cmocka_unit_test(what_is_the_same_is_not_found),
+        cmocka_unit_test(who_reads_what_nobody_wrote_is_found),
         cmocka_unit_test(steps_stand_behind_what_can_run),
         cmocka_unit_test(places_that_are_not_there_are_named),
         cmocka_unit_test(locators_have_one_form),
