@@ -118,37 +118,44 @@ static int selftest(const struct replay_program *program)
     return result.passed ? REPLAY_EXIT_SAME : REPLAY_EXIT_DIFFERENT;
 }
 
-int main(int argc, char **argv)
+static int replay(struct replay_program *program)
 {
-    struct replay_program options;
     int exit_code = REPLAY_EXIT_UNSUPPORTED;
-    const enum hal_status parsed = replay_options_parse(argc, argv, &options);
-    if (parsed != HAL_OK)
-        return parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME : REPLAY_EXIT_USAGE;
-    ignore_profiling();
-    if (options.selftest)
-        return selftest(&options);
     const char *given[REPLAY_MOST_MAPS + 1];
     size_t given_count = 0;
-    for (; given_count < options.replay.map_count; given_count++)
-        given[given_count] = options.maps[given_count].to;
-    if (options.compare && !options.compare_substitute)
-        given[given_count++] = options.compare;
-    struct replay_jail jail = {.trace = options.path,
+    for (; given_count < program->replay.map_count; given_count++)
+        given[given_count] = program->maps[given_count].to;
+    if (program->compare && !program->compare_substitute)
+        given[given_count++] = program->compare;
+    struct replay_jail jail = {.trace = program->path,
                                .given = given,
                                .given_count = given_count,
-                               .memory_bytes = options.load.memory_limit_bytes,
-                               .time_ns = options.time_limit_ns,
-                               .output_count = options.output_count,
-                               .trusted = options.trusted,
+                               .memory_bytes = program->load.memory_limit_bytes,
+                               .time_ns = program->time_limit_ns,
+                               .output_count = program->output_count,
+                               .trusted = program->trusted,
                                .inside = work,
-                               .user = &options};
-    memcpy(jail.outputs, options.outputs, sizeof jail.outputs);
+                               .user = program};
+    memcpy(jail.outputs, program->outputs, sizeof jail.outputs);
     const enum hal_status status = replay_jail_run(&jail, &exit_code);
     if (status == HAL_OK)
         return exit_code;
     struct replay_summary summary = {
-        .path = options.path, .error = hal_message(), .exit_code = exit_of(status)};
-    (void)print(&options, &summary);
+        .path = program->path, .error = hal_message(), .exit_code = exit_of(status)};
+    (void)print(program, &summary);
     return (int)summary.exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct replay_program program;
+    int exit_code;
+    const enum hal_status parsed = replay_options_parse(argc, argv, &program);
+    ignore_profiling();
+    if (parsed != HAL_OK)
+        exit_code = parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME : REPLAY_EXIT_USAGE;
+    else
+        exit_code = program.selftest ? selftest(&program) : replay(&program);
+    replay_options_finish(&program);
+    return exit_code;
 }

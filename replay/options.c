@@ -517,6 +517,7 @@ static bool take_compare(char *text, struct replay_program *program)
     if (access(text, F_OK) == 0)
         return true;
     program->compare_substitute = true;
+    free(program->compare_text);
     program->compare_text = hal_copy_string(text); /* cut in two later */
     return strchr(text, '=') || complain("compare", text, "neither a trace nor KERNEL=FILE");
 }
@@ -671,4 +672,13 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     if (program->compare_substitute && !parse_substitute(program->compare_text, program))
         return HAL_INVALID;
     return is_consistent(program) ? HAL_OK : HAL_INVALID;
+}
+
+void replay_options_finish(struct replay_program *program)
+{
+    for (size_t i = 0; i < REPLAY_MOST_SUBSTITUTES; i++) {
+        free((void *)(uintptr_t)program->substitutes[i].data);
+        free((void *)(uintptr_t)program->buffers[i].data);
+    }
+    free(program->compare_text);
 }

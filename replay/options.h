@@ -45,6 +45,9 @@ struct replay_program {
 enum hal_status replay_options_parse(int argc, char **argv,
                                      struct replay_program *out_program) HAL_CHECKED;
 
+/* Frees what parsing took, also when it failed. */
+void replay_options_finish(struct replay_program *program);
+
 /* Whether there is something to look at inside. */
 bool replay_options_look(const struct replay_program *program);
 
