@@ -98,12 +98,49 @@ static bool note_features(const struct trace_device *recorded, const struct hal_
     return true;
 }
 
+/* Executables come in formats, of which a trace may hold several. */
+static bool note_formats(const struct trace_device *recorded, const struct hal_device_info *device,
+                         char *out_note)
+{
+    char missing[REPLAY_NOTE_BYTES / 2] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < recorded->format_count; i++) {
+        bool here = false;
+        for (uint32_t k = 0; k < device->format_count; k++)
+            here |= (uint32_t)device->formats[k] == recorded->formats[i];
+        if (!here && used + 16 < sizeof missing)
+            used += (size_t)snprintf(
+                missing + used, sizeof missing - used, "%s%s", used ? "," : "",
+                hal_executable_format_name((enum hal_executable_format)recorded->formats[i]));
+    }
+    if (!used)
+        return false;
+    snprintf(
+        out_note, REPLAY_NOTE_BYTES,
+        "the recorded device ran kernels in %s, which this one does not: each executable needs "
+        "another variant",
+        missing);
+    return true;
+}
+
+static bool note_group_memory(const struct trace_device *recorded,
+                              const struct hal_device_info *device, char *out_note)
+{
+    if (recorded->max_group_memory_bytes <= device->max_group_memory_bytes)
+        return false;
+    snprintf(out_note, REPLAY_NOTE_BYTES,
+             "workgroups had up to %" PRIu64 " bytes of memory when it was recorded, and have "
+             "%" PRIu64 " here",
+             recorded->max_group_memory_bytes, device->max_group_memory_bytes);
+    return true;
+}
+
 bool replay_target_note(const struct replay_plan_info *plan, const struct hal_device_info *device,
                         size_t index, char out_note[REPLAY_NOTE_BYTES])
 {
     static bool (*const notes[])(const struct trace_device *recorded,
                                  const struct hal_device_info *device, char *out_note) = {
-        note_simd_width, note_architecture, note_features};
+        note_simd_width, note_architecture, note_features, note_formats, note_group_memory};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         if (notes[i](&plan->header->device, device, out_note) && index-- == 0)
             return true;

@@ -347,8 +347,9 @@ static void who_reads_what_nobody_wrote_is_found(void **state)
     assert_true(finding.found && finding.narrowed);
     assert_int_equal(finding.where.submission, 4);
     assert_true(finding.where.has_dispatch);
-    assert_int_equal(finding.outputs[0].errors.wrong, 32); /* the low byte of out[0] to out[31]: 7 and 6 */
-    build_unwritten(f, false, 64);                          /* copied, and not looked at */
+    assert_int_equal(finding.outputs[0].errors.wrong,
+                     32);          /* the low byte of out[0] to out[31]: 7 and 6 */
+    build_unwritten(f, false, 64); /* copied, and not looked at */
     assert_false(find_unwritten(f).found);
     build_unwritten(f, false, 132); /* four bytes reach the host */
     finding = find_unwritten(f);

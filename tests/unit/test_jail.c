@@ -7,6 +7,7 @@
 #include "tests/support/folder.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@
 struct fixture {
     struct test_folder folder, cache;
     char trace[PATH_MAX], secret[PATH_MAX], cached[PATH_MAX];
+    char results[2][PATH_MAX], other[PATH_MAX];
     pid_t outside;
 };
 
@@ -36,6 +38,14 @@ struct fixture {
             return 1;                                                                              \
         }                                                                                          \
     } while (0)
+
+static void put(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("secret", file);
+    fclose(file);
+}
 
 static bool can_open(const char *path, int flags)
 {
@@ -140,6 +150,36 @@ static int try_sealed(void *user, struct replay_jail_note *note)
     return 0;
 }
 
+/* Results: a good one, one that points elsewhere, one of holes, and none. Between them, the scratch
+ * folder stays writable, and nothing else does. */
+static int make_results(void *user, struct replay_jail_note *note)
+{
+    const struct fixture *fixture = user;
+    EXPECT(replay_walls_seal(true) == HAL_OK);
+    FILE *file = fopen(note->outputs[0], "w");
+    EXPECT(file && fputs("result", file) >= 0 && fclose(file) == 0);
+    EXPECT(!can_open(fixture->results[0], O_WRONLY | O_CREAT));
+    EXPECT(!can_open(fixture->other, O_WRONLY | O_CREAT)); /* another trace's compiled kernels */
+    EXPECT(fork() < 0);
+    return 0;
+}
+
+static int make_link(void *user, struct replay_jail_note *note)
+{
+    const struct fixture *fixture = user;
+    EXPECT(symlink(fixture->secret, note->outputs[0]) != 0); /* there is no such call */
+    EXPECT(mkdir(note->outputs[0], 0700) == 0);
+    return 0;
+}
+
+static int make_holes(void *user, struct replay_jail_note *note)
+{
+    (void)user;
+    const int file = open(note->outputs[0], O_WRONLY | O_CREAT, 0600);
+    EXPECT(file >= 0 && ftruncate(file, (off_t)1 << 40) == 0);
+    return 0;
+}
+
 static void run_inside(struct fixture *fixture, int (*inside)(void *, struct replay_jail_note *))
 {
     const struct replay_jail jail = {.trace = fixture->trace,
@@ -189,6 +229,77 @@ static void sealed_is_tighter(void **state)
     run_inside(*state, try_sealed);
 }
 
+static enum hal_status bring_results(struct fixture *fixture,
+                                     int (*inside)(void *, struct replay_jail_note *))
+{
+    const struct replay_jail jail = {.trace = fixture->trace,
+                                     .outputs = {fixture->results[0], fixture->results[1]},
+                                     .output_count = 2,
+                                     .time_ns = INT64_C(60000000000),
+                                     .inside = inside,
+                                     .user = fixture};
+    int exit_status = -1;
+    const enum hal_status status = replay_jail_run(&jail, &exit_status);
+    assert_int_equal(exit_status, 0);
+    return status;
+}
+
+static void results_come_out_and_nothing_else(void **state)
+{
+    struct fixture *fixture = *state;
+    char text[16] = "";
+    assert_int_equal(bring_results(fixture, make_results), HAL_OK);
+    FILE *file = fopen(fixture->results[0], "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, "result");
+    assert_false(can_open(fixture->results[1], O_RDONLY)); /* it made none */
+    assert_int_equal(bring_results(fixture, make_link), HAL_CORRUPT);
+    assert_int_equal(bring_results(fixture, make_holes), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), "is no usual file"));
+    assert_true(can_open(fixture->results[0], O_RDONLY)); /* as it was */
+}
+
+/* Each trace has its own folder, and 32 of them stay. */
+static int note_folder(void *user, struct replay_jail_note *note)
+{
+    (void)user;
+    snprintf(note->outputs[0], PATH_MAX, "%s", getenv("HAL_CACHE_SCRATCH"));
+    snprintf(note->outputs[1], PATH_MAX, "%s/kernel", getenv("HAL_CACHE_SCRATCH"));
+    return can_open(note->outputs[1], O_WRONLY | O_CREAT) ? 0 : 1;
+}
+
+static size_t count_folders(const struct fixture *fixture)
+{
+    char path[PATH_MAX];
+    size_t count = 0;
+    DIR *folder = opendir(test_folder_file(&fixture->cache, "jail", path));
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+static void compiled_kernels_are_kept_by_trace(void **state)
+{
+    struct fixture *fixture = *state;
+    char trace[PATH_MAX];
+    memcpy(trace, fixture->trace, sizeof trace);
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "trace%d", i);
+        put(test_folder_file(&fixture->folder, name, fixture->trace));
+        run_inside(fixture, note_folder);
+        assert_in_range(count_folders(fixture), 1, 32);
+    }
+    assert_int_equal(count_folders(fixture), 32);
+    run_inside(fixture, note_folder); /* the last one is there already */
+    assert_int_equal(count_folders(fixture), 32);
+    memcpy(fixture->trace, trace, sizeof trace);
+}
+
 static int loop_for_ever(void *user, struct replay_jail_note *note)
 {
     (void)user;
@@ -224,14 +335,6 @@ static void ends_are_told_and_clean(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-static void put(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("secret", file);
-    fclose(file);
-}
-
 static int set_up(void **state)
 {
     static struct fixture fixture;
@@ -241,6 +344,15 @@ static int set_up(void **state)
     put(test_folder_file(&fixture.folder, "trace", fixture.trace));
     put(test_folder_file(&fixture.folder, "secret", fixture.secret));
     put(test_folder_file(&fixture.cache, "entry", fixture.cached));
+    test_folder_file(&fixture.folder, "result", fixture.results[0]);
+    test_folder_file(&fixture.folder, "none", fixture.results[1]);
+    test_folder_file(&fixture.cache, "jail", fixture.other);
+    if (mkdir(fixture.other, 0700) != 0)
+        return -1;
+    strcat(fixture.other, "/other");
+    if (mkdir(fixture.other, 0700) != 0)
+        return -1;
+    strcat(fixture.other, "/kernel");
     fixture.outside = getpid();
     return setenv("HAL_CACHE_DIR", fixture.cache.path, 1);
 }
@@ -255,9 +367,14 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_out_of_reach),     cmocka_unit_test(there_is_no_network),
-        cmocka_unit_test(programs_cannot_be_started), cmocka_unit_test(others_and_limits_are_safe),
-        cmocka_unit_test(sealed_is_tighter),          cmocka_unit_test(ends_are_told_and_clean),
+        cmocka_unit_test(files_are_out_of_reach),
+        cmocka_unit_test(there_is_no_network),
+        cmocka_unit_test(programs_cannot_be_started),
+        cmocka_unit_test(others_and_limits_are_safe),
+        cmocka_unit_test(results_come_out_and_nothing_else),
+        cmocka_unit_test(compiled_kernels_are_kept_by_trace),
+        cmocka_unit_test(sealed_is_tighter),
+        cmocka_unit_test(ends_are_told_and_clean),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -68,6 +68,28 @@ static void what_is_missing_is_named_with_its_limit(void **state)
     assert_missing(&more, "1025 threads,", "is 1024");
 }
 
+static void formats_and_group_memory_are_noted(void **state)
+{
+    (void)state;
+    char note[REPLAY_NOTE_BYTES];
+    struct hal_device_info here = device;
+    struct trace_device recorded = same;
+    here.format_count = 1;
+    here.formats[0] = HAL_FORMAT_MSL;
+    here.max_group_memory_bytes = 32768;
+    recorded.format_count = 2;
+    recorded.formats[0] = HAL_FORMAT_METALLIB;
+    recorded.formats[1] = HAL_FORMAT_MSL;
+    recorded.max_group_memory_bytes = 32769;
+    const struct replay_plan_info plan = plan_for(recorded);
+    assert_true(replay_target_note(&plan, &here, 0, note));
+    assert_non_null(strstr(note, "ran kernels in metallib, which"));
+    assert_true(replay_target_note(&plan, &here, 1, note));
+    assert_non_null(strstr(note, "up to 32769 bytes"));
+    assert_non_null(strstr(note, "have 32768 here"));
+    assert_false(replay_target_note(&plan, &here, 2, note));
+}
+
 static void the_same_device_needs_no_note(void **state)
 {
     (void)state;
@@ -112,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_missing_is_named_with_its_limit),
+        cmocka_unit_test(formats_and_group_memory_are_noted),
         cmocka_unit_test(the_same_device_needs_no_note),
         cmocka_unit_test(what_differs_is_noted),
         cmocka_unit_test(features_of_another_architecture_are_not_compared),
