@@ -288,7 +288,7 @@ static void compiled_kernels_are_kept_by_trace(void **state)
     char trace[PATH_MAX];
     memcpy(trace, fixture->trace, sizeof trace);
     for (int i = 0; i < 40; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "trace%d", i);
         put(test_folder_file(&fixture->folder, name, fixture->trace));
         run_inside(fixture, note_folder);
