@@ -294,8 +294,8 @@ static enum hal_status try_flip(struct selftest *t, uint8_t *data, size_t bytes,
 static enum hal_status check_file(struct selftest *t)
 {
     struct replay_selftest_check *check = add_check(t, "one byte of the file");
-    uint8_t *data;
-    size_t bytes, refused_count = 0;
+    uint8_t *data = NULL;
+    size_t bytes = 0, refused_count = 0;
     HAL_TRY(read_all(t->trace, &data, &bytes));
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < FLIPS && status == HAL_OK; i++) {
