@@ -22,19 +22,24 @@ enum {
 #define PROCESS_TRACK    1u
 #define THREAD_TRACK(id) (1000u + (uint64_t)(id))
 #define LANE_TRACK(q, l) (1000000u + (uint64_t)(q)*1000u + (uint64_t)(l))
+#define DISPATCH_TRACKS  1000000u /* added to the track of the lane of work */
 
 enum hal_status trace_packets_init(struct trace_packets *packets, uint64_t process_id,
                                    const struct trace_tables *tables)
 {
     *packets = (struct trace_packets){.process_id = process_id, .tables = tables};
     packets->lanes = hal_alloc(TRACE_MAX_QUEUES * LANES, sizeof *packets->lanes);
-    return packets->lanes ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for tracks");
+    packets->dispatch_lanes = hal_alloc(TRACE_MAX_QUEUES * LANES, sizeof *packets->dispatch_lanes);
+    return packets->lanes && packets->dispatch_lanes
+               ? HAL_OK
+               : hal_fail(HAL_NO_MEMORY, "no memory for tracks");
 }
 
 void trace_packets_finish(struct trace_packets *packets)
 {
     free(packets->described_threads);
     free(packets->lanes);
+    free(packets->dispatch_lanes);
     *packets = (struct trace_packets){0};
 }
 
@@ -172,32 +177,63 @@ static enum hal_status add_scope(struct trace_packets *packets, uint32_t thread,
                      HALTRACE__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, &event);
 }
 
-static enum hal_status add_work(struct trace_packets *packets,
-                                const struct trace_submission_done *done, struct trace_bytes *raw)
+/* A slice on a track of the queue where nothing is at that time; none when all are taken. `tracks`
+ * is added to the numbers of tracks, `word` to their names. */
+static enum hal_status add_in_lane(struct trace_lane *lanes, uint32_t queue, uint64_t tracks,
+                                   const char *word, int64_t begin_ns, int64_t end_ns, char *name,
+                                   uint64_t flow, struct trace_bytes *raw)
 {
-    if (done->queue >= TRACE_MAX_QUEUES || !done->head.end_ns)
-        return HAL_OK;
-    char name[NAME_BYTES];
-    struct trace_lane *lanes = &packets->lanes[done->queue * LANES];
+    char track_name[64];
     uint32_t lane = 0;
-    while (lane < LANES && lanes[lane].free_ns > done->head.begin_ns)
+    lanes += (size_t)queue * LANES;
+    while (lane < LANES && lanes[lane].free_ns > begin_ns)
         lane++;
     if (lane == LANES)
         return HAL_OK;
     if (!lanes[lane].is_described) {
         Haltrace__TrackDescriptor track = HALTRACE__TRACK_DESCRIPTOR__INIT;
-        snprintf(name, sizeof name, "queue %u", done->queue);
-        track.uuid = LANE_TRACK(done->queue, lane);
+        snprintf(track_name, sizeof track_name, "queue %u%s", queue, word);
+        track.uuid = LANE_TRACK(queue, lane) + tracks;
         track.parent_uuid = PROCESS_TRACK;
-        track.name = name;
+        track.name = track_name;
         HAL_TRY(add_track(raw, &track));
         lanes[lane].is_described = true;
     }
-    lanes[lane].free_ns = done->head.end_ns;
+    lanes[lane].free_ns = end_ns;
+    return add_slice(raw, begin_ns, end_ns, LANE_TRACK(queue, lane) + tracks, name, flow, true);
+}
+
+static enum hal_status add_work(struct trace_packets *packets,
+                                const struct trace_submission_done *done, struct trace_bytes *raw)
+{
+    char name[NAME_BYTES];
+    if (done->queue >= TRACE_MAX_QUEUES || !done->head.end_ns)
+        return HAL_OK;
     snprintf(name, sizeof name, "#s%" PRIu64 "%s", done->submission,
              done->head.status ? " (failed)" : "");
-    return add_slice(raw, done->head.begin_ns, done->head.end_ns, LANE_TRACK(done->queue, lane),
-                     name, done->submission, true);
+    return add_in_lane(packets->lanes, done->queue, 0, "", done->head.begin_ns, done->head.end_ns,
+                       name, done->submission, raw);
+}
+
+/* Named by submission, command buffer, where it is not the first one, and dispatch in it. */
+static enum hal_status add_dispatches(struct trace_packets *packets,
+                                      const struct trace_dispatch_times *times,
+                                      struct trace_bytes *raw)
+{
+    char name[NAME_BYTES];
+    for (uint32_t i = 0; times->queue < TRACE_MAX_QUEUES && i < times->time_count; i++) {
+        const struct trace_dispatch_time *time = &times->times[i];
+        if (!time->end_ns)
+            continue;
+        if (time->command_buffer)
+            snprintf(name, sizeof name, "#s%" PRIu64 " command buffer %u, dispatch %u",
+                     times->submission, time->command_buffer, time->dispatch);
+        else
+            snprintf(name, sizeof name, "#s%" PRIu64 ".d%u", times->submission, time->dispatch);
+        HAL_TRY(add_in_lane(packets->dispatch_lanes, times->queue, DISPATCH_TRACKS, " dispatches",
+                            time->begin_ns, time->end_ns, name, 0, raw));
+    }
+    return HAL_OK;
 }
 
 enum hal_status trace_packets_event(struct trace_packets *packets, uint32_t thread,
@@ -210,6 +246,7 @@ enum hal_status trace_packets_event(struct trace_packets *packets, uint32_t thre
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END: return add_scope(packets, thread, record, raw);
     case TRACE_SUBMISSION_DONE: return add_work(packets, record, raw);
+    case TRACE_DISPATCH_TIMES: return add_dispatches(packets, record, raw);
     case TRACE_SUBMIT:
         flow = ((const struct trace_submit *)record)->submission;
         snprintf(name, sizeof name, "submit #s%" PRIu64, flow);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a trace that Perfetto understands: tracks for the process, its threads and the
- * device's queues; slices for scopes, host waits, submissions and device work; flows from a
- * submission to its work. */
+ * device's queues; slices for scopes, host waits, submissions, device work and dispatches that were
+ * timed; flows from a submission to its work. */
 #ifndef FORMAT_PACKETS_H
 #define FORMAT_PACKETS_H
 
@@ -20,7 +20,8 @@ struct trace_packets {
     const struct trace_tables *tables; /* borrowed; for names */
     uint8_t *described_threads;        /* by number: 1 without name, 2 with it */
     size_t thread_capacity;
-    struct trace_lane *lanes; /* [queue][lane] */
+    struct trace_lane *lanes;          /* [queue][lane], of work */
+    struct trace_lane *dispatch_lanes; /* the same, of timed dispatches */
 };
 
 enum hal_status trace_packets_init(struct trace_packets *packets, uint64_t process_id,

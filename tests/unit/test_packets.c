@@ -93,6 +93,22 @@ static void done(uint64_t submission, uint32_t queue, int64_t begin_ns, int64_t 
     give(2, &record);
 }
 
+/* Of #s1: two at once, and one behind them. */
+static void dispatches(void)
+{
+    struct {
+        struct trace_dispatch_times record;
+        struct trace_dispatch_time times[3];
+    } d = {.record = {.head = {.kind = TRACE_DISPATCH_TIMES,
+                               .bytes = sizeof d,
+                               .begin_ns = 160,
+                               .end_ns = 500},
+                      .submission = 1,
+                      .time_count = 3},
+           .times = {{0, 0, 160, 300}, {0, 1, 200, 400}, {2, 7, 400, 500}}};
+    give(2, &d);
+}
+
 static void wait(uint32_t thread, int64_t begin_ns, int64_t end_ns)
 {
     struct trace_semaphore_wait record = {.timeout_ns = INT64_MAX};
@@ -121,6 +137,7 @@ static void write_known(void)
     submit(1, 1, 100, 200);
     submit(1, 2, 200, 200);
     scope(1, TRACE_SCOPE_END, 200, 0);
+    dispatches();
     done(1, 0, 150, 600);
     done(2, 0, 300, 650); /* overlaps on the same queue */
     done(3, 0, 650, 660); /* fits behind */
@@ -222,12 +239,13 @@ static void tracks_and_clock_are_described(void **state)
         assert_int_equal(packets[i].clock, 3); /* BUILTIN_CLOCK_MONOTONIC */
         assert_non_null(track);
         assert_true(track->is_thread || strcmp(track->name, "queue 0") == 0 ||
-                    strcmp(track->name, "queue 1") == 0);
+                    strcmp(track->name, "queue 1") == 0 ||
+                    strcmp(track->name, "queue 0 dispatches") == 0);
         assert_true(track_of(track->parent)->is_process);
         if (track->is_thread)
             assert_string_equal(track->name, "main?"); /* invalid UTF-8 is replaced */
     }
-    assert_int_equal(events, 2 * (2 + 2 + 4 + 1));
+    assert_int_equal(events, 2 * (2 + 2 + 4 + 1 + 3));
 }
 
 /* Perfetto sorts by time, stably; then begins and ends of a track must pair like brackets. */
@@ -263,7 +281,25 @@ static void slices_nest(void **state)
     }
     for (size_t i = 0; i < track_count; i++)
         assert_int_equal(depth_of[i], 0);
-    assert_int_equal(track_count, 1 + 2 + 1); /* a thread, two lanes of queue 0, one of queue 1 */
+    /* A thread, two lanes of queue 0, one of queue 1, two of dispatches. */
+    assert_int_equal(track_count, 1 + 2 + 1 + 2);
+}
+
+static void dispatches_have_names_and_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t begin_ns;
+    } expected[] = {{"#s1.d0", 160}, {"#s1.d1", 200}, {"#s1 command buffer 2, dispatch 7", 400}};
+    for (size_t k = 0; k < 3; k++) {
+        size_t i = 0;
+        while (i < packet_count && strcmp(packets[i].name, expected[k].name) != 0)
+            i++;
+        assert_true(i < packet_count);
+        assert_int_equal(packets[i].timestamp, expected[k].begin_ns);
+        assert_string_equal(track_of(packets[i].track)->name, "queue 0 dispatches");
+    }
 }
 
 static void flows_lead_from_submission_to_work(void **state)
@@ -343,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tracks_and_clock_are_described),
         cmocka_unit_test(slices_nest),
+        cmocka_unit_test(dispatches_have_names_and_times),
         cmocka_unit_test(flows_lead_from_submission_to_work),
         cmocka_unit_test(own_schema_shows_names),
         cmocka_unit_test(zstd_finds_the_file_sound),
