@@ -111,8 +111,11 @@ static void dispatch(HMQueue *queue, struct hm_command *command)
              launch->group_count[2]);
     if (!queue->_worker && msl_worker_create(&queue->_worker) != HAL_OK)
         host_metal_broken("out-of-memory", "%s", hal_message());
-    if (msl_function_run(command->function, queue->_worker, launch, 0,
-                         rows * launch->group_count[2]) != HAL_OK)
+    hm_kernel_begin();
+    const enum hal_status status = msl_function_run(command->function, queue->_worker, launch, 0,
+                                                    rows * launch->group_count[2]);
+    hm_kernel_end();
+    if (status != HAL_OK)
         host_metal_broken("kernel-failed", "%s", hal_message());
 }
 

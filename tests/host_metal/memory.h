@@ -40,4 +40,8 @@ void hm_span_remove(struct hm_span *span);
 void hm_span_open(struct hm_span *span, unsigned access);
 void hm_span_close(struct hm_span *span, unsigned access);
 
+/* Around a kernel, on the thread that runs it: a fault between them is the kernel's. */
+void hm_kernel_begin(void);
+void hm_kernel_end(void);
+
 #endif

@@ -116,7 +116,21 @@ static pthread_mutex_t spans_lock = PTHREAD_MUTEX_INITIALIZER; /* of all below *
 static struct hm_span *spans;
 static struct gone gone[REMEMBERED_SPANS];
 static size_t gone_count;
+static _Thread_local bool holds_spans; /* this thread: what faults meanwhile is no kernel */
+static _Thread_local bool runs_kernel;
 static struct sigaction previous_action;
+
+static void lock_spans(void)
+{
+    pthread_mutex_lock(&spans_lock);
+    holds_spans = true;
+}
+
+static void unlock_spans(void)
+{
+    holds_spans = false;
+    pthread_mutex_unlock(&spans_lock);
+}
 
 static const char *name_of(const struct hm_span *span)
 {
@@ -154,6 +168,9 @@ static void explain(const uint8_t *address, bool writes)
             host_metal_broken("kernel-used-released-buffer",
                               "a kernel %s byte %zu of buffer %s, which is released", verb,
                               (size_t)(address - gone[i].device), gone[i].label);
+    if (runs_kernel)
+        host_metal_broken("kernel-wild-address", "a kernel %s address %p, where no buffer is", verb,
+                          (const void *)address);
 }
 
 static bool is_write(const void *context)
@@ -166,27 +183,58 @@ static bool is_write(const void *context)
 #endif
 }
 
+/* Whoever else looks at faults is asked when there is no buffer there. Handlers may be in a ring,
+ * each the previous one of the other: the second time round it is the system's turn. */
+static _Thread_local bool inside_handler;
+
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    if (pthread_mutex_trylock(&spans_lock) == 0) {
+    const struct sigaction nothing = {.sa_handler = SIG_DFL};
+    if (inside_handler) {
+        sigaction(signal, &nothing, NULL); /* and fault again */
+        return;
+    }
+    inside_handler = true;
+    if (!holds_spans) {
+        lock_spans();
         explain(info->si_addr, is_write(context));
-        pthread_mutex_unlock(&spans_lock);
+        unlock_spans();
     }
-    if (previous_action.sa_flags & SA_SIGINFO) {
+    if (previous_action.sa_flags & SA_SIGINFO)
         previous_action.sa_sigaction(signal, info, context);
-    } else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
+    else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN)
         previous_action.sa_handler(signal);
-    } else {
-        sigaction(signal, &previous_action, NULL); /* and fault again */
-    }
+    else
+        sigaction(signal, &nothing, NULL);
+    inside_handler = false;
 }
 
+/* Test programs set handlers of their own, after ours: then ours goes before them again. */
 static void watch_faults(void)
 {
-    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, now;
     action.sa_sigaction = on_fault;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGSEGV, &action, &previous_action);
+    pthread_mutex_lock(&lock);
+    if (sigaction(SIGSEGV, NULL, &now) == 0 &&
+        (!(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != on_fault)) {
+        previous_action = now;
+        sigaction(SIGSEGV, &action, NULL);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void hm_kernel_begin(void)
+{
+    watch_faults();
+    inside_handler = false; /* a handler may have jumped out of ours */
+    runs_kernel = true;
+}
+
+void hm_kernel_end(void)
+{
+    runs_kernel = false;
 }
 
 /* ---- Spans -------------------------------------------------------------------------------- */
@@ -204,18 +252,16 @@ static void protect(const struct hm_span *span)
 
 void hm_span_add(struct hm_span *span)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_faults);
-    pthread_mutex_lock(&spans_lock);
+    lock_spans();
     span->next = spans;
     spans = span;
     protect(span);
-    pthread_mutex_unlock(&spans_lock);
+    unlock_spans();
 }
 
 void hm_span_remove(struct hm_span *span)
 {
-    pthread_mutex_lock(&spans_lock);
+    lock_spans();
     struct hm_span **link = &spans;
     while (*link != span)
         link = &(*link)->next;
@@ -226,13 +272,13 @@ void hm_span_remove(struct hm_span *span)
     snprintf(entry->label, sizeof entry->label, "%s", name_of(span));
     if (hm_modes()->use_resource) /* a heap's memory lives on */
         (void)mprotect(span->device, span->bytes, PROT_READ | PROT_WRITE);
-    pthread_mutex_unlock(&spans_lock);
+    unlock_spans();
 }
 
 static void count(struct hm_span *span, unsigned access, bool open)
 {
     const unsigned step = open ? 1 : UINT32_MAX;
-    pthread_mutex_lock(&spans_lock);
+    lock_spans();
     const bool was_readable = span->readers + span->writers > 0, was_writable = span->writers > 0;
     if (access & HM_WRITE)
         span->writers += step;
@@ -240,7 +286,7 @@ static void count(struct hm_span *span, unsigned access, bool open)
         span->readers += step;
     if (was_readable != (span->readers + span->writers > 0) || was_writable != (span->writers > 0))
         protect(span);
-    pthread_mutex_unlock(&spans_lock);
+    unlock_spans();
 }
 
 void hm_span_open(struct hm_span *span, unsigned access)

@@ -2,6 +2,9 @@
 /* Memory: storage modes, heaps, lifetimes, what kernels reach. */
 #import "tests/host_metal/tests/planted.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 /* A bug of one statement. */
 #define PLANT(name, ...)                                                                           \
     static bool name(void)                                                                         \
@@ -93,6 +96,55 @@ static bool use_resource_forgotten(void)
 {
     struct bench bench;
     bench_begin(&bench);
+    encode_through(&bench, bench.shared, bench.private, 0);
+    finish(&bench);
+    return false;
+}
+
+static bool address_of_nothing(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    const id<MTLBuffer> arguments = [bench.device newBufferWithLength:64 options:0];
+    const uint64_t values[3] = {0, 0, 5};
+    memcpy(arguments.contents, values, sizeof values);
+    const id<MTLComputeCommandEncoder> compute = [bench.commands computeCommandEncoder];
+    [compute setComputePipelineState:bench.through];
+    [compute setBuffer:arguments offset:0 atIndex:0];
+    [compute dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(32, 1, 1)];
+    [compute endEncoding];
+    finish(&bench);
+    return false;
+}
+
+/* A handler that a test program sets, as cmocka does around each test. */
+static void forget_quietly(int signal)
+{
+    (void)signal;
+    _exit(0);
+}
+
+static bool use_resource_forgotten_behind_a_handler(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    signal(SIGSEGV, forget_quietly);
+    encode_through(&bench, bench.shared, bench.private, 0);
+    finish(&bench);
+    return false;
+}
+
+/* While another thread makes and destroys buffers all the time. */
+static bool use_resource_forgotten_among_others(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    const id<MTLDevice> device = bench.device;
+    for (int i = 0; i < 3; i++)
+        dispatch_async(dispatch_queue_create("others", DISPATCH_QUEUE_SERIAL), ^{
+          for (;;)
+              [[device newBufferWithLength:BENCH_BYTES options:0] release];
+        });
     encode_through(&bench, bench.shared, bench.private, 0);
     finish(&bench);
     return false;
@@ -221,6 +273,11 @@ const struct planted planted_memory[] = {
     {"buffer released in flight", "released-in-flight", NULL, released_in_flight},
     {"event released in flight", "released-in-flight", NULL, event_released_in_flight},
     {"useResource forgotten", "use-resource-missing", "useresource", use_resource_forgotten},
+    {"useResource forgotten behind a handler", "use-resource-missing", "useresource",
+     use_resource_forgotten_behind_a_handler},
+    {"useResource forgotten among others", "use-resource-missing", "useresource",
+     use_resource_forgotten_among_others},
+    {"kernel reads at no address", "kernel-wild-address", NULL, address_of_nothing},
     {"useResource for reading alone", "use-resource-read-only", "useresource",
      use_resource_too_little},
     {"useHeap for writing", "use-resource-read-only", "useresource", heap_used_for_writing},
