@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-capture: runs a program so that the HAL in it captures what it does. */
 #include "format/trace.h"
+#include "hal/base/os.h"
 #include "hal/base/run.h"
 #include "hal/hal.h"
 
@@ -278,7 +279,7 @@ static void become_program(const struct options *options, int failure_pipe)
 static int start(const struct options *options, const struct signals *before, pid_t *out_process)
 {
     int ends[2], error = 0;
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (!hal_pipe(ends))
         return complain(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
     const pid_t process = fork();
     if (process == 0) {
@@ -311,8 +312,8 @@ static int wait_for(pid_t process)
     for (pid_t ended; (ended = waitpid(process, &status, WNOHANG)) != process;) {
         if (ended < 0)
             return complain(EXIT_CANNOT_START, "cannot wait for the program: %s", strerror(errno));
-        const int number = sigwaitinfo(&awaited, NULL);
-        if (number > 0 && number != SIGCHLD)
+        const int number = hal_signal_wait(&awaited, HAL_FOREVER);
+        if (number && number != SIGCHLD)
             kill(process, number);
     }
     return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);

@@ -83,7 +83,7 @@ static bool add_block_locked(struct capture_pool *pool)
         block++;
     if (block == CAPTURE_POOL_BLOCKS)
         return false;
-    const uint32_t count = first_block_entries << block, first = block_first(block);
+    const uint32_t count = (uint32_t)first_block_entries << block, first = block_first(block);
     uint8_t *memory = hal_alloc(count, pool->entry_bytes);
     if (!memory)
         return false;

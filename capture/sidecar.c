@@ -3,6 +3,7 @@
 #include "capture/sidecar.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +48,7 @@ void capture_size_guard_leave(const struct capture_size_guard *guard)
 {
     const sigset_t limit = size_signal();
     if (!guard->was_pending)
-        sigtimedwait(&limit, NULL, &(struct timespec){0});
+        (void)hal_signal_wait(&limit, 0);
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }
 
@@ -200,7 +201,7 @@ enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, ui
                                        uint64_t bytes)
 {
     HAL_TRY(hal_descriptor_check(&sidecar->object, object_name));
-    const int error = posix_fallocate(sidecar->object.number, (off_t)offset, (off_t)bytes);
+    const int error = hal_file_reserve(sidecar->object.number, offset, bytes);
     if (error)
         return hal_fail(HAL_NO_MEMORY, "the capture cannot reserve %llu bytes of memory: %s",
                         (unsigned long long)bytes, strerror(error));

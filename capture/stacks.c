@@ -2,67 +2,21 @@
 /* Unwinding by libunwind, numbering, and the list of modules by the dynamic loader. */
 #include "capture/stacks.h"
 
+#include "capture/modules.h"
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { max_frames = 128, stack_buckets = 1 << 14, module_buckets = 1 << 10, build_id_limit = 64 };
+enum { max_frames = 128, stack_buckets = 1 << 14, module_buckets = 1 << 10 };
 
 /* ---- Modules ---- */
 
-struct module {
-    uint64_t base, bytes;
-    char path[PATH_MAX];
-    uint8_t build_id[build_id_limit];
-    uint32_t build_id_bytes;
-};
-
-static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * header,
-                          struct module *module)
-{
-    const uint8_t *at = (const uint8_t *)(info->dlpi_addr + header->p_vaddr);
-    const uint8_t *end = at + header->p_memsz;
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-        const ElfW(Nhdr) *note = (const void *)at;
-        const uint8_t *name = at + sizeof *note;
-        const uint8_t *value = name + hal_align_up(note->n_namesz, 4);
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
-            note->n_descsz <= build_id_limit) {
-            memcpy(module->build_id, value, note->n_descsz);
-            module->build_id_bytes = note->n_descsz;
-        }
-        at = value + hal_align_up(note->n_descsz, 4);
-    }
-}
-
-/* False for what has no code of its own on disk. */
-static bool read_module(const struct dl_phdr_info *info, struct module *module)
-{
-    uint64_t end = 0;
-    memset(module, 0, sizeof *module);
-    module->base = info->dlpi_addr;
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_LOAD && header->p_vaddr + header->p_memsz > end)
-            end = header->p_vaddr + header->p_memsz;
-        else if (header->p_type == PT_NOTE)
-            read_build_id(info, header, module);
-    }
-    module->bytes = end;
-    if (info->dlpi_name && info->dlpi_name[0])
-        snprintf(module->path, sizeof module->path, "%s", info->dlpi_name);
-    else if (hal_program_path(module->path, sizeof module->path) != HAL_OK)
-        return false;
-    return end > 0;
-}
-
-static void record_module(struct capture_thread *thread, const struct module *module)
+static void record_module(struct capture_thread *thread, const struct capture_module *module)
 {
     const uint64_t bytes = hal_align_up(sizeof(struct trace_module) + module->build_id_bytes, 8);
     const uint32_t path = capture_string(thread, module->path);
@@ -82,72 +36,32 @@ static void record_module(struct capture_thread *thread, const struct module *mo
 struct module_walk {
     struct capture_stacks *stacks;
     struct capture_thread *thread;
-    uint64_t seen;
-    struct module module;
 };
 
-static int visit_module(struct dl_phdr_info *info, size_t bytes, void *user)
+static bool visit_module(void *user, const struct capture_module *module)
 {
-    (void)bytes;
-    struct module_walk *walk = user;
-    struct module *module = &walk->module;
+    const struct module_walk *walk = user;
     bool is_new;
-    walk->seen = info->dlpi_adds;
-    if (!read_module(info, module))
-        return 0;
     char key[PATH_MAX + 32];
     const int length =
         snprintf(key, sizeof key, "%llx %s", (unsigned long long)module->base, module->path);
     if (capture_table_number(&walk->stacks->modules, key, (size_t)length, &is_new) && is_new)
         record_module(walk->thread, module);
-    return 0;
+    return true;
 }
 
 void capture_modules(struct capture_stacks *stacks, struct capture_thread *thread)
 {
-    struct module_walk *walk = malloc(sizeof *walk);
-    if (!walk)
-        return;
-    walk->stacks = stacks;
-    walk->thread = thread;
-    dl_iterate_phdr(visit_module, walk);
-    atomic_store_explicit(&stacks->modules_seen, walk->seen, memory_order_relaxed);
-    free(walk);
-}
-
-static int read_additions(struct dl_phdr_info *info, size_t bytes, void *user)
-{
-    (void)bytes;
-    *(uint64_t *)user = info->dlpi_adds;
-    return 1;
+    struct module_walk walk = {stacks, thread};
+    const uint64_t seen = capture_modules_each(visit_module, &walk);
+    atomic_store_explicit(&stacks->modules_seen, seen, memory_order_relaxed);
 }
 
 static void refresh_modules(struct capture_stacks *stacks, struct capture_thread *thread)
 {
-    uint64_t additions = 0;
-    dl_iterate_phdr(read_additions, &additions);
-    if (additions != atomic_load_explicit(&stacks->modules_seen, memory_order_relaxed))
+    if (capture_modules_additions() !=
+        atomic_load_explicit(&stacks->modules_seen, memory_order_relaxed))
         capture_modules(stacks, thread);
-}
-
-static int find_own_module(struct dl_phdr_info *info, size_t bytes, void *user)
-{
-    (void)bytes;
-    struct capture_stacks *stacks = user;
-    const uintptr_t here = (uintptr_t)&find_own_module;
-    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        const uintptr_t begin = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD || here < begin || here >= begin + header->p_memsz)
-            continue;
-        /* Linked into the program, the capture has no frames that can be told from the rest. */
-        if (!info->dlpi_name || !info->dlpi_name[0])
-            return 1;
-        stacks->own_begin = begin;
-        stacks->own_end = begin + header->p_memsz;
-        return 1;
-    }
-    return 0;
 }
 
 /* ---- Stacks ---- */
@@ -157,7 +71,8 @@ enum hal_status capture_stacks_init(struct capture_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
     HAL_TRY(capture_table_init(&stacks->stacks, stack_buckets, TRACE_MAX_STACKS - 1));
     HAL_TRY(capture_table_init(&stacks->modules, module_buckets, TRACE_MAX_MODULES - 1));
-    dl_iterate_phdr(find_own_module, stacks);
+    /* Linked into the program, the capture has no frames that can be told from the rest. */
+    (void)capture_modules_own(&stacks->own_begin, &stacks->own_end);
     return HAL_OK;
 }
 
@@ -202,7 +117,11 @@ static int unwind_slowly(void **frames)
  * when ThreadSanitizer has forgotten it already and crashes. */
 static int unwind(void **frames)
 {
+#ifdef __APPLE__ /* its libunwind has no other way */
+    return unwind_slowly(frames);
+#else
     return __tsan_init ? unwind_slowly(frames) : unw_backtrace(frames, max_frames);
+#endif
 }
 
 uint32_t capture_stack(struct capture_stacks *stacks, struct capture_thread *thread)

@@ -183,8 +183,7 @@ static bool read_bytes(const char *text, uint64_t *out_bytes)
     static const char units[] = "KMGT";
     uint64_t value = 0, factor = 1;
     for (; *text >= '0' && *text <= '9'; text++) {
-        if (!hal_mul_size(value, 10, &value) ||
-            !hal_add_u64(value, (uint64_t)(*text - '0'), &value))
+        if (!hal_mul_u64(value, 10, &value) || !hal_add_u64(value, (uint64_t)(*text - '0'), &value))
             return false;
     }
     const char *unit = *text ? strchr(units, *text) : NULL;
@@ -192,7 +191,7 @@ static bool read_bytes(const char *text, uint64_t *out_bytes)
         factor = 1ull << 10 * (unit - units + 1);
         text++;
     }
-    return !*text && hal_mul_size(value, factor, out_bytes) && *out_bytes > 0;
+    return !*text && hal_mul_u64(value, factor, out_bytes) && *out_bytes > 0;
 }
 
 static bool read_switch(const char *text, bool *out_on)

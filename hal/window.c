@@ -41,7 +41,7 @@ static bool read_submission(const char **text, uint64_t *out_number)
         return false;
     uint64_t value = 0;
     for (*text += 2; **text >= '0' && **text <= '9'; ++*text) {
-        if (!hal_mul_size(value, 10, &value) ||
+        if (!hal_mul_u64(value, 10, &value) ||
             !hal_add_u64(value, (uint64_t)(**text - '0'), &value))
             return false;
     }

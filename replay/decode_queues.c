@@ -16,7 +16,7 @@ static void note_list(struct replay_plan *plan, uint64_t count)
 
 /* ---- Semaphores ---------------------------------------------------------------------------- */
 
-static void raise(uint64_t *value, uint64_t to)
+static void raise_to(uint64_t *value, uint64_t to)
 {
     if (to > *value)
         *value = to;
@@ -46,9 +46,9 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
                         name, event->value, object->semaphore.reached);
     if (object->semaphore.promised > object->semaphore.reached)
         doubt(object); /* work under way may come too late */
-    raise(&object->semaphore.reached, event->value);
-    raise(&object->semaphore.promised, event->value);
-    raise(&object->semaphore.settled, event->value);
+    raise_to(&object->semaphore.reached, event->value);
+    raise_to(&object->semaphore.promised, event->value);
+    raise_to(&object->semaphore.settled, event->value);
     return replay_decode_push(decoder, REPLAY_SIGNAL, event->semaphore, &event->head);
 }
 
@@ -131,7 +131,7 @@ enum hal_status replay_decode_wait(struct replay_decoder *decoder,
         status = one == HAL_OK ? status : one;
         if (event->head.status == HAL_OK &&
             (event->mode == HAL_WAIT_ALL || event->value_count == 1))
-            raise(&object->semaphore.reached, event->values[i].value);
+            raise_to(&object->semaphore.reached, event->values[i].value);
     }
     if (event->head.status == HAL_OK && event->value_count > 0 &&
         (event->mode == HAL_WAIT_ALL ? reachable < event->value_count : reachable == 0))
@@ -174,7 +174,7 @@ enum hal_status replay_decode_query(struct replay_decoder *decoder,
     HAL_TRY(replay_decode_use(decoder, REPLAY_SEMAPHORE, &event->semaphore, &object));
     const struct trace_semaphore_value value = {event->semaphore, event->value};
     HAL_TRY(check_reachable(decoder, &value));
-    raise(&object->semaphore.reached, event->value);
+    raise_to(&object->semaphore.reached, event->value);
     HAL_TRY(new_wait(decoder->plan, &event->head, 1, &wait));
     wait->values[0] = value;
     return replay_decode_push(decoder, REPLAY_WAIT, event->semaphore, &wait->head);
@@ -217,9 +217,9 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
             continue;
         if (value->value <= object->semaphore.promised)
             doubt(object); /* a higher value may come first */
-        raise(&object->semaphore.promised, value->value);
+        raise_to(&object->semaphore.promised, value->value);
         if (done)
-            raise(&object->semaphore.settled, value->value);
+            raise_to(&object->semaphore.settled, value->value);
         if (done && done->status != HAL_OK)
             object->semaphore.outcome = REPLAY_FAILS;
     }

@@ -130,10 +130,9 @@ static enum hal_status watch(struct run *run, pid_t child, int64_t deadline_ns, 
         if (late || run->ended_by)
             kill_all(child);
         const int64_t wait_ns = left_ns > 0 && left_ns < 1000000000 ? left_ns : 1000000000;
-        const struct timespec wait = {wait_ns / 1000000000, wait_ns % 1000000000};
-        const int signal = sigtimedwait(&run->awaited, NULL, &wait);
-        if (signal > 0 && signal != SIGCHLD)
-            run->ended_by = signal;
+        const int number = hal_signal_wait(&run->awaited, wait_ns);
+        if (number && number != SIGCHLD)
+            run->ended_by = number;
     }
     kill(-child, SIGKILL);
     kill_orphans();

@@ -136,7 +136,7 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
         const struct view_level none = {0};
         const struct view_level *level = highest == VIEW_NO_REF ? &none : &model->levels[highest];
         char bar[3 * BAR + 1] = "";
-        const int blocks = peak > 0 ? (int)((double)level->bytes / peak * BAR + 0.5) : 0;
+        const int blocks = peak > 0 ? (int)((double)level->bytes / peak * (double)BAR + 0.5) : 0;
         for (int i = 0; i < blocks && i < BAR; i++)
             memcpy(bar + 3 * i, "█", 4);
         view_lines_add(lines, view_moment(begin_ns).text, "%s in %s %s",

@@ -9,11 +9,11 @@
 
 #include <curses.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/select.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
@@ -414,12 +414,12 @@ static struct view_term_event pending_event(void)
 /* False: nobody is there any more. */
 static bool wait_for_input(void)
 {
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    fd_set input; /* not every system's poll knows terminals */
     int bytes = 0;
-    if (ppoll(&input, 1, NULL, &term.waiting_mask) < 0)
+    FD_ZERO(&input);
+    FD_SET(STDIN_FILENO, &input);
+    if (pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &term.waiting_mask) < 0)
         return errno == EINTR;
-    if (input.revents & (POLLERR | POLLNVAL))
-        return false;
     return ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 

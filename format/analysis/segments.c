@@ -97,7 +97,7 @@ static struct signal *signal_of(struct walk *walk, uint64_t event)
 }
 
 /* A reset has no stages. */
-static void signal(struct walk *walk, const struct trace_event_command *segment)
+static void note_signal(struct walk *walk, const struct trace_event_command *segment)
 {
     struct signal *known = signal_of(walk, segment->event);
     if (known)
@@ -184,7 +184,7 @@ static void step(struct walk *walk, const struct trace_segment *segment)
     case TRACE_DISPATCH: dispatch(walk, typed); break;
     case TRACE_DISPATCH_INDIRECT: dispatch_indirect(walk, typed); break;
     case TRACE_EVENT_SIGNAL:
-    case TRACE_EVENT_RESET: signal(walk, typed); break;
+    case TRACE_EVENT_RESET: note_signal(walk, typed); break;
     case TRACE_EVENTS_WAIT: wait_for_events(walk, typed); break;
     case TRACE_PUSH_CONSTANTS:
     case TRACE_DEBUG_BEGIN:

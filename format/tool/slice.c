@@ -4,7 +4,7 @@
 
 #include "hal/base/mem.h"
 
-enum { WAIT_ANY = 1 }; /* enum hal_wait_mode */
+enum { MODE_ANY = 1 }; /* enum hal_wait_mode */
 
 /* ---- Ranges: one per buffer, which covers all that was put into it ---- */
 
@@ -412,7 +412,7 @@ static bool wait_is_met(const struct slice *slice, const struct trace_semaphore_
         const struct slice_object *semaphore = slice_object(slice, wait->values[i].semaphore);
         met += semaphore && semaphore->reached >= wait->values[i].value;
     }
-    return wait->mode == WAIT_ANY ? met > 0 || !wait->value_count : met == wait->value_count;
+    return wait->mode == MODE_ANY ? met > 0 || !wait->value_count : met == wait->value_count;
 }
 
 /* A read-back stays when nothing else wrote its bytes; a write that is not needed leaves other

@@ -8,9 +8,12 @@
 #include "hal/base/status.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
 
 /* Means "wait for ever" wherever a time limit is asked for. */
 #define HAL_FOREVER INT64_MAX
@@ -79,5 +82,20 @@ HAL_API enum hal_status hal_module_path(const void *address, char *out_path,
  * caller keeps an account of what it hands out. The caller closes the descriptor. */
 HAL_API enum hal_status hal_shared_memory(const char *name, uint64_t bytes,
                                           int *out_descriptor) HAL_CHECKED;
+
+/* A pipe whose ends are closed on exec. False, with errno: there is none. */
+HAL_API bool hal_pipe(int out_ends[2]);
+
+/* Waits for one of the signals, which the thread has blocked; returns it. 0: none has come in that
+ * time, or sooner: not every system keeps every signal (SIGCHLD) for later, so that the caller
+ * looks by itself what it was to be told of. */
+HAL_API int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns);
+
+/* Sees to it that the range of the file can be written without the disk, or the memory, being full
+ * then. Its bytes stay. Returns an error number, or 0. */
+HAL_API int hal_file_reserve(int file, uint64_t offset, uint64_t bytes);
+
+/* When the file was last written. */
+HAL_API struct timespec hal_file_written(const struct stat *facts);
 
 #endif

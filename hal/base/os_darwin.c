@@ -106,3 +106,55 @@ enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_des
     *out_descriptor = descriptor;
     return HAL_OK;
 }
+
+bool hal_pipe(int out_ends[2])
+{
+    if (pipe(out_ends) != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        fcntl(out_ends[i], F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+/* There is no wait with a time limit, and a blocked SIGCHLD is dropped where nobody handles it. */
+int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns)
+{
+    enum { LOOK_NS = 10000000 };
+    const struct timespec rest = {0, timeout_ns < LOOK_NS ? (long)timeout_ns : LOOK_NS};
+    for (int looks = 0; looks < 2; looks++) {
+        sigset_t pending;
+        sigpending(&pending);
+        for (int number = 1; number < NSIG; number++) {
+            sigset_t one;
+            sigemptyset(&one);
+            sigaddset(&one, number);
+            if (!sigismember(signals, number) || !sigismember(&pending, number))
+                continue;
+            int taken = 0;
+            return sigwait(&one, &taken) == 0 ? taken : 0;
+        }
+        if (looks == 0 && timeout_ns > 0)
+            nanosleep(&rest, NULL);
+    }
+    return 0;
+}
+
+/* Files alone; memory that has a name cannot be reserved. */
+int hal_file_reserve(int file, uint64_t offset, uint64_t bytes)
+{
+    struct stat facts;
+    if (fstat(file, &facts) != 0)
+        return errno;
+    const uint64_t has = (uint64_t)facts.st_blocks * 512, wanted = offset + bytes;
+    fstore_t store = {.fst_flags = F_ALLOCATEALL,
+                      .fst_posmode = F_PEOFPOSMODE,
+                      .fst_length = has < wanted ? (off_t)(wanted - has) : 0};
+    if (store.fst_length == 0 || fcntl(file, F_PREALLOCATE, &store) == 0)
+        return 0;
+    return errno == ENOSPC ? ENOSPC : 0;
+}
+
+struct timespec hal_file_written(const struct stat *facts)
+{
+    return facts->st_mtimespec;
+}

@@ -135,3 +135,25 @@ enum hal_status hal_shared_memory(const char *name, uint64_t bytes, int *out_des
     *out_descriptor = descriptor;
     return HAL_OK;
 }
+
+bool hal_pipe(int out_ends[2])
+{
+    return pipe2(out_ends, O_CLOEXEC) == 0;
+}
+
+int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns)
+{
+    const struct timespec left = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+    const int number = sigtimedwait(signals, NULL, timeout_ns == HAL_FOREVER ? NULL : &left);
+    return number > 0 ? number : 0;
+}
+
+int hal_file_reserve(int file, uint64_t offset, uint64_t bytes)
+{
+    return posix_fallocate(file, (off_t)offset, (off_t)bytes);
+}
+
+struct timespec hal_file_written(const struct stat *facts)
+{
+    return facts->st_mtim;
+}

@@ -5,6 +5,7 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -55,15 +56,6 @@ static bool is_entry(const char *name, const char *suffix)
            strcmp(name + length - end, suffix) == 0;
 }
 
-static struct timespec time_of(const struct stat *facts)
-{
-#ifdef __APPLE__
-    return facts->st_mtimespec;
-#else
-    return facts->st_mtim;
-#endif
-}
-
 /* What disappears meanwhile is skipped: other processes make room, too. */
 static enum hal_status list_entries(const char *directory, const char *suffix,
                                     struct entries *entries)
@@ -85,7 +77,7 @@ static enum hal_status list_entries(const char *directory, const char *suffix,
         }
         entries->list = list;
         struct entry *entry = &entries->list[entries->count++];
-        entry->used = time_of(&facts);
+        entry->used = hal_file_written(&facts);
         entry->bytes = (uint64_t)facts.st_size;
         memcpy(entry->name, found->d_name, strlen(found->d_name) + 1);
         entries->bytes += entry->bytes;

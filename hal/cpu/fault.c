@@ -14,7 +14,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
+#include <sys/ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CATCHES_FAULTS 0
@@ -48,7 +48,11 @@ static _Thread_local struct guard *volatile running __attribute__((tls_model("in
 static uintptr_t faulting_instruction(const void *context)
 {
     const ucontext_t *registers = context;
-#if defined(__x86_64__)
+#if defined(__APPLE__) && defined(__x86_64__)
+    return (uintptr_t)registers->uc_mcontext->__ss.__rip;
+#elif defined(__APPLE__)
+    return (uintptr_t)arm_thread_state64_get_pc(registers->uc_mcontext->__ss);
+#elif defined(__x86_64__)
     return (uintptr_t)registers->uc_mcontext.gregs[REG_RIP];
 #else
     return (uintptr_t)registers->uc_mcontext.pc;

@@ -10,12 +10,14 @@
 #include <sys/auxv.h>
 #endif
 
+#if defined(__x86_64__) || (defined(__aarch64__) && defined(__linux__))
 static void add(char *features, size_t bytes, const char *name, bool has)
 {
     const size_t used = strlen(features);
     if (has)
         snprintf(features + used, bytes - used, "%s%s", used ? "," : "", name);
 }
+#endif
 
 #if defined(__x86_64__)
 /* The names must be literals. */

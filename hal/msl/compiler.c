@@ -3,6 +3,7 @@
 #include "hal/msl/toolchain.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/os.h"
 #include "hal/msl/msl.h"
 #include "hal/msl/process.h"
 
@@ -50,9 +51,10 @@ enum hal_status msl_program_identify(const char *path, struct msl_key *out_ident
     if (stat(path, &facts) != 0)
         return hal_fail(HAL_NOT_FOUND, "there is no '%s': %s", path, strerror(errno));
     struct msl_digest digest = msl_digest_begin();
+    const struct timespec written = hal_file_written(&facts);
     const uint64_t numbers[] = {(uint64_t)facts.st_dev, (uint64_t)facts.st_ino,
-                                (uint64_t)facts.st_size, (uint64_t)facts.st_mtim.tv_sec,
-                                (uint64_t)facts.st_mtim.tv_nsec};
+                                (uint64_t)facts.st_size, (uint64_t)written.tv_sec,
+                                (uint64_t)written.tv_nsec};
     msl_digest_add_string(&digest, path);
     msl_digest_add(&digest, numbers, sizeof numbers);
     add_processor(&digest);

@@ -41,7 +41,7 @@ static void close_pipes(struct pipes *pipes)
 static bool open_pipes(struct pipes *pipes)
 {
     *pipes = (struct pipes){{-1, -1}, {-1, -1}};
-    if (pipe2(pipes->output, O_CLOEXEC) == 0 && pipe2(pipes->errors, O_CLOEXEC) == 0)
+    if (hal_pipe(pipes->output) && hal_pipe(pipes->errors))
         return true;
     close_pipes(pipes);
     return false;

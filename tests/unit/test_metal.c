@@ -145,7 +145,7 @@ static void an_unaligned_binding_is_refused(void **state)
             fixture_run(device, commands);
         else
             assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
-                         "needs its [[buffer(0)]] at a multiple of 4 bytes");
+                         "begins at a multiple of 4 bytes");
         hal_command_buffer_release(commands);
     }
     hal_executable_release(executable);
