@@ -227,15 +227,21 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 
 /* ---- Registration ---- */
 
+/* The more threads there are, the less each gets to begin with. */
+static uint64_t first_bytes_locked(const struct capture_stream *stream)
+{
+    const bool crowded = stream->rings_used >= stream->sidecar.header->rings_bytes / 2;
+    const uint64_t usual = crowded ? CAPTURE_LEAST_RING_BYTES : first_ring_bytes;
+    return stream->thread_count == 0 || stream->ring_bytes < usual ? stream->ring_bytes : usual;
+}
+
 static enum hal_status register_locked(struct capture_stream *stream, struct capture_thread *thread)
 {
     if (stream->thread_count == TRACE_MAX_THREADS)
         return hal_fail(HAL_UNSUPPORTED, "more than %u threads recorded", TRACE_MAX_THREADS);
-    const bool first = stream->thread_count == 0;
     thread->number = stream->thread_count + 1;
-    const uint64_t bytes =
-        first || stream->ring_bytes < first_ring_bytes ? stream->ring_bytes : first_ring_bytes;
-    HAL_TRY(create_ring_locked(stream, thread->number, 0, bytes, &thread->ring));
+    HAL_TRY(
+        create_ring_locked(stream, thread->number, 0, first_bytes_locked(stream), &thread->ring));
     stream->thread_count++;
     thread->reading = thread->ring;
     thread->next = stream->threads;

@@ -134,13 +134,14 @@ static void strings_are_defined_once_and_cut_when_they_are_too_long(void **state
 
 /* ---- Many threads ---- */
 
-/* 64 rings of 64 KiB fit the area that belongs to rings of that size. */
-enum { MOST_THREADS = 64 };
+/* 64 rings of 64 KiB fit the area that belongs to rings of that size. Many: more than 32 MiB have
+ * rings of 256 KiB. */
+enum { MOST_THREADS = 64, MANY_THREADS = 160 };
 
 struct crowd {
     struct capture_stream *stream;
     unsigned count, records;
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[MANY_THREADS];
     pthread_barrier_t entered, recorded, released;
     _Atomic unsigned refused;
 };
@@ -208,8 +209,22 @@ static void too_many_threads_at_once_are_told_the_limits(void **state)
     dismiss(&crowd);
     assert_int_not_equal(crowd.refused, 0);
     assert_fails(capture_stream_close(&stream), HAL_NO_MEMORY,
-                 "64 rings are in use (the limit is 2048), with 4194304 of 4194304 bytes");
+                 "64 rings are in use (the limit is 6144), with 4194304 of 4194304 bytes");
     hal_log_set_level(HAL_LOG_WARN);
+}
+
+/* Of 32 MiB, the first half is given out in rings of 256 KiB, which are 64, the rest in smaller
+ * ones. */
+static void many_threads_have_smaller_rings(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct crowd crowd;
+    open_stream(&stream, 512 << 10);
+    gather(&crowd, &stream, MANY_THREADS, 1);
+    dismiss(&crowd);
+    assert_int_equal(crowd.refused, 0);
+    assert_ok(capture_stream_close(&stream));
 }
 
 /* All of the first crowd outgrow their first rings, which leaves a quarter of 32 MiB to others. */
@@ -288,9 +303,9 @@ static void room_for_the_largest_record_can_be_had_in_advance(void **state)
         gather(&first, &stream, 1, 1);
         struct capture_thread *thread = capture_enter(&stream);
         const uint64_t before = thread->ring->bytes;
-        /* 512 + 126 * 256 KiB are 32 MiB. */
-        gather(&others[0], &stream, full ? 64 : 1, 1);
-        gather(&others[1], &stream, full ? 61 : 1, 1);
+        /* 512 + 62 * 256 + 256 * 64 KiB are 32 MiB. */
+        gather(&others[0], &stream, full ? MANY_THREADS : 1, 1);
+        gather(&others[1], &stream, full ? 317 - MANY_THREADS : 1, 1);
         const bool holds = capture_can_hold(thread, 300 << 10);
         const uint64_t after = thread->ring->bytes;
         dismiss(&others[0]);
@@ -344,6 +359,7 @@ int main(void)
         cmocka_unit_test_teardown(rings_of_threads_that_have_exited_serve_the_next_ones,
                                   remove_trace),
         cmocka_unit_test_teardown(too_many_threads_at_once_are_told_the_limits, remove_trace),
+        cmocka_unit_test_teardown(many_threads_have_smaller_rings, remove_trace),
         cmocka_unit_test_teardown(threads_with_large_rings_leave_room_for_others, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
         cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
