@@ -65,6 +65,16 @@ run 0 "$bin/hal-trace" dump asked.pb.zst
 says stdout 'command_stacks'
 run 0 "$bin/hal-view" --print=summary asked.pb.zst
 
+# A flight recorder's file is a trace like others; a debug group that never comes leaves none.
+capture last.pb.zst --last=24h
+run 0 "$bin/hal-replay" last.pb.zst
+[ "$(compared)" = 1 ] || fail "nothing was compared"
+run 0 "$bin/hal-trace" info last.pb.zst
+says stdout 'the last 86400'
+run 0 "$bin/hal-capture" -o group.pb.zst --group=nobody -- "$bin/e2e-app" read
+says stderr 'did not reach the window: there is no trace'
+[ ! -e group.pb.zst ] || fail "a window that never opened left a file"
+
 # The same by the environment and by flags.
 run 0 env HAL_DEVICE_PROFILING_FILE=variable.pb.zst HAL_DEVICE_PROFILING_OUTPUTS=digest \
     "$bin/e2e-app" read
@@ -75,7 +85,7 @@ run 0 "$bin/hal-replay" flag.pb.zst
 says stdout '1 by digest'
 
 # Wrong values are found before the program starts.
-for wrong in --contents=some --outputs=all --files=x --budget=0 --budget=; do
+for wrong in --contents=some --outputs=all --files=x --budget=0 --budget= --last=1ms; do
     run 2 "$bin/hal-capture" -o wrong.pb.zst "$wrong" -- touch started
     one_line
     [ ! -e started ] || fail "$wrong: the program was started"
