@@ -133,9 +133,10 @@ static void two_mappings(struct suite *suite, uint64_t unused)
 {
     struct hal_device *device = suite_device(suite);
     struct hal_buffer *buffer = suite_buffer(suite, "shown", BYTES);
+    (void)unused;
+    suite_clear(suite, buffer, 0);
     struct hal_mapping first = map(suite, buffer, HAL_MAP_READ, 0, 16);
     struct hal_mapping second = map(suite, buffer, HAL_MAP_READ, 8, 16);
-    (void)unused;
     enum hal_status both = hal_queue_fill(device, NULL, buffer, 8, 8, 0, 1);
     check_ok(suite, hal_buffer_unmap(&first));
     const enum hal_status rest = hal_queue_fill(device, NULL, buffer, 8, 8, 0, 1);
@@ -162,6 +163,7 @@ static void by_files(struct suite *suite, uint64_t writes)
     unlink(path);
     check(suite, is_long);
     check_ok(suite, status);
+    suite_clear(suite, buffer, 0);
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 0, 1);
     for (uint64_t offset = 0; offset < 2; offset++) {
         status = writes ? hal_queue_write(device, NULL, buffer, offset, file, 0, 8)
@@ -263,6 +265,7 @@ static void given_back_while_mapped(struct suite *suite, uint64_t unused)
     struct hal_device *device = suite_device(suite);
     struct hal_buffer *buffer = transient(suite);
     (void)unused;
+    check_ok(suite, hal_queue_fill(device, NULL, buffer, 0, BYTES, 0, 1));
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 10, 1);
     const enum hal_status early = hal_queue_dealloca(device, NULL, buffer);
