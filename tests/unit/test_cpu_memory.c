@@ -61,7 +61,7 @@ static void mappings_nest_and_last(void **state)
     assert_int_equal(whole.bytes, 1000);
     memset(whole.data, 0x11, 1000);
     assert_ok(hal_mapping_flush(&whole, 0, HAL_WHOLE_BUFFER));
-    assert_ok(hal_buffer_map(buffer, HAL_MAP_READ, 990, 10, &part));
+    assert_ok(hal_buffer_map(buffer, HAL_MAP_READ | HAL_MAP_PERSISTENT, 990, 10, &part));
     assert_ptr_equal(part.data, (uint8_t *)whole.data + 990);
     hal_buffer_release(buffer); /* mappings keep it */
 
