@@ -34,7 +34,7 @@ static enum hal_status number_slot(uint32_t **map, size_t *capacity, uint64_t ol
     const size_t before = *capacity;
     const bool grown = hal_grow(&array, capacity, (size_t)old + 1, sizeof **map);
     *map = array;
-    if (!grown)
+    if (!grown || !array)
         return no_memory();
     memset(*map + before, 0, (*capacity - before) * sizeof **map);
     *out_slot = &(*map)[old];
@@ -318,7 +318,7 @@ static enum hal_status write_event(struct trace_rewrite *rewrite,
     HAL_TRY(
         trace_writer_records(rewrite->writer, thread + source->thread_base, event, event->bytes));
     rewrite->events++;
-    if (event->kind != TRACE_COMMAND_BUFFER_SEAL)
+    if (!segments)
         return HAL_OK;
     const struct trace_command_buffer_seal *seal = (const void *)event;
     uint8_t *at = (uint8_t *)segments;

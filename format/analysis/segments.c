@@ -4,6 +4,8 @@
 #include "hal/base/idmap.h"
 #include "hal/base/mem.h"
 
+#include <string.h>
+
 enum { stage_transfer = 1, stage_dispatch = 2 }; /* enum hal_stage */
 enum { set_limit = 4 };                          /* HAL_MAX_SETS */
 
@@ -81,6 +83,7 @@ static struct signal *signal_of(struct walk *walk, uint64_t event)
 {
     uint32_t index;
     void *signals = walk->signals;
+    const size_t old = walk->signal_capacity;
     if (walk->signal_count >= UINT32_MAX - 1 ||
         !hal_grow(&signals, &walk->signal_capacity, walk->signal_count + 1,
                   sizeof *walk->signals) ||
@@ -91,6 +94,8 @@ static struct signal *signal_of(struct walk *walk, uint64_t event)
         return NULL;
     }
     walk->signals = signals;
+    if (walk->signal_capacity > old)
+        memset(walk->signals + old, 0, (walk->signal_capacity - old) * sizeof *walk->signals);
     if (index == walk->signal_count)
         walk->signals[walk->signal_count++] = (struct signal){0};
     return &walk->signals[index];

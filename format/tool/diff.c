@@ -339,16 +339,18 @@ static size_t count_streams(const struct diff_side *side)
 
 static enum hal_status compare_streams(struct diff *d)
 {
-    static const struct diff_stream none = {0};
     const bool several = count_streams(&d->a) > 1 || count_streams(&d->b) > 1;
     for (size_t i = 0; i < d->a.stream_count; i++) {
         const struct diff_stream *a = &d->a.streams[i], *b = partner(&d->a, i, &d->b);
         char where[120] = "";
         if (!a->count)
             continue;
-        b = b ? b : &none;
         if (several)
             snprintf(where, sizeof where, "thread %.100s ", a->name);
+        if (!b) {
+            HAL_TRY(report_range(d, where, a->items, NULL, &(struct range){0, a->count, 0, 0}));
+            continue;
+        }
         HAL_TRY(align_range(d, where, a->items, b->items, &(struct range){0, a->count, 0, b->count},
                             false, compare_shapes));
     }
