@@ -20,6 +20,11 @@ static bool is_word(const struct msl_token *token, const char *word)
     return token->length == strlen(word) && memcmp(token->text, word, token->length) == 0;
 }
 
+static bool is_erased(const struct msl_token *token)
+{
+    return token->replacement && !*token->replacement;
+}
+
 /* `constant` is const; "const const" is const. */
 static void append_header(struct msl_text *text, const struct msl_tokens *tokens, size_t first,
                           size_t last)
@@ -28,7 +33,7 @@ static void append_header(struct msl_text *text, const struct msl_tokens *tokens
     for (size_t i = first; i <= last; i++) {
         const struct msl_token *const token = &tokens->list[i];
         if (token->kind == MSL_BLANK || token->kind == MSL_DIRECTIVE || is_word(token, "device") ||
-            is_word(token, "thread") || is_word(token, "threadgroup"))
+            is_word(token, "thread") || is_word(token, "threadgroup") || is_erased(token))
             continue;
         const bool is_const = is_word(token, "const") || is_word(token, "constant");
         if (is_const && !was_const)
@@ -73,6 +78,20 @@ static size_t member_start(const struct msl_tokens *tokens, size_t i)
     return i;
 }
 
+/* "T() constant": a member function is const then, a constructor must not be. */
+static void drop_constructor_space(struct msl_unit *unit, const struct msl_item *type,
+                                   const struct msl_item *member)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const struct msl_token *const name = &tokens->list[type->name];
+    if (tokens->list[member->name].length != name->length ||
+        memcmp(tokens->list[member->name].text, name->text, name->length) != 0)
+        return;
+    const size_t after = msl_next(tokens, tokens->list[member->parameters].match);
+    if (msl_is(tokens, after, "constant"))
+        msl_unit_erase(unit, after, after);
+}
+
 static void add_members(struct msl_unit *unit, struct signatures *all, const struct msl_item *type)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
@@ -85,6 +104,8 @@ static void add_members(struct msl_unit *unit, struct signatures *all, const str
             continue;
         }
         const struct msl_item member = msl_unit_item(unit, i, scope);
+        if (member.parameters && !member.is_type)
+            drop_constructor_space(unit, type, &member);
         if (member.parameters && member.body && !member.is_type)
             add_signature(unit, all, scope, &member, NULL);
         i = member_start(tokens, msl_next(tokens, member.last < end ? member.last : end));

@@ -74,8 +74,6 @@ static const char *const flags[] = {
     "-march=native",
     "-fno-math-errno",
     "-Xclang",
-    "-cl-single-precision-constant",
-    "-Xclang",
     "-ffloat16-excess-precision=none",
     "-fPIC",
     "-fvisibility=hidden",

@@ -65,13 +65,16 @@ static bool is_fractional(const char *digits, size_t length)
            memchr(digits, 'E', length);
 }
 
-/* 1.0h and 1.0bf; the compiler knows 1.0f16 only with a point or an exponent. */
+/* 1.0h and 1.0bf; the compiler knows 1.0f16 only with a point or an exponent. What has no suffix is
+ * a float: the language has no double. */
 static void rewrite_number(struct msl_unit *unit, size_t i)
 {
     struct msl_token *const token = &unit->tokens.list[i];
     const bool is_hex =
         token->length > 1 && token->text[0] == '0' && tolower((unsigned char)token->text[1]) == 'x';
-    if (is_hex && !memchr(token->text, 'p', token->length))
+    const bool has_power =
+        memchr(token->text, 'p', token->length) || memchr(token->text, 'P', token->length);
+    if (is_hex && !has_power)
         return;
     const int last = tolower((unsigned char)token->text[token->length - 1]);
     const bool is_half = last == 'h';
@@ -81,8 +84,61 @@ static void rewrite_number(struct msl_unit *unit, size_t i)
     if (is_half && is_fractional(token->text, (size_t)length))
         token->replacement = msl_unit_print(unit, "%.*sf16", length, token->text);
     else if (is_half || is_bfloat)
-        token->replacement = msl_unit_print(unit, "%s(%.*s)", is_half ? "_Float16" : "::bfloat",
-                                            length, token->text);
+        token->replacement = msl_unit_print(
+            unit, "%s(%.*s%s)", is_half ? "_Float16" : "::bfloat", length, token->text,
+            has_power || is_fractional(token->text, (size_t)length) ? "f" : "");
+    else if ((has_power || is_fractional(token->text, token->length)) &&
+             (isdigit(last) || last == '.'))
+        token->replacement = msl_unit_print(unit, "%.*sf", (int)token->length, token->text);
+}
+
+static bool is_lone_number(const struct msl_tokens *tokens, size_t first, size_t end)
+{
+    return tokens->list[first].kind == MSL_NUMBER && msl_next(tokens, first) == end;
+}
+
+/* The question mark that the ':' belongs to; 0: none. */
+static size_t question_of(const struct msl_tokens *tokens, size_t colon)
+{
+    size_t pending = 1;
+    for (size_t i = msl_previous(tokens, colon); i > 0; i = msl_previous(tokens, i)) {
+        const size_t match = tokens->list[i].match;
+        if (match && match < i)
+            i = match;
+        else if (match || msl_is(tokens, i, ";"))
+            return 0;
+        else if (msl_is(tokens, i, ":"))
+            pending++;
+        else if (msl_is(tokens, i, "?") && --pending == 0)
+            return i;
+    }
+    return 0;
+}
+
+static bool ends_operand(const struct msl_tokens *tokens, size_t i)
+{
+    return msl_is(tokens, i, ";") || msl_is(tokens, i, ")") || msl_is(tokens, i, ",") ||
+           msl_is(tokens, i, "]") || msl_is(tokens, i, "}");
+}
+
+/* "c ? x : 0" and "c ? 0 : x", where x may be a class here that is a number in the language. */
+static void rewrite_choice(struct msl_unit *unit, size_t i)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    struct msl_token *const token = &unit->tokens.list[i];
+    const size_t before = msl_previous(tokens, i), after = msl_next(tokens, i);
+    bool is_choice = false;
+    if (token->length != 1 || (*token->text != '0' && *token->text != '1'))
+        return;
+    if (msl_is(tokens, before, "?") && msl_is(tokens, after, ":")) {
+        const size_t other = msl_next(tokens, after);
+        is_choice = tokens->list[other].kind != MSL_NUMBER;
+    } else if (msl_is(tokens, before, ":") && ends_operand(tokens, after)) {
+        const size_t question = question_of(tokens, before);
+        is_choice = question && !is_lone_number(tokens, msl_next(tokens, question), before);
+    }
+    if (is_choice)
+        token->replacement = msl_unit_print(unit, "::msl::choice<%c>()", *token->text);
 }
 
 static bool is_plain_number(const char *text, size_t length)
@@ -185,9 +241,10 @@ void msl_unit_rewrite(struct msl_unit *unit)
             continue;
         if (token->kind == MSL_DIRECTIVE)
             rewrite_directive(unit, i);
-        else if (token->kind == MSL_NUMBER)
+        else if (token->kind == MSL_NUMBER) {
             rewrite_number(unit, i);
-        else if (token->kind == MSL_NAME)
+            rewrite_choice(unit, i);
+        } else if (token->kind == MSL_NAME)
             rewrite_word(unit, i);
         else if (msl_is(tokens, i, "[["))
             rewrite_attribute(&rewriter, i);

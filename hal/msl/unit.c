@@ -57,6 +57,14 @@ void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last)
     }
 }
 
+/* "T (*name)(...)", "T (&name)[n]". */
+static bool is_named_inside(const struct msl_tokens *tokens, size_t open)
+{
+    const size_t sign = msl_next(tokens, open);
+    return (msl_is(tokens, sign, "*") || msl_is(tokens, sign, "&")) &&
+           tokens->list[msl_previous(tokens, tokens->list[open].match)].kind == MSL_NAME;
+}
+
 const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
@@ -68,7 +76,7 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
     const size_t end = msl_angle_end(tokens, item->template_parameters);
     struct msl_text text = {0};
     size_t last_name = 0;
-    bool is_default = false, is_pack = false;
+    bool past_name = false, is_pack = false;
     for (size_t i = msl_next(tokens, item->template_parameters); end && i <= end;
          i = msl_next(tokens, i)) {
         if (i == end || msl_is(tokens, i, ",")) {
@@ -76,17 +84,20 @@ const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item
                 msl_text_print(&text, "%s%.*s%s", text.length ? ", " : "",
                                (int)tokens->list[last_name].length, tokens->list[last_name].text,
                                is_pack ? "..." : "");
-            is_default = is_pack = false;
+            past_name = is_pack = false;
             last_name = 0;
         } else if (msl_is(tokens, i, "=")) {
-            is_default = true;
+            past_name = true;
         } else if (msl_is(tokens, i, "<") && msl_angle_end(tokens, i)) {
             i = msl_angle_end(tokens, i);
+        } else if (msl_is(tokens, i, "(") && !past_name && is_named_inside(tokens, i)) {
+            last_name = msl_previous(tokens, tokens->list[i].match);
+            past_name = true; /* behind it are the function's own parameters */
         } else if (tokens->list[i].match > i) {
             i = tokens->list[i].match;
         } else if (msl_is(tokens, i, ".")) {
             is_pack = true;
-        } else if (tokens->list[i].kind == MSL_NAME && !is_default) {
+        } else if (tokens->list[i].kind == MSL_NAME && !past_name) {
             last_name = i;
         }
     }

@@ -22,17 +22,14 @@ MSL_BUILTIN(ceil)
 MSL_BUILTIN(cos)
 MSL_BUILTIN(cosh)
 MSL_BUILTIN(cospi)
-MSL_BUILTIN(erf)
 MSL_BUILTIN(exp)
 MSL_BUILTIN(exp10)
 MSL_BUILTIN(exp2)
-MSL_BUILTIN(expm1)
 MSL_BUILTIN(fabs)
 MSL_BUILTIN(floor)
 MSL_BUILTIN(fract)
 MSL_BUILTIN(log)
 MSL_BUILTIN(log10)
-MSL_BUILTIN(log1p)
 MSL_BUILTIN(log2)
 MSL_BUILTIN(rint)
 MSL_BUILTIN(round)
@@ -91,6 +88,16 @@ template <class T> MSL_INLINE T __metal_sincos(T x, T *cosine, int = 0)
 {
     return metal::sincos(x, *cosine);
 }
+namespace msl
+{
+template <class F, class T> MSL_INLINE T by_bits(F f, T x)
+{
+    if constexpr (metal::is_floating_point_v<T>)
+        return __builtin_bit_cast(T, f(__builtin_bit_cast(typename bits_of<sizeof(T)>::type, x)));
+    else
+        return f(x);
+}
+} // namespace msl
 #define MSL_BUILTIN(name)                                                                          \
     template <class T> MSL_INLINE auto __metal_simd_##name(T x)                                    \
     {                                                                                              \
@@ -104,14 +111,25 @@ MSL_BUILTIN(sum)
 MSL_BUILTIN(product)
 MSL_BUILTIN(min)
 MSL_BUILTIN(max)
-MSL_BUILTIN(and)
-MSL_BUILTIN(or)
-MSL_BUILTIN(xor)
 MSL_BUILTIN(prefix_inclusive_sum)
 MSL_BUILTIN(prefix_exclusive_sum)
 MSL_BUILTIN(prefix_inclusive_product)
 MSL_BUILTIN(prefix_exclusive_product)
 MSL_BUILTIN(broadcast_first)
+#undef MSL_BUILTIN
+/* Sources name these for floating-point numbers too. */
+#define MSL_BUILTIN(name)                                                                          \
+    template <class T> MSL_INLINE T __metal_simd_##name(T x)                                       \
+    {                                                                                              \
+        return msl::by_bits([](auto bits) { return metal::simd_##name(bits); }, x);                \
+    }                                                                                              \
+    template <class T> MSL_INLINE T __metal_quad_##name(T x)                                       \
+    {                                                                                              \
+        return msl::by_bits([](auto bits) { return metal::quad_##name(bits); }, x);                \
+    }
+MSL_BUILTIN(and)
+MSL_BUILTIN(or)
+MSL_BUILTIN(xor)
 #undef MSL_BUILTIN
 #define MSL_BUILTIN(name)                                                                          \
     template <class T> MSL_INLINE T __metal_simd_##name(T x, ushort which)                         \

@@ -215,17 +215,14 @@ MSL_FLOAT_1(ceil, __builtin_ceilf)
 MSL_FLOAT_1(cos, __builtin_cosf)
 MSL_FLOAT_1(cosh, __builtin_coshf)
 MSL_FLOAT_1(cospi, msl::cospi)
-MSL_FLOAT_1(erf, __builtin_erff)
 MSL_FLOAT_1(exp, __builtin_expf)
 MSL_FLOAT_1(exp10, msl::exp10)
 MSL_FLOAT_1(exp2, __builtin_exp2f)
-MSL_FLOAT_1(expm1, __builtin_expm1f)
 MSL_FLOAT_1(fabs, __builtin_fabsf)
 MSL_FLOAT_1(floor, __builtin_floorf)
 MSL_FLOAT_1(fract, msl::fract)
 MSL_FLOAT_1(log, __builtin_logf)
 MSL_FLOAT_1(log10, __builtin_log10f)
-MSL_FLOAT_1(log1p, __builtin_log1pf)
 MSL_FLOAT_1(log2, __builtin_log2f)
 MSL_FLOAT_1(rint, __builtin_rintf)
 MSL_FLOAT_1(round, __builtin_roundf)
@@ -649,22 +646,23 @@ MSL_INLINE vec<T, N> faceforward(const vec<T, N> &n, const vec<T, N> &i, const v
  * declared there, because sources add overloads of their own to these namespaces. */
 #define MSL_EACH_NAME(apply)                                                                       \
     apply(acos) apply(acosh) apply(asin) apply(asinh) apply(atan) apply(atan2) apply(atanh) apply( \
-        ceil) apply(copysign) apply(cos) apply(cosh) apply(cospi) apply(divide) apply(erf)         \
-        apply(exp) apply(exp10) apply(exp2) apply(expm1) apply(fabs) apply(fdim) apply(floor)      \
-            apply(fma) apply(fmax) apply(fmax3) apply(fmedian3) apply(fmin) apply(fmin3) apply(    \
-                fmod) apply(fract) apply(frexp) apply(ilogb) apply(ldexp) apply(log) apply(log10)  \
-                apply(log1p) apply(log2) apply(modf) apply(nextafter) apply(pow) apply(powr)       \
-                    apply(rint) apply(round) apply(rsqrt) apply(sign) apply(sin) apply(sincos)     \
-                        apply(sinh) apply(sinpi) apply(sqrt) apply(tan) apply(tanh) apply(tanpi)   \
-                            apply(trunc) apply(abs) apply(clamp) apply(max) apply(max3)            \
-                                apply(median3) apply(min) apply(min3) apply(mix) apply(saturate)   \
-                                    apply(smoothstep) apply(step) apply(cross) apply(distance)     \
-                                        apply(distance_squared) apply(dot) apply(faceforward)      \
-                                            apply(length) apply(length_squared) apply(normalize)   \
-                                                apply(reflect) apply(refract) apply(isnan)         \
-                                                    apply(isinf) apply(isfinite) apply(isnormal)   \
-                                                        apply(isordered) apply(isunordered)        \
-                                                            apply(signbit) apply(select)
+        ceil) apply(copysign) apply(cos) apply(cosh) apply(cospi) apply(divide) apply(exp)         \
+        apply(exp10) apply(exp2) apply(fabs) apply(fdim) apply(floor) apply(fma) apply(fmax)       \
+            apply(fmax3) apply(fmedian3) apply(fmin) apply(fmin3) apply(fmod) apply(fract)         \
+                apply(frexp) apply(ilogb) apply(ldexp) apply(log) apply(log10) apply(log2)         \
+                    apply(modf) apply(nextafter) apply(pow) apply(powr) apply(rint) apply(round)   \
+                        apply(rsqrt) apply(sign) apply(sin) apply(sincos) apply(sinh) apply(sinpi) \
+                            apply(sqrt) apply(tan) apply(tanh) apply(tanpi) apply(trunc)           \
+                                apply(abs) apply(clamp) apply(max) apply(max3) apply(median3)      \
+                                    apply(min) apply(min3) apply(mix) apply(saturate)              \
+                                        apply(smoothstep) apply(step) apply(cross) apply(distance) \
+                                            apply(distance_squared) apply(dot) apply(faceforward)  \
+                                                apply(length) apply(length_squared)                \
+                                                    apply(normalize) apply(reflect) apply(refract) \
+                                                        apply(isnan) apply(isinf) apply(isfinite)  \
+                                                            apply(isnormal) apply(isordered)       \
+                                                                apply(isunordered) apply(signbit)  \
+                                                                    apply(select)
 #define MSL_USING(name) using metal::name;
 namespace precise
 {

@@ -65,7 +65,6 @@ template <class A, class B> struct conditional<false, A, B> {
     using type = B;
 };
 template <bool b, class A, class B> using conditional_t = typename conditional<b, A, B>::type;
-template <class...> using void_t = void;
 
 #define MSL_TRANSFORM(name, from)                                                                  \
     template <class T> struct name {                                                               \
@@ -160,7 +159,6 @@ MSL_TRAIT(is_class, __is_class(T))
 MSL_TRAIT(is_union, __is_union(T))
 MSL_TRAIT(is_void, __is_void(T))
 MSL_TRAIT(is_function, __is_function(T))
-MSL_TRAIT(is_empty, __is_empty(T))
 MSL_TRAIT(is_trivial, __is_trivial(T))
 MSL_TRAIT(is_trivially_copyable, __is_trivially_copyable(T))
 MSL_TRAIT(is_trivially_constructible, __is_trivially_constructible(T))
@@ -201,6 +199,9 @@ template <class... A> inline constexpr bool conjunction_v = (bool(A::value) && .
 template <class... A> struct disjunction : bool_constant<(bool(A::value) || ...)> {
 };
 template <class... A> inline constexpr bool disjunction_v = (bool(A::value) || ...);
+/* As the standard library's own headers call them, and sources that look there. */
+template <class... A> using _conjunction = conjunction<A...>;
+template <class... A> using _disjunction = disjunction<A...>;
 template <class A> struct negation : bool_constant<!bool(A::value)> {
 };
 template <class A> inline constexpr bool negation_v = !bool(A::value);
@@ -276,6 +277,39 @@ MSL_BFLOAT(-)
 MSL_BFLOAT(*)
 MSL_BFLOAT(/)
 #undef MSL_BFLOAT
+#define MSL_BFLOAT(op)                                                                             \
+    MSL_INLINE constexpr bool operator op(bfloat a, bfloat b)                                      \
+    {                                                                                              \
+        return float(a) op float(b);                                                               \
+    }                                                                                              \
+    template <class U, class = metal::enable_if_t<msl::is_number<U> && !msl::is_bfloat<U>>>        \
+    MSL_INLINE constexpr bool operator op(bfloat a, U b)                                           \
+    {                                                                                              \
+        return float(a) op float(b);                                                               \
+    }                                                                                              \
+    template <class U, class = metal::enable_if_t<msl::is_number<U> && !msl::is_bfloat<U>>>        \
+    MSL_INLINE constexpr bool operator op(U a, bfloat b)                                           \
+    {                                                                                              \
+        return float(a) op float(b);                                                               \
+    }
+MSL_BFLOAT(==)
+MSL_BFLOAT(!=)
+MSL_BFLOAT(<)
+MSL_BFLOAT(>)
+MSL_BFLOAT(<=)
+MSL_BFLOAT(>=)
+#undef MSL_BFLOAT
+namespace msl
+{
+/* 0 or 1 beside a question mark: of the other operand's type, for C++ cannot choose between int and
+ * a class that converts both ways. Every type holds these two, so that no result changes. */
+template <int value> struct choice {
+    template <class T> MSL_INLINE constexpr operator T() const
+    {
+        return T(value);
+    }
+};
+} // namespace msl
 MSL_INLINE constexpr bfloat operator-(bfloat a)
 {
     return __builtin_bit_cast(bfloat, uint16_t(a.bits ^ 0x8000));

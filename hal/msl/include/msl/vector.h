@@ -54,6 +54,12 @@ namespace metal
     static constexpr int length = N;                                                               \
     using component = T;                                                                           \
     vec() = default;                                                                               \
+    /* bfloat is a class: C++ would not convert twice. */                                          \
+    template <class U, class = enable_if_t<msl::is_bfloat<T> && msl::is_number<U> &&               \
+                                           !msl::is_bfloat<U>>>                                    \
+    MSL_INLINE constexpr vec(U a) : vec(T(a))                                                      \
+    {                                                                                              \
+    }                                                                                              \
     template <class U>                                                                             \
     MSL_INLINE constexpr explicit vec(const vec<U, N> &o)                                          \
         : vec(generate([&](int i) { return T(o.at(i)); }))                                         \
