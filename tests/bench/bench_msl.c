@@ -257,6 +257,10 @@ static void reduce(void *const *b, size_t length)
 {
     reference_reduce(b[0], expected, GROUPS, length);
 }
+static void reduce_folded(void *const *b, size_t length)
+{
+    reference_reduce_folded(b[0], expected, GROUPS, length);
+}
 static void tree(void *const *b, size_t groups)
 {
     reference_tree(b[0], expected, groups);
@@ -334,6 +338,9 @@ static void run_reductions(const struct pair *base)
     pair.reference = reduce;
     pair.size = length;
     pair.result_count = GROUPS;
+    run(&pair);
+    pair.row = "reduction with simd_sum, C in the same steps";
+    pair.reference = reduce_folded;
     run(&pair);
     pair.row = "tree reduction";
     pair.kernel = "tree";

@@ -69,6 +69,34 @@ void reference_reduce(const float *restrict in, float *restrict out, size_t grou
     }
 }
 
+void reference_reduce_folded(const float *restrict in, float *restrict out, size_t groups,
+                             size_t length)
+{
+    for (size_t g = 0; g < groups; g++) {
+        float sum = 0;
+        for (size_t chunk = 0; chunk < length; chunk += 1024) {
+            const float *const at = in + g * length + chunk;
+            float parts[32] = {0};
+            for (size_t simd = 0; simd < 8; simd++) {
+                float lanes[32];
+                for (size_t k = 0; k < 32; k++) {
+                    const float *const own = at + simd * 32 + k;
+                    lanes[k] = own[0] + own[256] + own[512] + own[768];
+                }
+                for (size_t half = 16; half; half /= 2)
+                    for (size_t k = 0; k < half; k++)
+                        lanes[k] += lanes[k + half];
+                parts[simd] = lanes[0];
+            }
+            for (size_t half = 16; half; half /= 2)
+                for (size_t k = 0; k < half; k++)
+                    parts[k] += parts[k + half];
+            sum += parts[0];
+        }
+        out[g] = sum;
+    }
+}
+
 void reference_tree(const float *restrict in, float *restrict out, size_t groups)
 {
     float sum[256];

@@ -13,8 +13,11 @@ void reference_matmul_16(const float *restrict a, const float *restrict b, float
                          size_t n);
 void reference_matmul_8(const float *restrict a, const float *restrict b, float *restrict c,
                         size_t n);
-/* Each group's sum of `length` numbers, in 32 partial sums; and by halves, 256 at a time. */
+/* Each group's sum of `length` numbers: in 32 partial sums; 1024 at a time, each 32 of 256 sums
+ * folded to one and those to one, as the kernel does; and by halves, 256 at a time. */
 void reference_reduce(const float *restrict in, float *restrict out, size_t groups, size_t length);
+void reference_reduce_folded(const float *restrict in, float *restrict out, size_t groups,
+                             size_t length);
 void reference_tree(const float *restrict in, float *restrict out, size_t groups);
 /* scales: _Float16, one per row. columns: a multiple of 32. */
 void reference_matrix_vector(const int8_t *restrict weights, const float *restrict x,
