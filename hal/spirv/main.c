@@ -2,6 +2,7 @@
 /* hal-spirv-cc: a SPIR-V module on standard input, MSL and where its buffers are on standard
  * output. Started by hal/spirv: what a module can do to its readers, it does to this process. */
 #include "hal/spirv/answer.h"
+#include "hal/spirv/confine.h"
 #include "hal/spirv/module.h"
 #include "hal/spirv/msl.h"
 
@@ -235,6 +236,7 @@ int main(int argc, char **argv)
         return HAL_INVALID;
     }
     set_limits();
+    (void)spirv_confine(); /* where that cannot be done, the limits are what there is */
     spirv_answer_begin(&head);
     const enum hal_status status = answer(&request, &head, &text);
     int code = status == HAL_OK ? 0 : tell(&request, status);
