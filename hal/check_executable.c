@@ -25,10 +25,23 @@ static enum hal_status check_group_arguments(const struct hal_device *device, co
     return HAL_OK;
 }
 
-static enum hal_status check_entry_layout(const struct hal_device *device, const char *label,
+/* A module of SPIR-V says itself where its constants are. */
+static bool uses_slots(const struct hal_executable_desc *desc)
+{
+    if (desc->variant_count == 0)
+        return desc->format != HAL_FORMAT_SPIRV;
+    for (size_t i = 0; i < desc->variant_count; i++)
+        if (desc->variants[i].format != HAL_FORMAT_SPIRV)
+            return true;
+    return false;
+}
+
+static enum hal_status check_entry_layout(const struct hal_device *device,
+                                          const struct hal_executable_desc *desc,
                                           const struct hal_entry_point *entry,
                                           const struct hal_pipeline_layout *layout)
 {
+    const char *const label = desc->label ? desc->label : "";
     char name[HAL_OBJECT_NAME_BYTES];
     HAL_TRY(hal_check_belongs(&layout->object, "pipeline layout", device));
     if (entry->constant_bytes > layout->constant_bytes)
@@ -36,7 +49,7 @@ static enum hal_status check_entry_layout(const struct hal_device *device, const
                         "executable '%s', entry point '%s': %u bytes of constants, its %s has %u",
                         label, entry->name, entry->constant_bytes,
                         hal_object_name(&layout->object, name), layout->constant_bytes);
-    if (entry->constant_bytes && entry->constants_slot < layout->set_count)
+    if (entry->constant_bytes && entry->constants_slot < layout->set_count && uses_slots(desc))
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': constants slot %u is the place of a "
                         "descriptor set, of which its %s has %zu",
@@ -143,7 +156,7 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
         HAL_TRY(check_entry(device, label, &desc->entry_points[i], i));
     for (size_t i = 0; desc->layouts && i < desc->entry_point_count; i++) {
         if (desc->layouts[i])
-            HAL_TRY(check_entry_layout(device, label, &desc->entry_points[i], desc->layouts[i]));
+            HAL_TRY(check_entry_layout(device, desc, &desc->entry_points[i], desc->layouts[i]));
     }
     if (desc->cache && desc->cache->device != device)
         return hal_fail(HAL_INVALID,

@@ -26,8 +26,36 @@ static void set_three(uint32_t *to, const uint32_t *from, uint32_t x)
     memcpy(to, from[0] ? from : usual, sizeof usual);
 }
 
+/* Every set up to the last one, bindings from the last to the first. */
+static struct hal_pipeline_layout *make_layout(const struct spirv_launch *launch)
+{
+    struct hal_set_layout *sets[HAL_MAX_SETS];
+    struct hal_pipeline_layout *layout;
+    size_t set_count = 0;
+    for (size_t i = 0; i < SPIRV_MAX_PLACES && launch->places[i].data; i++)
+        if (launch->places[i].set >= set_count)
+            set_count = launch->places[i].set + 1;
+    for (uint32_t set = 0; set < set_count; set++) {
+        struct hal_layout_binding bindings[SPIRV_MAX_PLACES];
+        size_t count = 0;
+        for (size_t i = SPIRV_MAX_PLACES; i-- > 0;)
+            if (launch->places[i].data && launch->places[i].set == set)
+                bindings[count++] = (struct hal_layout_binding){.index = launch->places[i].binding,
+                                                                .kind = HAL_BINDING_STORAGE};
+        const struct hal_set_layout_desc desc = {.bindings = bindings, .binding_count = count};
+        assert_ok(hal_set_layout_create(device, &desc, &sets[set]));
+    }
+    const struct hal_pipeline_layout_desc desc = {
+        .sets = sets, .set_count = set_count, .constant_bytes = launch->push_bytes};
+    assert_ok(hal_pipeline_layout_create(device, &desc, &layout));
+    for (size_t i = 0; i < set_count; i++)
+        hal_set_layout_release(sets[i]);
+    return layout;
+}
+
 static enum hal_status create(const struct spirv_launch *launch, struct hal_executable **out)
 {
+    struct hal_pipeline_layout *const layout = launch->with_layout ? make_layout(launch) : NULL;
     struct hal_entry_point entry = {
         .name = launch->entry ? launch->entry : "main",
         .constant_bytes = launch->push_bytes,
@@ -42,8 +70,12 @@ static enum hal_status create(const struct spirv_launch *launch, struct hal_exec
         .entry_point_count = 1,
         .constants = launch->constants,
         .constant_count = launch->constant_count,
+        .layouts = layout ? &layout : NULL,
     };
-    return hal_executable_create(device, &desc, out);
+    const enum hal_status status = hal_executable_create(device, &desc, out);
+    if (layout)
+        hal_pipeline_layout_release(layout);
+    return status;
 }
 
 enum hal_status spirv_status(const struct spirv_launch *launch)

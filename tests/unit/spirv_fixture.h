@@ -25,6 +25,7 @@ struct spirv_launch {
     const void *push;
     uint32_t push_bytes;
     struct spirv_place places[SPIRV_MAX_PLACES];
+    bool with_layout; /* the executable says which bindings there are: those in `places` */
 };
 #define SPIRV_MODULE(name) .words = (name), .bytes = sizeof(name)
 

@@ -156,9 +156,8 @@ static void constants_size_workgroups(void **state)
         assert_int_equal(x[i], 840 + i / 16 % 4 * 8 + i % 8);
 }
 
-static void four_descriptor_sets(void **state)
+static void run_four_sets(bool with_layout)
 {
-    (void)state;
     uint32_t a[64], b[64], c[4][4], d[64] = {0}, e[64];
     const uint32_t push = 5;
     for (uint32_t i = 0; i < 64; i++) {
@@ -170,9 +169,44 @@ static void four_descriptor_sets(void **state)
     spirv_launch(&(struct spirv_launch){SPIRV_MODULE(spv_sets), .push = &push, .push_bytes = 4,
                                         .places = {SPIRV_PLACE(0, 7, a), SPIRV_PLACE(1, 0, e),
                                                    SPIRV_PLACE(1, 2, b), SPIRV_PLACE(2, 0, c),
-                                                   SPIRV_PLACE(3, 30, d)}});
+                                                   SPIRV_PLACE(3, 30, d)},
+                                        .with_layout = with_layout});
     for (uint32_t i = 0; i < 64; i++)
         assert_int_equal(d[i], i % 10 + 10 * (i / 7) + 100 * c[i & 3][1] + 1000 * i * 3 + 5);
+}
+
+static void four_descriptor_sets(void **state)
+{
+    (void)state;
+    run_four_sets(false);
+}
+
+static void four_sets_of_a_pipeline_layout(void **state)
+{
+    (void)state;
+    run_four_sets(true);
+}
+
+/* The layout has room for more than the module uses. */
+static void a_layout_with_unused_bindings(void **state)
+{
+    (void)state;
+    uint32_t a[64], b[64], c[4][4] = {{0}}, d[64] = {0}, e[64] = {0}, unused[2][4] = {{0}};
+    const uint32_t push = 7;
+    for (uint32_t i = 0; i < 64; i++) {
+        a[i] = 3 * i % 10;
+        b[i] = i / 5;
+    }
+    spirv_launch(&(struct spirv_launch){
+        SPIRV_MODULE(spv_sets), .push = &push, .push_bytes = 4,
+        .places = {SPIRV_PLACE(0, 2, unused[0]), SPIRV_PLACE(0, 7, a), SPIRV_PLACE(1, 0, e),
+                   SPIRV_PLACE(1, 2, b), SPIRV_PLACE(2, 0, c), SPIRV_PLACE(2, 1, unused[1]),
+                   SPIRV_PLACE(3, 30, d)},
+        .with_layout = true});
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(d[i], 3 * i % 10 + 10 * (i / 5) + 7);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(unused[0][i] | unused[1][i], 0);
 }
 
 static void uniform_layout(void **state)
@@ -502,6 +536,8 @@ int main(void)
         cmocka_unit_test(constants_size_arrays),
         cmocka_unit_test(constants_size_workgroups),
         cmocka_unit_test(four_descriptor_sets),
+        cmocka_unit_test(four_sets_of_a_pipeline_layout),
+        cmocka_unit_test(a_layout_with_unused_bindings),
         cmocka_unit_test(uniform_layout),
         cmocka_unit_test(storage_layout),
         cmocka_unit_test(scalar_layout),
