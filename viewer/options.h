@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of hal-view. */
+#ifndef VIEWER_OPTIONS_H
+#define VIEWER_OPTIONS_H
+
+#include "viewer/condition.h"
+#include "viewer/report.h"
+
+enum { VIEW_MAX_CONDITIONS = 32 };
+
+struct view_options {
+    const char *path, *keys, *svg;
+    bool reports[VIEW_REPORT_COUNT];
+    bool print, judge_only, json, dump, ascii, utf8, mouse, frame_count;
+    int width, columns, rows, colors;
+    struct view_condition conditions[VIEW_MAX_CONDITIONS];
+    size_t condition_count;
+};
+
+/* Prints what --help and --version ask for, and exits then. HAL_INVALID: the message says what is
+ * wrong. Text is borrowed from argv. */
+enum hal_status view_options_parse(int argc, char **argv, struct view_options *o) HAL_CHECKED;
+
+#endif
