@@ -31,11 +31,13 @@ static void draw_title(struct view *view, struct view_area area)
     char frames[64] = "";
     if (view->show_frames)
         snprintf(frames, sizeof frames, " frame %s ", view_count(view->frames).text);
-    const char *state = healthy ? " healthy " : " ! incomplete ";
+    const char *state = view->following ? " recording " : healthy ? " healthy " : " ! incomplete ";
     const int right = area.columns - view_text_columns(state) - view_text_columns(frames);
     view_write_cut(area, 0, column, right - column - 1, VIEW_STYLE_TITLE | VIEW_REVERSE, facts);
     view_write(area, 0, right,
-               (healthy ? VIEW_STYLE_GOOD : VIEW_STYLE_BAD) | VIEW_REVERSE | VIEW_BOLD, state);
+               (healthy || view->following ? VIEW_STYLE_GOOD : VIEW_STYLE_BAD) | VIEW_REVERSE |
+                   VIEW_BOLD,
+               state);
     view_write(area, 0, right + view_text_columns(state), VIEW_STYLE_TITLE | VIEW_REVERSE, frames);
 }
 
@@ -61,7 +63,8 @@ static void draw_prompt(struct view *view, struct view_area area)
     } prompts[] = {[VIEW_PROMPT_NONE] = {"", ""},
                    [VIEW_PROMPT_SEARCH] = {"/", "regular expression, Enter, Esc"},
                    [VIEW_PROMPT_GO] = {"go to ", "1.5ms  +250us  50%  #s12"},
-                   [VIEW_PROMPT_FILTER] = {"show ", "name~mul dur>50us queue=0 failed"}};
+                   [VIEW_PROMPT_FILTER] = {"show ", "name~mul dur>50us queue=0 failed"},
+                   [VIEW_PROMPT_COMMAND] = {":", "Tab completes, Enter, Esc"}};
     int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, prompts[view->prompt].before);
     column = view_write(area, 0, column, VIEW_STYLE_TITLE, view->typed);
     view_place_cursor(area, 0, column);

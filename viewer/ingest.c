@@ -18,18 +18,39 @@ static bool join(struct view_transfer *last, const struct view_transfer *piece)
     return true;
 }
 
+static enum hal_status add_piece(struct ingest *in, const struct trace_content_event *event,
+                                 uint32_t buffer, enum view_class class)
+{
+    struct view_model *m = in->model;
+    const bool found = event->flags & TRACE_FLAG_SNAPSHOT;
+    int64_t time_ns = VIEW_NO_TIME;
+    if (!event->content || (!found && !view_ingest_plausible(in, event->head.end_ns, &time_ns)))
+        return HAL_OK;
+    HAL_TRY(VIEW_ROOM(m, pieces, 1));
+    m->pieces[m->pieces_count++] =
+        (struct view_piece){.time_ns = time_ns,
+                            .content = event->content,
+                            .offset = event->offset,
+                            .bytes = event->size,
+                            .buffer = buffer,
+                            .class = (uint8_t) class,
+                            .stored = !(event->flags & TRACE_FLAG_DIGEST)};
+    return HAL_OK;
+}
+
 static enum hal_status take_content(struct ingest *in, const struct trace_content_event *event)
 {
     struct view_model *m = in->model;
     struct view_transfer transfer = {
         .bytes = event->size, .ticket = event->head.ticket, .offset = event->offset};
-    if (event->flags & TRACE_FLAG_SNAPSHOT)
-        return HAL_OK;
     transfer.class = event->head.kind == TRACE_HOST_WRITE ? VIEW_UPLOAD
                      : event->flags & TRACE_FLAG_OBSERVED ? VIEW_OBSERVED
                                                           : VIEW_READBACK;
     HAL_TRY(view_ingest_host(in, event->head.thread, &transfer.host));
     HAL_TRY(view_ingest_buffer_row(in, event->buffer, &transfer.buffer));
+    HAL_TRY(add_piece(in, event, transfer.buffer, (enum view_class)transfer.class));
+    if (event->flags & TRACE_FLAG_SNAPSHOT)
+        return HAL_OK;
     HAL_TRY(VIEW_ROOM(m, transfers, 1));
     if (!view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &transfer.begin_ns,
                            &transfer.end_ns))
@@ -166,6 +187,16 @@ static int compare_submissions(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
+static int compare_pieces(const void *left, const void *right)
+{
+    const struct view_piece *a = left, *b = right;
+    if (a->buffer != b->buffer)
+        return a->buffer < b->buffer ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
 static void order_submissions(struct view_model *m)
 {
     bool sorted = true;
@@ -202,6 +233,8 @@ enum hal_status view_build_tables(struct view_model *model)
         status = trace_reader_each(model->reader, take, &in);
     if (status == HAL_OK) {
         order_submissions(model);
+        if (model->pieces_count)
+            qsort(model->pieces, model->pieces_count, sizeof *model->pieces, compare_pieces);
         if (model->first_ns > model->last_ns)
             view_ingest_moment(model, 0);
         status = view_ingest_finish_steps(&in);

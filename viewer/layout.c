@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the panes stand on a screen of any size, and drawing them there. */
+#include "viewer/commands.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -153,6 +154,8 @@ void view_draw(struct view *view, struct view_screen *screen)
             draw_pane(view, &view_ruler_pane, l->ruler);
             draw_pane(view, &view_timeline_pane, l->lanes);
         }
+        if (view->prompt == VIEW_PROMPT_COMMAND && l->panel.rows > 1)
+            panel = &view_palette_pane;
         if (l->bar.rows > 0)
             draw_bar(view, l->bar);
         if (l->panel.rows == 1)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-view: shows a trace in the terminal, or as text, JSON or a picture without one. */
+#include "hal/base/os.h"
+#include "viewer/follow.h"
 #include "viewer/options.h"
+#include "viewer/plain.h"
 #include "viewer/term.h"
 #include "viewer/view.h"
 
@@ -8,6 +11,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_CONDITION = 1, EXIT_USAGE = 2, EXIT_UNREADABLE = 3 };
 
@@ -65,6 +69,28 @@ static enum hal_status dump_frame(const struct view_model *model, const struct v
     return status;
 }
 
+static enum hal_status diff(const struct view_model *model, const struct view_options *o)
+{
+    const struct view_report_options options = {.width = o->width, .ascii = o->ascii};
+    struct view_model *other;
+    HAL_TRY(view_model_open(o->diff, &other));
+    const enum hal_status status = view_report_compare(model, other, &options, stdout);
+    view_model_close(other);
+    return status;
+}
+
+/* A line at a time. */
+static enum hal_status talk(const struct view_model *model, const struct view_options *o)
+{
+    const struct view_plain_options options = {
+        .width = o->width, .ascii = o->ascii, .prompt = isatty(STDIN_FILENO) != 0};
+    struct view *view;
+    HAL_TRY(view_create(model, &view));
+    const enum hal_status status = view_plain(view, &options, stdin, stdout);
+    view_destroy(view);
+    return status;
+}
+
 /* ---- Conditions --------------------------------------------------------------------------- */
 
 /* Says which conditions hold, on the standard error output: the other one may be JSON. */
@@ -109,10 +135,28 @@ static void handle(struct view *view, struct view_term_event event)
     view->wants_redraw = false;
 }
 
+/* What is shown, and the file it comes from when that still grows. */
+struct session {
+    struct view_model *model;
+    struct view *view;
+    struct view_follow follow;
+    bool follows;
+};
+
+/* Until something happens, or the file has to be looked at. */
+static enum hal_status await(struct session *s, struct view_term_event *out_event)
+{
+    *out_event = view_term_read(s->follows ? view_follow_pause_ns(&s->follow) : -1);
+    if (s->follows && out_event->kind == VIEW_TERM_NOTHING)
+        return view_follow_look(&s->follow, &s->model, &s->view);
+    return HAL_OK;
+}
+
 /* What arrived meanwhile is handled before the next frame: a slow line never lags behind. */
-static enum hal_status interact(struct view *view, const char *keys)
+static enum hal_status interact(struct session *s, const char *keys)
 {
     struct view_screen screen = {0};
+    struct view *view = s->view;
     enum hal_status status = HAL_OK;
     bool mouse = view->mouse;
     while (!view->quit && status == HAL_OK) {
@@ -128,10 +172,12 @@ static enum hal_status interact(struct view *view, const char *keys)
             continue;
         }
         view_term_draw(&screen);
-        struct view_term_event event = view_term_read(true);
+        struct view_term_event event;
+        status = await(s, &event);
+        view = s->view;
         while (event.kind != VIEW_TERM_NOTHING && !view->quit) {
             handle(view, event);
-            event = view_term_read(false);
+            event = view_term_read(0);
         }
         if (mouse != view->mouse)
             view_term_set_mouse(mouse = view->mouse);
@@ -140,18 +186,23 @@ static enum hal_status interact(struct view *view, const char *keys)
     return status;
 }
 
-static enum hal_status show(const struct view_model *model, const struct view_options *o)
+/* `model` is replaced when the file grew. */
+static enum hal_status show(struct view_model **model, const struct view_options *o,
+                            int64_t took_ns)
 {
     const struct view_term_options options = {
         .colors = o->colors, .ascii = o->ascii, .mouse = o->mouse};
-    struct view *view;
-    HAL_TRY(view_create(model, &view));
-    view->mouse = o->mouse;
-    view->show_frames = o->frame_count;
+    struct session s = {.model = *model, .follows = o->follow};
+    HAL_TRY(view_create(*model, &s.view));
+    s.view->mouse = o->mouse;
+    s.view->show_frames = o->frame_count;
+    view_follow_begin(&s.follow, o->path, *model, took_ns);
+    s.view->following = s.follows && !s.follow.ended;
     enum hal_status status = view_term_open(&options);
     if (status == HAL_OK)
-        status = interact(view, o->keys);
-    view_destroy(view);
+        status = interact(&s, o->keys);
+    view_destroy(s.view);
+    *model = s.model;
     view_term_close();
     return status;
 }
@@ -169,17 +220,23 @@ int main(int argc, char **argv)
     setlocale(LC_CTYPE, "");
     if (view_options_parse(argc, argv, &options) != HAL_OK)
         return fail(EXIT_USAGE);
+    const int64_t begin_ns = hal_clock_ns();
     enum hal_status status = view_model_open(options.path, &model);
     if (status != HAL_OK)
         return fail(EXIT_UNREADABLE);
-    if (*model->truncated)
+    const int64_t took_ns = hal_clock_ns() - begin_ns;
+    if (*model->truncated && !options.follow)
         fprintf(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
     if (options.dump || options.svg)
         status = dump_frame(model, &options);
     else if (options.print)
         status = print(model, &options);
+    else if (options.diff)
+        status = diff(model, &options);
+    else if (options.plain)
+        status = talk(model, &options);
     else if (!options.judge_only)
-        status = show(model, &options);
+        status = show(&model, &options, took_ns);
     bool failed = false;
     if (status == HAL_OK)
         status = judge(model, &options, &failed);

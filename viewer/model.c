@@ -18,12 +18,13 @@ void view_model_close(struct view_model *model)
         free(model->lanes[i].owned);
     }
     void *const tables[] = {
-        model->calls,    model->values,      model->submissions,     model->ops,
-        model->whats,    model->dispatches,  model->bodies,          model->steps,
-        model->kernels,  model->executables, model->command_buffers, model->buffers,
-        model->scopes,   model->semaphores,  model->transfers,       model->others,
-        model->hosts,    model->gaps,        model->families,        model->lanes,
-        model->segments, model->submitted,   model->levels,          model->highest};
+        model->calls,   model->values,   model->submissions, model->ops,
+        model->whats,   model->pieces,   model->dispatches,  model->bodies,
+        model->steps,   model->kernels,  model->executables, model->command_buffers,
+        model->buffers, model->scopes,   model->semaphores,  model->transfers,
+        model->others,  model->hosts,    model->gaps,        model->families,
+        model->lanes,   model->segments, model->submitted,   model->levels,
+        model->highest};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reflection_finish(&model->reflection);

@@ -147,6 +147,15 @@ struct view_transfer {
     uint8_t class; /* VIEW_UPLOAD, VIEW_READBACK, VIEW_OBSERVED */
 };
 
+/* Contents of a part of a buffer, as the host wrote or saw them. */
+struct view_piece {
+    int64_t time_ns; /* VIEW_NO_TIME: as the capture found it */
+    uint64_t content, offset, bytes;
+    uint32_t buffer;
+    uint8_t class; /* as of a transfer */
+    bool stored;   /* the content is these bytes; else nothing but their digest is in the file */
+};
+
 struct view_scope {
     int64_t begin_ns, end_ns;
     uint32_t name, host;
@@ -276,6 +285,7 @@ struct view_model {
     VIEW_TABLE(view_step, steps);
     VIEW_TABLE(view_semaphore, semaphores);
     VIEW_TABLE(view_transfer, transfers);
+    VIEW_TABLE(view_piece, pieces); /* by buffer, then time */
     VIEW_TABLE(view_scope, scopes);
     VIEW_TABLE(view_host, hosts);
     VIEW_TABLE(view_level, levels);

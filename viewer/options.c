@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/options.h"
 
+#include "viewer/term.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <langinfo.h>
@@ -16,6 +18,7 @@ static const char help_text[] =
     "  --print[=LIST]     text instead of the screen: summary (default), timeline,\n"
     "                     submissions, gaps, findings, kernels, memory, iterations;\n"
     "                     several with commas. Also without a terminal\n"
+    "  --diff=FILE2       compare with another trace: totals, iterations, kernels\n"
     "  --json             --print as JSON, one object per line\n"
     "  --fail-on=CONDS    exit with status 1 when one of these holds: 'gaps>10%,syncs>100',\n"
     "                     of gaps, syncs, submissions, failures, races, findings:NAME\n"
@@ -24,8 +27,11 @@ static const char help_text[] =
     "  --svg=FILE         write it as a picture\n"
     "  --size=CxR         columns and rows of the frame (120x32)\n"
     "  --keys=KEYS        hit these keys before: 'wwl]<Enter>'\n"
-    "  --color=WHEN       auto, never, 8, 16, 256\n"
+    "  --color=WHEN       auto, never, 8, 16, 256, truecolor\n"
     "  --ascii, --utf8    which characters to use; else what the locale has\n"
+    "  -f, --follow       read the file again while it is being written\n"
+    "  --plain            a line at a time: commands in words, answers as text; for screen\n"
+    "                     readers and scripts. help lists the commands\n"
     "  --no-mouse         leave the mouse to the terminal\n"
     "  --frame-count      count frames in the first row\n"
     "  --help, --version\n"
@@ -102,8 +108,11 @@ static enum hal_status parse_color(const char *text, struct view_options *o)
         o->colors = 16;
     else if (strcmp(text, "256") == 0)
         o->colors = 256;
+    else if (strcmp(text, "truecolor") == 0)
+        o->colors = VIEW_TERM_TRUE_COLORS;
     else
-        return hal_fail(HAL_INVALID, "--color=%s: expected auto, never, 8, 16 or 256", text);
+        return hal_fail(HAL_INVALID, "--color=%s: expected auto, never, 8, 16, 256 or truecolor",
+                        text);
     return HAL_OK;
 }
 
@@ -122,7 +131,9 @@ enum {
     ASCII,
     UTF8,
     NO_MOUSE,
-    FRAME_COUNT
+    FRAME_COUNT,
+    PLAIN,
+    DIFF
 };
 
 static const struct option long_options[] = {
@@ -141,6 +152,9 @@ static const struct option long_options[] = {
     {"utf8", no_argument, NULL, UTF8},
     {"no-mouse", no_argument, NULL, NO_MOUSE},
     {"frame-count", no_argument, NULL, FRAME_COUNT},
+    {"follow", no_argument, NULL, 'f'},
+    {"diff", required_argument, NULL, DIFF},
+    {"plain", no_argument, NULL, PLAIN},
     {NULL, 0, NULL, 0},
 };
 
@@ -161,6 +175,9 @@ static enum hal_status take_option(int option, struct view_options *o)
     case ASCII: o->ascii = true; return HAL_OK;
     case UTF8: o->utf8 = true; return HAL_OK;
     case NO_MOUSE: o->mouse = false; return HAL_OK;
+    case 'f': o->follow = true; return HAL_OK;
+    case DIFF: o->diff = optarg; return HAL_OK;
+    case PLAIN: o->plain = true; return HAL_OK;
     case FRAME_COUNT: o->frame_count = true; return HAL_OK;
     default: return hal_fail(HAL_INVALID, "option %d is not handled", option);
     }
@@ -203,7 +220,7 @@ enum hal_status view_options_parse(int argc, char **argv, struct view_options *o
     if (no_color && *no_color)
         o->colors = 0;
     opterr = 0; /* the messages are ours */
-    for (int option; (option = getopt_long(argc, argv, ":", long_options, NULL)) != -1;)
+    for (int option; (option = getopt_long(argc, argv, ":f", long_options, NULL)) != -1;)
         HAL_TRY(option == ':' || option == '?' ? wrong_option(option, argv)
                                                : take_option(option, o));
     if (argc - optind != 1)
@@ -212,8 +229,16 @@ enum hal_status view_options_parse(int argc, char **argv, struct view_options *o
     const bool screen =
         isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
     const bool only_judged = o->condition_count && !o->print;
-    if (!screen && !o->dump && !o->svg && !only_judged)
+    if (o->diff && (o->print || o->dump || o->svg || o->follow || o->plain))
+        return hal_fail(HAL_INVALID, "--diff stands alone: without --print, --json, --dump-frame, "
+                                     "--svg, --follow and --plain");
+    if (o->plain && (o->print || o->dump || o->svg || o->follow))
+        return hal_fail(HAL_INVALID, "--plain stands alone: without --print, --dump-frame, --svg "
+                                     "and --follow");
+    if (!screen && !o->dump && !o->svg && !only_judged && !o->plain && !o->diff)
         o->print = true;
+    if (o->follow && (o->print || o->dump || o->svg || only_judged))
+        return hal_fail(HAL_INVALID, "--follow needs a terminal to show the file in");
     o->judge_only = only_judged && !o->dump && !o->svg;
     bool any = false;
     for (size_t i = 0; i < VIEW_REPORT_COUNT; i++)

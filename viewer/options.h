@@ -9,9 +9,9 @@
 enum { VIEW_MAX_CONDITIONS = 32 };
 
 struct view_options {
-    const char *path, *keys, *svg;
+    const char *path, *keys, *svg, *diff;
     bool reports[VIEW_REPORT_COUNT];
-    bool print, judge_only, json, dump, ascii, utf8, mouse, frame_count;
+    bool print, judge_only, json, dump, ascii, utf8, mouse, frame_count, follow, plain;
     int width, columns, rows, colors;
     struct view_condition conditions[VIEW_MAX_CONDITIONS];
     size_t condition_count;

@@ -41,6 +41,8 @@ void view_build_origin(struct view_model *model)
         model->transfers[i].begin_ns -= by_ns;
         model->transfers[i].end_ns -= by_ns;
     }
+    for (size_t i = 0; i < model->pieces_count; i++)
+        shift(&model->pieces[i].time_ns, by_ns);
     for (size_t i = 0; i < model->scopes_count; i++) {
         shift(&model->scopes[i].begin_ns, by_ns);
         shift(&model->scopes[i].end_ns, by_ns);

@@ -3,6 +3,7 @@
 #include "viewer/report.h"
 
 #include "hal/base/mem.h"
+#include "viewer/compare.h"
 #include "viewer/findings.h"
 #include "viewer/kernels.h"
 #include "viewer/repeats.h"
@@ -220,6 +221,13 @@ static enum hal_status write_findings(const struct report *r)
     return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the findings") : HAL_OK;
 }
 
+static enum hal_status finish(FILE *file)
+{
+    if (fflush(file) != 0 || ferror(file))
+        return hal_fail(HAL_IO, "cannot write the report: %s", strerror(errno));
+    return HAL_OK;
+}
+
 enum hal_status view_report_write(const struct view_model *model, enum view_report report,
                                   const struct view_report_options *options, FILE *file)
 {
@@ -241,7 +249,20 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
         }
     }
     HAL_TRY(status);
-    if (fflush(file) != 0 || ferror(file))
-        return hal_fail(HAL_IO, "cannot write the report: %s", strerror(errno));
-    return HAL_OK;
+    return finish(file);
+}
+
+enum hal_status view_report_compare(const struct view_model *first, const struct view_model *second,
+                                    const struct view_report_options *options, FILE *file)
+{
+    const struct report r = {.model = first, .options = options, .file = file};
+    struct view_comparison comparison;
+    struct view_lines lines = {0};
+    HAL_TRY(view_compare(first, second, &comparison));
+    view_comparison_lines(&comparison, &lines);
+    view_comparison_finish(&comparison);
+    write_lines(&r, &lines);
+    const bool failed = lines.failed;
+    view_lines_finish(&lines);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the comparison") : finish(file);
 }

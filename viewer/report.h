@@ -33,6 +33,11 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
                                   const struct view_report_options *options,
                                   FILE *file) HAL_CHECKED;
 
+/* Two traces side by side. HAL_IO as above. */
+enum hal_status view_report_compare(const struct view_model *first, const struct view_model *second,
+                                    const struct view_report_options *options,
+                                    FILE *file) HAL_CHECKED;
+
 /* The same as one JSON object, for json options; times are nanoseconds. */
 enum hal_status view_report_json(const struct view_model *model, enum view_report report,
                                  FILE *file) HAL_CHECKED;

@@ -29,7 +29,10 @@ static struct {
     sigset_t waiting_mask;
     struct view_pointer last_click;
     int64_t last_click_ns;
+    bool is_down; /* the left button is held */
 } term;
+
+enum { KEY_REPORT = KEY_MAX + 100 }; /* of the pointer */
 
 /* ---- Signals ------------------------------------------------------------------------------ */
 
@@ -114,12 +117,23 @@ static void handle_signals(void)
 
 /* ---- Colours ------------------------------------------------------------------------------ */
 
+/* Terminals whose colours are their red, green and blue: xterm-direct and its like. */
+#if defined NCURSES_EXT_COLORS && NCURSES_EXT_COLORS
+#define HAS_TRUE_COLORS 1
+#else
+#define HAS_TRUE_COLORS 0
+#endif
+
 static int choose_colors(int wanted)
 {
     if (wanted == 0 || !has_colors() || start_color() != OK)
         return 0;
     use_default_colors();
-    const int available = COLORS >= 256 ? 256 : COLORS >= 16 ? 16 : COLORS >= 8 ? 8 : 0;
+    const int available = COLORS >= VIEW_TERM_TRUE_COLORS && HAS_TRUE_COLORS ? VIEW_TERM_TRUE_COLORS
+                          : COLORS >= 256                                    ? 256
+                          : COLORS >= 16                                     ? 16
+                          : COLORS >= 8                                      ? 8
+                                                                             : 0;
     const int colors = wanted > 0 && wanted < available ? wanted : available;
     for (int style = 0; style < VIEW_STYLE_COUNT && colors; style++) {
         const struct view_color color = view_style_color((enum view_style)style);
@@ -127,6 +141,13 @@ static int choose_colors(int wanted)
                            : colors == 16 ? color.of_16
                                           : color.of_16 % 8;
         const bool plain = style == VIEW_STYLE_TEXT;
+#if HAS_TRUE_COLORS
+        if (colors == VIEW_TERM_TRUE_COLORS) {
+            const int rgb = color.red << 16 | color.green << 8 | color.blue;
+            init_extended_pair(style + 1, plain ? -1 : rgb, -1);
+            continue;
+        }
+#endif
         init_pair((short)(style + 1), (short)(plain ? -1 : number), -1);
     }
     return colors;
@@ -153,10 +174,22 @@ static attr_t attributes_of(uint32_t style)
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
+/* Reports come in a modern form, of which curses mixes up those that follow each other quickly, as
+ * when something is dragged: they are taken apart here. Terminals that do not know that form send
+ * the old one, which is left to curses. */
 void view_term_set_mouse(bool on)
 {
-    mousemask(on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
-    mouseinterval(0);
+    const char *text = tigetstr("kmous");
+    term.is_down = false;
+    if (!text || text == (const char *)-1)
+        return;
+    if (strcmp(text, "\033[<") != 0) {
+        mousemask(on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+        mouseinterval(0);
+    }
+    define_key("\033[<", KEY_REPORT);
+    fputs(on ? "\033[?1000h\033[?1002h\033[?1006h" : "\033[?1006l\033[?1002l\033[?1000l", stdout);
+    fflush(stdout);
 }
 
 enum hal_status view_term_open(const struct view_term_options *options)
@@ -345,9 +378,56 @@ static void take_size(void)
     view_term_forget();
 }
 
-static struct view_term_event pointer_event(void)
+static void note_click(struct view_pointer *pointer)
 {
     enum { DOUBLE_CLICK_NS = 400000000 };
+    const int64_t now_ns = hal_clock_ns();
+    const bool twice = now_ns - term.last_click_ns < DOUBLE_CLICK_NS &&
+                       pointer->row == term.last_click.row &&
+                       pointer->column == term.last_click.column;
+    pointer->kind = twice ? VIEW_POINTER_DOUBLE : VIEW_POINTER_CLICK;
+    term.last_click = *pointer;
+    term.last_click_ns = twice ? 0 : now_ns;
+}
+
+/* "0;30;6M" behind the key: button, column, row, and whether it was pressed. */
+static struct view_term_event report_event(void)
+{
+    enum { WAIT_MS = 50, LONGEST = 24, BUTTON = 3, MOTION = 32, WHEEL = 64, MODIFIERS = 28 };
+    struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
+    int numbers[3] = {0}, which = 0;
+    wint_t key = 0;
+    timeout(WAIT_MS); /* the rest of it is on its way */
+    for (int i = 0; i < LONGEST; i++) {
+        if (get_wch(&key) != OK)
+            key = 0;
+        if (key >= '0' && key <= '9' && numbers[which] < 100000)
+            numbers[which] = numbers[which] * 10 + (int)(key - '0');
+        else if (key != ';' || which++ == 2)
+            break;
+    }
+    nodelay(stdscr, TRUE);
+    const int button = numbers[0] & ~MODIFIERS;
+    event.pointer.column = numbers[1] - 1;
+    event.pointer.row = numbers[2] - 1;
+    if ((key != 'M' && key != 'm') || which != 2)
+        return event;
+    event.kind = VIEW_TERM_POINTER;
+    if (button == WHEEL || button == WHEEL + 1)
+        event.pointer.kind = button == WHEEL ? VIEW_POINTER_IN : VIEW_POINTER_OUT;
+    else if (button == MOTION && term.is_down)
+        event.pointer.kind = VIEW_POINTER_DRAG;
+    else if (button == 0 && key == 'M')
+        note_click(&event.pointer);
+    else
+        event.kind = VIEW_TERM_NOTHING;
+    if ((button & BUTTON) == 0 && button < WHEEL)
+        term.is_down = key == 'M';
+    return event;
+}
+
+static struct view_term_event pointer_event(void)
+{
     struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
     MEVENT mouse;
     if (getmouse(&mouse) != OK)
@@ -360,12 +440,7 @@ static struct view_term_event pointer_event(void)
     } else if (mouse.bstate & BUTTON5_PRESSED) {
         event.pointer.kind = VIEW_POINTER_OUT;
     } else if (mouse.bstate & BUTTON1_PRESSED) {
-        const int64_t now_ns = hal_clock_ns();
-        const bool twice = now_ns - term.last_click_ns < DOUBLE_CLICK_NS &&
-                           mouse.y == term.last_click.row && mouse.x == term.last_click.column;
-        event.pointer.kind = twice ? VIEW_POINTER_DOUBLE : VIEW_POINTER_CLICK;
-        term.last_click = event.pointer;
-        term.last_click_ns = twice ? 0 : now_ns;
+        note_click(&event.pointer);
     } else {
         event.kind = VIEW_TERM_NOTHING;
     }
@@ -396,6 +471,8 @@ static struct view_term_event pending_event(void)
     struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
     wint_t key;
     const int kind = get_wch(&key);
+    if (kind == KEY_CODE_YES && key == KEY_REPORT)
+        return report_event();
     if (kind == KEY_CODE_YES && key == KEY_MOUSE)
         return pointer_event();
     if (kind == KEY_CODE_YES && key == KEY_RESIZE) {
@@ -412,19 +489,24 @@ static struct view_term_event pending_event(void)
 }
 
 /* False: nobody is there any more. */
-static bool wait_for_input(void)
+static bool wait_for_input(int64_t wait_ns)
 {
+    const struct timespec limit = {.tv_sec = (time_t)(wait_ns / 1000000000),
+                                   .tv_nsec = (long)(wait_ns % 1000000000)};
     fd_set input; /* not every system's poll knows terminals */
     int bytes = 0;
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);
-    if (pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &term.waiting_mask) < 0)
-        return errno == EINTR;
+    const int ready = pselect(STDIN_FILENO + 1, &input, NULL, NULL, wait_ns < 0 ? NULL : &limit,
+                              &term.waiting_mask);
+    if (ready <= 0)
+        return ready == 0 || errno == EINTR;
     return ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-struct view_term_event view_term_read(bool wait)
+struct view_term_event view_term_read(int64_t wait_ns)
 {
+    const int64_t until_ns = wait_ns > 0 ? hal_clock_ns() + wait_ns : 0;
     for (;;) {
         if (was_ended)
             return (struct view_term_event){.kind = VIEW_TERM_END};
@@ -435,9 +517,11 @@ struct view_term_event view_term_read(bool wait)
             return (struct view_term_event){.kind = VIEW_TERM_REDRAW};
         }
         const struct view_term_event event = pending_event();
-        if (event.kind != VIEW_TERM_NOTHING || !wait)
+        if (event.kind != VIEW_TERM_NOTHING || wait_ns == 0)
             return event;
-        if (!wait_for_input())
+        if (!wait_for_input(wait_ns))
             return (struct view_term_event){.kind = VIEW_TERM_END};
+        if (wait_ns > 0) /* what came meanwhile is taken without waiting */
+            wait_ns = hal_clock_ns() < until_ns ? until_ns - hal_clock_ns() : 0;
     }
 }

@@ -7,14 +7,16 @@
 #include "viewer/screen.h"
 #include "viewer/view.h"
 
+enum { VIEW_TERM_TRUE_COLORS = 1 << 24 };
+
 struct view_term_options {
-    int colors; /* 0: none, 8, 16, 256; -1: what the terminal has */
+    int colors; /* 0: none, 8, 16, 256, VIEW_TERM_TRUE_COLORS; -1: what the terminal has */
     bool ascii;
     bool mouse;
 };
 
 enum view_term_event_kind {
-    VIEW_TERM_NOTHING, /* only without waiting */
+    VIEW_TERM_NOTHING, /* the wait is over */
     VIEW_TERM_KEY,
     VIEW_TERM_POINTER,
     VIEW_TERM_REDRAW, /* the size changed, or the program was continued */
@@ -41,8 +43,8 @@ void view_term_draw(const struct view_screen *screen);
 /* Forgets what the terminal shows, so that the next frame is sent whole. */
 void view_term_forget(void);
 
-/* The next event; with `wait`, blocks until there is one. */
-struct view_term_event view_term_read(bool wait);
+/* The next event; waits for one so many nanoseconds, -1: until there is one. */
+struct view_term_event view_term_read(int64_t wait_ns);
 
 void view_term_set_mouse(bool on);
 

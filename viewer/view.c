@@ -3,6 +3,8 @@
 #include "viewer/view.h"
 
 #include "hal/base/mem.h"
+#include "viewer/commands.h"
+#include "viewer/contents.h"
 #include "viewer/filter.h"
 #include "viewer/kernels.h"
 #include "viewer/repeats.h"
@@ -19,6 +21,7 @@ const struct view_pane *view_panel_pane(enum view_panel panel)
         [VIEW_PANEL_KERNELS] = &view_kernels_pane,
         [VIEW_PANEL_MEMORY] = &view_memory_pane,
         [VIEW_PANEL_ITERATIONS] = &view_iterations_pane,
+        [VIEW_PANEL_CONTENTS] = &view_contents_pane,
     };
     return panes[panel];
 }
@@ -35,6 +38,7 @@ void view_destroy(struct view *view)
     free(view->buffers.rows);
     view_repeats_destroy(view->iterations);
     view_kernels_destroy(view->kernels);
+    view_contents_destroy(view->contents);
     view_filter_destroy(view->filter);
     free(view->hidden);
     view_findings_finish(&view->findings);
@@ -104,6 +108,7 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     for (size_t i = 0; i < VIEW_MARKS; i++)
         view->marks[i] = VIEW_NO_TIME;
     view->kernel = view->buffer = VIEW_NO_REF;
+    view->content_buffer = view->content_of = view->content_choice = VIEW_NO_REF;
     view_buffers_sort(view);
     view->mouse = true;
     *out_view = view;
@@ -131,6 +136,15 @@ bool view_run_binding(struct view *view, const struct view_binding *bindings, in
     return false;
 }
 
+/* What it stands for may be another prompt's text. */
+static void run_command(struct view *view)
+{
+    char text[VIEW_PROMPT_BYTES];
+    memcpy(text, view->typed, sizeof text);
+    if (*text)
+        (void)view_command_run(view, text);
+}
+
 static void type_into_prompt(struct view *view, int key)
 {
     size_t length = strlen(view->typed);
@@ -144,8 +158,12 @@ static void type_into_prompt(struct view *view, int key)
             view_find(view);
         else if (prompt == VIEW_PROMPT_FILTER)
             view_set_filter(view);
+        else if (prompt == VIEW_PROMPT_COMMAND)
+            run_command(view);
         else
             view_go(view);
+    } else if (key == VIEW_KEY_TAB && view->prompt == VIEW_PROMPT_COMMAND) {
+        view_command_complete(view->typed, sizeof view->typed);
     } else if (key == VIEW_KEY_BACKSPACE) {
         while (length > 0 && ((unsigned char)view->typed[--length] & 0xC0) == 0x80)
             ;
@@ -237,10 +255,49 @@ static void point_at_bar(struct view *view, int column)
     }
 }
 
+/* On the lanes a range, on the ruler the window: the grabbed moment stays under the pointer. */
+static void drag(struct view *view, int column)
+{
+    const struct view_window w = view->window;
+    const int axis = view->layout.axis;
+    column -= view->layout.gutter;
+    column = column < 0 ? 0 : column >= axis ? axis - 1 : column;
+    const int64_t ns = view_column_begin(w, axis, column);
+    if (view->drag == VIEW_DRAG_WINDOW) {
+        view_set_window(view, w.begin_ns + view->drag_ns - ns, w.span_ns, 'a');
+    } else if (view->drag == VIEW_DRAG_RANGE && ns != view->drag_ns) {
+        view->range = VIEW_RANGE_SET;
+        view->range_begin_ns = view->drag_ns;
+        view->range_end_ns = ns;
+        view->panel = VIEW_PANEL_DETAILS;
+        view->scroll = 0;
+    }
+}
+
+static void begin_drag(struct view *view, struct view_pointer pointer)
+{
+    const struct view_layout *l = &view->layout;
+    const int column = pointer.column - l->gutter;
+    struct view_pointer inside = pointer;
+    view->drag = VIEW_DRAG_NONE;
+    if (pointer.kind != VIEW_POINTER_CLICK || column < 0 || column >= l->axis)
+        return;
+    if (holds(l->lanes, &inside))
+        view->drag = VIEW_DRAG_RANGE;
+    else if (holds(l->ruler, &inside))
+        view->drag = VIEW_DRAG_WINDOW;
+    view->drag_ns = view_column_begin(view->window, l->axis, column);
+}
+
 void view_point(struct view *view, struct view_pointer pointer)
 {
     const struct view_layout *l = &view->layout;
     const struct view_pane *pane = view_panel_pane(view->panel);
+    if (pointer.kind == VIEW_POINTER_DRAG) {
+        drag(view, pointer.column);
+        return;
+    }
+    begin_drag(view, pointer);
     view->message[0] = '\0';
     view->awaited = VIEW_KEY_NONE;
     if (view->help || view->prompt != VIEW_PROMPT_NONE) {
@@ -297,6 +354,13 @@ static void help(struct view *view, int key)
     view->scroll = 0;
 }
 
+static void start_command(struct view *view, int key)
+{
+    (void)key;
+    view->prompt = VIEW_PROMPT_COMMAND;
+    view->typed[0] = '\0';
+}
+
 static void toggle_mouse(struct view *view, int key)
 {
     (void)key;
@@ -317,16 +381,20 @@ static void quit(struct view *view, int key)
 }
 
 const struct view_binding view_common_bindings[] = {
-    {'1', '2', "1 to 8",
-     "summary, details, submissions, gaps, findings, kernels, memory, iterations", panel_by_number},
+    {'1', '2', "1 to 9",
+     "summary, details, submissions, gaps, findings, kernels, memory, iterations, contents",
+     panel_by_number},
     {'3', '4', "", NULL, panel_by_number},
     {'5', '6', "", NULL, panel_by_number},
     {'7', '8', "", NULL, panel_by_number},
+    {'9', VIEW_KEY_NONE, "", NULL, panel_by_number},
+    {':', VIEW_KEY_NONE, ":", "commands by name; Tab completes", start_command},
     {VIEW_KEY_TAB, VIEW_KEY_BACK_TAB, "Tab", "next panel", next_panel},
     {'_', VIEW_KEY_NONE, "_", "panel on the whole screen, and back", full_panel},
     {'J', 'K', "J K", "move in the panel", NULL},
     {'?', VIEW_KEY_NONE, "?", "this help", help},
-    {'M', VIEW_KEY_NONE, "M", "mouse on or off (wheel zooms, click selects)", toggle_mouse},
+    {'M', VIEW_KEY_NONE, "M", "mouse on or off (wheel zooms, click selects, drag marks)",
+     toggle_mouse},
     {'R', VIEW_KEY_NONE, "R", "draw everything anew", redraw},
     {'q', VIEW_KEY_NONE, "q", "close what is open, then quit", quit},
     {0, 0, NULL, NULL, NULL},

@@ -44,6 +44,7 @@ enum view_key {
 enum view_pointer_kind {
     VIEW_POINTER_CLICK,
     VIEW_POINTER_DOUBLE,
+    VIEW_POINTER_DRAG, /* moved since the click, the button still down */
     VIEW_POINTER_IN,
     VIEW_POINTER_OUT
 };
@@ -68,10 +69,34 @@ enum view_panel {
     VIEW_PANEL_KERNELS,
     VIEW_PANEL_MEMORY,
     VIEW_PANEL_ITERATIONS,
+    VIEW_PANEL_CONTENTS,
     VIEW_PANEL_COUNT
 };
 
-enum view_prompt { VIEW_PROMPT_NONE, VIEW_PROMPT_SEARCH, VIEW_PROMPT_GO, VIEW_PROMPT_FILTER };
+enum view_prompt {
+    VIEW_PROMPT_NONE,
+    VIEW_PROMPT_SEARCH,
+    VIEW_PROMPT_GO,
+    VIEW_PROMPT_FILTER,
+    VIEW_PROMPT_COMMAND
+};
+
+/* As what the contents of buffers are shown. */
+enum view_type_of_bytes {
+    VIEW_TYPE_TEXT,
+    VIEW_TYPE_F32,
+    VIEW_TYPE_F16,
+    VIEW_TYPE_BF16,
+    VIEW_TYPE_F64,
+    VIEW_TYPE_I32,
+    VIEW_TYPE_U32,
+    VIEW_TYPE_U64,
+    VIEW_TYPE_I8,
+    VIEW_TYPE_COUNT
+};
+
+/* What a button that is held down moves. */
+enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
 
 /* None; its end follows the cursor; both ends are set. */
 enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
@@ -123,7 +148,12 @@ struct view {
     struct view_iterations *iterations;           /* likewise */
     uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
     uint32_t buffer;                              /* likewise */
-    struct view_findings findings;                /* looked for when they are first asked for */
+    struct view_contents *contents;               /* likewise */
+    uint32_t content_buffer;                      /* that is shown, or VIEW_NO_REF */
+    uint32_t content_of, content_choice;          /* the transfer or buffer that chose it */
+    uint64_t content_row;
+    enum view_type_of_bytes content_type;
+    struct view_findings findings; /* looked for when they are first asked for */
     bool has_findings;
     size_t finding; /* the current one; SIZE_MAX: none */
 
@@ -135,7 +165,10 @@ struct view {
     char message[256];
 
     struct view_layout layout;
+    enum view_drag drag;
+    int64_t drag_ns; /* the moment where it began */
     bool mouse, quit;
+    bool following; /* the file is still being written, and looked at */
     bool wants_redraw, wants_suspend;
     char copied[64]; /* for the clipboard; whoever sends it there empties it */
     uint64_t frames; /* drawn so far */
@@ -226,7 +259,8 @@ struct view_pane {
 extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
     view_timeline_pane, view_status_pane, view_help_pane;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
-    view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane;
+    view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
+    view_contents_pane;
 
 const struct view_pane *view_panel_pane(enum view_panel panel);
 

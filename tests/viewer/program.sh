@@ -57,6 +57,38 @@ expect 2 '^hal-view: --width=x: expected a number' --width=x "$folder/t.pb.zst"
 expect 2 '^hal-view: --color=pink: expected' --color=pink "$folder/t.pb.zst"
 expect 2 "^hal-view: unknown key at '<Foo>'" --dump-frame --keys='<Foo>' "$folder/t.pb.zst"
 
+"$make_trace" "$folder/more.pb.zst" 8 2 layer || exit 1
+expect 0 '^submissions +12 +-> +24 +\+100\.0 %' --diff="$folder/more.pb.zst" "$folder/t.pb.zst"
+expect 0 '^dispatches +96 +-> +48 +-50\.0 %' --diff="$folder/t.pb.zst" "$folder/more.pb.zst"
+expect 0 '^mul_mv_q8 +24 +-> +48 +\+100\.0 %' --diff="$folder/more.pb.zst" "$folder/t.pb.zst"
+expect 0 '^host waits +8 +-> +8 +same' --diff="$folder/t.pb.zst" "$folder/t.pb.zst"
+expect 2 '^hal-view: --diff stands alone' --diff="$folder/t.pb.zst" --print "$folder/t.pb.zst"
+expect 3 'missing.pb.zst.*No such file' --diff="$folder/missing.pb.zst" "$folder/t.pb.zst"
+expect 2 '^hal-view: --plain stands alone' --plain --json "$folder/t.pb.zst"
+expect 2 '^hal-view: --follow needs a terminal' -f "$folder/t.pb.zst"
+
+# say PATTERN COMMANDS: what the line mode answers
+say()
+{
+    printf "$2\\n" | "$view" --plain "$folder/t.pb.zst" >"$folder/out" 2>&1
+    if [ $? != 0 ] || ! grep -qE -e "$1" "$folder/out"; then
+        echo "hal-view --plain, '$2': nothing like '$1' in:"
+        head -20 "$folder/out"
+        failures=$((failures + 1))
+    fi
+}
+say '^main, wait #s2, at 0\..*, took ' 'next sync'
+say '^main, wait #s[0-9]+, at' 'n s\nn s\np s'
+say '^queue 1, #s4, at' 'go #s4'
+say "^'nonsense' is no command" 'nonsense'
+say "^'next' may be next event, next gap" 'next'
+say '^go what\? to 1.5ms' 'go'
+say '^21 to 40 of|^mul_mv_q8 ' 'kernels'
+say '^there is no more' 'kernels\nmore'
+say 'host waits that nothing needs' 'findings'
+say '^ call +wait' 'next sync\ndetails'
+say '^token 3|, token 3, at' 'search token 3'
+
 expect 3 '^hal-view: .*missing.pb.zst.*No such file' "$folder/missing.pb.zst"
 : >"$folder/empty"
 expect 3 '^hal-view: .*empty' "$folder/empty"

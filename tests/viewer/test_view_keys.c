@@ -196,6 +196,9 @@ static void play_step(struct view *view, struct view_screen *screen)
                                         "g#s3.d2<Enter>",
                                         "g-1ms<Enter>",
                                         "g9e18s<Enter>",
+                                        ":ne<Tab> g<Tab><Enter>",
+                                        ":contents<Enter>",
+                                        ":%s<Tab><Enter>",
                                         "<PgDn><PgDn>",
                                         "<Home>",
                                         "<End>",
@@ -205,7 +208,7 @@ static void play_step(struct view *view, struct view_screen *screen)
                                         "<BS>",
                                         "<C-r>",
                                         "g\xE6\xBC\xA2<BS><Enter>"};
-    static const char keys[] = "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678JKSyMR q,.!tTxXvvzm'&";
+    static const char keys[] = "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678999CbJKSyMR q,.!tTxXvvzm'&";
     const uint32_t kind = random_below(20);
     if (kind == 0)
         assert_int_equal(
@@ -213,7 +216,7 @@ static void play_step(struct view *view, struct view_screen *screen)
             HAL_OK);
     else if (kind < 4)
         view_point(view,
-                   (struct view_pointer){(enum view_pointer_kind)random_below(4),
+                   (struct view_pointer){(enum view_pointer_kind)random_below(5),
                                          (int)random_below(70) - 5, (int)random_below(270) - 5});
     else if (kind < 8)
         assert_int_equal(view_type(view, words[random_below(sizeof words / sizeof *words)]),

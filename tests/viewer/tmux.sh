@@ -59,7 +59,7 @@ see 'Stopped'
 keys 'fg; echo left with $?' Enter
 see '^ scope +token 3'
 
-# The wheel zooms: SGR mouse report at column 40, row 6.
+# The wheel zooms: SGR mouse report at column 40, row 6. Stray characters of it would be keys.
 frames=$(grep -oE 'frame [0-9 ]+' "$folder/pane")
 keys -l "$(printf '\033[<64;40;6M')"
 for _ in $(seq 200); do
@@ -67,6 +67,16 @@ for _ in $(seq 200); do
     [ "$(grep -oE 'frame [0-9 ]+' "$folder/pane")" != "$frames" ] && break
 done
 [ "$(grep -oE 'frame [0-9 ]+' "$folder/pane")" != "$frames" ] || { echo "the wheel did nothing"; exit 1; }
+
+# A drag over the lanes marks a range; one without a click before it does nothing.
+keys -l "$(printf '\033[<0;30;6M\033[<32;40;6M\033[<32;60;6M\033[<0;60;6m')"
+see '^ range +'
+
+# A command by name, completed.
+keys ':' 'next gap' Enter
+see '^›gaps'
+keys ':' 'sum' Tab Enter
+see '^ health +complete'
 
 keys 'q'
 see 'left with 0'
@@ -100,6 +110,21 @@ see 'ready>$'
 keys 'clear; stty -a' Enter
 see '[^-]icanon'
 see '[^-]echo '
+
+# A file that grows is followed: what was selected stays, what comes is shown.
+keys 'q'
+"$make_trace" "$folder/first" 3 2 token || exit 1
+head -c -400 "$folder/first" >"$folder/grows" # as before its capture ended
+keys "clear; '$view' -f '$folder/grows'" Enter
+see 'recording *$'
+keys ')'
+see '^ call +wait #s2'
+cat "$folder/t.pb.zst" >"$folder/grows"
+see 'the capture has ended'
+see 'healthy *$'
+see '^ call +wait #s2'
+keys 'q'
+see 'ready>$'
 
 # A terminal that cannot do it.
 keys "clear; TERM=dumb '$view' '$folder/t.pb.zst' | head -3; TERM=nonsense '$view' '$folder/t.pb.zst'; echo left with \$?" Enter

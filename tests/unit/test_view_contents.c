@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/contents.c, commands.c, follow.c: bytes of buffers at a moment, actions by name, and the
+ * same part of a trace that has grown. */
+#include "tests/support/trace_builder.h"
+#include "viewer/commands.h"
+#include "viewer/contents.h"
+#include "viewer/follow.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { START_NS = 1000, BUFFER = 20, OTHER = 21, BYTES = 64 };
+
+static char folder[] = "/tmp/test_view_contents.XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
+{
+    b->begin_ns = START_NS + begin_ns;
+    b->step_ns = end_ns - begin_ns;
+}
+
+static struct view_model *close_and_open(struct trace_builder *b, const struct trace_health *health)
+{
+    struct view_model *m = NULL;
+    if (builder_close(b, health) != HAL_OK || view_model_open(path, &m) != HAL_OK)
+        fail_msg("%s", hal_message());
+    return m;
+}
+
+static void open_at(struct trace_builder *b)
+{
+    struct trace_header header = builder_default_header();
+    header.start_ns = START_NS;
+    builder_open(b, path, &header);
+}
+
+/* ---- Contents ---- */
+
+static void bytes_are_those_of_the_moment(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    uint8_t ones[16], twos[8];
+    memset(ones, 0x11, sizeof ones);
+    memset(twos, 0x22, sizeof twos);
+    open_at(&b);
+    at(&b, 0, 10);
+    builder_buffer_create(&b, OTHER, "other", BYTES);
+    builder_buffer_create(&b, BUFFER, "data", BYTES);
+    at(&b, 100, 110);
+    builder_host_write(&b, BUFFER, 8, ones, sizeof ones);
+    at(&b, 200, 210);
+    builder_host_read(&b, BUFFER, 12, twos, sizeof twos);
+    at(&b, 300, 310);
+    builder_host_write(&b, OTHER, 0, twos, sizeof twos);
+    struct view_model *m = close_and_open(&b, NULL);
+    struct view_contents *contents;
+    assert_int_equal(view_contents_create(m, &contents), HAL_OK);
+    uint32_t row = 0, piece;
+    while (m->buffers[row].id != BUFFER)
+        row++;
+    uint8_t bytes[32];
+    bool known[32];
+    assert_int_equal(view_contents_at(contents, row, 50, 0, bytes, known, 32, &piece), 0);
+    assert_int_equal(piece, VIEW_NO_REF);
+    assert_int_equal(view_contents_at(contents, row, 150, 0, bytes, known, 32, &piece), 16);
+    assert_false(known[7]);
+    assert_true(known[8]);
+    assert_int_equal(bytes[12], 0x11);
+    assert_true(known[23]);
+    assert_false(known[24]);
+    assert_int_equal(view_contents_at(contents, row, 1000, 0, bytes, known, 32, &piece), 16);
+    assert_int_equal(bytes[11], 0x11);
+    assert_int_equal(bytes[12], 0x22); /* the read is newer */
+    assert_int_equal(bytes[19], 0x22);
+    assert_int_equal(bytes[20], 0x11);
+    assert_int_equal(m->pieces[piece].class, VIEW_READBACK);
+    view_contents_destroy(contents);
+    view_model_close(m);
+}
+
+static void bytes_are_numbers_of_every_type(void **state)
+{
+    (void)state;
+    static const struct {
+        enum view_type_of_bytes type;
+        uint8_t bytes[8];
+        size_t count;
+        const char *text;
+    } cases[] = {
+        {VIEW_TYPE_F32, {0, 0, 0x80, 0x3f}, 4, "1"},
+        {VIEW_TYPE_F32, {0, 0, 0x20, 0xc0}, 4, "-2.5"},
+        {VIEW_TYPE_F16, {0x00, 0x3c}, 2, "1"},
+        {VIEW_TYPE_F16, {0x01, 0x00}, 2, "5.96e-08"}, /* the smallest there is */
+        {VIEW_TYPE_F16, {0xff, 0x7b}, 2, "6.55e+04"},
+        {VIEW_TYPE_F16, {0x00, 0xfc}, 2, "-inf"},
+        {VIEW_TYPE_BF16, {0x40, 0x40}, 2, "3"},
+        {VIEW_TYPE_F64, {0, 0, 0, 0, 0, 0, 0xe0, 0x3f}, 8, "0.5"},
+        {VIEW_TYPE_I32, {0xfe, 0xff, 0xff, 0xff}, 4, "-2"},
+        {VIEW_TYPE_U32, {0xfe, 0xff, 0xff, 0xff}, 4, "4294967294"},
+        {VIEW_TYPE_U64, {0, 0, 0, 0, 1, 0, 0, 0}, 8, "4294967296"},
+        {VIEW_TYPE_I8, {0x80}, 1, "-128"},
+        {VIEW_TYPE_TEXT, {'h', 'i', 0x1b, 0xff}, 4, "hi.."},
+    };
+    bool known[8];
+    memset(known, true, sizeof known);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        view_contents_text(cases[i].bytes, known, cases[i].count, cases[i].type, false, text,
+                           sizeof text);
+        const double wanted = strtod(cases[i].text, NULL), got = strtod(text, NULL);
+        if (cases[i].type == VIEW_TYPE_F16) /* printed with more digits than told here */
+            assert_true(got == wanted || (got - wanted) / wanted < 1e-3);
+        else
+            assert_string_equal(text + strspn(text, " "), cases[i].text);
+    }
+    known[2] = false;
+    char text[200];
+    view_contents_text(cases[0].bytes, known, 4, VIEW_TYPE_F32, false, text, sizeof text);
+    assert_string_equal(text + strspn(text, " "), "-");
+}
+
+/* ---- Commands ---- */
+
+static void write_calls(struct trace_builder *b, int count)
+{
+    open_at(b);
+    for (int i = 0; i < count; i++) {
+        at(b, 100 * i, 100 * i + 50);
+        builder_buffer_create(b, BUFFER + (uint64_t)i, NULL, BYTES);
+    }
+}
+
+static void commands_are_found_by_their_words(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct view *view;
+    write_calls(&b, 4);
+    struct view_model *m = close_and_open(&b, NULL);
+    assert_int_equal(view_create(m, &view), HAL_OK);
+    const struct view_command *command = view_command_run(view, "n ev");
+    assert_non_null(command);
+    assert_string_equal(command->name, "next event");
+    assert_int_equal(view_selected(view)->ref, 1); /* the first one begins at the cursor */
+    assert_non_null(view_command_run(view, "  Next   EVENT "));
+    assert_int_equal(view_selected(view)->ref, 2);
+    assert_null(view_command_run(view, "next"));
+    assert_non_null(strstr(view->message, "next gap"));
+    assert_null(view_command_run(view, "next event please"));
+    assert_null(view_command_run(view, "go"));
+    assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+    assert_non_null(view_command_run(view, "go 100%"));
+    assert_int_equal(view->cursor_ns, m->last_ns - 1);
+    assert_non_null(view_command_run(view, "mark a"));
+    assert_int_equal(view->marks[0], m->last_ns - 1);
+    assert_non_null(view_command_run(view, "first"));
+    assert_non_null(view_command_run(view, "go to mark a")); /* and not: go "to mark a" */
+    assert_int_equal(view->cursor_ns, m->last_ns - 1);
+    char typed[VIEW_PROMPT_BYTES] = "prev";
+    view_command_complete(typed, sizeof typed);
+    assert_string_equal(typed, "previous ");
+    snprintf(typed, sizeof typed, "find");
+    view_command_complete(typed, sizeof typed);
+    assert_string_equal(typed, "findings");
+    snprintf(typed, sizeof typed, "sear");
+    view_command_complete(typed, sizeof typed);
+    assert_string_equal(typed, "search ");
+    view_destroy(view);
+    view_model_close(m);
+}
+
+/* Every command stands for keys that there are. */
+static void commands_stand_for_keys(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    write_calls(&b, 4);
+    struct view_model *m = close_and_open(&b, NULL);
+    for (const struct view_command *c = view_commands; c->name; c++) {
+        struct view *view;
+        char text[64];
+        assert_int_equal(view_create(m, &view), HAL_OK);
+        snprintf(text, sizeof text, "%s%s", c->name, c->takes_text ? " a" : "");
+        view->panel = VIEW_PANEL_SUBMISSIONS; /* which can be sorted */
+        if (view_command_run(view, text) != c)
+            fail_msg("'%s' is another command", c->name);
+        if (strstr(view->message, "does nothing"))
+            fail_msg("'%s' stands for %s: %s", c->name, c->keys, view->message);
+        assert_int_equal(view->prompt, VIEW_PROMPT_NONE);
+        view_destroy(view);
+    }
+    view_model_close(m);
+}
+
+/* ---- Following ---- */
+
+static void a_longer_trace_shows_the_same(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct view_screen screen = {0};
+    struct view *view;
+    write_calls(&b, 10);
+    struct view_model *m = close_and_open(&b, NULL);
+    assert_int_equal(view_screen_resize(&screen, 24, 80), HAL_OK);
+    assert_int_equal(view_create(m, &view), HAL_OK);
+    view_draw(view, &screen);
+    assert_int_equal(view_type(view, "]]]mbww3&name~create<Enter>"), HAL_OK);
+    view_draw(view, &screen);
+    const struct view_span selected = *view_selected(view);
+    const struct view_window window = view->window;
+
+    write_calls(&b, 30);
+    struct view_model *longer = close_and_open(&b, NULL);
+    struct view *next;
+    assert_true(longer->last_ns > m->last_ns);
+    assert_int_equal(view_create(longer, &next), HAL_OK);
+    view_carry(next, view);
+    assert_int_equal(next->window.begin_ns, window.begin_ns);
+    assert_int_equal(next->window.span_ns, window.span_ns);
+    assert_non_null(view_selected(next));
+    assert_int_equal(view_selected(next)->begin_ns, selected.begin_ns);
+    assert_int_equal(view_selected(next)->ref, selected.ref);
+    assert_int_equal(next->marks[1], view->marks[1]);
+    assert_int_equal(next->panel, VIEW_PANEL_SUBMISSIONS);
+    assert_non_null(next->filter);
+    view_draw(next, &screen);
+    view_destroy(next);
+
+    /* What reached the end still does, with the same length. */
+    assert_int_equal(view_type(view, "<End>L"), HAL_OK);
+    assert_int_equal(view->window.begin_ns + view->window.span_ns, m->last_ns);
+    assert_int_equal(view_create(longer, &next), HAL_OK);
+    view_carry(next, view);
+    assert_int_equal(next->window.begin_ns + next->window.span_ns, longer->last_ns);
+    assert_int_equal(next->window.span_ns, view->window.span_ns);
+    view_destroy(next);
+    view_destroy(view);
+    view_screen_finish(&screen);
+    view_model_close(m);
+    view_model_close(longer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_those_of_the_moment),
+        cmocka_unit_test(bytes_are_numbers_of_every_type),
+        cmocka_unit_test(commands_are_found_by_their_words),
+        cmocka_unit_test(commands_stand_for_keys),
+        cmocka_unit_test(a_longer_trace_shows_the_same),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actions by name, for the palette and the line mode. */
+#ifndef VIEWER_COMMANDS_H
+#define VIEWER_COMMANDS_H
+
+#include "viewer/view.h"
+
+struct view_command {
+    const char *name, *keys; /* as view_type takes them */
+    bool takes_text;         /* the rest of the line is typed after the keys */
+    const char *help;
+};
+extern const struct view_command view_commands[]; /* ends with one without a name */
+
+/* Whether every word of the text begins the word of the name in its place: "n g" is "next gap". */
+bool view_command_matches(const struct view_command *command, const char *text);
+
+/* Does what the text says and returns the command; NULL, and it is said why, when that is none. */
+const struct view_command *view_command_run(struct view *view, const char *text);
+
+/* Adds to what was typed whatever all commands that match have in common. */
+void view_command_complete(char *typed, size_t bytes);
+
+extern const struct view_pane view_palette_pane;
+
+#endif
