@@ -6,8 +6,18 @@
 #include "hal/base/idmap.h"
 #include "viewer/build.h"
 
+/* The row that was looked for last: most often it is the next one, too. */
+struct last_row {
+    uint64_t id;
+    uint32_t row;
+    bool is_set;
+};
+
 struct ingest {
     struct view_model *model;
+    struct last_row last_hosts, last_buffers, last_executables, last_command_buffers,
+        last_semaphores, last_submissions, last_others;
+    uint32_t recent_ops[1024]; /* by their hash */
     struct hal_idmap hosts, buffers, executables, command_buffers, semaphores, submissions, others,
         ops, bodies;
     uint32_t recent_whats[256]; /* by their hash: what calls had last */

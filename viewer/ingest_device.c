@@ -69,8 +69,14 @@ static enum hal_status find_op(struct ingest *in, const struct view_op *op, uint
     memcpy(words, op, sizeof *op);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         hash = ((hash ^ words[i]) * 0x9e3779b97f4a7c15ull) ^ (hash >> 29);
+    uint32_t *recent = &in->recent_ops[hash >> 54];
+    if (*recent < m->ops_count && memcmp(&m->ops[*recent], op, sizeof *op) == 0) {
+        *out_op = *recent;
+        return HAL_OK;
+    }
     for (;; hash++) {
         HAL_TRY(view_ingest_row(&in->ops, hash, m->ops_count, out_op));
+        *recent = *out_op;
         if (*out_op == m->ops_count) {
             m->ops[m->ops_count++] = *op;
             return HAL_OK;

@@ -134,11 +134,42 @@ enum hal_status view_ingest_semaphore_event(struct ingest *in,
 static int compare_steps(const void *left, const void *right)
 {
     const struct view_step *a = left, *b = right;
-    if (a->semaphore != b->semaphore)
-        return a->semaphore < b->semaphore ? -1 : 1;
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
     return a->value < b->value ? -1 : a->value > b->value;
+}
+
+/* By semaphore, and each semaphore's by time: most are in that order already. */
+static enum hal_status sort_steps(struct view_model *m)
+{
+    struct view_step *sorted = hal_alloc(m->steps_count, sizeof *sorted);
+    uint32_t next = 0;
+    if (!sorted)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu values of semaphores", m->steps_count);
+    for (size_t i = 0; i < m->steps_count; i++)
+        m->semaphores[m->steps[i].semaphore].step_count++;
+    for (size_t i = 0; i < m->semaphores_count; i++) {
+        m->semaphores[i].first_step = next;
+        next += m->semaphores[i].step_count;
+        m->semaphores[i].step_count = 0;
+    }
+    for (size_t i = 0; i < m->steps_count; i++) {
+        struct view_semaphore *s = &m->semaphores[m->steps[i].semaphore];
+        sorted[s->first_step + s->step_count++] = m->steps[i];
+    }
+    for (size_t i = 0; i < m->semaphores_count; i++) {
+        const struct view_semaphore *s = &m->semaphores[i];
+        bool in_order = true;
+        for (uint32_t k = 1; k < s->step_count && in_order; k++)
+            in_order =
+                compare_steps(&sorted[s->first_step + k - 1], &sorted[s->first_step + k]) <= 0;
+        if (!in_order)
+            qsort(sorted + s->first_step, s->step_count, sizeof *sorted, compare_steps);
+    }
+    free(m->steps);
+    m->steps = sorted;
+    m->steps_capacity = m->steps_count;
+    return HAL_OK;
 }
 
 enum hal_status view_ingest_finish_steps(struct ingest *in)
@@ -160,12 +191,5 @@ enum hal_status view_ingest_finish_steps(struct ingest *in)
         if (m->steps[i].time_ns == VIEW_NO_TIME)
             m->steps[i].time_ns = m->first_ns;
     }
-    if (m->steps_count)
-        qsort(m->steps, m->steps_count, sizeof *m->steps, compare_steps);
-    for (uint32_t i = 0; i < m->steps_count; i++) {
-        struct view_semaphore *semaphore = &m->semaphores[m->steps[i].semaphore];
-        if (!semaphore->step_count++)
-            semaphore->first_step = i;
-    }
-    return HAL_OK;
+    return sort_steps(m);
 }

@@ -33,12 +33,17 @@ enum hal_status view_ingest_row(struct hal_idmap *ids, uint64_t id, size_t count
     enum hal_status name(struct ingest *in, uint64_t id, uint32_t *out_row)                        \
     {                                                                                              \
         struct view_model *m = in->model;                                                          \
+        struct last_row *last = &in->last_##table;                                                 \
+        *out_row = last->row;                                                                      \
+        if (last->is_set && last->id == id)                                                        \
+            return HAL_OK;                                                                         \
         HAL_TRY(VIEW_ROOM(m, table, 1));                                                           \
         HAL_TRY(view_ingest_row(&in->table, id, m->table##_count, out_row));                       \
         if (*out_row == m->table##_count) {                                                        \
             m->table[*out_row] = __VA_ARGS__;                                                      \
             m->table##_count++;                                                                    \
         }                                                                                          \
+        *last = (struct last_row){.id = id, .row = *out_row, .is_set = true};                      \
         return HAL_OK;                                                                             \
     }
 

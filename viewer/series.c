@@ -37,10 +37,41 @@ static bool is_sorted(const struct view_span *spans, size_t count, bool *out_dis
     return true;
 }
 
+/* Where the sorted run that begins at `from` ends. */
+static size_t end_of_run(const struct view_span *spans, size_t from, size_t count)
+{
+    size_t i = from < count ? from + 1 : from;
+    while (i < count && compare_spans(&spans[i - 1], &spans[i]) <= 0)
+        i++;
+    return i;
+}
+
+/* Two sorted runs become one; false: there is no memory for the second. */
+static bool merge_runs(struct view_span *spans, size_t first, size_t count)
+{
+    size_t left = first, right = count - first;
+    struct view_span *second = hal_alloc(right, sizeof *second);
+    if (!second)
+        return false;
+    memcpy(second, spans + first, right * sizeof *second);
+    while (right > 0) { /* from the end, where there is room */
+        const bool from_left = left > 0 && compare_spans(&spans[left - 1], &second[right - 1]) > 0;
+        spans[left + right - 1] = from_left ? spans[left - 1] : second[right - 1];
+        left -= from_left;
+        right -= !from_left;
+    }
+    free(second);
+    return true;
+}
+
+/* What is gathered from several tables is one sorted run behind the other. */
 void view_spans_sort(struct view_span *spans, size_t count)
 {
-    bool disjoint;
-    if (!is_sorted(spans, count, &disjoint))
+    const size_t first = end_of_run(spans, 0, count);
+    if (first == count)
+        return;
+    const size_t second = end_of_run(spans, first, count);
+    if (second < count || !merge_runs(spans, first, count))
         qsort(spans, count, sizeof *spans, compare_spans);
 }
 
