@@ -261,20 +261,26 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     if (!finding)
         return no_memory();
     const struct view_gap *gap = &m->gaps[longest];
-    char host[200];
+    char host[200], before[64] = "";
     view_describe_host(m, gap, host, sizeof host);
     finding->count = gaps->count;
     finding->cost_ns = gaps->ns;
     finding->at_ns = gap->begin_ns;
     finding->lane = m->gap_lane;
     finding->event = longest;
-    snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64,
-             m->submissions[gap->after].number);
+    if (gap->after != VIEW_NO_REF) { /* else several began at the same moment */
+        snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64,
+                 m->submissions[gap->after].number);
+        snprintf(before, sizeof before, " before %s", finding->locator);
+    } else {
+        const struct view_lane *lane = &m->lanes[m->gap_lane];
+        view_span_locator(m, lane, &lane->events[longest], finding->locator,
+                          sizeof finding->locator);
+    }
     snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
-    snprintf(finding->evidence, sizeof finding->evidence,
-             "%s, the longest %s before #s%" PRIu64 "; meanwhile the host: %s.",
+    snprintf(finding->evidence, sizeof finding->evidence, "%s, the longest %s%s%s%s.",
              view_things(gaps->count, "gap").text, view_time(gap->end_ns - gap->begin_ns).text,
-             m->submissions[gap->after].number, host);
+             before, *host ? "; meanwhile the host: " : "", host);
     return HAL_OK;
 }
 

@@ -295,6 +295,31 @@ static void memory_peaks_where_most_is_alive(void **state)
     finish(&found);
 }
 
+/* Two queues begin at the same moment: the gap before has no one submission behind it. */
+static void a_gap_before_several_submissions_is_named_by_its_moment(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_seal(&b, COMMANDS);
+    for (uint32_t n = 0; n < 3; n++) {
+        const int64_t begin_ns = n == 0 ? 1000 : 9000;
+        at(&b, begin_ns - 100, begin_ns - 90);
+        builder_submit(&b, n, n, NULL, 0, NULL, 0, (uint64_t[]){COMMANDS}, 1);
+        builder_submission_done(&b, n, n, START_NS + begin_ns - 90, START_NS + begin_ns,
+                                START_NS + begin_ns + 500);
+    }
+    find(&b, &found);
+    const struct view_finding *idle = of_kind(&found, VIEW_FINDING_IDLE);
+    assert_int_equal(found.model->gaps_count, 1);
+    assert_int_equal(found.model->gaps[0].after, VIEW_NO_REF);
+    assert_non_null(idle);
+    assert_int_equal(idle->locator[0], '@');
+    finish(&found);
+}
+
 static void an_empty_trace_has_no_findings(void **state)
 {
     (void)state;
@@ -335,6 +360,7 @@ int main(void)
         cmocka_unit_test(state_that_is_there_already_is_counted),
         cmocka_unit_test(the_same_upload_twice_is_found),
         cmocka_unit_test(memory_peaks_where_most_is_alive),
+        cmocka_unit_test(a_gap_before_several_submissions_is_named_by_its_moment),
         cmocka_unit_test(an_empty_trace_has_no_findings),
         cmocka_unit_test(a_submission_that_never_ended_comes_first),
     };
