@@ -283,7 +283,7 @@ static void draw_source(struct view *view, struct view_area area)
     uint8_t values[ROW_BYTES];
     bool known[ROW_BYTES];
     uint32_t piece;
-    char name[96], source[128] = "the host neither wrote nor saw this before";
+    char name[96], source[128] = "nothing is known of it at this moment";
     const uint64_t offset = view->content_row * ROW_BYTES;
     const uint64_t rest = m->buffers[view->content_buffer].bytes - offset;
     view_contents_at(view->contents, view->content_buffer, until_ns(view), offset, values, known,

@@ -39,6 +39,7 @@ static const struct frame frames[] = {
     {"filter-120x32", DECODE_SYNC_OP, false, 120, 32, "&dur>8us<Enter>", false},
     {"range-120x32", DECODE_SYNC_OP, false, 120, 32, "g1.5ms<Enter>mavg1.9ms<Enter>v", false},
     {"iterations-120x32", DECODE_SYNC_OP, false, 120, 32, "8tt", false},
+    {"palette-80x24", DECODE_SYNC_TOKEN, false, 80, 24, ":ne", false},
     {"gap-80x24", DECODE_SYNC_OP, false, 80, 24, "}}}}f", false},
     {"gaps-80x24", DECODE_SYNC_LAYER, true, 80, 24, "4JJ_", false},
     {"help-80x24", DECODE_SYNC_TOKEN, false, 80, 24, "?", true},
