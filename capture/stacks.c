@@ -66,22 +66,6 @@ static void refresh_modules(struct capture_stacks *stacks, struct capture_thread
 
 /* ---- Stacks ---- */
 
-enum hal_status capture_stacks_init(struct capture_stacks *stacks)
-{
-    memset(stacks, 0, sizeof *stacks);
-    HAL_TRY(capture_table_init(&stacks->stacks, stack_buckets, TRACE_MAX_STACKS - 1));
-    HAL_TRY(capture_table_init(&stacks->modules, module_buckets, TRACE_MAX_MODULES - 1));
-    /* Linked into the program, the capture has no frames that can be told from the rest. */
-    (void)capture_modules_own(&stacks->own_begin, &stacks->own_end);
-    return HAL_OK;
-}
-
-void capture_stacks_finish(struct capture_stacks *stacks)
-{
-    capture_table_finish(&stacks->stacks);
-    capture_table_finish(&stacks->modules);
-}
-
 static void record_stack(struct capture_thread *thread, uint32_t id, void *const *frames,
                          uint32_t count)
 {
@@ -122,6 +106,25 @@ static int unwind(void **frames)
 #else
     return __tsan_init ? unwind_slowly(frames) : unw_backtrace(frames, max_frames);
 #endif
+}
+
+enum hal_status capture_stacks_init(struct capture_stacks *stacks)
+{
+    memset(stacks, 0, sizeof *stacks);
+    HAL_TRY(capture_table_init(&stacks->stacks, stack_buckets, TRACE_MAX_STACKS - 1));
+    HAL_TRY(capture_table_init(&stacks->modules, module_buckets, TRACE_MAX_MODULES - 1));
+    /* Linked into the program, the capture has no frames that can be told from the rest. */
+    (void)capture_modules_own(&stacks->own_begin, &stacks->own_end);
+    /* The library sets itself up at its first walk: before there are threads that walk at once. */
+    void *frames[max_frames];
+    (void)unwind(frames);
+    return HAL_OK;
+}
+
+void capture_stacks_finish(struct capture_stacks *stacks)
+{
+    capture_table_finish(&stacks->stacks);
+    capture_table_finish(&stacks->modules);
 }
 
 uint32_t capture_stack(struct capture_stacks *stacks, struct capture_thread *thread)

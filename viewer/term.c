@@ -519,6 +519,8 @@ struct view_term_event view_term_read(int64_t wait_ns)
         const struct view_term_event event = pending_event();
         if (event.kind != VIEW_TERM_NOTHING || wait_ns == 0)
             return event;
+        if (was_ended || was_stopped || was_resized)
+            continue; /* ThreadSanitizer runs handlers some calls after the one that they end */
         if (!wait_for_input(wait_ns))
             return (struct view_term_event){.kind = VIEW_TERM_END};
         if (wait_ns > 0) /* what came meanwhile is taken without waiting */

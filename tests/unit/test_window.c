@@ -144,10 +144,12 @@ static void a_range_of_submissions_is_captured(void **state)
 static void *submit_many(void *argument)
 {
     struct work work = *(const struct work *)argument;
+    work.buffer = fixture_buffer(work.device, "own", BYTES);
     work.done = fixture_semaphore(work.device, "own", 0);
     for (int i = 0; i < 50; i++)
         submit(&work);
     hal_semaphore_release(work.done);
+    hal_buffer_release(work.buffer);
     return NULL;
 }
 
