@@ -55,8 +55,8 @@ namespace metal
     using component = T;                                                                           \
     vec() = default;                                                                               \
     /* bfloat is a class: C++ would not convert twice. */                                          \
-    template <class U, class = enable_if_t<msl::is_bfloat<T> && msl::is_number<U> &&               \
-                                           !msl::is_bfloat<U>>>                                    \
+    template <class U,                                                                             \
+              class = enable_if_t<msl::is_bfloat<T> && msl::is_number<U> && !msl::is_bfloat<U>>>   \
     MSL_INLINE constexpr vec(U a) : vec(T(a))                                                      \
     {                                                                                              \
     }                                                                                              \
