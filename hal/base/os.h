@@ -58,7 +58,8 @@ HAL_API bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mute
                                 int64_t deadline_ns);
 
 /* Sleeps while *word == expected, at most `timeout_ns`. May return early for no reason.
- * The word may lie in memory that processes share. */
+ * Threads of one process sleep and wake: the word may lie in memory that others share, but they
+ * are not woken. */
 HAL_API void hal_word_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
 HAL_API void hal_word_wake(_Atomic uint32_t *word, int n_threads);
 

@@ -50,13 +50,13 @@ bool hal_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, int64
 void hal_word_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns)
 {
     const struct timespec limit = to_timespec(timeout_ns);
-    syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns == HAL_FOREVER ? NULL : &limit, NULL,
-            0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected,
+            timeout_ns == HAL_FOREVER ? NULL : &limit, NULL, 0);
 }
 
 void hal_word_wake(_Atomic uint32_t *word, int n_threads)
 {
-    syscall(SYS_futex, word, FUTEX_WAKE, n_threads, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n_threads, NULL, NULL, 0);
 }
 
 enum hal_status hal_program_path(char *out_path, size_t bytes)

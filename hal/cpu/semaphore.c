@@ -324,17 +324,16 @@ static void unregister_locked(struct cpu_device *device, const struct wish *wish
         waiter->next->previous = waiter->previous;
 }
 
-/* Short work ends sooner than a thread falls asleep and wakes again: so it polls first. */
-static void sleep_until(struct cpu_waiter *waiter, int64_t deadline_ns)
+static void poll_until(const struct cpu_waiter *waiter, int64_t deadline_ns)
 {
-    static const int64_t patience_ns = 10000;
-    int64_t poll_until_ns = hal_clock_ns() + patience_ns;
-    if (poll_until_ns > deadline_ns)
-        poll_until_ns = deadline_ns;
     do {
         for (int i = 0; i < 16 && atomic_load(&waiter->word) == 0; i++)
             cpu_relax();
-    } while (atomic_load(&waiter->word) == 0 && hal_clock_ns() < poll_until_ns);
+    } while (atomic_load(&waiter->word) == 0 && hal_clock_ns() < deadline_ns);
+}
+
+static void sleep_until(struct cpu_waiter *waiter, int64_t deadline_ns)
+{
     while (atomic_load(&waiter->word) == 0) {
         const int64_t left_ns =
             deadline_ns == HAL_FOREVER ? HAL_FOREVER : deadline_ns - hal_clock_ns();
@@ -344,9 +343,13 @@ static void sleep_until(struct cpu_waiter *waiter, int64_t deadline_ns)
     }
 }
 
+/* Short work ends sooner than a thread falls asleep and wakes again: while the device works, a
+ * thread polls first. Without that, another thread of the host has to come first, perhaps one that
+ * was just woken on the processor that polling would hold. */
 static enum hal_status wait_slowly(struct cpu_device *device, const struct wish *wish,
                                    struct cpu_wait *waits, int64_t deadline_ns)
 {
+    static const int64_t patience_ns = 10000;
     enum hal_status status;
     bool late = false;
     pthread_mutex_lock(&cpu_timeline_lock);
@@ -356,8 +359,13 @@ static enum hal_status wait_slowly(struct cpu_device *device, const struct wish 
             break;
         }
         struct cpu_waiter waiter = {0};
+        const bool at_work = device->first_in_flight != NULL;
         register_locked(device, wish, &waiter, waits);
         pthread_mutex_unlock(&cpu_timeline_lock);
+        if (at_work) {
+            const int64_t patient_ns = hal_clock_ns() + patience_ns;
+            poll_until(&waiter, patient_ns < deadline_ns ? patient_ns : deadline_ns);
+        }
         sleep_until(&waiter, deadline_ns);
         late = deadline_ns != HAL_FOREVER && hal_clock_ns() >= deadline_ns;
         pthread_mutex_lock(&cpu_timeline_lock);
