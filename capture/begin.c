@@ -170,6 +170,7 @@ static struct trace_device describe_device(const struct hal_device_info *info)
                            info->max_group_size[2]},
         .max_group_memory_bytes = info->max_group_memory_bytes,
         .max_buffer_bytes = info->max_buffer_bytes,
+        .max_constant_bytes = info->max_constant_bytes,
         .worker_count = info->worker_count,
         .architecture = info->architecture,
         .features = info->features,

@@ -67,6 +67,7 @@ static void take_device(struct trace_reader *reader, const Haltrace__Device *mes
         device->max_group_size[i] = message->max_group_size[i];
     device->max_group_memory_bytes = message->max_group_memory_bytes;
     device->max_buffer_bytes = message->max_buffer_bytes;
+    device->max_constant_bytes = message->max_constant_bytes;
     device->worker_count = message->worker_count;
     device->architecture = keep_text(reader, &message->architecture);
     device->features = keep_text(reader, &message->features);

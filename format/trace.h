@@ -41,6 +41,7 @@ struct trace_device {
     uint32_t queue_count, simd_width, max_group_threads;
     uint32_t max_group_size[3];
     uint64_t max_group_memory_bytes, max_buffer_bytes;
+    uint32_t max_constant_bytes; /* 0: not told */
     uint32_t worker_count;
     const char *architecture, *features; /* "": not told */
     uint32_t format_count;

@@ -446,6 +446,7 @@ static void make_device(const struct trace_device *device, Haltrace__Device *mes
     message->max_group_size = group_size;
     message->max_group_memory_bytes = device->max_group_memory_bytes;
     message->max_buffer_bytes = device->max_buffer_bytes;
+    message->max_constant_bytes = device->max_constant_bytes;
     message->worker_count = device->worker_count;
     message->architecture = as_bytes(device->architecture);
     message->features = as_bytes(device->features);

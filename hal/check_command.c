@@ -146,14 +146,17 @@ enum hal_status hal_check_update(const struct hal_command_buffer *commands, cons
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
 
-static enum hal_status check_constants(const void *data, uint32_t offset, uint32_t bytes)
+static enum hal_status check_constants(const struct hal_device *device, const void *data,
+                                       uint32_t offset, uint32_t bytes)
 {
+    const uint32_t most = device->info.max_constant_bytes;
     if (offset % 4 || bytes % 4)
         return hal_fail(HAL_INVALID, "push constants: offset %u and size %u must be multiples of 4",
                         offset, bytes);
-    if (!hal_range_fits(offset, bytes, HAL_MAX_CONSTANT_BYTES))
-        return hal_fail(HAL_INVALID, "push constants: offset %u + %u is outside the %d bytes",
-                        offset, bytes, HAL_MAX_CONSTANT_BYTES);
+    if (!hal_range_fits(offset, bytes, most))
+        return hal_fail(HAL_INVALID,
+                        "push constants: offset %u + %u is outside the %u bytes of device '%s'",
+                        offset, bytes, most, device->info.uri);
     if (bytes && !data)
         return hal_fail(HAL_INVALID, "push constants: %u bytes from NULL", bytes);
     return HAL_OK;
@@ -163,7 +166,7 @@ enum hal_status hal_check_constants(const struct hal_command_buffer *commands, c
                                     uint32_t offset, uint32_t bytes)
 {
     HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "push of constants"));
-    const enum hal_status status = check_constants(data, offset, bytes);
+    const enum hal_status status = check_constants(commands->object.device, data, offset, bytes);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
 }
 

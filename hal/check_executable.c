@@ -79,11 +79,12 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
                         "executable '%s', entry point '%s': %" PRIu64
                         " threads per workgroup, the limit is %u",
                         label, entry->name, threads, info->max_group_threads);
-    if (entry->constant_bytes > HAL_MAX_CONSTANT_BYTES || entry->constant_bytes % 4)
+    if (entry->constant_bytes > info->max_constant_bytes || entry->constant_bytes % 4)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': %u bytes of constants are no multiple "
-                        "of 4 up to %d",
-                        label, entry->name, entry->constant_bytes, HAL_MAX_CONSTANT_BYTES);
+                        "of 4 up to %u, the limit of device '%s'",
+                        label, entry->name, entry->constant_bytes, info->max_constant_bytes,
+                        info->uri);
     if (entry->constants_slot >= HAL_MAX_BINDINGS)
         return hal_fail(HAL_INVALID,
                         "executable '%s', entry point '%s': constants slot %u, the last is %d",

@@ -51,6 +51,7 @@ size_t hal_device_describe(const struct hal_device *device, char *out_text, size
           info->max_group_size[0], info->max_group_size[1], info->max_group_size[2]);
     print(&text, "workgroup memory bytes: %" PRIu64 "\nbuffer bytes: %" PRIu64 "\n",
           info->max_group_memory_bytes, info->max_buffer_bytes);
+    print(&text, "push constant bytes: %u\n", info->max_constant_bytes);
     if (info->worker_count)
         print(&text, "worker count: %u\n", info->worker_count);
     return text.length;
@@ -85,7 +86,7 @@ static bool query_info(const struct hal_device_info *info, const char *key, int6
         {"buffer.max.bytes", info->max_buffer_bytes},
         {"bindings.max", HAL_MAX_BINDINGS},
         {"sets.max", HAL_MAX_SETS},
-        {"constants.max.bytes", HAL_MAX_CONSTANT_BYTES},
+        {"constants.max.bytes", info->max_constant_bytes},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         if (strcmp(answers[i].key, key) == 0 && answers[i].value) {

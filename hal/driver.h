@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 7 };
+enum { HAL_DRIVER_ABI = 8 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 

@@ -78,7 +78,8 @@ enum {
     HAL_MAX_BINDINGS = 31,         /* per descriptor set; Metal has 31 buffer slots */
     HAL_MAX_GROUP_ARGUMENTS = 8,   /* [[threadgroup(n)]] arguments of a kernel */
     HAL_MAX_SETS = 4,              /* descriptor sets that a dispatch sees */
-    HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes */
+    HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes; a device may take
+                                      fewer */
     HAL_MAX_UPDATE_BYTES = 65536,  /* one update command; Vulkan's vkCmdUpdateBuffer */
     HAL_MAX_QUEUES = 64,           /* an affinity is a 64-bit mask */
     HAL_MAX_VARIANTS = 16,         /* of an executable */
@@ -159,7 +160,8 @@ struct hal_device_info {
     uint32_t max_group_threads;      /* and in total */
     uint64_t max_group_memory_bytes; /* threadgroup memory */
     uint64_t max_buffer_bytes;
-    uint32_t worker_count; /* CPU: worker threads; others: 0 */
+    uint32_t max_constant_bytes; /* push constants, at most HAL_MAX_CONSTANT_BYTES */
+    uint32_t worker_count;       /* CPU: worker threads; others: 0 */
     uint32_t format_count;
     enum hal_executable_format formats[HAL_MAX_FORMATS]; /* that it runs, the best first */
 };
@@ -400,7 +402,7 @@ HAL_API const char *hal_executable_format_name(enum hal_executable_format format
 struct hal_entry_point {
     const char *name;        /* the kernel's name, or its host_name */
     uint32_t group_size[3];  /* threads per workgroup; each at least 1 */
-    uint32_t constant_bytes; /* push constants that the kernel takes; 0: none */
+    uint32_t constant_bytes; /* push constants that the kernel takes, a multiple of 4; 0: none */
     uint32_t constants_slot; /* MSL: the [[buffer(n)]] index that receives them */
     /* MSL: bytes of each [[threadgroup(n)]] argument that the kernel has, a multiple of 16;
      * together with its threadgroup variables at most max_group_memory_bytes. 0: it has none. */
@@ -698,7 +700,7 @@ HAL_API enum hal_status hal_command_update(struct hal_command_buffer *commands, 
                                            uint64_t bytes) HAL_CHECKED;
 
 /* Sets bytes [offset, offset + bytes) of the constants that following dispatches see; multiples
- * of 4. They start as zero. */
+ * of 4, below the device's max_constant_bytes. They start as zero. */
 HAL_API enum hal_status hal_command_push_constants(struct hal_command_buffer *commands,
                                                    uint32_t offset, const void *data,
                                                    uint32_t bytes) HAL_CHECKED;

@@ -106,10 +106,12 @@ static enum hal_status check_pipeline_desc(const struct hal_device *device,
     for (size_t i = 0; i < desc->set_count; i++)
         HAL_TRY(
             hal_check_belongs(desc->sets[i] ? &desc->sets[i]->object : NULL, "set layout", device));
-    if (desc->constant_bytes > HAL_MAX_CONSTANT_BYTES || desc->constant_bytes % 4)
+    const struct hal_device_info *info = &device->info;
+    if (desc->constant_bytes > info->max_constant_bytes || desc->constant_bytes % 4)
         return hal_fail(HAL_INVALID,
-                        "pipeline layout '%s': %u bytes of constants are no multiple of 4 up to %d",
-                        label, desc->constant_bytes, HAL_MAX_CONSTANT_BYTES);
+                        "pipeline layout '%s': %u bytes of constants are no multiple of 4 up to "
+                        "%u, the limit of device '%s'",
+                        label, desc->constant_bytes, info->max_constant_bytes, info->uri);
     return HAL_OK;
 }
 

@@ -253,6 +253,12 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
 /* ---- Other objects ------------------------------------------------------------------------- */
 
 /* What the trace asks of its device. */
+void replay_decode_note_constants(struct replay_decoder *decoder, uint32_t bytes)
+{
+    if (bytes > decoder->plan->info.largest_constant_bytes)
+        decoder->plan->info.largest_constant_bytes = bytes;
+}
+
 static void note_group(struct replay_plan_info *info, const uint32_t size[3])
 {
     uint64_t threads = 1;
@@ -316,8 +322,10 @@ static enum hal_status decode_executable_create(struct replay_decoder *decoder,
                         "the %u bindings of the executable's %u entry points are not in order, or "
                         "beyond the limits",
                         event->binding_count, event->entry_point_count);
-    for (uint32_t i = 0; i < event->entry_point_count; i++)
+    for (uint32_t i = 0; i < event->entry_point_count; i++) {
         note_group(&decoder->plan->info, points[i].group_size);
+        replay_decode_note_constants(decoder, points[i].constant_bytes);
+    }
     const struct trace_constant *constants = trace_executable_constants(event);
     for (uint32_t i = 0; i < event->constant_count; i++) {
         if (constants[i].type < HAL_CONSTANT_BOOL || constants[i].type > HAL_CONSTANT_FLOAT32)
@@ -404,6 +412,7 @@ static enum hal_status decode_pipeline_layout(struct replay_decoder *decoder,
         return hal_fail(HAL_CORRUPT, "%u bytes of constants", event->constant_bytes);
     for (uint32_t i = 0; i < event->set_count; i++)
         HAL_TRY(replay_decode_use(decoder, REPLAY_SET_LAYOUT, &event->sets[i], &set));
+    replay_decode_note_constants(decoder, event->constant_bytes);
     return add_object(decoder, REPLAY_PIPELINE_LAYOUT, &event->layout, &event->head);
 }
 

@@ -77,6 +77,8 @@ enum hal_status replay_decode_no_memory(const char *what) HAL_CHECKED;
 const struct replay_done *replay_decode_find_done(const struct replay_decoder *decoder,
                                                   uint64_t submission);
 
+void replay_decode_note_constants(struct replay_decoder *decoder, uint32_t bytes);
+
 void replay_decoder_finish(struct replay_decoder *decoder);
 
 #endif

@@ -52,13 +52,19 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
     return replay_decode_push(decoder, REPLAY_SIGNAL, event->semaphore, &event->head);
 }
 
+static enum hal_status check_failure(uint16_t status)
+{
+    if (status > HAL_OK && status <= HAL_FAILED)
+        return HAL_OK;
+    return hal_fail(HAL_CORRUPT, "a failure with status %u: there are 1 to %d", status, HAL_FAILED);
+}
+
 enum hal_status replay_decode_fail(struct replay_decoder *decoder,
                                    struct trace_semaphore_event *event)
 {
     struct replay_object *object;
     HAL_TRY(replay_decode_use(decoder, REPLAY_SEMAPHORE, &event->semaphore, &object));
-    if (event->head.status == HAL_OK)
-        return hal_fail(HAL_CORRUPT, "the semaphore fails without a status");
+    HAL_TRY(check_failure(event->head.status));
     object->semaphore.outcome = REPLAY_FAILS;
     return replay_decode_push(decoder, REPLAY_FAIL, event->semaphore, &event->head);
 }
@@ -199,6 +205,11 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
     return HAL_OK;
 }
 
+static bool calls_host(const struct trace_submit *submit)
+{
+    return submit->operation == TRACE_OPERATION_READ || submit->operation == TRACE_OPERATION_WRITE;
+}
+
 static enum hal_status use_submit_values(struct replay_decoder *decoder, struct trace_submit *event,
                                          const struct replay_done *done)
 {
@@ -227,7 +238,8 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
 }
 
 /* In place of the file the player moves the contents, between the host call's two events. Until
- * then a semaphore of the plan's own, the last that it waits for, keeps the submission. */
+ * then a semaphore of the plan's own, the last that it waits for, keeps the submission: 1 is
+ * promised when the call has begun, and reached when it has ended. */
 static enum hal_status hold(struct replay_decoder *decoder, const struct trace_submit *event,
                             const struct trace_submit **out_held)
 {
@@ -284,6 +296,8 @@ static enum hal_status let_go(struct replay_decoder *decoder, const struct trace
                                           .message = event->message};
     end->head.bytes = sizeof *end;
     const bool ok = event->head.status == HAL_OK;
+    if (!ok)
+        HAL_TRY(check_failure(event->head.status));
     return replay_decode_push(decoder, ok ? REPLAY_SIGNAL : REPLAY_FAIL, end->semaphore,
                               &end->head);
 }
@@ -295,23 +309,38 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
     if (!hal_idmap_find(&decoder->submissions, event->submission, &op))
         return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " does not exist", event->submission);
     const struct trace_submit *held = (const void *)decoder->plan->ops[op].event;
-    if (held->operation != TRACE_OPERATION_READ && held->operation != TRACE_OPERATION_WRITE)
+    if (!calls_host(held))
         return hal_fail(HAL_CORRUPT, "submission #s%" PRIu64 " calls no host", event->submission);
-    return event->head.kind == TRACE_HOST_CALL_BEGIN ? await_waits(decoder, event, held)
-                                                     : let_go(decoder, event, held);
+    struct replay_object *gate =
+        &decoder->plan->objects[held->values[held->wait_count - 1].semaphore];
+    const bool begins = event->head.kind == TRACE_HOST_CALL_BEGIN;
+    uint64_t *mark = begins ? &gate->semaphore.promised : &gate->semaphore.reached;
+    if (*mark)
+        return hal_fail(HAL_CORRUPT, "the host call of #s%" PRIu64 " %s twice", event->submission,
+                        begins ? "begins" : "ends");
+    if (!gate->semaphore.promised && !begins)
+        return hal_fail(HAL_CORRUPT, "the host call of #s%" PRIu64 " ends and did not begin",
+                        event->submission);
+    *mark = 1;
+    return begins ? await_waits(decoder, event, held) : let_go(decoder, event, held);
 }
 
-/* Of the operations that name a range; others leave it open. */
+/* How many command buffers an operation has; those without a command name a range. */
 static enum hal_status use_operation(struct replay_decoder *decoder, struct trace_submit *event)
 {
     struct replay_object *buffer;
-    if (event->operation > TRACE_OPERATION_WRITE)
-        return hal_fail(HAL_CORRUPT, "operation %u does not exist", event->operation);
-    if (event->operation < TRACE_OPERATION_ALLOCA)
+    const uint32_t operation = event->operation, count = event->command_buffer_count;
+    if (operation > TRACE_OPERATION_WRITE)
+        return hal_fail(HAL_CORRUPT, "operation %u does not exist", operation);
+    if (operation == TRACE_OPERATION_EXECUTE)
         return HAL_OK;
-    if (event->command_buffer_count)
-        return hal_fail(HAL_CORRUPT, "operation %u with %u command buffers", event->operation,
-                        event->command_buffer_count);
+    const bool commands =
+        operation >= TRACE_OPERATION_FILL && operation <= TRACE_OPERATION_DISPATCH;
+    if (count != commands)
+        return hal_fail(HAL_CORRUPT, "operation %u with %u command buffers, not %d", operation,
+                        count, commands);
+    if (operation < TRACE_OPERATION_ALLOCA)
+        return HAL_OK;
     return replay_decode_range(decoder, &event->buffer, event->offset, event->size, &buffer);
 }
 
@@ -338,7 +367,7 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
     if (!hal_idmap_add(&decoder->submissions, event->submission, (uint32_t)plan->op_count, &unused))
         return replay_decode_no_memory("submissions");
     const struct trace_submit *submit = event;
-    if (event->operation == TRACE_OPERATION_READ || event->operation == TRACE_OPERATION_WRITE)
+    if (calls_host(event))
         HAL_TRY(hold(decoder, event, &submit));
     HAL_TRY(replay_decode_push(decoder, REPLAY_SUBMIT, 0, &submit->head));
     decoder->unsettled[decoder->unsettled_count++] = plan->op_count - 1;

@@ -103,12 +103,14 @@ static enum hal_status decode_update(struct replay_decoder *decoder, struct trac
     return use_range(decoder, &segment->target, segment->offset, segment->size);
 }
 
-static enum hal_status decode_constants(const struct trace_push_constants *segment)
+static enum hal_status decode_constants(struct replay_decoder *decoder,
+                                        const struct trace_push_constants *segment)
 {
     if (segment->offset % 4 || segment->size % 4 ||
         !hal_range_fits(segment->offset, segment->size, HAL_MAX_CONSTANT_BYTES))
         return hal_fail(HAL_CORRUPT, "%u bytes at %u, of %d in units of 4", segment->size,
                         segment->offset, HAL_MAX_CONSTANT_BYTES);
+    replay_decode_note_constants(decoder, segment->offset + segment->size);
     return HAL_OK;
 }
 
@@ -162,7 +164,7 @@ static enum hal_status decode_segment(struct replay_decoder *decoder, struct tra
     case TRACE_FILL: return decode_fill(decoder, segment);
     case TRACE_COPY: return decode_copy(decoder, segment);
     case TRACE_UPDATE: return decode_update(decoder, segment);
-    case TRACE_PUSH_CONSTANTS: return decode_constants(segment);
+    case TRACE_PUSH_CONSTANTS: return decode_constants(decoder, segment);
     case TRACE_PUSH_DESCRIPTOR_SET: return decode_descriptor_set(decoder, segment);
     case TRACE_DISPATCH: {
         struct trace_dispatch *dispatch = segment;

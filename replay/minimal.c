@@ -344,6 +344,7 @@ static void describe_device(const struct hal_device_info *info, struct trace_dev
                                     .max_group_threads = info->max_group_threads,
                                     .max_group_memory_bytes = info->max_group_memory_bytes,
                                     .max_buffer_bytes = info->max_buffer_bytes,
+                                    .max_constant_bytes = info->max_constant_bytes,
                                     .worker_count = info->worker_count,
                                     .architecture = info->architecture,
                                     .features = info->features};

@@ -62,6 +62,7 @@ struct replay_plan_info {
     /* The largest that the trace asks of its device: */
     uint64_t largest_buffer_bytes;
     uint32_t largest_group_size[3], largest_group_threads;
+    uint32_t largest_constant_bytes;
 };
 
 /* Reads the file and checks everything that replaying relies on. An incomplete file loads up to

@@ -29,6 +29,10 @@ enum hal_status replay_target_check(const struct replay_plan_info *plan,
         return hal_fail(HAL_UNSUPPORTED,
                         "the trace has workgroups of %u threads, the limit of device '%s' is %u",
                         plan->largest_group_threads, device->uri, device->max_group_threads);
+    if (plan->largest_constant_bytes > device->max_constant_bytes)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "the trace has %u bytes of push constants, the limit of device '%s' is %u",
+                        plan->largest_constant_bytes, device->uri, device->max_constant_bytes);
     return HAL_OK;
 }
 

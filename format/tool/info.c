@@ -283,6 +283,8 @@ static void json_device(struct trace_text *text, const struct trace_device *devi
     trace_json_close(text, ']');
     member_u64(text, "max_group_memory_bytes", device->max_group_memory_bytes);
     member_u64(text, "max_buffer_bytes", device->max_buffer_bytes);
+    if (device->max_constant_bytes)
+        member_u64(text, "max_constant_bytes", device->max_constant_bytes);
     member_text(text, "architecture", device->architecture);
     member_text(text, "features", device->features);
     trace_json_key(text, "formats");

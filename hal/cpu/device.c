@@ -174,6 +174,7 @@ static void describe(const struct cpu_device *device, struct hal_device_info *ou
     out_info->max_group_threads = MSL_MAX_GROUP_THREADS;
     out_info->max_group_memory_bytes = MSL_MAX_GROUP_MEMORY_BYTES;
     out_info->max_buffer_bytes = device->heap.limit_bytes;
+    out_info->max_constant_bytes = HAL_MAX_CONSTANT_BYTES;
     out_info->worker_count = device->worker_count;
     out_info->format_count = cpu_executable_formats(out_info->formats);
 }

@@ -279,6 +279,7 @@ static void describe(const struct metal_device *device, struct hal_device_info *
     out_info->max_group_threads = narrow(most.width);
     out_info->max_group_memory_bytes = system.maxThreadgroupMemoryLength;
     out_info->max_buffer_bytes = system.maxBufferLength;
+    out_info->max_constant_bytes = HAL_MAX_CONSTANT_BYTES;
     out_info->format_count = metal_executable_formats(out_info->formats);
 }
 

@@ -155,7 +155,6 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
         {"memory.allocation.count", blocks},
         {"clock.resolution.ns",
          device->timestamp_bits ? (int64_t)(device->limits.timestampPeriod + 0.5F) : unknown},
-        {"constants.max.bytes", device->limits.maxPushConstantsSize},
         {"vulkan.validation.messages", vulkan_complaints()},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
@@ -455,6 +454,9 @@ static void describe(const struct vulkan_device *device, uint32_t index,
     out_info->max_group_threads = limits->maxComputeWorkGroupInvocations;
     out_info->max_group_memory_bytes = limits->maxComputeSharedMemorySize;
     out_info->max_buffer_bytes = device->max_allocation_bytes;
+    out_info->max_constant_bytes = limits->maxPushConstantsSize < HAL_MAX_CONSTANT_BYTES
+                                       ? limits->maxPushConstantsSize / 4 * 4
+                                       : HAL_MAX_CONSTANT_BYTES;
     out_info->formats[out_info->format_count++] = HAL_FORMAT_SPIRV;
 }
 

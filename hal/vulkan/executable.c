@@ -204,10 +204,6 @@ static enum hal_status make_entry(struct vulkan_device *device, VkShaderModule m
                         "the executable",
                         wanted->name, where->constant_bytes, wanted->constant_bytes);
     entry->constant_bytes = (uint32_t)hal_align_up(where->constant_bytes, 4);
-    if (entry->constant_bytes > device->limits.maxPushConstantsSize)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "entry point '%s' has %u bytes of push constants, the device's limit is %u",
-                        wanted->name, where->constant_bytes, device->limits.maxPushConstantsSize);
     entry->binding_count = where->binding_count;
     memcpy(entry->bindings, where->bindings, sizeof entry->bindings);
     return vulkan_entry_create(device, module, wanted->name, entry);

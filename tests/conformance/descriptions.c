@@ -149,6 +149,8 @@ static void text_agrees(struct suite *suite, uint64_t unused)
     check_line(suite, "workgroup threads", number);
     snprintf(number, sizeof number, "%llu", (unsigned long long)info->max_buffer_bytes);
     check_line(suite, "buffer bytes", number);
+    snprintf(number, sizeof number, "%u", info->max_constant_bytes);
+    check_line(suite, "push constant bytes", number);
 }
 
 /* As snprintf: what fits, with an end, and the length of all. */
@@ -187,7 +189,7 @@ static void numbers_agree(struct suite *suite, uint64_t unused)
         {"buffer.max.bytes", info->max_buffer_bytes},
         {"bindings.max", 31},
         {"sets.max", 4},
-        {"constants.max.bytes", 4096},
+        {"constants.max.bytes", info->max_constant_bytes},
     };
     for (size_t i = 0; i < SUITE_COUNT(numbers); i++) {
         int64_t value = -1;

@@ -21,6 +21,8 @@ static void description_makes_sense(struct suite *suite, uint64_t unused)
     check(suite, info->max_group_threads >= 256 && info->max_group_threads <= most);
     check(suite, info->max_group_memory_bytes >= 16384);
     check(suite, info->max_buffer_bytes >= UINT64_C(1) << 27);
+    check(suite, info->max_constant_bytes >= 128 && info->max_constant_bytes <= 4096);
+    check_u64(suite, info->max_constant_bytes % 4, 0);
 }
 
 static void its_own_uri_opens_it(struct suite *suite, uint64_t unused)
@@ -33,6 +35,7 @@ static void its_own_uri_opens_it(struct suite *suite, uint64_t unused)
     check_u64(suite, again->queue_count, mine->queue_count);
     check_u64(suite, again->worker_count, mine->worker_count);
     check_u64(suite, again->max_buffer_bytes, mine->max_buffer_bytes);
+    check_u64(suite, again->max_constant_bytes, mine->max_constant_bytes);
 }
 
 /* A URI that is refused with a message that repeats what is wrong. */

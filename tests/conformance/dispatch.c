@@ -256,15 +256,18 @@ static void unused_bindings(struct suite *suite, uint64_t unused)
 
 /* ---- Constants ------------------------------------------------------------------------------ */
 
-static void all_constants(struct suite *suite, uint64_t pieces)
+/* In so many pieces; 0: word by word. */
+static void all_constants(struct suite *suite, uint64_t wanted_pieces)
 {
-    uint32_t *words = random_words(suite, 1024);
-    const uint32_t each = HAL_MAX_CONSTANT_BYTES / (uint32_t)pieces;
+    const uint32_t bytes = suite_constant_bytes();
+    const uint32_t pieces = wanted_pieces ? (uint32_t)wanted_pieces : bytes / 4;
+    const uint32_t each = bytes / pieces;
+    uint32_t *words = suite_memory(suite, 4096);
+    suite_random_bytes(suite, words, bytes);
     struct hal_buffer *out = suite_buffer(suite, "out", 4096);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     for (uint32_t i = 0; i < pieces; i++) {
-        const uint32_t at =
-            (uint32_t)((i * 3 + 1) % pieces) * each; /* `pieces` is no multiple of 3 */
+        const uint32_t at = (i * 3 + 1) % pieces * each; /* `pieces` is no multiple of 3 */
         check_ok(suite, hal_command_push_constants(commands, at, words + at / 4, each));
     }
     suite_dispatch(suite, commands, &(struct suite_launch){KERNEL_WORDS, {1, 1, 1}, {out}, {0}, 0});
@@ -278,13 +281,14 @@ static void constants_over_time(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     enum { STEPS = 40 };
+    const uint32_t words = suite_constant_bytes() / 4;
     uint32_t *model = suite_memory(suite, 4096), *wanted = suite_memory(suite, STEPS * 4096);
     struct hal_buffer *out = suite_buffer(suite, "out", STEPS * 4096);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     for (uint32_t step = 0; step < STEPS; step++) {
-        const uint32_t at = suite_random_below(suite, 1024);
-        const uint32_t count = suite_random_below(suite, step % 4 ? 5 : 1025 - at);
-        const uint32_t fits = at + count > 1024 ? 1024 - at : count;
+        const uint32_t at = suite_random_below(suite, words);
+        const uint32_t count = suite_random_below(suite, step % 4 ? 5 : words + 1 - at);
+        const uint32_t fits = at + count > words ? words - at : count;
         suite_random_bytes(suite, model + at, (size_t)fits * 4);
         check_ok(suite, hal_command_push_constants(commands, at * 4, model + at, fits * 4));
         const struct hal_binding binding = {out, step * 4096, 4096};
@@ -528,7 +532,7 @@ static const struct suite_case cases[] = {
     {"unused_bindings", unused_bindings, 0},
     {"all_constants_at_once", all_constants, 1},
     {"all_constants_by_half", all_constants, 2},
-    {"all_constants_by_word", all_constants, 1024},
+    {"all_constants_by_word", all_constants, 0},
     {"constants_over_time", constants_over_time, 0},
     {"constants_are_copied", constants_are_copied, 0},
     {"rotate_1_group", rotate, 1},

@@ -257,8 +257,10 @@ static void entry_points(struct suite *suite, uint64_t which)
     case 5:
         entry.constant_bytes = 6;
         refuse_executable(suite, &desc, HAL_INVALID, "6 bytes", "multiple of 4");
-        entry.constant_bytes = HAL_MAX_CONSTANT_BYTES + 4;
-        refuse_executable(suite, &desc, HAL_INVALID, "4100", "4096");
+        entry.constant_bytes = info->max_constant_bytes + 4;
+        snprintf(value, sizeof value, "%u bytes", entry.constant_bytes);
+        snprintf(limit, sizeof limit, "up to %u", info->max_constant_bytes);
+        refuse_executable(suite, &desc, HAL_INVALID, value, limit);
         return;
     default:
         entry.constants_slot = HAL_MAX_BINDINGS;
@@ -403,20 +405,23 @@ static void barriers(struct suite *suite, uint64_t unused)
 static void push_constants(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    const uint32_t data[1025] = {0};
+    const uint32_t data[1025] = {0}, most = suite_info(suite)->max_constant_bytes;
+    char limit[32], over[32];
     const struct recording r = begin(suite);
+    snprintf(limit, sizeof limit, "the %u bytes", most);
+    snprintf(over, sizeof over, "0 + %u", most + 4);
     check_fails(suite, hal_command_push_constants(r.commands, 2, data, 4), HAL_INVALID, "offset 2",
                 "4");
     check_fails(suite, hal_command_push_constants(r.commands, 0, data, 5), HAL_INVALID, "size 5",
                 "4");
-    check_fails(suite, hal_command_push_constants(r.commands, 0, data, 4100), HAL_INVALID, "4100",
-                "4096");
-    check_fails(suite, hal_command_push_constants(r.commands, 4096, data, 4), HAL_INVALID, "4096");
+    check_fails(suite, hal_command_push_constants(r.commands, 0, data, most + 4), HAL_INVALID, over,
+                limit, suite_info(suite)->uri);
+    check_fails(suite, hal_command_push_constants(r.commands, most, data, 4), HAL_INVALID, limit);
     check_fails(suite, hal_command_push_constants(r.commands, UINT32_MAX - 3, data, 8), HAL_INVALID,
-                "4294967292", "4096");
+                "4294967292", limit);
     check_fails(suite, hal_command_push_constants(r.commands, 0, NULL, 4), HAL_INVALID, "4 bytes",
                 "NULL");
-    check_ok(suite, hal_command_push_constants(r.commands, 4096, NULL, 0));
+    check_ok(suite, hal_command_push_constants(r.commands, most, NULL, 0));
     only_the_fill_is_left(suite, &r);
 }
 

@@ -6,7 +6,7 @@
 #include "tests/conformance/kernels.comp.h"
 #endif
 
-static const struct hal_entry_point entries[KERNEL_TOTAL] = {
+static struct hal_entry_point entries[KERNEL_TOTAL] = {
     [KERNEL_COPY] = {"copy_words", {64, 1, 1}, 0, 0},
     [KERNEL_INCREMENT] = {"increment", {64, 1, 1}, 0, 0},
     [KERNEL_AFFINE] = {"affine", {64, 1, 1}, 8, 4},
@@ -28,6 +28,21 @@ static const struct hal_entry_point entries[KERNEL_TOTAL] = {
     [KERNEL_CHAIN] = {"chain", {1, 1, 1}, 4, 1},
     [KERNEL_SPIN] = {"spin", {64, 1, 1}, 4, 1},
 };
+
+void suite_kernels_fit(const struct hal_device_info *info)
+{
+    enum { ARRAY_BYTES = 128 }; /* in kernels.comp: what each device with Vulkan takes */
+    for (uint32_t i = 0; i < info->format_count; i++) {
+        if (info->formats[i] == HAL_FORMAT_MSL)
+            return;
+    }
+    entries[KERNEL_WORDS].constant_bytes = ARRAY_BYTES;
+}
+
+uint32_t suite_constant_bytes(void)
+{
+    return entries[KERNEL_WORDS].constant_bytes;
+}
 
 const struct hal_executable_desc *suite_kernels_desc(void)
 {

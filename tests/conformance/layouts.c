@@ -3,6 +3,8 @@
  * command buffers may hold (categories), and what they tell about themselves. */
 #include "tests/conformance/suite.h"
 
+#include <stdio.h>
+
 static const char source[] =
     "#include <metal_stdlib>\n"
     "using namespace metal;\n"
@@ -245,15 +247,19 @@ static void wrong_pipeline_layouts(struct suite *suite, uint64_t unused)
     struct rig rig;
     struct hal_pipeline_layout *layout;
     set_up(suite, &rig, 0);
+    const uint32_t most = suite_info(suite)->max_constant_bytes;
+    char over[32], limit[32];
+    snprintf(over, sizeof over, "%u bytes", most + 4);
+    snprintf(limit, sizeof limit, "up to %u", most);
     struct hal_set_layout *const null = NULL, *const five[5] = {rig.in, rig.in, rig.in, rig.in,
                                                                 rig.in};
     const struct {
         struct hal_pipeline_layout_desc desc;
         const char *a, *b;
     } wrong[] = {
-        {{"P", five, 5, 0}, "5 sets", "4"},           {{"P", NULL, 1, 0}, "1 sets", "NULL"},
-        {{"P", &null, 1, 0}, "set layout", "NULL"},   {{"P", five, 1, 6}, "6 bytes", "4096"},
-        {{"P", five, 1, 4100}, "4100 bytes", "4096"},
+        {{"P", five, 5, 0}, "5 sets", "4"},         {{"P", NULL, 1, 0}, "1 sets", "NULL"},
+        {{"P", &null, 1, 0}, "set layout", "NULL"}, {{"P", five, 1, 6}, "6 bytes", limit},
+        {{"P", five, 1, most + 4}, over, limit},
     };
     for (size_t i = 0; i < SUITE_COUNT(wrong); i++)
         check_fails(suite, hal_pipeline_layout_create(suite_device(suite), &wrong[i].desc, &layout),

@@ -215,7 +215,7 @@ enum suite_kernel {
     KERNEL_SCAN,          /* prefix sums in each group of 256 */
     KERNEL_HISTOGRAM,     /* out[in[i] % 16] += 1 through threadgroup memory; groups of 64 */
     KERNEL_SIMD,          /* simdgroup functions of x[i], 12 words each; groups of 64 */
-    KERNEL_WORDS,         /* out[i] = constants word i; one group of 1024 */
+    KERNEL_WORDS,         /* out[i] = constants word i, or 0 behind them; one group of 1024 */
     KERNEL_MIXED_TYPES,   /* char, ushort, half, long and float4 arguments */
     KERNEL_WRITE_ONE,     /* out[c0] = c1; one thread */
     KERNEL_CHAIN,         /* x[0] = x[0] * 3 + c0; one thread */
@@ -226,6 +226,9 @@ enum suite_kernel {
 /* Compiled for the run when first needed. */
 struct hal_executable *suite_kernels(struct suite *suite);
 const struct hal_executable_desc *suite_kernels_desc(void);
+
+/* That KERNEL_WORDS takes: 4096, or 128 where it is SPIR-V. */
+uint32_t suite_constant_bytes(void);
 
 /* Pushes these buffers (whole, at bindings 0, 1, ...) and constants, and dispatches. */
 struct suite_launch {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal/check.c: every rule for arguments is enforced, by name, value and limit. */
+#include "hal/core.h"
 #include "tests/support/hal_fixture.h"
 
 static struct hal_device *device, *other;
@@ -147,6 +148,45 @@ static void executables(void **state)
     desc.format = HAL_FORMAT_METALLIB;
     assert_fails(compile(desc), HAL_UNSUPPORTED,
                  "'exe': the CPU driver runs MSL and SPIR-V, not metallib");
+}
+
+/* As on many a device with Vulkan. */
+static void a_device_may_take_fewer_constants(void **state)
+{
+    (void)state;
+    const uint32_t most = device->info.max_constant_bytes, few = 128;
+    const uint8_t data[132] = {0};
+    struct hal_entry_point entry = {
+        .name = "k", .group_size = {1, 1, 1}, .constant_bytes = few + 4};
+    const struct hal_executable_desc desc = {.label = "exe",
+                                             .format = HAL_FORMAT_METALLIB,
+                                             .data = "x",
+                                             .bytes = 1,
+                                             .entry_points = &entry,
+                                             .entry_point_count = 1};
+    struct hal_pipeline_layout_desc layout_desc = {.label = "P", .constant_bytes = few + 4};
+    struct hal_pipeline_layout *layout;
+    int64_t value;
+    assert_int_equal(most, HAL_MAX_CONSTANT_BYTES);
+    device->info.max_constant_bytes = few;
+    assert_ok(hal_device_query(device, "constants.max.bytes", &value));
+    assert_int_equal(value, few);
+    assert_fails(
+        compile(desc), HAL_INVALID,
+        "executable 'exe', entry point 'k': 132 bytes of constants are no multiple of 4 up "
+        "to 128, the limit of device 'cpu?threads=1&queues=2'");
+    entry.constant_bytes = few; /* goes on to the driver */
+    assert_fails(compile(desc), HAL_UNSUPPORTED, "metallib");
+    assert_fails(hal_pipeline_layout_create(device, &layout_desc, &layout), HAL_INVALID,
+                 "pipeline layout 'P': 132 bytes of constants are no multiple of 4 up to 128");
+    layout_desc.constant_bytes = few;
+    assert_ok(hal_pipeline_layout_create(device, &layout_desc, &layout));
+    hal_pipeline_layout_release(layout);
+    assert_fails(hal_command_push_constants(commands, 0, data, 132), HAL_INVALID,
+                 "offset 0 + 132 is outside the 128 bytes of device");
+    assert_fails(hal_command_push_constants(commands, 124, data, 8), HAL_INVALID, "124 + 8");
+    assert_ok(hal_command_push_constants(commands, 124, data, 4));
+    device->info.max_constant_bytes = most;
 }
 
 static void transfers(void **state)
@@ -306,15 +346,11 @@ static void null_is_released_by_doing_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers),
-        cmocka_unit_test(mappings),
-        cmocka_unit_test(executables),
-        cmocka_unit_test(transfers),
-        cmocka_unit_test(long_lists),
-        cmocka_unit_test(barriers),
-        cmocka_unit_test(bindings_and_constants),
-        cmocka_unit_test(submissions),
-        cmocka_unit_test(null_is_released_by_doing_nothing),
+        cmocka_unit_test(buffers),     cmocka_unit_test(mappings),
+        cmocka_unit_test(executables), cmocka_unit_test(a_device_may_take_fewer_constants),
+        cmocka_unit_test(transfers),   cmocka_unit_test(long_lists),
+        cmocka_unit_test(barriers),    cmocka_unit_test(bindings_and_constants),
+        cmocka_unit_test(submissions), cmocka_unit_test(null_is_released_by_doing_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

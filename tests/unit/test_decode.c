@@ -100,6 +100,9 @@ static const struct wrong wrongs[] = {
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, entry), 3, "segment 14 (dispatch_indirect)", "entry point 3"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 8, "segment 14 (dispatch_indirect)", "leave buffer 'counts'"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 2, "segment 14 (dispatch_indirect)", "multiple of 4"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), UINT64_MAX - 3, "segment 14 (dispatch_indirect)", "leave buffer 'counts', which has 16"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, offset), 1, "segment 14 (dispatch_indirect)", "multiple of 4"},
+    {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, counts), 99, "segment 14 (dispatch_indirect)", "buffer 99 does not exist"},
     {TRACE_COMMAND_BUFFER_SEAL, TRACE_DISPATCH_INDIRECT, 0, FIELD(trace_dispatch_indirect, counts), EVERY_SCALE, "segment 14 (dispatch_indirect)", "is no buffer"},
     {TRACE_EVENT_CREATE, 0, 0, FIELD(trace_object_event, object), EVERY_A, "event_create", "created a second time"},
     {TRACE_EVENT_DESTROY, 0, 0, FIELD(trace_object_event, object), EVERY_GATE, "event_destroy", "is no event"},
@@ -137,6 +140,19 @@ static const struct wrong queue_wrongs[] = {
     {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_WRITE, "submit #s2", "operation 9 with 1 command buffers"},
     {TRACE_SUBMIT, 0, 3, FIELD(trace_submit, size), 65, "submit #s3", "leave buffer 'result'"},
     {TRACE_SUBMIT, 0, 4, FIELD(trace_submit, offset), 1024, "submit #s4", "leave buffer 'slab'"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), TRACE_OPERATION_FILL, "submit #s0", "operation 2 with 0 command buffers, not 1"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), TRACE_OPERATION_DISPATCH, "submit #s0", "operation 5 with 0 command buffers, not 1"},
+    {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_BARRIER, "submit #s2", "operation 1 with 1 command buffers, not 0"},
+    {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_ALLOCA, "submit #s2", "operation 6 with 1 command buffers, not 0"},
+    {TRACE_SUBMIT, 0, 1, SUBMIT_VALUE(0, semaphore), QUEUES_SLAB, "submit #s1", "buffer 'slab' is no semaphore"},
+    {TRACE_SUBMIT, 0, 3, SUBMIT_VALUE(1, value), UINT64_MAX, "submit #s3", "signal of semaphore 'done' with a reserved value"},
+    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_host_call, submission), 9, "host_call_begin", "submission #s9 does not exist"},
+    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_host_call, submission), 0, "host_call_begin", "#s0 calls no host"},
+    {TRACE_HOST_CALL_BEGIN, 0, 1, FIELD(trace_host_call, submission), 1, "host_call_begin", "#s1 begins twice"},
+    {TRACE_HOST_CALL_BEGIN, 0, 0, FIELD(trace_event, status), HAL_IO, "host_call_end", "#s1 ends and did not begin"},
+    {TRACE_HOST_CALL_END, 0, 0, FIELD(trace_host_call, submission), UINT64_MAX, "host_call_end", "does not exist"},
+    {TRACE_HOST_CALL_END, 0, 1, FIELD(trace_host_call, submission), 1, "host_call_end", "#s1 ends twice"},
+    {TRACE_HOST_CALL_END, 0, 0, FIELD(trace_event, status), HAL_FAILED + 1, "host_call_end", "status 12: there are 1 to 11"},
 };
 /* clang-format on */
 
@@ -266,6 +282,32 @@ static void fail_without_status(struct trace_builder *b)
     builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "why");
 }
 
+static void fail_with_no_such_status(struct trace_builder *b)
+{
+    builder_semaphore_create(b, 1, "s", 0);
+    b->status = UINT16_MAX;
+    builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "why");
+}
+
+static void fail_with_the_last_status(struct trace_builder *b)
+{
+    builder_semaphore_create(b, 1, "s", 0);
+    b->status = HAL_FAILED;
+    builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "why");
+}
+
+static void call_the_host_too_late(struct trace_builder *b)
+{
+    builder_buffer_create(b, 1, NULL, 16);
+    builder_semaphore_create(b, 2, "gone", 0);
+    b->operation.operation = TRACE_OPERATION_READ;
+    b->operation.buffer = 1;
+    b->operation.size = 16;
+    builder_submit(b, 0, 0, &(struct trace_semaphore_value){2, 1}, 1, NULL, 0, NULL, 0);
+    builder_destroy(b, TRACE_SEMAPHORE_DESTROY, 2);
+    builder_host_call(b, TRACE_HOST_CALL_BEGIN, 0);
+}
+
 static void ticket_given_twice(struct trace_builder *b)
 {
     builder_thread(b, 2, 4712, "worker");
@@ -325,7 +367,11 @@ static void wrong_orders_are_refused(void **state)
     expect(folder, use_before_creation, HAL_CORRUPT, "semaphore_signal (ticket 1): semaphore 1");
     expect(folder, signal_backwards, HAL_CORRUPT, "has reached 5");
     expect(folder, signal_below_observed, HAL_CORRUPT, "has reached 9");
-    expect(folder, fail_without_status, HAL_CORRUPT, "without a status");
+    expect(folder, fail_without_status, HAL_CORRUPT, "status 0: there are 1 to");
+    expect(folder, fail_with_no_such_status, HAL_CORRUPT, "status 65535");
+    expect(folder, fail_with_the_last_status, HAL_OK, "");
+    expect(folder, call_the_host_too_late, HAL_CORRUPT,
+           "host_call_begin (ticket 5): semaphore 'gone' was destroyed before the host call began");
     expect(folder, ticket_given_twice, HAL_CORRUPT, "ticket 1 was given to threads 1 and 2");
     expect(folder, overlapping_copy, HAL_CORRUPT, "overlap");
     expect(folder, touching_copy, HAL_OK, "");

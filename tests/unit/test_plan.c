@@ -70,6 +70,7 @@ static void everything_is_counted(void **state)
     assert_int_equal(info->unrecorded_reads, 0);
     assert_int_equal(info->peak_buffer_bytes, 2 * EVERY_BYTES + 16);
     assert_int_equal(info->queue_count, 1);
+    assert_int_equal(info->largest_constant_bytes, 4);
     assert_true(info->contents_in_memory);
     assert_true(plan->all_submissions_end);
     replay_plan_destroy(plan);

@@ -17,6 +17,7 @@ static const struct hal_device_info device = {
     .max_group_size = {1024, 512, 64},
     .max_group_threads = 1024,
     .max_buffer_bytes = 1 << 20,
+    .max_constant_bytes = 128,
 };
 
 static struct trace_header header;
@@ -46,6 +47,7 @@ static void what_is_missing_is_named_with_its_limit(void **state)
     plan.queue_count = 2;
     plan.largest_buffer_bytes = 1 << 20;
     plan.largest_group_threads = 1024;
+    plan.largest_constant_bytes = 128;
     memcpy(plan.largest_group_size, device.max_group_size, sizeof plan.largest_group_size);
     assert_int_equal(replay_target_check(&plan, &device), HAL_OK);
     struct replay_plan_info more = plan;
@@ -66,6 +68,9 @@ static void what_is_missing_is_named_with_its_limit(void **state)
     more = plan;
     more.largest_group_threads = 1025;
     assert_missing(&more, "1025 threads,", "is 1024");
+    more = plan;
+    more.largest_constant_bytes = 132;
+    assert_missing(&more, "132 bytes of push constants", "is 128");
 }
 
 static void formats_and_group_memory_are_noted(void **state)

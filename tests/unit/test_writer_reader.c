@@ -57,6 +57,7 @@ static const struct trace_header header = {
                .max_group_size = {1024, 512, 64},
                .max_group_memory_bytes = 32768,
                .max_buffer_bytes = 1ull << 40,
+               .max_constant_bytes = 128,
                .worker_count = 7,
                .architecture = "abacus",
                .features = "beads,rods",
@@ -263,6 +264,7 @@ static void header_and_health_come_back(void **state)
     assert_memory_equal(found->device.max_group_size, header.device.max_group_size, 12);
     assert_int_equal(found->device.max_group_memory_bytes, 32768);
     assert_int_equal(found->device.max_buffer_bytes, 1ull << 40);
+    assert_int_equal(found->device.max_constant_bytes, 128);
     assert_int_equal(found->device.worker_count, 7);
     assert_string_equal(found->device.architecture, "abacus");
     assert_string_equal(found->device.features, "beads,rods");
