@@ -188,23 +188,22 @@ static const char add_source[] =
     "    x[at.x + 8 * ulong(at.y) + 16 * ulong(at.z)] += 1;\n"
     "}\n";
 
-/* Counts by an update; 2 x 2 x 1 workgroups of 4: every word of the target grows by 1. */
-static void build_indirect(struct trace_builder *b)
+/* Counts by an update: what the first word is, no dispatch asks. */
+static void build_counts(struct trace_builder *b, const uint32_t counts[4])
 {
-    const uint32_t counts[4] = {9, 2, 2, 1};
     const struct trace_semaphore_value one = {ENDED, 1};
     const struct trace_entry_point point = {.name = builder_string(b, "add"),
                                             .group_size = {4, 1, 1}};
     uint32_t zeros[TARGET_BYTES / 4] = {0}, ones[TARGET_BYTES / 4];
     for (int i = 0; i < TARGET_BYTES / 4; i++)
         ones[i] = 1;
-    builder_buffer_create(b, COUNTS, "counts", sizeof counts);
+    builder_buffer_create(b, COUNTS, "counts", 16);
     builder_buffer_create(b, TARGET, "target", TARGET_BYTES);
     builder_executable_create(b, ADD, "add.metal", add_source, &point, 1, NULL, 0);
     builder_semaphore_create(b, ENDED, "ended", 0);
     builder_host_write(b, TARGET, 0, zeros, sizeof zeros);
     builder_command_buffer_create(b, LIST, "list", 0);
-    builder_update(b, COUNTS, 0, counts, sizeof counts);
+    builder_update(b, COUNTS, 0, counts, 16);
     builder_barrier(b, NULL, 0);
     builder_push_descriptor_set(b, 0, (struct trace_binding[]){{TARGET, 0, TARGET_BYTES}}, 1);
     builder_dispatch_indirect(b, ADD, 0, COUNTS, 4);
@@ -214,6 +213,12 @@ static void build_indirect(struct trace_builder *b)
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, TARGET, 0, ones, sizeof ones);
     builder_submission_done(b, 0, 0, 3300, 3400, 3500);
+}
+
+/* 2 x 2 x 1 workgroups of 4: every word of the target grows by 1. */
+static void build_indirect(struct trace_builder *b)
+{
+    build_counts(b, (uint32_t[]){9, 2, 2, 1});
 }
 
 /* The kernel itself stays as it is: another one is compiled for each lie about it, and where what
@@ -232,6 +237,43 @@ static void lies_about_counts_are_refused_or_harmless(void **state)
     need_compiler(*state);
     play_a_good_one(*state, build_indirect, 1);
     lie_in(*state, build_indirect, lie_about_counts, 9);
+}
+
+/* The file is good, the counts that it writes are not: the work fails, as any application's. */
+static void counts_over_a_limit_fail_the_work(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct {
+        uint32_t counts[4];
+        const char *says;
+    } wrong[] = {
+        {{0, 1u << 30, 1, 1}, "1073741824 workgroups of 4"},
+        {{0, UINT32_MAX, UINT32_MAX, UINT32_MAX}, "4294967295 workgroups of 4"},
+        {{0, 1, UINT32_MAX, UINT32_MAX}, "more than 2^63-1"},
+        {{0, 1u << 29, 1u << 30, 1u << 30}, "more than 2^63-1"},
+    };
+    need_compiler(fixture);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct trace_builder b;
+        struct replay_plan *plan = NULL;
+        struct replay_player *player = NULL;
+        struct replay_report report = {0};
+        char path[PATH_MAX];
+        builder_open(&b, test_folder_file(&fixture->folder, "counts.pb.zst", path), NULL);
+        build_counts(&b, wrong[i].counts);
+        assert_int_equal(builder_close(&b, NULL), HAL_OK);
+        assert_int_equal(replay_plan_load(path, &(struct replay_load_options){0}, &plan), HAL_OK);
+        assert_int_equal(
+            replay_player_create(plan, fixture->device, &(struct replay_options){0}, &player),
+            HAL_OK);
+        const enum hal_status status = replay_player_run(player, &report);
+        const char *said = status == HAL_OK ? report.first_outcome : hal_message();
+        if (!strstr(said, wrong[i].says) || (status == HAL_OK && !report.different_outcomes))
+            fail_msg("counts %zu: status %d, '%s'", i, (int)status, said);
+        assert_false(report.abandoned);
+        replay_player_destroy(player);
+        replay_plan_destroy(plan);
+    }
 }
 
 static void lies_about_queue_operations_are_refused_or_harmless(void **state)
@@ -271,6 +313,7 @@ int main(void)
         cmocka_unit_test(queue_operations_are_replayed),
         cmocka_unit_test(lies_about_queue_operations_are_refused_or_harmless),
         cmocka_unit_test(lies_about_counts_are_refused_or_harmless),
+        cmocka_unit_test(counts_over_a_limit_fail_the_work),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
