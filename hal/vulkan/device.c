@@ -340,6 +340,8 @@ static enum hal_status make_device(struct vulkan_device *device, const struct wi
         .enabledExtensionCount = count,
         .ppEnabledExtensionNames = extensions,
     };
+    device->features = (struct vulkan_features){features.features, v11, v12};
+    device->features.v11.pNext = device->features.v12.pNext = NULL;
     const VkResult result = vk.CreateDevice(device->physical, &info, NULL, &device->device);
     if (result == VK_SUCCESS)
         return HAL_OK;
@@ -398,6 +400,8 @@ static void read_limits(struct vulkan_device *device)
     device->properties = properties.properties;
     device->limits = properties.properties.limits;
     device->subgroup_size = subgroup.subgroupSize;
+    if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
+        device->subgroup_operations = subgroup.supportedOperations;
     device->max_allocation_bytes = maintenance.maxMemoryAllocationSize;
     device->max_push_descriptors = push.maxPushDescriptors;
     vk.GetPhysicalDeviceMemoryProperties(device->physical, &device->memories);
@@ -454,9 +458,7 @@ static void describe(const struct vulkan_device *device, uint32_t index,
     out_info->max_group_threads = limits->maxComputeWorkGroupInvocations;
     out_info->max_group_memory_bytes = limits->maxComputeSharedMemorySize;
     out_info->max_buffer_bytes = device->max_allocation_bytes;
-    out_info->max_constant_bytes = limits->maxPushConstantsSize < HAL_MAX_CONSTANT_BYTES
-                                       ? limits->maxPushConstantsSize / 4 * 4
-                                       : HAL_MAX_CONSTANT_BYTES;
+    out_info->max_constant_bytes = HAL_MAX_CONSTANT_BYTES; /* in a buffer, if need be */
     out_info->formats[out_info->format_count++] = HAL_FORMAT_SPIRV;
 }
 

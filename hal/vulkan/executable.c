@@ -13,8 +13,15 @@
 static VkResult create_set_layout(struct vulkan_device *device, struct vulkan_entry *entry,
                                   uint32_t set)
 {
-    VkDescriptorSetLayoutBinding bindings[SPIRV_MAX_BINDINGS];
+    VkDescriptorSetLayoutBinding bindings[SPIRV_MAX_BINDINGS + 1];
     uint32_t count = 0;
+    if (set == 0 && entry->carries_constants)
+        bindings[count++] = (VkDescriptorSetLayoutBinding){
+            .binding = VULKAN_CARRIED_BINDING,
+            .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+        };
     for (uint32_t i = 0; i < entry->binding_count; i++) {
         const struct spirv_binding *place = &entry->bindings[i];
         if (place->set != set)
@@ -48,6 +55,8 @@ static VkResult create_layout(struct vulkan_device *device, struct vulkan_entry 
     for (uint32_t i = 0; i < entry->binding_count; i++)
         if (entry->bindings[i].set >= entry->set_count)
             entry->set_count = entry->bindings[i].set + 1U;
+    if (entry->carries_constants && entry->set_count == 0)
+        entry->set_count = 1;
     for (uint32_t set = 0; set < entry->set_count; set++) {
         const VkResult result = create_set_layout(device, entry, set);
         if (result != VK_SUCCESS)
@@ -57,7 +66,7 @@ static VkResult create_layout(struct vulkan_device *device, struct vulkan_entry 
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
         .setLayoutCount = entry->set_count,
         .pSetLayouts = entry->sets,
-        .pushConstantRangeCount = entry->constant_bytes ? 1 : 0,
+        .pushConstantRangeCount = entry->constant_bytes && !entry->carries_constants,
         .pPushConstantRanges = &constants,
     };
     return vk.CreatePipelineLayout(device->device, &info, NULL, &entry->layout);
@@ -140,27 +149,55 @@ static enum hal_status translate(const struct hal_executable_desc *desc,
     return status;
 }
 
-static enum hal_status make_module(struct vulkan_device *device,
-                                   const struct hal_executable_variant *variant,
-                                   const struct spirv_constant *constants, size_t constant_count,
+/* Entries that take more constants than the device pushes have a module of their own. */
+struct modules {
+    VkShaderModule plain, carrying; /* made when an entry needs it */
+    struct spirv_module source;     /* with its constants' values */
+};
+
+static enum hal_status specialize(const struct hal_executable_variant *variant,
+                                  const struct spirv_constant *constants, size_t constant_count,
+                                  struct spirv_module *out_module)
+{
+    HAL_TRY(spirv_module_init(variant->data, variant->bytes, out_module));
+    return spirv_module_specialize(out_module, constants, constant_count);
+}
+
+static enum hal_status make_module(struct vulkan_device *device, const struct spirv_module *module,
                                    VkShaderModule *out_module)
 {
-    struct spirv_module module = {0};
-    enum hal_status status = spirv_module_init(variant->data, variant->bytes, &module);
-    if (status == HAL_OK)
-        status = spirv_module_specialize(&module, constants, constant_count);
-    if (status == HAL_OK) {
-        const VkShaderModuleCreateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-            .codeSize = module.count * sizeof *module.words,
-            .pCode = module.words,
-        };
-        const VkResult result = vk.CreateShaderModule(device->device, &info, NULL, out_module);
-        if (result != VK_SUCCESS)
-            status = vulkan_fail(result, "the module");
-    }
-    spirv_module_finish(&module);
+    const VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+        .codeSize = module->count * sizeof *module->words,
+        .pCode = module->words,
+    };
+    const VkResult result = vk.CreateShaderModule(device->device, &info, NULL, out_module);
+    return result == VK_SUCCESS ? HAL_OK : vulkan_fail(result, "the module");
+}
+
+static enum hal_status need_module(struct vulkan_device *device, struct modules *modules,
+                                   bool carries_constants, VkShaderModule *out_module)
+{
+    VkShaderModule *const module = carries_constants ? &modules->carrying : &modules->plain;
+    struct spirv_module carrying = {0};
+    enum hal_status status = HAL_OK;
+    if (!*module && carries_constants)
+        status =
+            spirv_module_carry_constants(&modules->source, 0, VULKAN_CARRIED_BINDING, &carrying);
+    if (!*module && status == HAL_OK)
+        status = make_module(device, carries_constants ? &carrying : &modules->source, module);
+    spirv_module_finish(&carrying);
+    *out_module = *module;
     return status;
+}
+
+static void free_modules(struct vulkan_device *device, struct modules *modules)
+{
+    if (modules->plain)
+        vk.DestroyShaderModule(device->device, modules->plain, NULL);
+    if (modules->carrying)
+        vk.DestroyShaderModule(device->device, modules->carrying, NULL);
+    spirv_module_finish(&modules->source);
 }
 
 /* ---- Executables ---------------------------------------------------------------------------- */
@@ -194,18 +231,21 @@ static enum hal_status check_layout(const struct vulkan_device *device,
                            "executable '%s'", desc->label ? desc->label : "");
 }
 
-static enum hal_status make_entry(struct vulkan_device *device, VkShaderModule module,
+static enum hal_status make_entry(struct vulkan_device *device, struct modules *modules,
                                   const struct hal_entry_point *wanted,
                                   const struct spirv_entry *where, struct vulkan_entry *entry)
 {
+    VkShaderModule module = VK_NULL_HANDLE;
     if (where->constant_bytes > wanted->constant_bytes)
         return hal_fail(HAL_INVALID,
                         "entry point '%s' has %u bytes of push constants in the module, and %u in "
                         "the executable",
                         wanted->name, where->constant_bytes, wanted->constant_bytes);
     entry->constant_bytes = (uint32_t)hal_align_up(where->constant_bytes, 4);
+    entry->carries_constants = entry->constant_bytes > device->limits.maxPushConstantsSize;
     entry->binding_count = where->binding_count;
     memcpy(entry->bindings, where->bindings, sizeof entry->bindings);
+    HAL_TRY(need_module(device, modules, entry->carries_constants, &module));
     return vulkan_entry_create(device, module, wanted->name, entry);
 }
 
@@ -214,23 +254,30 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
 {
     const struct hal_executable_variant *variant = &desc->variants[executable->base.variant];
     struct spirv_constant *constants = list_constants(desc);
-    VkShaderModule module = VK_NULL_HANDLE;
+    struct modules modules = {0};
     if (!constants)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu constants", desc->constant_count);
     enum hal_status status = translate(desc, variant, constants, &executable->translation);
     if (status == HAL_OK)
-        status = make_module(device, variant, constants, desc->constant_count, &module);
+        status = specialize(variant, constants, desc->constant_count, &modules.source);
     free(constants);
+    if (status == HAL_OK)
+        status = hal_add_context(vulkan_check_demands(device, &modules.source), "executable '%s'",
+                                 desc->label ? desc->label : "");
     for (size_t i = 0; status == HAL_OK && i < desc->entry_point_count; i++) {
         status = check_layout(device, desc, i, &executable->translation->entries[i]);
         if (status != HAL_OK)
             break;
         executable->entry_count++;
-        status = make_entry(device, module, &desc->entry_points[i],
+        status = hal_add_context(
+            vulkan_check_shared(device, &modules.source, desc->entry_points[i].name),
+            "executable '%s'", desc->label ? desc->label : "");
+        if (status != HAL_OK)
+            break;
+        status = make_entry(device, &modules, &desc->entry_points[i],
                             &executable->translation->entries[i], &executable->entries[i]);
     }
-    if (module)
-        vk.DestroyShaderModule(device->device, module, NULL);
+    free_modules(device, &modules);
     return status;
 }
 

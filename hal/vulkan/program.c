@@ -244,35 +244,68 @@ static enum hal_status check_binding(const struct builder *builder, const struct
 }
 
 struct writes {
-    VkDescriptorBufferInfo buffers[SPIRV_MAX_BINDINGS];
-    VkWriteDescriptorSet list[SPIRV_MAX_BINDINGS];
+    VkDescriptorBufferInfo buffers[SPIRV_MAX_BINDINGS + 1];
+    VkWriteDescriptorSet list[SPIRV_MAX_BINDINGS + 1];
     uint32_t count;
 };
 
-static void add_write(struct writes *writes, const struct spirv_binding *place, VkDescriptorSet set,
+/* Its place in the set that the writes go to. */
+static void add_write(struct writes *writes, uint32_t binding, bool is_uniform, VkDescriptorSet set,
                       VkDescriptorBufferInfo buffer)
 {
     writes->buffers[writes->count] = buffer;
     writes->list[writes->count] = (VkWriteDescriptorSet){
         .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
         .dstSet = set,
-        .dstBinding = place->binding,
+        .dstBinding = binding,
         .descriptorCount = 1,
-        .descriptorType = place->is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER
-                                            : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+        .descriptorType =
+            is_uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
         .pBufferInfo = &writes->buffers[writes->count],
     };
     writes->count++;
 }
 
+/* What was pushed, then zeros. */
+static void fill_constants(const struct builder *builder, const struct launch *launch,
+                           uint8_t *out_constants)
+{
+    const uint32_t bytes = entry_of(launch)->constant_bytes;
+    const struct hal_dispatch_state *state = &builder->commands->states[launch->state];
+    const uint32_t pushed = state->constant_bytes < bytes ? state->constant_bytes : bytes;
+    if (pushed)
+        memcpy(out_constants, state->constants, pushed);
+    memset(out_constants + pushed, 0, bytes - pushed);
+}
+
+static uint64_t constants_alignment(const struct vulkan_device *device)
+{
+    const uint64_t alignment = device->limits.minStorageBufferOffsetAlignment;
+    return alignment > STAGING_ALIGNMENT ? alignment : STAGING_ALIGNMENT;
+}
+
+/* Where they are in the staging buffer. */
+static uint64_t stage_constants(struct builder *builder, const struct launch *launch)
+{
+    const uint64_t offset = hal_align_up(builder->staged, constants_alignment(builder->device));
+    fill_constants(builder, launch, builder->program->staging.data + offset);
+    builder->staged = hal_align_up(offset + entry_of(launch)->constant_bytes, STAGING_ALIGNMENT);
+    return offset;
+}
+
 /* A kernel sees no more of a uniform buffer than its struct, however long the binding. */
-static enum hal_status list_writes(const struct builder *builder, const struct launch *launch,
+static enum hal_status list_writes(struct builder *builder, const struct launch *launch,
                                    uint32_t set, VkDescriptorSet target, struct writes *out_writes)
 {
     const struct vulkan_entry *entry = entry_of(launch);
     const struct hal_dispatch_state *state = &builder->commands->states[launch->state];
     const uint64_t most_uniform = builder->device->limits.maxUniformBufferRange;
     out_writes->count = 0;
+    if (set == 0 && entry->carries_constants)
+        add_write(out_writes, VULKAN_CARRIED_BINDING, false, target,
+                  (VkDescriptorBufferInfo){builder->program->staging.buffer,
+                                           stage_constants(builder, launch),
+                                           entry->constant_bytes});
     for (uint32_t i = 0; i < entry->binding_count; i++) {
         const struct spirv_binding *place = &entry->bindings[i];
         if (place->set != set)
@@ -281,7 +314,7 @@ static enum hal_status list_writes(const struct builder *builder, const struct l
         HAL_TRY(check_binding(builder, launch, place, binding));
         const uint64_t bytes =
             place->is_uniform && binding->bytes > most_uniform ? most_uniform : binding->bytes;
-        add_write(out_writes, place, target,
+        add_write(out_writes, place->binding, place->is_uniform, target,
                   (VkDescriptorBufferInfo){to_vulkan_buffer(binding->buffer)->buffer,
                                            binding->offset, bytes});
     }
@@ -334,18 +367,13 @@ static enum hal_status bind_sets(struct builder *builder, const struct launch *l
 
 /* ---- Dispatches ----------------------------------------------------------------------------- */
 
-/* What was pushed, then zeros. */
 static void push_constants(struct builder *builder, const struct launch *launch)
 {
     const struct vulkan_entry *entry = entry_of(launch);
-    const struct hal_dispatch_state *state = &builder->commands->states[launch->state];
-    uint8_t constants[HAL_MAX_CONSTANT_BYTES] = {0};
-    const uint32_t pushed = state->constant_bytes < entry->constant_bytes ? state->constant_bytes
-                                                                          : entry->constant_bytes;
-    if (!entry->constant_bytes)
+    uint8_t constants[HAL_MAX_CONSTANT_BYTES];
+    if (!entry->constant_bytes || entry->carries_constants)
         return;
-    if (pushed)
-        memcpy(constants, state->constants, pushed);
+    fill_constants(builder, launch, constants);
     vk.CmdPushConstants(builder->target, entry->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         entry->constant_bytes, constants);
 }
@@ -396,10 +424,10 @@ static enum hal_status add_guard(struct builder *builder,
     struct writes writes = {.count = 0};
     if (!entry->is_pushed)
         HAL_TRY(take_set(builder, entry->sets[0], &target));
-    add_write(&writes, &entry->bindings[0], target,
+    add_write(&writes, 0, false, target,
               (VkDescriptorBufferInfo){to_vulkan_buffer(dispatch->counts)->buffer, begin,
                                        dispatch->offset - begin + HAL_COUNTS_BYTES});
-    add_write(&writes, &entry->bindings[1], target,
+    add_write(&writes, 1, false, target,
               (VkDescriptorBufferInfo){builder->program->guarded.buffer, 0, VK_WHOLE_SIZE});
     vk.CmdBindPipeline(builder->target, VK_PIPELINE_BIND_POINT_COMPUTE, entry->pipeline);
     write_set(builder, entry, 0, target, &writes);
@@ -511,7 +539,8 @@ struct needs {
     bool has_work;
 };
 
-static void count_sets(const struct vulkan_entry *entry, struct needs *needs)
+static void count_sets(const struct vulkan_device *device, const struct vulkan_entry *entry,
+                       struct needs *needs)
 {
     for (uint32_t i = 0; i < entry->binding_count; i++) {
         if (entry->is_pushed && entry->bindings[i].set == 0)
@@ -520,6 +549,10 @@ static void count_sets(const struct vulkan_entry *entry, struct needs *needs)
         needs->uniforms += entry->bindings[i].is_uniform;
     }
     needs->sets += entry->set_count;
+    if (!entry->carries_constants)
+        return;
+    needs->storage += !entry->is_pushed;
+    needs->staging_bytes += entry->constant_bytes + 2 * constants_alignment(device);
 }
 
 static struct needs count_needs(const struct vulkan_device *device,
@@ -539,12 +572,14 @@ static struct needs count_needs(const struct vulkan_device *device,
         else if (segment->kind == HAL_SEGMENT_UPDATE && is_odd(update))
             needs.staging_bytes += hal_align_up(update->bytes, STAGING_ALIGNMENT);
         else if (segment->kind == HAL_SEGMENT_DISPATCH)
-            count_sets(&to_vulkan_executable(dispatch->executable)->entries[dispatch->entry],
+            count_sets(device,
+                       &to_vulkan_executable(dispatch->executable)->entries[dispatch->entry],
                        &needs);
         else if (segment->kind == HAL_SEGMENT_DISPATCH_INDIRECT) {
-            count_sets(&to_vulkan_executable(indirect->executable)->entries[indirect->entry],
+            count_sets(device,
+                       &to_vulkan_executable(indirect->executable)->entries[indirect->entry],
                        &needs);
-            count_sets(&device->guard, &needs);
+            count_sets(device, &device->guard, &needs);
             needs.guards++;
         }
     }

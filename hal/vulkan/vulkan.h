@@ -144,6 +144,9 @@ enum hal_status vulkan_mapping_invalidate(struct hal_driver_device *self,
 
 /* ---- Executables (executable.c) ------------------------------------------------------------- */
 
+/* Where the buffer is; the HAL's bindings are below. */
+enum { VULKAN_CARRIED_BINDING = HAL_MAX_BINDINGS };
+
 struct vulkan_entry {
     VkPipeline pipeline;
     VkPipelineLayout layout;
@@ -151,6 +154,7 @@ struct vulkan_entry {
     uint32_t set_count;
     bool is_pushed; /* set 0 is pushed */
     uint32_t constant_bytes;
+    bool carries_constants; /* more than the device pushes: they are in a buffer, in set 0 */
     uint32_t binding_count;
     struct spirv_binding bindings[SPIRV_MAX_BINDINGS]; /* by rising set and binding */
 };
@@ -179,6 +183,15 @@ enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
 enum hal_status vulkan_entry_reflect(struct hal_driver_device *self,
                                      struct hal_executable *executable, uint32_t entry,
                                      struct hal_entry_info *out_info);
+
+/* demands.c. HAL_UNSUPPORTED: the device lacks a capability; HAL_INVALID: too much shared memory.
+ */
+struct spirv_module;
+enum hal_status vulkan_check_demands(const struct vulkan_device *device,
+                                     const struct spirv_module *module) HAL_CHECKED;
+enum hal_status vulkan_check_shared(const struct vulkan_device *device,
+                                    const struct spirv_module *module,
+                                    const char *name) HAL_CHECKED;
 
 /* Makes the layouts and the pipeline of an entry whose bindings and constants are filled in. */
 enum hal_status vulkan_entry_create(struct vulkan_device *device, VkShaderModule module,
@@ -379,6 +392,13 @@ void vulkan_host_start(struct vulkan_host *host, struct vulkan_host_call *call);
 
 /* ---- Device (device.c) ---------------------------------------------------------------------- */
 
+/* That the device has and that are enabled. */
+struct vulkan_features {
+    VkPhysicalDeviceFeatures v10;
+    VkPhysicalDeviceVulkan11Features v11;
+    VkPhysicalDeviceVulkan12Features v12;
+};
+
 struct vulkan_device {
     struct hal_driver_device base;
     VkPhysicalDevice physical;
@@ -386,7 +406,9 @@ struct vulkan_device {
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memories;
+    struct vulkan_features features;
     uint32_t subgroup_size;
+    VkSubgroupFeatureFlags subgroup_operations;
     uint64_t max_allocation_bytes;
     bool has_push, has_calibrated;
     uint32_t max_push_descriptors;

@@ -11,8 +11,6 @@
 
 enum { MANY = 6, PATH_BYTES = 256 };
 
-static const struct hal_entry_point entry_k = {"k", {4, 1, 1}, 0, 0};
-
 /* ---- Directories ---------------------------------------------------------------------------- */
 
 struct place {
@@ -84,25 +82,34 @@ static void with_cache(struct suite *suite, uint64_t max_bytes,
 
 /* ---- Sources -------------------------------------------------------------------------------- */
 
+/* In MSL, or a module in SPIR-V with the number as a constant. */
 struct source {
     char text[256];
+    struct hal_entry_point entry;
+    struct hal_constant constant;
     struct hal_executable_desc desc;
 };
 
 /* Adds `number` to four words. */
-static void write_source(struct source *source, uint32_t number)
+static void write_source(struct suite *suite, struct source *source, uint32_t number)
 {
     snprintf(source->text, sizeof source->text,
              "#include <metal_stdlib>\nusing namespace metal;\n"
              "kernel void k(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
              "{ x[i] += %u; }\n",
              number);
-    source->desc = (struct hal_executable_desc){.label = "adder",
-                                                .format = HAL_FORMAT_MSL,
-                                                .data = source->text,
-                                                .bytes = strlen(source->text),
-                                                .entry_points = &entry_k,
-                                                .entry_point_count = 1};
+    const struct hal_executable_variant variant = suite_variant(suite, source->text, MODULE_ADDER);
+    source->entry = (struct hal_entry_point){suite_entry(suite, "k"), {4, 1, 1}, 0, 0};
+    source->constant = (struct hal_constant){0, HAL_CONSTANT_UINT32, number};
+    source->desc =
+        (struct hal_executable_desc){.label = "adder",
+                                     .format = variant.format,
+                                     .data = variant.data,
+                                     .bytes = variant.bytes,
+                                     .constants = &source->constant,
+                                     .constant_count = variant.format == HAL_FORMAT_SPIRV,
+                                     .entry_points = &source->entry,
+                                     .entry_point_count = 1};
 }
 
 static bool adds(struct suite *suite, struct hal_executable *executable, uint32_t number)
@@ -144,7 +151,7 @@ static const char *keep_and_find(struct cached *cached, char *room)
     bool kept = true;
     struct source source;
     struct hal_executable_cache_info info;
-    write_source(&source, 1);
+    write_source(cached->suite, &source, 1);
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     WANT(room, info.entry_count == 0 && info.used_bytes == 0 && info.prepared_count == 0);
     WANT(room, strcmp(info.label, "kept") == 0 && strcmp(info.directory, cached->place.path) == 0);
@@ -168,7 +175,7 @@ static const char *find_through_another(struct cached *cached, char *room)
 {
     bool kept = true;
     struct source source;
-    write_source(&source, 2);
+    write_source(cached->suite, &source, 2);
     WANT(room, prepare_one(cached, &source.desc, &kept) && !kept);
     struct cached other = *cached;
     const struct hal_executable_cache_desc desc = {.directory = cached->place.path};
@@ -194,11 +201,12 @@ static const char *tell_apart(struct cached *cached, char *room)
                                "kernel void k(device int *x [[buffer(0)]]) { x[0] = e; }\n";
     const struct hal_constant constants[3] = {
         {0, HAL_CONSTANT_INT32, 1}, {0, HAL_CONSTANT_INT32, 2}, {1, HAL_CONSTANT_INT32, 2}};
+    const struct hal_executable_variant variant = suite_variant(cached->suite, text, MODULE_TELL);
+    const struct hal_entry_point entry = {suite_entry(cached->suite, "k"), {1, 1, 1}, 0, 0};
     struct hal_executable_desc desc = {.label = "apart",
-                                       .format = HAL_FORMAT_MSL,
-                                       .data = text,
-                                       .bytes = sizeof text - 1,
-                                       .entry_points = &entry_k,
+                                       .variants = &variant,
+                                       .variant_count = 1,
+                                       .entry_points = &entry,
                                        .entry_point_count = 1,
                                        .constant_count = 1};
     for (int round = 0; round < 2; round++) {
@@ -227,7 +235,7 @@ static const char *make_folders(struct cached *cached, char *room)
     snprintf(outer, sizeof outer, "%s/a", cached->place.path);
     snprintf(inner, sizeof inner, "%s/a/b", cached->place.path);
     const struct hal_executable_cache_desc desc = {.directory = inner};
-    write_source(&source, 3);
+    write_source(cached->suite, &source, 3);
     WANT(room,
          hal_executable_cache_create(suite_device(cached->suite), &desc, &deep.cache) == HAL_OK);
     const bool prepared = prepare_one(&deep, &source.desc, &kept);
@@ -252,7 +260,7 @@ static const char *stay_small(struct cached *cached, char *room)
     bool kept;
     struct source first, source;
     struct hal_executable_cache_info info;
-    write_source(&first, 100);
+    write_source(cached->suite, &first, 100);
     WANT(room, prepare_one(cached, &first.desc, &kept));
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     const uint64_t limit = 3 * info.used_bytes + info.used_bytes / 2;
@@ -263,7 +271,7 @@ static const char *stay_small(struct cached *cached, char *room)
          hal_executable_cache_create(suite_device(cached->suite), &desc, &bounded.cache) == HAL_OK);
     const char *problem = NULL;
     for (uint32_t i = 0; i < MANY && !problem; i++) {
-        write_source(&source, 200 + i);
+        write_source(cached->suite, &source, 200 + i);
         if (!prepare_one(&bounded, &source.desc, &kept) || kept)
             problem = "a new one was not compiled";
         else if (!prepare_one(&bounded, &first.desc, &kept) || !kept)
@@ -272,7 +280,7 @@ static const char *stay_small(struct cached *cached, char *room)
                  info.max_bytes != limit || info.used_bytes > limit)
             problem = "the directory is over its limit";
     }
-    write_source(&source, 200);
+    write_source(cached->suite, &source, 200);
     if (!problem && (!prepare_one(&bounded, &source.desc, &kept) || kept))
         problem = "the oldest is still there";
     hal_executable_cache_release(bounded.cache);
@@ -292,7 +300,7 @@ static const char *stay_tiny(struct cached *cached, char *room)
     for (uint32_t i = 0; i < 3; i++) {
         struct source source;
         struct hal_executable *executable;
-        write_source(&source, 300 + i);
+        write_source(cached->suite, &source, 300 + i);
         WANT(room, hal_executable_cache_prepare(cached->cache, &source.desc, 1, NULL, &executable,
                                                 NULL) == HAL_OK);
         const bool right = adds(cached->suite, executable, 300 + i);
@@ -356,7 +364,7 @@ static void many_at_once(struct suite *suite, uint64_t threads)
     const struct hal_prepare_options options = {
         .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
     for (uint32_t i = 0; i < MANY; i++) {
-        write_source(&sources[i], 400 + i);
+        write_source(suite, &sources[i], 400 + i);
         descs[i] = sources[i].desc;
     }
     struct hal_executable_cache *cache = usual_cache(suite);
@@ -386,12 +394,16 @@ static void some_fail(struct suite *suite, uint64_t threads)
     const struct hal_prepare_options options = {
         .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
     for (uint32_t i = 0; i < MANY; i++) {
-        write_source(&sources[i], 400 + i);
+        write_source(suite, &sources[i], 400 + i);
         descs[i] = sources[i].desc;
     }
     descs[2].label = "mistaken";
-    descs[2].data = wrong;
-    descs[2].bytes = sizeof wrong - 1;
+    if (suite_runs(suite, HAL_FORMAT_MSL)) {
+        descs[2].data = wrong;
+        descs[2].bytes = sizeof wrong - 1;
+    } else {
+        descs[2].bytes = descs[2].bytes / 8 * 4; /* half a module */
+    }
     descs[4].label = "incomplete";
     descs[4].entry_points = &missing;
     struct hal_executable_cache *cache = usual_cache(suite);
@@ -422,7 +434,7 @@ static void cancelled(struct suite *suite, uint64_t unused)
     struct seen seen = {.thread = pthread_self(), .most = 2};
     const struct hal_prepare_options options = {.thread_count = 1, .progress = see, .user = &seen};
     for (uint32_t i = 0; i < MANY; i++) {
-        write_source(&sources[i], 400 + i);
+        write_source(suite, &sources[i], 400 + i);
         descs[i] = sources[i].desc;
     }
     struct hal_executable_cache *cache = usual_cache(suite);
@@ -446,7 +458,7 @@ static void formats_are_inferred(struct suite *suite, uint64_t unused)
     struct hal_executable_desc descs[2];
     struct hal_executable *executables[2];
     enum hal_status statuses[2];
-    write_source(&source, 400);
+    write_source(suite, &source, 400);
     descs[0] = descs[1] = source.desc;
     descs[0].format = descs[1].format = (enum hal_executable_format)0;
     descs[1].label = "unknown";
@@ -477,7 +489,7 @@ static void prepare_in_thread(struct suite *suite, void *user)
     struct source source;
     for (uint32_t i = 0; i < 3; i++) {
         struct hal_executable *executable;
-        write_source(&source, 500 + i);
+        write_source(suite, &source, 500 + i);
         const enum hal_status status =
             hal_executable_cache_prepare(user, &source.desc, 1, NULL, &executable, NULL);
         check_ok(suite, status);
@@ -550,7 +562,7 @@ static void refused(struct suite *suite, uint64_t unused)
     enum hal_executable_format format;
     const struct hal_executable_cache_desc empty = {.label = "CACHE", .directory = ""};
     const struct hal_executable_cache_desc file = {.label = "CACHE", .directory = "/dev/null/x"};
-    write_source(&source, 1);
+    write_source(suite, &source, 1);
     check_fails(suite, hal_executable_cache_create(NULL, NULL, &other), HAL_INVALID, "device");
     check_fails(suite, hal_executable_cache_create(suite_device(suite), NULL, NULL), HAL_INVALID,
                 "executable cache", "NULL");
@@ -571,7 +583,7 @@ static const char *refuse_lists(struct cached *cached, char *room)
 {
     struct source source;
     struct hal_executable *executable;
-    write_source(&source, 1);
+    write_source(cached->suite, &source, 1);
     WANT(room, hal_executable_cache_get_info(cached->cache, NULL) == HAL_INVALID);
     WANT(room, hal_executable_cache_prepare(cached->cache, NULL, 3, NULL, &executable, NULL) ==
                        HAL_INVALID &&
@@ -604,7 +616,7 @@ static void outlives_its_device(struct suite *suite, uint64_t unused)
     struct hal_executable *executable = NULL;
     struct hal_executable_cache *cache = NULL;
     struct hal_executable_cache_info info = {0};
-    write_source(&source, 600);
+    write_source(suite, &source, 600);
     check_ok(suite, hal_device_open(suite_info(suite)->uri, &device));
     enum hal_status status = hal_executable_cache_create(device, NULL, &cache);
     hal_device_release(device);

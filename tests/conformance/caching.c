@@ -293,6 +293,7 @@ static void exported_and_mapped(struct suite *suite, uint64_t argument)
 
 static void imported_is_not_kept(struct suite *suite, uint64_t argument)
 {
+    suite_need_import(suite);
     struct hal_device *device = suite_open(suite, "caching=4M");
     static _Alignas(4096) uint8_t memory[8192];
     struct hal_buffer *buffer;

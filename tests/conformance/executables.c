@@ -25,6 +25,20 @@ static struct hal_executable_desc describe(const char *label, const char *source
                                         .entry_point_count = count};
 }
 
+/* The same for every device: on those without MSL, the module. */
+static struct hal_executable_desc describe_any(struct suite *suite, const char *label,
+                                               const char *source, enum suite_module module,
+                                               const struct hal_entry_point *entries, size_t count)
+{
+    const struct hal_executable_variant variant = suite_variant(suite, source, module);
+    return (struct hal_executable_desc){.label = label,
+                                        .format = variant.format,
+                                        .data = variant.data,
+                                        .bytes = variant.bytes,
+                                        .entry_points = entries,
+                                        .entry_point_count = count};
+}
+
 /* Runs one entry point over `words`, in place. */
 static void run_words(struct suite *suite, struct hal_executable *executable, uint32_t entry,
                       uint32_t groups, uint32_t *words, size_t count)
@@ -44,6 +58,7 @@ static void run_words(struct suite *suite, struct hal_executable *executable, ui
 /* Each group turns its words around and adds what its other argument holds. */
 static void group_arguments(struct suite *suite, uint64_t threads)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     static const char source[] =
         "#include <metal_stdlib>\n"
         "using namespace metal;\n"
@@ -82,11 +97,16 @@ static void group_arguments(struct suite *suite, uint64_t threads)
 static void entries_in_any_order(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    static const struct hal_entry_point entries[3] = {{"plus_ten", {4, 1, 1}, 0, 0},
-                                                      {"plus_one", {4, 1, 1}, 0, 0},
-                                                      {"plus_ten", {2, 1, 1}, 0, 0}};
-    const uint32_t wanted[3][4] = {{10, 10, 10, 10}, {1, 1, 1, 1}, {10, 10, 0, 0}};
-    const struct hal_executable_desc desc = describe("two", two_kernels, entries, 3);
+    struct hal_entry_point entries[3] = {{"plus_ten", {4, 1, 1}, 0, 0},
+                                         {"plus_one", {4, 1, 1}, 0, 0},
+                                         {"plus_ten", {2, 1, 1}, 0, 0}};
+    uint32_t wanted[3][4] = {{10, 10, 10, 10}, {1, 1, 1, 1}, {10, 10, 0, 0}};
+    if (!suite_runs(suite, HAL_FORMAT_MSL)) { /* a module fixes the size */
+        entries[2].group_size[0] = 4;
+        wanted[2][2] = wanted[2][3] = 10;
+    }
+    const struct hal_executable_desc desc =
+        describe_any(suite, "two", two_kernels, MODULE_CASES, entries, 3);
     struct hal_executable *executable = suite_executable(suite, &desc);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t words[4] = {0};
@@ -100,9 +120,10 @@ static void find(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     uint32_t entry = 99;
-    static const struct hal_entry_point entries[2] = {{"plus_ten", {1, 1, 1}, 0, 0},
-                                                      {"plus_one", {1, 1, 1}, 0, 0}};
-    const struct hal_executable_desc desc = describe("two", two_kernels, entries, 2);
+    static const struct hal_entry_point entries[2] = {{"plus_ten", {4, 1, 1}, 0, 0},
+                                                      {"plus_one", {4, 1, 1}, 0, 0}};
+    const struct hal_executable_desc desc =
+        describe_any(suite, "two", two_kernels, MODULE_CASES, entries, 2);
     struct hal_executable *executable = suite_executable(suite, &desc);
     check_ok(suite, hal_executable_find(executable, "plus_one", &entry));
     check_u64(suite, entry, 1);
@@ -117,6 +138,7 @@ static void find(struct suite *suite, uint64_t unused)
 
 static void host_name(struct suite *suite, uint64_t unused)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     (void)unused;
     static const char source[] =
         "#include <metal_stdlib>\n"
@@ -135,6 +157,7 @@ static void host_name(struct suite *suite, uint64_t unused)
 
 static void many_entry_points(struct suite *suite, uint64_t count)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     char *source = suite_memory(suite, 200 + count * 120), (*names)[16];
     struct hal_entry_point *entries = suite_memory(suite, count * sizeof *entries);
     names = suite_memory(suite, count * sizeof *names);
@@ -161,14 +184,17 @@ static void many_entry_points(struct suite *suite, uint64_t count)
 static void description_is_copied(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    char *source = suite_memory(suite, sizeof two_kernels), name[16] = "plus_ten";
+    char name[16] = "plus_ten";
     struct hal_entry_point entry = {name, {4, 1, 1}, 0, 0};
     uint32_t words[4] = {1, 2, 3, 4}, index = 7;
     const uint32_t wanted[4] = {11, 12, 13, 14};
-    memcpy(source, two_kernels, sizeof two_kernels);
-    const struct hal_executable_desc desc = describe("copied", source, &entry, 1);
+    struct hal_executable_desc desc =
+        describe_any(suite, "copied", two_kernels, MODULE_CASES, &entry, 1);
+    void *copy = suite_memory(suite, desc.bytes);
+    memcpy(copy, desc.data, desc.bytes);
+    desc.data = copy;
     struct hal_executable *executable = suite_executable(suite, &desc);
-    memset(source, '?', sizeof two_kernels);
+    memset(copy, '?', desc.bytes);
     memset(name, 'z', 4);
     memset(entry.group_size, 0, sizeof entry.group_size);
     check_ok(suite, hal_executable_find(executable, "plus_ten", &index));
@@ -179,6 +205,7 @@ static void description_is_copied(struct suite *suite, uint64_t unused)
 /* Only the given bytes belong to the source: no terminating zero is looked for. */
 static void source_without_an_end(struct suite *suite, uint64_t unused)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     (void)unused;
     static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 0, 0};
     char *source = suite_memory(suite, sizeof two_kernels + 40);
@@ -207,6 +234,12 @@ static const char specialized[] = "#include <metal_stdlib>\n"
                                   "    x[3] = as_type<uint>(scale);\n"
                                   "}\n";
 static const struct hal_entry_point show = {"show", {1, 1, 1}, 0, 0};
+static const struct hal_entry_point show_main = {"main", {1, 1, 1}, 0, 0};
+
+static const struct hal_entry_point *show_of(const struct suite *suite)
+{
+    return suite_runs(suite, HAL_FORMAT_MSL) ? &show : &show_main;
+}
 
 static void constants(struct suite *suite, uint64_t which)
 {
@@ -228,7 +261,8 @@ static void constants(struct suite *suite, uint64_t which)
                                           {0, 0x80000000, 0, 0x7F800000},
                                           {1, INT32_MAX, 0x80000001, 0x00000001}};
     uint32_t words[4] = {9, 9, 9, 9};
-    struct hal_executable_desc desc = describe("specialized", specialized, &show, 1);
+    struct hal_executable_desc desc =
+        describe_any(suite, "specialized", specialized, MODULE_SHOW, show_of(suite), 1);
     desc.constants = values[which];
     desc.constant_count = 4;
     run_words(suite, suite_executable(suite, &desc), 0, 1, words, 4);
@@ -245,7 +279,8 @@ static void constants_do_not_mix(struct suite *suite, uint64_t unused)
                                                {1, HAL_CONSTANT_INT32, 100 + i},
                                                {7, HAL_CONSTANT_UINT32, 200 + i},
                                                {60, HAL_CONSTANT_FLOAT32, 0x3F800000 + i}};
-        struct hal_executable_desc desc = describe("one of two", specialized, &show, 1);
+        struct hal_executable_desc desc =
+            describe_any(suite, "one of two", specialized, MODULE_SHOW, show_of(suite), 1);
         desc.constants = values;
         desc.constant_count = 4;
         both[i] = suite_executable(suite, &desc);
@@ -262,6 +297,7 @@ static void constants_do_not_mix(struct suite *suite, uint64_t unused)
 
 static void constants_slot(struct suite *suite, uint64_t slot)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     char source[400];
     const struct hal_entry_point entry = {"take", {1, 1, 1}, 12, (uint32_t)slot};
     const uint32_t out_slot = slot == 0 ? 1 : 0, constants[3] = {5, 6, 7};
@@ -287,6 +323,7 @@ static void constants_slot(struct suite *suite, uint64_t slot)
 
 static void constants_slot_that_is_no_argument(struct suite *suite, uint64_t unused)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     (void)unused;
     static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 16, 5};
     struct hal_executable *executable;
@@ -306,13 +343,19 @@ static void largest_group(struct suite *suite, uint64_t dimension)
                                  "                   uint i [[thread_index_in_threadgroup]])\n"
                                  "{ x[i] = i + 1; }\n";
     const struct hal_device_info *info = suite_info(suite);
-    struct hal_entry_point entry = {"number", {1, 1, 1}, 0, 0};
+    struct hal_entry_point entry = {suite_entry(suite, "number"), {1, 1, 1}, 0, 0};
     uint32_t size = info->max_group_size[dimension];
     if (size > info->max_group_threads)
         size = info->max_group_threads;
     entry.group_size[dimension] = size;
     uint32_t *words = suite_memory(suite, (size_t)size * 4);
-    const struct hal_executable_desc desc = describe("largest", source, &entry, 1);
+    struct hal_executable_desc desc =
+        describe_any(suite, "largest", source, MODULE_LARGEST, &entry, 1);
+    const struct hal_constant sizes[3] = {{0, HAL_CONSTANT_UINT32, entry.group_size[0]},
+                                          {1, HAL_CONSTANT_UINT32, entry.group_size[1]},
+                                          {2, HAL_CONSTANT_UINT32, entry.group_size[2]}};
+    desc.constants = sizes;
+    desc.constant_count = desc.format == HAL_FORMAT_SPIRV ? 3 : 0;
     run_words(suite, suite_executable(suite, &desc), 0, 1, words, size);
     for (uint32_t i = 0; i < size; i++)
         check_u64(suite, words[i], i + 1);
@@ -322,7 +365,8 @@ static void group_memory(struct suite *suite, uint64_t over)
 {
     char source[500];
     const uint64_t bytes = suite_info(suite)->max_group_memory_bytes + over;
-    static const struct hal_entry_point entry = {"use_much", {64, 1, 1}, 0, 0};
+    const struct hal_entry_point entry = {suite_entry(suite, "use_much"), {64, 1, 1}, 0, 0};
+    const struct hal_constant words_of = {0, HAL_CONSTANT_UINT32, (uint32_t)(bytes / 4)};
     struct hal_executable *executable;
     uint32_t words[64] = {0};
     snprintf(source, sizeof source,
@@ -337,10 +381,13 @@ static void group_memory(struct suite *suite, uint64_t over)
              "    x[i] = s[%u - 1 - i];\n"
              "}\n",
              (unsigned)bytes / 4, (unsigned)bytes / 4, (unsigned)bytes / 4);
-    const struct hal_executable_desc desc = describe("greedy", source, &entry, 1);
+    struct hal_executable_desc desc =
+        describe_any(suite, "greedy", source, MODULE_GREEDY, &entry, 1);
+    desc.constants = &words_of;
+    desc.constant_count = desc.format == HAL_FORMAT_SPIRV;
     if (over) {
         check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable),
-                    HAL_INVALID, "greedy", "use_much");
+                    HAL_INVALID, "greedy", entry.name);
         return;
     }
     run_words(suite, suite_executable(suite, &desc), 0, 1, words, 64);
@@ -375,6 +422,7 @@ static const struct mistake mistakes[] = {
 
 static void mistake(struct suite *suite, uint64_t which)
 {
+    suite_need(suite, HAL_FORMAT_MSL);
     static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
     struct hal_executable *executable;
     const struct hal_executable_desc desc =
@@ -386,10 +434,11 @@ static void mistake(struct suite *suite, uint64_t which)
 static void no_such_entry_point(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    static const struct hal_entry_point entries[2] = {{"plus_one", {1, 1, 1}, 0, 0},
-                                                      {"plus_two", {1, 1, 1}, 0, 0}};
+    static const struct hal_entry_point entries[2] = {{"plus_one", {4, 1, 1}, 0, 0},
+                                                      {"plus_two", {4, 1, 1}, 0, 0}};
     struct hal_executable *executable;
-    const struct hal_executable_desc desc = describe("two", two_kernels, entries, 2);
+    const struct hal_executable_desc desc =
+        describe_any(suite, "two", two_kernels, MODULE_CASES, entries, 2);
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
                 "two", "plus_two");
 }
@@ -412,6 +461,7 @@ static void not_a_source(struct suite *suite, uint64_t bytes)
     uint8_t *data = suite_memory(suite, bytes);
     struct hal_executable_desc desc = describe("noise", "", &entry, 1);
     suite_random_bytes(suite, data, bytes);
+    desc.format = suite_variant(suite, "", MODULE_CASES).format;
     desc.data = data;
     desc.bytes = bytes;
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
@@ -421,12 +471,13 @@ static void not_a_source(struct suite *suite, uint64_t bytes)
 static void no_label(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 0, 0};
-    uint32_t word = 1, index;
-    const struct hal_executable_desc desc = describe(NULL, two_kernels, &entry, 1);
+    static const struct hal_entry_point entry = {"plus_one", {4, 1, 1}, 0, 0};
+    uint32_t words[4] = {1, 1, 1, 1}, index;
+    const struct hal_executable_desc desc =
+        describe_any(suite, NULL, two_kernels, MODULE_CASES, &entry, 1);
     struct hal_executable *executable = suite_executable(suite, &desc);
-    run_words(suite, executable, 0, 1, &word, 1);
-    check_u64(suite, word, 2);
+    run_words(suite, executable, 0, 1, words, 4);
+    check_u64(suite, words[3], 2);
     check_fails(suite, hal_executable_find(executable, "other", &index), HAL_NOT_FOUND, "other");
     hal_executable_retain(executable);
     hal_executable_release(executable);

@@ -293,6 +293,7 @@ static void give_back(void *user, void *pointer)
 /* Host and device take turns in the host's own memory. */
 static void import(struct suite *suite, uint64_t offset)
 {
+    suite_need_import(suite);
     struct hal_device *device = suite_device(suite);
     struct lent lent = {.memory = (uint8_t *)suite_memory(suite, BYTES + 64)};
     lent.memory += 64 - (uintptr_t)lent.memory % 64 + offset;
@@ -327,6 +328,7 @@ static void import(struct suite *suite, uint64_t offset)
 
 static void import_waits_for_work(struct suite *suite, uint64_t argument)
 {
+    suite_need_import(suite);
     struct hal_device *device = suite_device(suite);
     static _Alignas(64) uint8_t memory[4096];
     struct lent lent = {.memory = memory};
@@ -351,6 +353,7 @@ static void import_waits_for_work(struct suite *suite, uint64_t argument)
 
 static void import_wrongly(struct suite *suite, uint64_t argument)
 {
+    suite_need_import(suite);
     struct hal_device *device = suite_device(suite);
     struct lent lent = {0};
     struct hal_buffer *buffer = NULL;

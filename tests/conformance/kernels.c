@@ -3,10 +3,12 @@
 #include "tests/conformance/kernels.metal.h"
 #include "tests/conformance/runner.h"
 #if SUITE_HAS_SPIRV
+#include "tests/conformance/cases.comp.h"
 #include "tests/conformance/kernels.comp.h"
+#include "tests/conformance/spirv.comp.h"
 #endif
 
-static struct hal_entry_point entries[KERNEL_TOTAL] = {
+static const struct hal_entry_point entries[KERNEL_TOTAL] = {
     [KERNEL_COPY] = {"copy_words", {64, 1, 1}, 0, 0},
     [KERNEL_INCREMENT] = {"increment", {64, 1, 1}, 0, 0},
     [KERNEL_AFFINE] = {"affine", {64, 1, 1}, 8, 4},
@@ -28,21 +30,6 @@ static struct hal_entry_point entries[KERNEL_TOTAL] = {
     [KERNEL_CHAIN] = {"chain", {1, 1, 1}, 4, 1},
     [KERNEL_SPIN] = {"spin", {64, 1, 1}, 4, 1},
 };
-
-void suite_kernels_fit(const struct hal_device_info *info)
-{
-    enum { ARRAY_BYTES = 128 }; /* in kernels.comp: what each device with Vulkan takes */
-    for (uint32_t i = 0; i < info->format_count; i++) {
-        if (info->formats[i] == HAL_FORMAT_MSL)
-            return;
-    }
-    entries[KERNEL_WORDS].constant_bytes = ARRAY_BYTES;
-}
-
-uint32_t suite_constant_bytes(void)
-{
-    return entries[KERNEL_WORDS].constant_bytes;
-}
 
 const struct hal_executable_desc *suite_kernels_desc(void)
 {
@@ -73,6 +60,68 @@ struct hal_executable *suite_kernels(struct suite *suite)
     pthread_mutex_unlock(&run->lock);
     check_ok(suite, status);
     return kernels;
+}
+
+uint64_t suite_alignment(struct suite *suite)
+{
+    struct hal_entry_info info;
+    check_ok(suite, hal_executable_get_entry(suite_kernels(suite), KERNEL_BYTES, &info));
+    check(suite, info.binding_count == 2);
+    return info.bindings[0].alignment ? info.bindings[0].alignment : 1;
+}
+
+/* ---- Kernels of a case's own ----------------------------------------------------------------- */
+
+bool suite_runs(const struct suite *suite, enum hal_executable_format format)
+{
+    const struct hal_device_info *info = suite_info(suite);
+    for (uint32_t i = 0; i < info->format_count; i++) {
+        if (info->formats[i] == format)
+            return true;
+    }
+    return false;
+}
+
+void suite_need(struct suite *suite, enum hal_executable_format format)
+{
+    if (!suite_runs(suite, format))
+        suite_skip(suite, format == HAL_FORMAT_MSL     ? "the device runs no MSL"
+                          : format == HAL_FORMAT_SPIRV ? "the device runs no SPIR-V"
+                                                       : "the device runs no metallib");
+}
+
+struct hal_executable_variant suite_variant(struct suite *suite, const char *msl,
+                                            enum suite_module module)
+{
+    if (suite_runs(suite, HAL_FORMAT_MSL))
+        return (struct hal_executable_variant){HAL_FORMAT_MSL, msl, strlen(msl)};
+#if SUITE_HAS_SPIRV
+    static const struct {
+        const void *data;
+        size_t bytes;
+    } modules[] = {
+        [MODULE_ADDER] = {spv_adder, sizeof spv_adder},
+        [MODULE_ANSWER] = {spv_answer, sizeof spv_answer},
+        [MODULE_CASES] = {cases_spirv, sizeof cases_spirv},
+        [MODULE_GREEDY] = {spv_greedy, sizeof spv_greedy},
+        [MODULE_LARGEST] = {spv_largest, sizeof spv_largest},
+        [MODULE_PLUS_ONE] = {spv_plus_one, sizeof spv_plus_one},
+        [MODULE_PLUS_TEN] = {spv_plus_ten, sizeof spv_plus_ten},
+        [MODULE_SHOW] = {spv_show, sizeof spv_show},
+        [MODULE_TELL] = {spv_tell, sizeof spv_tell},
+    };
+    suite_need(suite, HAL_FORMAT_SPIRV);
+    return (struct hal_executable_variant){HAL_FORMAT_SPIRV, modules[module].data,
+                                           modules[module].bytes};
+#else
+    (void)module;
+    suite_skip(suite, "the suite was built without kernels in SPIR-V");
+#endif
+}
+
+const char *suite_entry(const struct suite *suite, const char *name)
+{
+    return suite_runs(suite, HAL_FORMAT_MSL) ? name : "main";
 }
 
 void suite_dispatch(struct suite *suite, struct hal_command_buffer *commands,

@@ -208,10 +208,10 @@ void main()
 #elif defined(KERNEL_words)
 GROUP(1024, 1, 1)
 WORDS(0)
-CONSTANTS(uint all[32];)
+CONSTANTS(uint all[1024];)
 void main()
 {
-    b0[I] = I < 32 ? all[I] : 0;
+    b0[I] = all[I];
 }
 #elif defined(KERNEL_mixed_types)
 GROUP(32, 1, 1)

@@ -57,11 +57,11 @@ static void set_up(struct suite *suite, struct rig *rig, uint32_t flags)
     rig->combine = suite_pipeline_layout(suite, "of combine", two, 2, 4);
     rig->four = suite_pipeline_layout(suite, "of four", all, 4, 0);
     struct hal_pipeline_layout *const layouts[ENTRIES] = {rig->combine, rig->four, NULL};
+    const struct hal_executable_variant variant = suite_variant(suite, source, MODULE_CASES);
     rig->executable =
         suite_executable(suite, &(struct hal_executable_desc){.label = "layouts.metal",
-                                                              .format = HAL_FORMAT_MSL,
-                                                              .data = source,
-                                                              .bytes = sizeof source - 1,
+                                                              .variants = &variant,
+                                                              .variant_count = 1,
                                                               .entry_points = entries,
                                                               .entry_point_count = ENTRIES,
                                                               .layouts = layouts});
@@ -322,12 +322,13 @@ static void wrong_executables(struct suite *suite, uint64_t unused)
     struct rig rig;
     struct hal_executable *executable;
     set_up(suite, &rig, 0);
+    const bool is_msl = suite_runs(suite, HAL_FORMAT_MSL);
+    const struct hal_executable_variant variant = suite_variant(suite, source, MODULE_CASES);
     struct hal_pipeline_layout *none = suite_pipeline_layout(suite, "none", NULL, 0, 0);
     struct hal_pipeline_layout *one = suite_pipeline_layout(suite, "one", &rig.in, 1, 4);
     struct hal_executable_desc desc = {.label = "wrong.metal",
-                                       .format = HAL_FORMAT_MSL,
-                                       .data = source,
-                                       .bytes = sizeof source - 1,
+                                       .variants = &variant,
+                                       .variant_count = 1,
                                        .entry_points = entries,
                                        .entry_point_count = 1,
                                        .layouts = &none};
@@ -335,7 +336,10 @@ static void wrong_executables(struct suite *suite, uint64_t unused)
                 "wrong.metal", "combine", "4 bytes", "'none'");
     desc.layouts = &one;
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
-                "combine", "[[buffer(1)]]", "'one'", "1 descriptor sets");
+                "combine", is_msl ? "[[buffer(1)]]" : "descriptor set 1", "'one'",
+                is_msl ? "1 descriptor sets" : "");
+    if (!is_msl)
+        return; /* slots are Metal's */
     struct hal_entry_point slot = entries[0];
     slot.constants_slot = 1;
     desc.entry_points = &slot;

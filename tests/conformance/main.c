@@ -275,7 +275,6 @@ static int run_suite(const struct options *options, struct suite_expectations *e
     }
     const struct hal_device_info *info = hal_device_get_info(run.device);
     run.driver = info->driver;
-    suite_kernels_fit(info);
     printf("device %s (%s), --seed=%llu\n", info->uri, info->name,
            (unsigned long long)options->seed);
     run_all(&run, options, expectations, &counts);

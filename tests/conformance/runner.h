@@ -35,9 +35,6 @@ void suite_run_case(struct suite_run *run, const char *name, const struct suite_
                     struct suite_result *out_result);
 struct suite_run *suite_run_of(struct suite *suite);
 
-/* Before the first case: the kernel of many constants takes no more than its variant can. */
-void suite_kernels_fit(const struct hal_device_info *info);
-
 /* Lines of "unsupported GLOB reason" and "fails GLOB reason"; '#' begins a comment. */
 struct suite_expectation {
     enum suite_outcome outcome;

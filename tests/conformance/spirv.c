@@ -15,15 +15,6 @@ struct place {
     uint64_t bytes;
 };
 
-static void need_spirv(struct suite *suite)
-{
-    const struct hal_device_info *info = suite_info(suite);
-    for (uint32_t i = 0; i < info->format_count; i++)
-        if (info->formats[i] == HAL_FORMAT_SPIRV)
-            return;
-    suite_skip(suite, "the device runs no SPIR-V");
-}
-
 static struct hal_executable_desc describe(const struct hal_executable_variant *module,
                                            const struct hal_entry_point *entry)
 {
@@ -80,7 +71,7 @@ static void add(struct suite *suite, uint64_t constant)
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 4, 0};
     uint32_t x[N], wanted[N];
     struct hal_buffer *buffer;
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     for (uint32_t i = 0; i < N; i++) {
         x[i] = i * i;
         wanted[i] = i * i + (uint32_t)constant;
@@ -97,7 +88,7 @@ static void specialized(struct suite *suite, uint64_t factor)
     const struct hal_constant constant = {7, HAL_CONSTANT_UINT32, (uint32_t)factor};
     uint32_t x[64], wanted[64];
     struct hal_buffer *buffer;
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     for (uint32_t i = 0; i < 64; i++) {
         x[i] = i + 1;
         wanted[i] = (i + 1) * (factor ? (uint32_t)factor : 3);
@@ -116,7 +107,7 @@ static void sets(struct suite *suite, uint64_t unused)
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
     uint32_t a[64], b[64], c[64], d[64] = {0}, wanted[64];
     struct hal_buffer *buffers[4];
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     for (uint32_t i = 0; i < 64; i++) {
         a[i] = i;
         b[i] = 100 * i;
@@ -137,7 +128,7 @@ static void sums(struct suite *suite, uint64_t groups)
     uint32_t *x = suite_memory(suite, groups * 128 * 4), *y = suite_memory(suite, groups * 4);
     uint32_t *wanted = suite_memory(suite, groups * 4);
     struct hal_buffer *buffers[2];
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     suite_random_bytes(suite, x, groups * 128 * 4);
     for (uint64_t i = 0; i < groups * 128; i++)
         wanted[i / 128] += x[i];
@@ -152,7 +143,7 @@ static void array_length(struct suite *suite, uint64_t words)
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
     uint32_t *x = suite_memory(suite, words * 4), y = 0;
     struct hal_buffer *buffers[2];
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     const struct place places[2] = {{0, 0, x, words * 4}, {0, 1, &y, 4}};
     const struct hal_executable_desc desc = describe(MODULE(spv_length), &entry);
     const uint32_t wanted = (uint32_t)words;
@@ -167,7 +158,7 @@ static void reflection(struct suite *suite, uint64_t unused)
     static const uint32_t places[4][2] = {{0, 3}, {1, 0}, {2, 30}, {3, 1}};
     struct hal_entry_info info;
     struct hal_executable_info about;
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
     check_ok(suite, hal_executable_get_entry(suite_executable(suite, &desc), 0, &info));
     check_u64(suite, info.binding_count, 4);
@@ -196,7 +187,7 @@ static void refusals(struct suite *suite, uint64_t which)
         {{"main", {64, 1, 1}, 0, 0}, "push constants"},
     };
     struct hal_executable *executable = NULL;
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     const struct hal_executable_desc desc = describe(MODULE(spv_add), &wrong[which].entry);
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
                 "module", wrong[which].text);
@@ -206,7 +197,7 @@ static void missing_binding(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     const struct hal_executable_desc desc = describe(MODULE(spv_sets), &entry);
     struct hal_executable *executable = suite_executable(suite, &desc);
     struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
@@ -233,7 +224,7 @@ static void access_is_what_the_code_does(struct suite *suite, uint64_t unused)
                    {HAL_ACCESS_READ | HAL_ACCESS_WRITE, 0},
                    {HAL_ACCESS_READ, 20}};
     struct hal_entry_info info;
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     const struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
     check_ok(suite, hal_executable_get_entry(suite_executable(suite, &desc), 0, &info));
     check_u64(suite, info.binding_count, 4);
@@ -291,7 +282,7 @@ static void run_access(struct suite *suite, struct hal_executable *executable,
 
 static void read_only_is_kept(struct suite *suite, uint64_t read_only)
 {
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     struct hal_pipeline_layout *const layout = lay_out(suite, (uint32_t)read_only, 4);
     struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
     desc.layouts = &layout;
@@ -302,7 +293,7 @@ static void read_only_is_broken(struct suite *suite, uint64_t binding)
 {
     struct hal_executable *executable = NULL;
     char text[48];
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     struct hal_pipeline_layout *const layout = lay_out(suite, 1U << binding, 4);
     struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
     desc.layouts = &layout;
@@ -315,7 +306,7 @@ static void layout_lacks(struct suite *suite, uint64_t count)
 {
     struct hal_executable *executable = NULL;
     char text[48];
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     struct hal_pipeline_layout *const layout = lay_out(suite, 0, count);
     struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
     desc.layouts = &layout;
@@ -326,7 +317,7 @@ static void layout_lacks(struct suite *suite, uint64_t count)
 
 static void uniform_of(struct suite *suite, uint64_t bytes)
 {
-    need_spirv(suite);
+    suite_need(suite, HAL_FORMAT_SPIRV);
     const struct hal_executable_desc desc = describe(MODULE(spv_access), &access_entry);
     run_access(suite, suite_executable(suite, &desc), bytes, bytes < 20 ? HAL_INVALID : HAL_OK);
 }

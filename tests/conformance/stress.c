@@ -54,6 +54,7 @@ struct graph {
     size_t signalled;
     bool touched[MOST_BUFFERS]; /* by the submission */
     uint8_t *scratch;
+    uint64_t alignment; /* of what a kernel takes */
 };
 
 static uint32_t below(const struct graph *graph, uint32_t limit)
@@ -178,13 +179,14 @@ static void random_affine(struct graph *graph)
 {
     if (graph->shape->buffer_bytes < GROUP_WORDS * 4)
         return;
-    struct range range = pick(graph, 4, UINT64_MAX, true);
+    const uint64_t unit = graph->alignment > 4 ? graph->alignment : 4;
+    struct range range = pick(graph, (uint32_t)unit, UINT64_MAX, true);
     const uint64_t group = GROUP_WORDS * 4, most = graph->shape->buffer_bytes / 4 * 4;
     const uint32_t groups = (uint32_t)((range.end - range.begin + group - 1) / group);
     if (groups * group > most)
         return;
     if (range.begin + groups * group > most)
-        range.begin = most - groups * group;
+        range.begin = (most - groups * group) / unit * unit;
     range.end = range.begin + groups * group;
     const uint32_t constants[2] = {suite_random(graph->suite) | 1, suite_random(graph->suite)};
     const struct hal_binding binding = {graph->buffers[range.buffer], range.begin,
@@ -201,13 +203,15 @@ static void random_affine(struct graph *graph)
     }
 }
 
-/* Bytes at any place, by groups of 16, from one range to another. */
+/* Bytes at any place that can be bound, by groups of 16, from one range to another. */
 static void random_bytes_kernel(struct graph *graph)
 {
     const uint32_t most = graph->shape->buffer_bytes / 2 / 16;
     const uint32_t groups = 1 + below(graph, most), last = graph->shape->buffer_bytes - groups * 16;
-    struct range both[2] = {{below(graph, graph->shape->buffers), below(graph, last + 1), 0, false},
-                            {below(graph, graph->shape->buffers), below(graph, last + 1), 0, true}};
+    const uint32_t unit = (uint32_t)graph->alignment, places = last / unit + 1;
+    struct range both[2] = {
+        {below(graph, graph->shape->buffers), (uint64_t)below(graph, places) * unit, 0, false},
+        {below(graph, graph->shape->buffers), (uint64_t)below(graph, places) * unit, 0, true}};
     both[0].end = both[0].begin + (uint64_t)groups * 16;
     both[1].end = both[1].begin + (uint64_t)groups * 16;
     if (both[0].buffer == both[1].buffer && both[0].begin < both[1].end &&
@@ -348,6 +352,7 @@ static void random_graph(struct suite *suite, uint64_t which)
     graph->shape = &shapes[which];
     graph->event = suite_event(suite, suite_device(suite), "some");
     graph->scratch = suite_memory(suite, HAL_MAX_UPDATE_BYTES);
+    graph->alignment = suite_alignment(suite);
     const uint32_t bytes = graph->shape->buffer_bytes;
     for (uint32_t b = 0; b < graph->shape->buffers; b++) {
         graph->buffers[b] = suite_buffer(suite, "random", bytes);

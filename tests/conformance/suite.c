@@ -223,6 +223,19 @@ struct hal_buffer *suite_buffer_of(struct suite *suite, struct hal_device *devic
     return own(suite, BUFFER, buffer);
 }
 
+void suite_need_import(struct suite *suite)
+{
+    static _Alignas(4096) uint8_t memory[4096];
+    struct hal_buffer *buffer = NULL;
+    const struct hal_buffer_desc desc = {.label = "asking", .bytes = sizeof memory};
+    const enum hal_status status =
+        hal_buffer_import(suite_device(suite), &desc, memory, NULL, NULL, &buffer);
+    if (status == HAL_UNSUPPORTED)
+        suite_skip(suite, "the device imports no memory of the host");
+    check_ok(suite, status);
+    hal_buffer_release(buffer);
+}
+
 struct hal_buffer *suite_own_buffer(struct suite *suite, struct hal_buffer *buffer)
 {
     return own(suite, BUFFER, buffer);

@@ -141,6 +141,9 @@ struct hal_device *suite_open(struct suite *suite, const char *parameters);
 struct hal_buffer *suite_buffer(struct suite *suite, const char *label, uint64_t bytes);
 struct hal_buffer *suite_buffer_of(struct suite *suite, struct hal_device *device,
                                    const struct hal_buffer_desc *desc);
+/* Skips the case where the device cannot use the host's memory as its own. */
+void suite_need_import(struct suite *suite);
+
 /* Releases the buffer (a subspan, ...) with the case. */
 struct hal_buffer *suite_own_buffer(struct suite *suite, struct hal_buffer *buffer);
 struct hal_semaphore *suite_semaphore(struct suite *suite, const char *label, uint64_t value);
@@ -215,7 +218,7 @@ enum suite_kernel {
     KERNEL_SCAN,          /* prefix sums in each group of 256 */
     KERNEL_HISTOGRAM,     /* out[in[i] % 16] += 1 through threadgroup memory; groups of 64 */
     KERNEL_SIMD,          /* simdgroup functions of x[i], 12 words each; groups of 64 */
-    KERNEL_WORDS,         /* out[i] = constants word i, or 0 behind them; one group of 1024 */
+    KERNEL_WORDS,         /* out[i] = constants word i; one group of 1024 */
     KERNEL_MIXED_TYPES,   /* char, ushort, half, long and float4 arguments */
     KERNEL_WRITE_ONE,     /* out[c0] = c1; one thread */
     KERNEL_CHAIN,         /* x[0] = x[0] * 3 + c0; one thread */
@@ -227,8 +230,34 @@ enum suite_kernel {
 struct hal_executable *suite_kernels(struct suite *suite);
 const struct hal_executable_desc *suite_kernels_desc(void);
 
-/* That KERNEL_WORDS takes: 4096, or 128 where it is SPIR-V. */
-uint32_t suite_constant_bytes(void);
+/* What a binding of these kernels begins at a multiple of. */
+uint64_t suite_alignment(struct suite *suite);
+
+/* ---- Kernels of a case's own ----------------------------------------------------------------- */
+
+bool suite_runs(const struct suite *suite, enum hal_executable_format format);
+/* Skips the case on other devices. */
+void suite_need(struct suite *suite, enum hal_executable_format format);
+
+/* The modules of spirv.comp and cases.comp that stand for a source in MSL. Those of spirv.comp have
+ * one entry point, "main". */
+enum suite_module {
+    MODULE_ADDER,
+    MODULE_ANSWER,
+    MODULE_CASES, /* cases.comp */
+    MODULE_GREEDY,
+    MODULE_LARGEST,
+    MODULE_PLUS_ONE,
+    MODULE_PLUS_TEN,
+    MODULE_SHOW,
+    MODULE_TELL,
+};
+
+/* The source on devices that run MSL, the module on others. */
+struct hal_executable_variant suite_variant(struct suite *suite, const char *msl,
+                                            enum suite_module module);
+/* The entry point's name in what suite_variant gives. */
+const char *suite_entry(const struct suite *suite, const char *name);
 
 /* Pushes these buffers (whole, at bindings 0, 1, ...) and constants, and dispatches. */
 struct suite_launch {

@@ -271,17 +271,21 @@ static void compile_own(struct suite *suite, void *user)
     const struct share *share = user;
     char source[300];
     uint32_t word = 0;
-    const struct hal_entry_point entry = {"answer", {1, 1, 1}, 0, 0};
+    const struct hal_entry_point entry = {suite_entry(suite, "answer"), {1, 1, 1}, 0, 0};
+    const struct hal_constant constant = {0, HAL_CONSTANT_UINT32,
+                                          (uint32_t)(share->number / share->argument) + 40};
     struct hal_buffer *x = suite_buffer(suite, "x", 4);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     snprintf(source, sizeof source,
              "#include <metal_stdlib>\nusing namespace metal;\n"
              "kernel void answer(device uint *x [[buffer(0)]]) { x[0] = %u; }\n",
-             (unsigned)(share->number / share->argument) + 40);
+             constant.bits);
+    const struct hal_executable_variant variant = suite_variant(suite, source, MODULE_ANSWER);
     const struct hal_executable_desc desc = {.label = "threads",
-                                             .format = HAL_FORMAT_MSL,
-                                             .data = source,
-                                             .bytes = strlen(source),
+                                             .variants = &variant,
+                                             .variant_count = 1,
+                                             .constants = &constant,
+                                             .constant_count = variant.format == HAL_FORMAT_SPIRV,
                                              .entry_points = &entry,
                                              .entry_point_count = 1};
     struct hal_executable *executable = suite_executable(suite, &desc);

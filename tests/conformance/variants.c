@@ -13,21 +13,33 @@ static const char plus_ten[] = KERNEL("x[i] += 10;");
 static const char broken[] = KERNEL("x[i] += undeclared_name;");
 static const char junk[] = "neither a library nor a module";
 static const struct hal_entry_point entry_k = {"k", {4, 1, 1}, 0, 0};
+static const struct hal_entry_point entry_main = {"main", {4, 1, 1}, 0, 0};
 
 static struct hal_executable_variant variant_of(enum hal_executable_format format, const char *text)
 {
     return (struct hal_executable_variant){format, text, strlen(text)};
 }
 
-static struct hal_executable_desc describe(const char *label,
+static struct hal_executable_variant one(struct suite *suite)
+{
+    return suite_variant(suite, plus_one, MODULE_PLUS_ONE);
+}
+
+static struct hal_executable_variant ten(struct suite *suite)
+{
+    return suite_variant(suite, plus_ten, MODULE_PLUS_TEN);
+}
+
+static struct hal_executable_desc describe(const struct suite *suite, const char *label,
                                            const struct hal_executable_variant *variants,
                                            size_t count)
 {
-    return (struct hal_executable_desc){.label = label,
-                                        .variants = variants,
-                                        .variant_count = count,
-                                        .entry_points = &entry_k,
-                                        .entry_point_count = 1};
+    return (struct hal_executable_desc){
+        .label = label,
+        .variants = variants,
+        .variant_count = count,
+        .entry_points = suite_runs(suite, HAL_FORMAT_MSL) ? &entry_k : &entry_main,
+        .entry_point_count = 1};
 }
 
 /* Right in itself, but with more [[threadgroup(n)]] arguments than entry points have lengths for.
@@ -93,25 +105,24 @@ static void one_in_a_list(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_executable_info info;
-    const struct hal_executable_variant variant = variant_of(HAL_FORMAT_MSL, plus_one);
-    const struct hal_executable_desc desc = describe("list of one", &variant, 1);
+    const struct hal_executable_variant variant = one(suite);
+    const struct hal_executable_desc desc = describe(suite, "list of one", &variant, 1);
     struct hal_executable *executable = suite_executable(suite, &desc);
     check_adds(suite, executable, 1);
     check_ok(suite, hal_executable_get_info(executable, &info));
     check(suite, strcmp(info.label, "list of one") == 0);
     check_u64(suite, info.variant_count, 1);
     check_u64(suite, info.variant, 0);
-    check_u64(suite, info.format, HAL_FORMAT_MSL);
+    check_u64(suite, info.format, one(suite).format);
     check_u64(suite, info.entry_point_count, 1);
 }
 
 static void first_of_a_format(struct suite *suite, uint64_t ten_first)
 {
     struct hal_executable_info info;
-    const struct hal_executable_variant variants[2] = {
-        variant_of(HAL_FORMAT_MSL, ten_first ? plus_ten : plus_one),
-        variant_of(HAL_FORMAT_MSL, ten_first ? plus_one : plus_ten)};
-    const struct hal_executable_desc desc = describe("two", variants, 2);
+    const struct hal_executable_variant variants[2] = {ten_first ? ten(suite) : one(suite),
+                                                       ten_first ? one(suite) : ten(suite)};
+    const struct hal_executable_desc desc = describe(suite, "two", variants, 2);
     struct hal_executable *executable = suite_executable(suite, &desc);
     check_adds(suite, executable, ten_first ? 10 : 1);
     check_ok(suite, hal_executable_get_info(executable, &info));
@@ -126,14 +137,14 @@ static void foreign_are_passed_over(struct suite *suite, uint64_t at)
     const enum hal_executable_format foreign = need_foreign_format(suite);
     struct hal_executable_variant variants[8];
     for (uint64_t i = 0; i < 8; i++)
-        variants[i] = i == at ? variant_of(HAL_FORMAT_MSL, plus_ten) : variant_of(foreign, junk);
-    const struct hal_executable_desc desc = describe("many", variants, 8);
+        variants[i] = i == at ? ten(suite) : variant_of(foreign, junk);
+    const struct hal_executable_desc desc = describe(suite, "many", variants, 8);
     struct hal_executable *executable = suite_executable(suite, &desc);
     check_adds(suite, executable, 10);
     check_ok(suite, hal_executable_get_info(executable, &info));
     check_u64(suite, info.variant, at);
     check_u64(suite, info.variant_count, 8);
-    check_u64(suite, info.format, HAL_FORMAT_MSL);
+    check_u64(suite, info.format, one(suite).format);
 }
 
 static void none_is_possible(struct suite *suite, uint64_t count)
@@ -143,7 +154,7 @@ static void none_is_possible(struct suite *suite, uint64_t count)
     struct hal_executable_variant variants[HAL_MAX_VARIANTS];
     for (uint64_t i = 0; i < count; i++)
         variants[i] = variant_of(foreign, junk);
-    const struct hal_executable_desc desc = describe("stranger", variants, count);
+    const struct hal_executable_desc desc = describe(suite, "stranger", variants, count);
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable),
                 HAL_UNSUPPORTED, "stranger",
                 foreign == HAL_FORMAT_METALLIB ? "metallib"
@@ -155,10 +166,11 @@ static void none_is_possible(struct suite *suite, uint64_t count)
 static void mistakes_are_told(struct suite *suite, uint64_t unused)
 {
     (void)unused;
+    suite_need(suite, HAL_FORMAT_MSL);
     struct hal_executable *executable;
     const struct hal_executable_variant variants[2] = {variant_of(HAL_FORMAT_MSL, broken),
-                                                       variant_of(HAL_FORMAT_MSL, plus_one)};
-    const struct hal_executable_desc desc = describe("mistaken", variants, 2);
+                                                       one(suite)};
+    const struct hal_executable_desc desc = describe(suite, "mistaken", variants, 2);
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
                 "mistaken", "undeclared_name");
 }
@@ -166,13 +178,14 @@ static void mistakes_are_told(struct suite *suite, uint64_t unused)
 static void data_are_copied(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    char *text = suite_memory(suite, sizeof plus_ten);
-    memcpy(text, plus_ten, sizeof plus_ten);
-    struct hal_executable_variant variants[2] = {variant_of(HAL_FORMAT_MSL, text),
-                                                 variant_of(HAL_FORMAT_MSL, plus_one)};
-    const struct hal_executable_desc desc = describe("copied", variants, 2);
+    struct hal_executable_variant variants[2] = {ten(suite), one(suite)};
+    const size_t bytes = variants[0].bytes;
+    void *copy = suite_memory(suite, bytes);
+    memcpy(copy, variants[0].data, bytes);
+    variants[0].data = copy;
+    const struct hal_executable_desc desc = describe(suite, "copied", variants, 2);
     struct hal_executable *executable = suite_executable(suite, &desc);
-    memset(text, 'x', sizeof plus_ten);
+    memset(copy, 'x', bytes);
     memset(variants, 0, sizeof variants);
     check_adds(suite, executable, 10);
 }
@@ -183,8 +196,8 @@ static void as_many_as_allowed(struct suite *suite, uint64_t unused)
     struct hal_executable_info info;
     struct hal_executable_variant variants[HAL_MAX_VARIANTS];
     for (size_t i = 0; i < HAL_MAX_VARIANTS; i++)
-        variants[i] = variant_of(HAL_FORMAT_MSL, i == 0 ? plus_one : plus_ten);
-    const struct hal_executable_desc desc = describe("sixteen", variants, HAL_MAX_VARIANTS);
+        variants[i] = i == 0 ? one(suite) : ten(suite);
+    const struct hal_executable_desc desc = describe(suite, "sixteen", variants, HAL_MAX_VARIANTS);
     struct hal_executable *executable = suite_executable(suite, &desc);
     check_adds(suite, executable, 1);
     check_ok(suite, hal_executable_get_info(executable, &info));
@@ -197,8 +210,8 @@ static void wrong_lists(struct suite *suite, uint64_t which)
     struct hal_executable_variant variants[HAL_MAX_VARIANTS + 1];
     const char *text = "", *more = "";
     for (size_t i = 0; i <= HAL_MAX_VARIANTS; i++)
-        variants[i] = variant_of(HAL_FORMAT_MSL, plus_one);
-    struct hal_executable_desc desc = describe("EXE", variants, 2);
+        variants[i] = one(suite);
+    struct hal_executable_desc desc = describe(suite, "EXE", variants, 2);
     switch (which) {
     case 0: desc.data = plus_one, text = "2 variants", more = "beside"; break;
     case 1: desc.bytes = 1, text = "2 variants", more = "beside"; break;
@@ -218,10 +231,11 @@ static void wrong_lists(struct suite *suite, uint64_t which)
 /* What cannot be run for a reason that only the compiled kernel shows is passed over, too. */
 static void beyond_a_limit_is_passed_over(struct suite *suite, uint64_t alone)
 {
-    const struct hal_executable_variant variants[] = {
-        variant_of(HAL_FORMAT_MSL, beyond_a_limit), variant_of(HAL_FORMAT_MSL, beyond_a_limit),
-        variant_of(HAL_FORMAT_MSL, plus_ten), variant_of(HAL_FORMAT_MSL, plus_one)};
-    const struct hal_executable_desc desc = describe("limits", variants, alone ? 2 : 4);
+    suite_need(suite, HAL_FORMAT_MSL);
+    const struct hal_executable_variant variants[] = {variant_of(HAL_FORMAT_MSL, beyond_a_limit),
+                                                      variant_of(HAL_FORMAT_MSL, beyond_a_limit),
+                                                      ten(suite), one(suite)};
+    const struct hal_executable_desc desc = describe(suite, "limits", variants, alone ? 2 : 4);
     struct hal_executable *executable = NULL;
     struct hal_executable_info info;
     if (alone) {
@@ -293,6 +307,7 @@ static struct hal_executable *reflected(struct suite *suite)
 {
     static const struct hal_constant constants[2] = {{1, HAL_CONSTANT_FLOAT32, 0x40000000},
                                                      {9, HAL_CONSTANT_INT32, 7}};
+    suite_need(suite, HAL_FORMAT_MSL); /* spirv.c asks modules */
     const struct hal_executable_desc desc = {.label = "many",
                                              .format = HAL_FORMAT_MSL,
                                              .data = many,
@@ -362,8 +377,8 @@ static void no_constants(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_executable_info info;
-    const struct hal_executable_variant variant = variant_of(HAL_FORMAT_MSL, plus_one);
-    const struct hal_executable_desc desc = describe(NULL, &variant, 1);
+    const struct hal_executable_variant variant = one(suite);
+    const struct hal_executable_desc desc = describe(suite, NULL, &variant, 1);
     check_ok(suite, hal_executable_get_info(suite_executable(suite, &desc), &info));
     check(suite, info.label == NULL);
     check_u64(suite, info.constant_count, 0);
