@@ -353,9 +353,9 @@ static void wrong_executables(struct suite *suite, uint64_t unused)
 static void categories(struct suite *suite, uint64_t allowed)
 {
     struct hal_command_buffer *commands;
-    struct hal_buffer *x = words(suite, "x", 0, 0, 64);
+    struct hal_buffer *x = words(suite, "x", 0, 0, 64), *y = words(suite, "y", 0, 0, 64);
     const struct hal_command_buffer_desc desc = {.label = "only", .categories = (uint32_t)allowed};
-    const struct hal_binding binding = whole(x);
+    const struct hal_binding binding = whole(y);
     const uint32_t one[3] = {1, 1, 1};
     const struct hal_push_set_desc of_set = {
         .layout = suite_set_layout(suite, "single",
@@ -368,9 +368,9 @@ static void categories(struct suite *suite, uint64_t allowed)
     const char *wrong = NULL;
     if ((hal_command_fill(commands, x, 0, 4, 0, 4) == HAL_OK) != transfers)
         wrong = "fill";
-    if ((hal_command_update(commands, one, x, 0, 4) == HAL_OK) != transfers)
+    if ((hal_command_update(commands, one, x, 16, 4) == HAL_OK) != transfers)
         wrong = "update";
-    if ((hal_command_copy(commands, x, 0, x, 8, 4) == HAL_OK) != transfers)
+    if ((hal_command_copy(commands, x, 32, x, 48, 4) == HAL_OK) != transfers)
         wrong = "copy";
     if (!transfers && !strstr(hal_message(), "'only'"))
         wrong = "message";
@@ -412,7 +412,7 @@ static void counts(struct suite *suite, uint64_t unused)
     const uint32_t one[3] = {1, 1, 1}, words_pushed[2] = {3, 4};
     const struct hal_binding of_x = whole(x), of_y = whole(y);
     check_fails(suite, hal_command_buffer_get_info(commands, &info), HAL_INVALID, "told", "sealed");
-    check_ok(suite, hal_command_fill(commands, x, 0, 4, 0, 4));
+    check_ok(suite, hal_command_fill(commands, x, 16, 4, 0, 4));
     check_ok(suite, hal_command_copy(commands, x, 0, y, 0, 4));
     check_ok(suite, hal_command_barrier(commands, NULL));
     for (int i = 0; i < 3; i++) {

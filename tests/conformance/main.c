@@ -264,6 +264,16 @@ static void check_used(const struct suite_expectations *expectations, struct cou
     }
 }
 
+/* A driver that is watched by a validation layer must have done nothing wrong by it. */
+static void check_validation(struct hal_device *device, struct counts *counts)
+{
+    int64_t messages = 0;
+    if (hal_device_query(device, "vulkan.validation.messages", &messages) != HAL_OK || !messages)
+        return;
+    printf("FAIL the validation layer has said something %lld times\n", (long long)messages);
+    counts->failed++;
+}
+
 static int run_suite(const struct options *options, struct suite_expectations *expectations)
 {
     struct counts counts = {0};
@@ -281,6 +291,7 @@ static int run_suite(const struct options *options, struct suite_expectations *e
     if (strcmp(options->filter, "*") == 0)
         check_used(expectations, &counts);
     hal_executable_release(run.kernels);
+    check_validation(run.device, &counts);
     hal_device_release(run.device);
     const unsigned total = counts.cases;
     printf("%u cases: %u ok, %u failed, %u skipped, %u unsupported, %u known failures\n", total,
