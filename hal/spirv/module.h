@@ -46,8 +46,8 @@ enum hal_status spirv_module_carry_constants(const struct spirv_module *module, 
                                              uint32_t binding,
                                              struct spirv_module *out_module) HAL_CHECKED;
 
-/* After specialization: bytes that a workgroup shares, as few as they can be; 0 where the module does
- * not say which variables the entry point uses (before SPIR-V 1.4). */
+/* After specialization: bytes that a workgroup shares, as few as they can be; 0 where the module
+ * does not say which variables the entry point uses (before SPIR-V 1.4). */
 uint64_t spirv_module_shared_bytes(const struct spirv_module *module, const char *name);
 
 /* After specialization. HAL_INVALID: there is no such entry point (the message lists some). */
