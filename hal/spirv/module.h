@@ -46,6 +46,33 @@ enum hal_status spirv_module_carry_constants(const struct spirv_module *module, 
                                              uint32_t binding,
                                              struct spirv_module *out_module) HAL_CHECKED;
 
+/* Capabilities that a device may lack; bits of what spirv_module_needs returns. */
+enum spirv_need {
+    SPIRV_NEEDS_INT8,
+    SPIRV_NEEDS_INT16,
+    SPIRV_NEEDS_INT64,
+    SPIRV_NEEDS_FLOAT16,
+    SPIRV_NEEDS_STORAGE_BUFFER8_BIT_ACCESS,
+    SPIRV_NEEDS_UNIFORM_AND_STORAGE_BUFFER8_BIT_ACCESS,
+    SPIRV_NEEDS_STORAGE_PUSH_CONSTANT8,
+    SPIRV_NEEDS_STORAGE_BUFFER16_BIT_ACCESS,
+    SPIRV_NEEDS_UNIFORM_AND_STORAGE_BUFFER16_BIT_ACCESS,
+    SPIRV_NEEDS_STORAGE_PUSH_CONSTANT16,
+    SPIRV_NEEDS_VARIABLE_POINTERS,
+    SPIRV_NEEDS_VARIABLE_POINTERS_STORAGE_BUFFER,
+    SPIRV_NEEDS_VULKAN_MEMORY_MODEL,
+    SPIRV_NEEDS_VULKAN_MEMORY_MODEL_DEVICE_SCOPE,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_VOTE,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_ARITHMETIC,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_BALLOT,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_SHUFFLE,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_SHUFFLE_RELATIVE,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_CLUSTERED,
+    SPIRV_NEEDS_GROUP_NON_UNIFORM_QUAD,
+};
+uint64_t spirv_module_needs(const struct spirv_module *module);
+
 /* After specialization: bytes that a workgroup shares, as few as they can be; 0 where the module
  * does not say which variables the entry point uses (before SPIR-V 1.4). */
 uint64_t spirv_module_shared_bytes(const struct spirv_module *module, const char *name);
