@@ -8,6 +8,7 @@
  *   op.c         what an operation of a program does, and takes
  *   program.c    a sealed command buffer as lanes of phases of tiles
  *   fault.c      kernels that fault
+ *   phase.c      a run of programs: which phases are ready
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
  *   host.c       host calls of submissions, on threads that may block
@@ -225,9 +226,7 @@ enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_w
                                const struct msl_launch *launch, uint64_t first,
                                uint64_t last) HAL_CHECKED;
 
-/* ---- Workers (run.c) ---------------------------------------------------------------------- */
-
-struct cpu_pool;
+/* ---- Runs (phase.c) ----------------------------------------------------------------------- */
 
 /* A phase of a run. Workers claim its tiles from `unclaimed`. */
 struct cpu_step {
@@ -279,6 +278,17 @@ void cpu_run_finish(struct cpu_run *run);
 /* Tiles that nobody has claimed do nothing; the run's status stays as it is. From any thread,
  * while the run is in flight. */
 void cpu_run_cancel(struct cpu_run *run);
+
+/* The same, with the status and this thread's message; of several failures, the first counts. */
+void cpu_run_fail(struct cpu_run *run, enum hal_status status);
+
+/* It begins, or a phase has ended: those become ready that waited for it. Threads that come
+ * meanwhile leave it to the one that is at it. True, for one thread, when everything has ended. */
+bool cpu_run_advance(struct cpu_run *run);
+
+/* ---- Workers (run.c) ---------------------------------------------------------------------- */
+
+struct cpu_pool;
 
 enum hal_status cpu_pool_create(uint32_t workers, struct cpu_pool **out_pool) HAL_CHECKED;
 void cpu_pool_destroy(struct cpu_pool *pool); /* nothing runs */

@@ -385,6 +385,13 @@ enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *di
     return msl_directory_measure(directory, out_bytes, out_entries);
 }
 
+/* ---- Compilers ---------------------------------------------------------------------------- */
+
+enum hal_status hal_kernel_programs(char *out_paths, size_t bytes)
+{
+    return msl_programs(out_paths, bytes);
+}
+
 /* ---- Life --------------------------------------------------------------------------------- */
 
 enum hal_status cpu_executable_create(struct hal_driver_device *self,

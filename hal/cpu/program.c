@@ -4,7 +4,6 @@
  * what each of them waits for. */
 #include "hal/base/idmap.h"
 #include "hal/base/mem.h"
-#include "hal/base/places.h"
 #include "hal/cpu/cpu.h"
 
 enum {
@@ -511,9 +510,4 @@ void cpu_program_destroy(struct cpu_program *program)
     }
     free(program->indirects);
     free(program);
-}
-
-enum hal_status hal_kernel_programs(char *out_paths, size_t bytes)
-{
-    return msl_programs(out_paths, bytes);
 }

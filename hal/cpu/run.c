@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The workers. Runs that have begun are in one list; a worker takes the first that has unclaimed
  * tiles and stays with it while there are some. Who finishes a phase's last tile makes those phases
- * ready that waited for it.
+ * ready that waited for it (phase.c).
  *
  * Waking a sleeping thread costs as much as hundreds of small workgroups, so a worker calls others
  * only when the tiles that are left are worth it by what such tiles took before; a worker that
@@ -51,152 +51,12 @@ static void wake(struct cpu_pool *pool, uint64_t wanted)
         hal_word_wake(&pool->epoch, wanted - looking > INT_MAX ? INT_MAX : (int)(wanted - looking));
 }
 
-/* ---- Phases ------------------------------------------------------------------------------- */
-
-enum hal_status cpu_run_prepare(struct cpu_run *run)
-{
-    size_t steps[CPU_LANES] = {0}, counts = 0;
-    for (size_t i = 0; i < run->program_count; i++) {
-        for (size_t lane = 0; lane < CPU_LANES; lane++)
-            steps[lane] += run->programs[i]->lanes[lane].phase_count;
-        counts += run->programs[i]->indirect_count;
-    }
-    const size_t all_steps = steps[CPU_TRANSFERS] + steps[CPU_DISPATCHES];
-    if (all_steps == 0)
-        return HAL_OK;
-    /* No overflow: the programs themselves are larger. */
-    struct cpu_step *step = malloc(all_steps * sizeof *step + counts * sizeof(struct cpu_counts));
-    if (!step)
-        return hal_fail(HAL_NO_MEMORY, "no memory to run %zu phases", all_steps);
-    run->memory = step;
-    for (size_t lane = 0; lane < CPU_LANES; lane++) {
-        run->lanes[lane].steps = step;
-        run->lanes[lane].counts = (struct cpu_counts *)((struct cpu_step *)run->memory + all_steps);
-        step += steps[lane];
-    }
-    return HAL_OK;
-}
-
-void cpu_run_finish(struct cpu_run *run)
-{
-    free(run->memory);
-    free(run->message);
-}
-
-/* The next phase of the lane to become ready, in this program or a later one; NULL: none. */
-static const struct cpu_phase *next_phase(struct cpu_run *run, enum cpu_lane which)
-{
-    struct cpu_run_lane *lane = &run->lanes[which];
-    for (; lane->program < run->program_count; lane->program++, lane->phase = 0) {
-        const struct cpu_program *program = run->programs[lane->program];
-        if (lane->phase < program->lanes[which].phase_count)
-            return &program->lanes[which].phases[lane->phase];
-        for (size_t i = 0; i < CPU_LANES; i++)
-            lane->bases[i] += program->lanes[i].phase_count;
-        lane->counts += program->indirect_count;
-    }
-    return NULL;
-}
-
-/* Of several failures, the first counts. */
-static void fail_run(struct cpu_run *run, enum hal_status status)
-{
-    if (atomic_exchange_explicit(&run->failed, true, memory_order_relaxed))
-        return;
-    run->status = status;
-    run->message = hal_copy_string(hal_message());
-}
-
-void cpu_run_cancel(struct cpu_run *run)
-{
-    atomic_store_explicit(&run->failed, true, memory_order_relaxed);
-}
-
-static void read_counts(struct cpu_run *run, const struct cpu_run_lane *lane,
-                        const struct cpu_phase *phase)
-{
-    const struct cpu_program *program = run->programs[lane->program];
-    for (size_t i = 0; i < phase->indirect_count; i++) {
-        const size_t number = phase->first_indirect + i;
-        lane->counts[number] = (struct cpu_counts){{0}};
-        if (atomic_load_explicit(&run->failed, memory_order_relaxed))
-            continue;
-        const enum hal_status status = cpu_indirect_read(program, number, &lane->counts[number]);
-        if (status != HAL_OK)
-            fail_run(run, status);
-    }
-}
-
-static bool is_ready(const struct cpu_run *run, const struct cpu_run_lane *lane,
-                     const struct cpu_phase *phase)
-{
-    for (size_t i = 0; i < CPU_LANES; i++) {
-        if (run->lanes[i].finished < lane->bases[i] + phase->needs[i])
-            return false;
-    }
-    return true;
-}
-
-static void make_ready(struct cpu_run *run, struct cpu_run_lane *lane,
-                       const struct cpu_phase *phase)
-{
-    const size_t index = atomic_load_explicit(&lane->ready, memory_order_relaxed);
-    struct cpu_step *step = &lane->steps[index];
-    read_counts(run, lane, phase);
-    step->phase = phase;
-    step->counts = lane->counts;
-    atomic_init(&step->unfinished, phase->tile_count);
-    atomic_init(&step->unclaimed, phase->tile_count);
-    lane->phase++;
-    atomic_store_explicit(&lane->ready, index + 1, memory_order_release);
-}
-
-static void count_finished(struct cpu_run_lane *lane)
-{
-    const size_t ready = atomic_load_explicit(&lane->ready, memory_order_relaxed);
-    while (lane->finished < ready &&
-           atomic_load_explicit(&lane->steps[lane->finished].unfinished, memory_order_acquire) == 0)
-        lane->finished++;
-}
-
-/* True when everything has ended. */
-static bool advance_once(struct cpu_run *run)
-{
-    bool all = true;
-    for (size_t i = 0; i < CPU_LANES; i++)
-        count_finished(&run->lanes[i]);
-    for (enum cpu_lane i = 0; i < CPU_LANES; i++) {
-        struct cpu_run_lane *lane = &run->lanes[i];
-        const struct cpu_phase *phase;
-        while ((phase = next_phase(run, i)) != NULL && is_ready(run, lane, phase))
-            make_ready(run, lane, phase);
-        all &= !phase && lane->finished == atomic_load_explicit(&lane->ready, memory_order_relaxed);
-    }
-    return all;
-}
-
-/* A phase has ended: those become ready that waited for it. Threads that come meanwhile leave it to
- * the one that is at it. True, for one thread, when everything has ended. */
-static bool advance(struct cpu_run *run)
-{
-    bool ended = false;
-    uint32_t asked = 1;
-    if (atomic_fetch_add_explicit(&run->advances, 1, memory_order_acq_rel) > 0)
-        return false;
-    do {
-        if (!run->over && advance_once(run))
-            ended = run->over = true;
-        asked = atomic_fetch_sub_explicit(&run->advances, asked, memory_order_acq_rel) - asked;
-    } while (asked > 0);
-    return ended;
-}
-
 /* ---- Runs --------------------------------------------------------------------------------- */
 
 void cpu_pool_start(struct cpu_pool *pool, struct cpu_run *run)
 {
     atomic_init(&run->references, 1);
-    (void)advance(run); /* there is a phase: it does not end here */
+    (void)cpu_run_advance(run); /* there is a phase: it does not end here */
     pthread_mutex_lock(&pool->lock);
     run->previous = pool->last;
     if (pool->last)
@@ -295,7 +155,7 @@ static void run_tiles(struct worker *worker, struct cpu_run *run, uint64_t first
         const enum hal_status status = cpu_op_run(op, step->counts, worker->kernels,
                                                   first - op->first_tile, op_end - op->first_tile);
         if (status != HAL_OK)
-            fail_run(run, status);
+            cpu_run_fail(run, status);
         first = op_end;
     }
 }
@@ -422,7 +282,7 @@ static void take_part(struct worker *worker, struct cpu_run *run)
             worker->op = step->phase->ops;
         run_and_measure(worker, run, first, count);
         if (atomic_fetch_sub_explicit(&step->unfinished, count, memory_order_acq_rel) == count &&
-            advance(run)) {
+            cpu_run_advance(run)) {
             end_run(worker->pool, run);
             return;
         }
