@@ -251,7 +251,7 @@ static void run(struct preparation *preparation, const struct hal_prepare_option
     for (size_t done = 0; done < preparation->count; done++)
         report(preparation, options, wait_for_next(preparation, done, started > 0), done + 1);
     for (size_t i = 0; i < started; i++)
-        pthread_join(helpers[i], NULL);
+        hal_thread_join(helpers[i]);
 }
 
 /* Hands the results over and says what failed first. */

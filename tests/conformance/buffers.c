@@ -396,6 +396,39 @@ enum {
     LOCAL = HAL_MEMORY_DEVICE_LOCAL,
 };
 
+/* ---- Statistics ----------------------------------------------------------------------------- */
+
+static void memory_statistics(struct suite *suite, uint64_t argument)
+{
+    struct hal_device *device = suite_open(suite, "");
+    struct hal_memory_statistics before, now;
+    struct hal_buffer *buffers[3];
+    (void)argument;
+    check_ok(suite, hal_device_memory_statistics(device, &before));
+    for (uint32_t i = 0; i < 3; i++)
+        check_ok(suite,
+                 hal_buffer_create(
+                     device, &(struct hal_buffer_desc){.label = "counted", .bytes = 1000 * (i + 1)},
+                     &buffers[i]));
+    check_ok(suite, hal_device_memory_statistics(device, &now));
+    check_u64(suite, now.total.current_bytes, before.total.current_bytes + 6000);
+    check_u64(suite, now.total.current_count, before.total.current_count + 3);
+    uint64_t by_type = 0, count = 0;
+    for (size_t i = 0; i < HAL_MEMORY_TYPES; i++) {
+        by_type += now.by_type[i].current_bytes;
+        count += now.by_type[i].total_count;
+    }
+    check_u64(suite, by_type, now.total.current_bytes);
+    check_u64(suite, count, now.total.total_count);
+    for (uint32_t i = 0; i < 3; i++)
+        hal_buffer_release(buffers[i]);
+    check_ok(suite, hal_device_memory_statistics(device, &now));
+    check_u64(suite, now.total.current_bytes, before.total.current_bytes);
+    check_u64(suite, now.total.total_count, before.total.total_count + 3);
+    check(suite, now.total.peak_bytes >= before.total.current_bytes + 6000);
+    check_fails(suite, hal_device_memory_statistics(device, NULL), HAL_INVALID, "place");
+}
+
 static const struct suite_case cases[] = {
     {"one_byte", holds_its_bytes, 1},
     {"63_bytes", holds_its_bytes, 63},
@@ -448,6 +481,7 @@ static const struct suite_case cases[] = {
     {"persistent_maps_overlap", persistent_maps_overlap, 0},
     {"map_sees_the_device", map_sees_the_device, 100000},
     {"map_sees_one_byte", map_sees_the_device, 1},
+    {"memory_statistics", memory_statistics, 0},
 };
 
 const struct suite_area area_buffers = {"buffers", cases, SUITE_COUNT(cases)};

@@ -1,148 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executable caches: what is kept and found again, many executables at once, and what a wrong use
- * is told. Directories are private to a case. */
-#include "tests/conformance/suite.h"
+/* Executable caches: what is kept and found again, what text looks like, and what a wrong use is
+ * told. Directories are private to a case. */
+#include "tests/conformance/cached.h"
 
-#include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MANY = 6, PATH_BYTES = 256 };
-
-/* ---- Directories ---------------------------------------------------------------------------- */
-
-struct place {
-    char path[PATH_BYTES];
-};
-
-static void make_place(struct suite *suite, struct place *place)
-{
-    const char *parent = getenv("TMPDIR");
-    snprintf(place->path, sizeof place->path, "%.200s/haltrace-cache-XXXXXX",
-             parent && parent[0] ? parent : "/tmp");
-    check(suite, mkdtemp(place->path) != NULL);
-}
-
-/* Files only: whatever a cache puts into a directory lies there directly. */
-static size_t clean(const char *path)
-{
-    size_t files = 0;
-    DIR *const directory = opendir(path);
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        char inner[2 * PATH_BYTES];
-        snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
-        files += unlink(inner) == 0;
-    }
-    if (directory)
-        closedir(directory);
-    rmdir(path);
-    return files;
-}
-
-/* A cache and its place, both gone when the case's body has returned: bodies return a message
- * instead of ending the case, so that nothing stays behind. */
-struct cached {
-    struct suite *suite;
-    struct hal_executable_cache *cache;
-    struct place place;
-};
-
-static const char *failed(char *room, int line, const char *what)
-{
-    snprintf(room, 512, "line %d: %s (%.300s)", line, what, hal_message());
-    return room;
-}
-#define WANT(room, condition)                                                                      \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            return failed(room, __LINE__, #condition);                                             \
-    } while (0)
-
-static void with_cache(struct suite *suite, uint64_t max_bytes,
-                       const char *(*body)(struct cached *cached, char *room))
-{
-    char room[512];
-    struct cached cached = {.suite = suite};
-    make_place(suite, &cached.place);
-    const struct hal_executable_cache_desc desc = {
-        .label = "kept", .directory = cached.place.path, .max_bytes = max_bytes};
-    const enum hal_status status =
-        hal_executable_cache_create(suite_device(suite), &desc, &cached.cache);
-    const char *problem = status == HAL_OK ? body(&cached, room) : NULL;
-    hal_executable_cache_release(cached.cache);
-    clean(cached.place.path);
-    if (status == HAL_UNSUPPORTED)
-        suite_skip(suite, "the device keeps no executables");
-    check_ok(suite, status);
-    if (problem)
-        suite_fail(suite, __FILE__, __LINE__, "%s", problem);
-}
-
-/* ---- Sources -------------------------------------------------------------------------------- */
-
-/* In MSL, or a module in SPIR-V with the number as a constant. */
-struct source {
-    char text[256];
-    struct hal_entry_point entry;
-    struct hal_constant constant;
-    struct hal_executable_desc desc;
-};
-
-/* Adds `number` to four words. */
-static void write_source(struct suite *suite, struct source *source, uint32_t number)
-{
-    snprintf(source->text, sizeof source->text,
-             "#include <metal_stdlib>\nusing namespace metal;\n"
-             "kernel void k(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
-             "{ x[i] += %u; }\n",
-             number);
-    const struct hal_executable_variant variant = suite_variant(suite, source->text, MODULE_ADDER);
-    source->entry = (struct hal_entry_point){suite_entry(suite, "k"), {4, 1, 1}, 0, 0};
-    source->constant = (struct hal_constant){0, HAL_CONSTANT_UINT32, number};
-    source->desc =
-        (struct hal_executable_desc){.label = "adder",
-                                     .format = variant.format,
-                                     .data = variant.data,
-                                     .bytes = variant.bytes,
-                                     .constants = &source->constant,
-                                     .constant_count = variant.format == HAL_FORMAT_SPIRV,
-                                     .entry_points = &source->entry,
-                                     .entry_point_count = 1};
-}
-
-static bool adds(struct suite *suite, struct hal_executable *executable, uint32_t number)
-{
-    uint32_t words[4];
-    struct hal_buffer *x = suite_buffer(suite, "x", sizeof words);
-    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
-    const struct hal_binding binding = {x, 0, HAL_WHOLE_BUFFER};
-    suite_clear(suite, x, 0);
-    check_ok(suite, hal_command_push_descriptor_set(commands, 0, &binding, 1));
-    check_ok(suite, hal_command_dispatch(commands, executable, 0, (const uint32_t[3]){1, 1, 1}));
-    suite_run(suite, commands);
-    suite_read(suite, x, 0, words, sizeof words);
-    for (size_t i = 0; i < 4; i++) {
-        if (words[i] != number)
-            return false;
-    }
-    return true;
-}
-
-/* Prepares one; whether it had been kept goes to *out_kept. */
-static bool prepare_one(struct cached *cached, const struct hal_executable_desc *desc,
-                        bool *out_kept)
-{
-    struct hal_executable *executable;
-    struct hal_executable_info info = {0};
-    if (hal_executable_cache_prepare(cached->cache, desc, 1, NULL, &executable, NULL) != HAL_OK)
-        return false;
-    const enum hal_status status = hal_executable_get_info(executable, &info);
-    *out_kept = info.was_kept;
-    hal_executable_release(executable);
-    return status == HAL_OK;
-}
+enum { MANY = 6 };
 
 /* ---- Keeping -------------------------------------------------------------------------------- */
 
@@ -151,13 +16,13 @@ static const char *keep_and_find(struct cached *cached, char *room)
     bool kept = true;
     struct source source;
     struct hal_executable_cache_info info;
-    write_source(cached->suite, &source, 1);
+    source_write(cached->suite, &source, 1);
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     WANT(room, info.entry_count == 0 && info.used_bytes == 0 && info.prepared_count == 0);
     WANT(room, strcmp(info.label, "kept") == 0 && strcmp(info.directory, cached->place.path) == 0);
     WANT(room, info.max_bytes > 0);
-    WANT(room, prepare_one(cached, &source.desc, &kept) && !kept);
-    WANT(room, prepare_one(cached, &source.desc, &kept) && kept);
+    WANT(room, cached_prepare_one(cached, &source.desc, &kept) && !kept);
+    WANT(room, cached_prepare_one(cached, &source.desc, &kept) && kept);
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     WANT(room, info.entry_count == 1 && info.used_bytes > 0);
     WANT(room, info.prepared_count == 2 && info.kept_count == 1);
@@ -167,7 +32,7 @@ static const char *keep_and_find(struct cached *cached, char *room)
 static void kept_and_found(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 0, keep_and_find);
+    cached_run(suite, 0, keep_and_find);
 }
 
 /* Another cache over the same directory finds it, as another process would. */
@@ -175,13 +40,13 @@ static const char *find_through_another(struct cached *cached, char *room)
 {
     bool kept = true;
     struct source source;
-    write_source(cached->suite, &source, 2);
-    WANT(room, prepare_one(cached, &source.desc, &kept) && !kept);
+    source_write(cached->suite, &source, 2);
+    WANT(room, cached_prepare_one(cached, &source.desc, &kept) && !kept);
     struct cached other = *cached;
     const struct hal_executable_cache_desc desc = {.directory = cached->place.path};
     WANT(room,
          hal_executable_cache_create(suite_device(cached->suite), &desc, &other.cache) == HAL_OK);
-    const bool prepared = prepare_one(&other, &source.desc, &kept);
+    const bool prepared = cached_prepare_one(&other, &source.desc, &kept);
     hal_executable_cache_release(other.cache);
     WANT(room, prepared && kept);
     return NULL;
@@ -190,7 +55,7 @@ static const char *find_through_another(struct cached *cached, char *room)
 static void shared_directory(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 0, find_through_another);
+    cached_run(suite, 0, find_through_another);
 }
 
 static const char *tell_apart(struct cached *cached, char *room)
@@ -213,7 +78,7 @@ static const char *tell_apart(struct cached *cached, char *room)
         for (size_t i = 0; i < 3; i++) {
             bool kept = round == 0;
             desc.constants = &constants[i];
-            WANT(room, prepare_one(cached, &desc, &kept) && kept == (round == 1));
+            WANT(room, cached_prepare_one(cached, &desc, &kept) && kept == (round == 1));
         }
     }
     return NULL;
@@ -222,7 +87,7 @@ static const char *tell_apart(struct cached *cached, char *room)
 static void constants_are_told_apart(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 0, tell_apart);
+    cached_run(suite, 0, tell_apart);
 }
 
 /* A folder inside folders that do not exist. */
@@ -235,12 +100,12 @@ static const char *make_folders(struct cached *cached, char *room)
     snprintf(outer, sizeof outer, "%s/a", cached->place.path);
     snprintf(inner, sizeof inner, "%s/a/b", cached->place.path);
     const struct hal_executable_cache_desc desc = {.directory = inner};
-    write_source(cached->suite, &source, 3);
+    source_write(cached->suite, &source, 3);
     WANT(room,
          hal_executable_cache_create(suite_device(cached->suite), &desc, &deep.cache) == HAL_OK);
-    const bool prepared = prepare_one(&deep, &source.desc, &kept);
+    const bool prepared = cached_prepare_one(&deep, &source.desc, &kept);
     hal_executable_cache_release(deep.cache);
-    const size_t files = clean(inner);
+    const size_t files = cached_clean(inner);
     rmdir(outer);
     WANT(room, prepared && !kept && files > 0);
     return NULL;
@@ -249,7 +114,7 @@ static const char *make_folders(struct cached *cached, char *room)
 static void folders_are_made(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 0, make_folders);
+    cached_run(suite, 0, make_folders);
 }
 
 /* ---- Bounds --------------------------------------------------------------------------------- */
@@ -260,8 +125,8 @@ static const char *stay_small(struct cached *cached, char *room)
     bool kept;
     struct source first, source;
     struct hal_executable_cache_info info;
-    write_source(cached->suite, &first, 100);
-    WANT(room, prepare_one(cached, &first.desc, &kept));
+    source_write(cached->suite, &first, 100);
+    WANT(room, cached_prepare_one(cached, &first.desc, &kept));
     WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
     const uint64_t limit = 3 * info.used_bytes + info.used_bytes / 2;
     const struct hal_executable_cache_desc desc = {.directory = cached->place.path,
@@ -271,26 +136,26 @@ static const char *stay_small(struct cached *cached, char *room)
          hal_executable_cache_create(suite_device(cached->suite), &desc, &bounded.cache) == HAL_OK);
     const char *problem = NULL;
     for (uint32_t i = 0; i < MANY && !problem; i++) {
-        write_source(cached->suite, &source, 200 + i);
-        if (!prepare_one(&bounded, &source.desc, &kept) || kept)
+        source_write(cached->suite, &source, 200 + i);
+        if (!cached_prepare_one(&bounded, &source.desc, &kept) || kept)
             problem = "a new one was not compiled";
-        else if (!prepare_one(&bounded, &first.desc, &kept) || !kept)
+        else if (!cached_prepare_one(&bounded, &first.desc, &kept) || !kept)
             problem = "the one that is in use was thrown out";
         else if (hal_executable_cache_get_info(bounded.cache, &info) != HAL_OK ||
                  info.max_bytes != limit || info.used_bytes > limit)
             problem = "the directory is over its limit";
     }
-    write_source(cached->suite, &source, 200);
-    if (!problem && (!prepare_one(&bounded, &source.desc, &kept) || kept))
+    source_write(cached->suite, &source, 200);
+    if (!problem && (!cached_prepare_one(&bounded, &source.desc, &kept) || kept))
         problem = "the oldest is still there";
     hal_executable_cache_release(bounded.cache);
-    return problem ? failed(room, __LINE__, problem) : NULL;
+    return problem ? cached_failed(room, __LINE__, problem) : NULL;
 }
 
 static void the_oldest_go(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 0, stay_small);
+    cached_run(suite, 0, stay_small);
 }
 
 /* Less than one executable takes: each works, and the last stays. */
@@ -300,10 +165,10 @@ static const char *stay_tiny(struct cached *cached, char *room)
     for (uint32_t i = 0; i < 3; i++) {
         struct source source;
         struct hal_executable *executable;
-        write_source(cached->suite, &source, 300 + i);
+        source_write(cached->suite, &source, 300 + i);
         WANT(room, hal_executable_cache_prepare(cached->cache, &source.desc, 1, NULL, &executable,
                                                 NULL) == HAL_OK);
-        const bool right = adds(cached->suite, executable, 300 + i);
+        const bool right = source_adds(cached->suite, executable, 300 + i);
         hal_executable_release(executable);
         WANT(room, right);
         WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
@@ -315,203 +180,7 @@ static const char *stay_tiny(struct cached *cached, char *room)
 static void smaller_than_one(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 1, stay_tiny);
-}
-
-/* ---- Many at once --------------------------------------------------------------------------- */
-
-struct seen {
-    pthread_t thread;
-    size_t calls, most; /* most: stop after so many */
-    bool wrong, indices[MANY];
-};
-
-static bool see(void *user, const struct hal_prepared *prepared)
-{
-    struct seen *seen = user;
-    seen->wrong |= !pthread_equal(seen->thread, pthread_self());
-    seen->wrong |= prepared->count != MANY || prepared->index >= MANY;
-    seen->wrong |= prepared->done_count != ++seen->calls;
-    seen->wrong |= (prepared->status == HAL_OK) != (prepared->executable != NULL);
-    seen->wrong |= (prepared->status == HAL_OK) != (prepared->message[0] == '\0');
-    if (!seen->wrong) {
-        seen->wrong = seen->indices[prepared->index];
-        seen->indices[prepared->index] = true;
-    }
-    return seen->calls < seen->most;
-}
-
-static struct hal_executable_cache *usual_cache(struct suite *suite)
-{
-    struct hal_executable_cache *cache;
-    check_ok(suite, hal_executable_cache_create(suite_device(suite), NULL, &cache));
-    return cache;
-}
-
-static void release_all(struct hal_executable **executables, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hal_executable_release(executables[i]);
-}
-
-static void many_at_once(struct suite *suite, uint64_t threads)
-{
-    struct source sources[MANY];
-    struct hal_executable_desc descs[MANY];
-    struct hal_executable *executables[MANY];
-    enum hal_status statuses[MANY];
-    struct seen seen = {.thread = pthread_self(), .most = SIZE_MAX};
-    const struct hal_prepare_options options = {
-        .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
-    for (uint32_t i = 0; i < MANY; i++) {
-        write_source(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
-    }
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
-    hal_executable_cache_release(cache);
-    check_ok(suite, status);
-    bool right = true;
-    for (uint32_t i = 0; i < MANY; i++)
-        right = right && statuses[i] == HAL_OK && adds(suite, executables[i], 400 + i);
-    release_all(executables, MANY);
-    check(suite, right);
-    check(suite, !seen.wrong);
-    check_u64(suite, seen.calls, MANY);
-}
-
-/* Two of six fail: the others work, and the first failure is told. */
-static void some_fail(struct suite *suite, uint64_t threads)
-{
-    static const char wrong[] = "kernel void k() { this is wrong; }\n";
-    static const struct hal_entry_point missing = {"missing", {1, 1, 1}, 0, 0};
-    struct source sources[MANY];
-    struct hal_executable_desc descs[MANY];
-    struct hal_executable *executables[MANY];
-    enum hal_status statuses[MANY];
-    struct seen seen = {.thread = pthread_self(), .most = SIZE_MAX};
-    const struct hal_prepare_options options = {
-        .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
-    for (uint32_t i = 0; i < MANY; i++) {
-        write_source(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
-    }
-    descs[2].label = "mistaken";
-    if (suite_runs(suite, HAL_FORMAT_MSL)) {
-        descs[2].data = wrong;
-        descs[2].bytes = sizeof wrong - 1;
-    } else {
-        descs[2].bytes = descs[2].bytes / 8 * 4; /* half a module */
-    }
-    descs[4].label = "incomplete";
-    descs[4].entry_points = &missing;
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
-    hal_executable_cache_release(cache);
-    bool right = executables[2] == NULL && executables[4] == NULL;
-    for (uint32_t i = 0; i < MANY; i++) {
-        if (i != 2 && i != 4)
-            right = right && statuses[i] == HAL_OK && adds(suite, executables[i], 400 + i);
-    }
-    check_fails(suite, status, HAL_INVALID, "mistaken");
-    release_all(executables, MANY);
-    check(suite, right && !seen.wrong);
-    check_u64(suite, seen.calls, MANY);
-    check_u64(suite, statuses[2], HAL_INVALID);
-    check_u64(suite, statuses[4], HAL_INVALID);
-}
-
-/* On one thread exactly those after the second are not prepared. */
-static void cancelled(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    struct source sources[MANY];
-    struct hal_executable_desc descs[MANY];
-    struct hal_executable *executables[MANY];
-    enum hal_status statuses[MANY];
-    struct seen seen = {.thread = pthread_self(), .most = 2};
-    const struct hal_prepare_options options = {.thread_count = 1, .progress = see, .user = &seen};
-    for (uint32_t i = 0; i < MANY; i++) {
-        write_source(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
-    }
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
-    hal_executable_cache_release(cache);
-    const bool right = executables[0] && executables[1] && !executables[2] && !executables[5];
-    check_fails(suite, status, HAL_FAILED, "adder", "cancelled");
-    release_all(executables, MANY);
-    check(suite, right && !seen.wrong);
-    check_u64(suite, seen.calls, MANY);
-    for (size_t i = 0; i < MANY; i++)
-        check_u64(suite, statuses[i], i < 2 ? HAL_OK : HAL_FAILED);
-}
-
-/* Formats that nobody named. */
-static void formats_are_inferred(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    struct source source;
-    struct hal_executable_desc descs[2];
-    struct hal_executable *executables[2];
-    enum hal_status statuses[2];
-    write_source(suite, &source, 400);
-    descs[0] = descs[1] = source.desc;
-    descs[0].format = descs[1].format = (enum hal_executable_format)0;
-    descs[1].label = "unknown";
-    descs[1].data = "\1\2\3\4\5\6\7";
-    descs[1].bytes = 7;
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, 2, NULL, executables, statuses);
-    hal_executable_cache_release(cache);
-    const bool right = executables[0] && adds(suite, executables[0], 400);
-    check_fails(suite, status, HAL_NOT_FOUND, "unknown", "7 bytes");
-    release_all(executables, 2);
-    check(suite, right && statuses[0] == HAL_OK && statuses[1] == HAL_NOT_FOUND);
-}
-
-static void none_at_all(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status = hal_executable_cache_prepare(cache, NULL, 0, NULL, NULL, NULL);
-    hal_executable_cache_release(cache);
-    check_ok(suite, status);
-}
-
-/* Several threads prepare the same ones through one cache. */
-static void prepare_in_thread(struct suite *suite, void *user)
-{
-    struct source source;
-    for (uint32_t i = 0; i < 3; i++) {
-        struct hal_executable *executable;
-        write_source(suite, &source, 500 + i);
-        const enum hal_status status =
-            hal_executable_cache_prepare(user, &source.desc, 1, NULL, &executable, NULL);
-        check_ok(suite, status);
-        hal_executable_release(executable);
-    }
-}
-
-static const char *use_in_threads(struct cached *cached, char *room)
-{
-    struct hal_executable_cache_info info;
-    for (int i = 0; i < 4; i++)
-        suite_thread(cached->suite, prepare_in_thread, cached->cache);
-    suite_join(cached->suite);
-    WANT(room, hal_executable_cache_get_info(cached->cache, &info) == HAL_OK);
-    WANT(room, info.prepared_count == 12 && info.entry_count == 3);
-    return NULL;
-}
-
-static void several_threads(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    with_cache(suite, 0, use_in_threads);
+    cached_run(suite, 1, stay_tiny);
 }
 
 /* ---- Formats -------------------------------------------------------------------------------- */
@@ -562,7 +231,7 @@ static void refused(struct suite *suite, uint64_t unused)
     enum hal_executable_format format;
     const struct hal_executable_cache_desc empty = {.label = "CACHE", .directory = ""};
     const struct hal_executable_cache_desc file = {.label = "CACHE", .directory = "/dev/null/x"};
-    write_source(suite, &source, 1);
+    source_write(suite, &source, 1);
     check_fails(suite, hal_executable_cache_create(NULL, NULL, &other), HAL_INVALID, "device");
     check_fails(suite, hal_executable_cache_create(suite_device(suite), NULL, NULL), HAL_INVALID,
                 "executable cache", "NULL");
@@ -583,7 +252,7 @@ static const char *refuse_lists(struct cached *cached, char *room)
 {
     struct source source;
     struct hal_executable *executable;
-    write_source(cached->suite, &source, 1);
+    source_write(cached->suite, &source, 1);
     WANT(room, hal_executable_cache_get_info(cached->cache, NULL) == HAL_INVALID);
     WANT(room, hal_executable_cache_prepare(cached->cache, NULL, 3, NULL, &executable, NULL) ==
                        HAL_INVALID &&
@@ -604,7 +273,7 @@ static const char *refuse_lists(struct cached *cached, char *room)
 static void lists_are_refused(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    with_cache(suite, 0, refuse_lists);
+    cached_run(suite, 0, refuse_lists);
 }
 
 /* A plain creation uses a cache, too; and a cache keeps its device. */
@@ -616,7 +285,7 @@ static void outlives_its_device(struct suite *suite, uint64_t unused)
     struct hal_executable *executable = NULL;
     struct hal_executable_cache *cache = NULL;
     struct hal_executable_cache_info info = {0};
-    write_source(suite, &source, 600);
+    source_write(suite, &source, 600);
     check_ok(suite, hal_device_open(suite_info(suite)->uri, &device));
     enum hal_status status = hal_executable_cache_create(device, NULL, &cache);
     hal_device_release(device);
@@ -640,15 +309,6 @@ static const struct suite_case cases[] = {
     {"folders_are_made", folders_are_made, 0},
     {"the_oldest_go", the_oldest_go, 0},
     {"smaller_than_one", smaller_than_one, 0},
-    {"many_at_once_1", many_at_once, 1},
-    {"many_at_once_4", many_at_once, 4},
-    {"many_at_once_default", many_at_once, 0},
-    {"some_fail_1", some_fail, 1},
-    {"some_fail_3", some_fail, 3},
-    {"cancelled", cancelled, 0},
-    {"formats_are_inferred", formats_are_inferred, 0},
-    {"none_at_all", none_at_all, 0},
-    {"several_threads", several_threads, 0},
     {"infer_msl", infer, 0},
     {"infer_one_letter", infer, 1},
     {"infer_utf8", infer, 2},
@@ -667,4 +327,5 @@ static const struct suite_case cases[] = {
     {"lists_are_refused", lists_are_refused, 0},
     {"outlives_its_device", outlives_its_device, 0},
 };
+
 const struct suite_area area_caches = {"caches", cases, SUITE_COUNT(cases)};

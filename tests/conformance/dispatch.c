@@ -1,28 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatches: grids, bindings, constants, threadgroup memory, simdgroups, atomics. */
+/* Dispatches: grids, bindings, constants. */
 #include "tests/conformance/suite.h"
-
-static uint32_t *random_words(struct suite *suite, size_t count)
-{
-    uint32_t *words = suite_memory(suite, count * 4);
-    suite_random_bytes(suite, words, count * 4);
-    return words;
-}
-
-static struct hal_buffer *buffer_with(struct suite *suite, const char *label, const void *data,
-                                      uint64_t bytes)
-{
-    struct hal_buffer *buffer = suite_buffer(suite, label, bytes);
-    suite_write(suite, buffer, 0, data, bytes);
-    return buffer;
-}
-
-static void launch(struct suite *suite, const struct suite_launch *launch)
-{
-    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
-    suite_dispatch(suite, commands, launch);
-    suite_run(suite, commands);
-}
 
 /* ---- Grids ---------------------------------------------------------------------------------- */
 
@@ -82,8 +60,9 @@ static void grid(struct suite *suite, uint64_t shape)
                     expected_place(groups, (uint32_t[3]){x, y, z}, suite_info(suite)->simd_width);
         }
     }
-    launch(suite, &(struct suite_launch){
-                      KERNEL_POSITIONS, {groups[0], groups[1], groups[2]}, {out}, {0}, 0});
+    suite_launch_alone(
+        suite,
+        &(struct suite_launch){KERNEL_POSITIONS, {groups[0], groups[1], groups[2]}, {out}, {0}, 0});
     struct place *got = suite_memory(suite, bytes + 64);
     suite_read(suite, out, 0, got, bytes + 64);
     if (!suite_runs(suite, HAL_FORMAT_MSL))
@@ -97,8 +76,9 @@ static void no_groups(struct suite *suite, uint64_t shape)
     const uint8_t wanted[4] = {1, 1, 1, 1};
     struct hal_buffer *x = suite_buffer(suite, "x", 4);
     suite_clear(suite, x, 1);
-    launch(suite, &(struct suite_launch){
-                      KERNEL_INCREMENT, {groups[0], groups[1], groups[2]}, {x}, {0}, 0});
+    suite_launch_alone(
+        suite,
+        &(struct suite_launch){KERNEL_INCREMENT, {groups[0], groups[1], groups[2]}, {x}, {0}, 0});
     check_buffer(suite, x, 0, wanted, 4);
 }
 
@@ -112,8 +92,8 @@ static void partial_group(struct suite *suite, uint64_t count)
     suite_clear(suite, out, 0);
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = i + 1;
-    launch(suite,
-           &(struct suite_launch){KERNEL_BOUNDED, {groups, 1, 1}, {out}, {(uint32_t)count}, 1});
+    suite_launch_alone(
+        suite, &(struct suite_launch){KERNEL_BOUNDED, {groups, 1, 1}, {out}, {(uint32_t)count}, 1});
     check_buffer(suite, out, 0, wanted, words * 4);
 }
 
@@ -122,8 +102,8 @@ static void count_groups(struct suite *suite, uint64_t groups)
     const uint32_t wanted = (uint32_t)groups * 64;
     struct hal_buffer *out = suite_buffer(suite, "count", 4);
     suite_clear(suite, out, 0);
-    launch(suite,
-           &(struct suite_launch){KERNEL_COUNT_THREADS, {(uint32_t)groups, 1, 1}, {out}, {0}, 0});
+    suite_launch_alone(suite, &(struct suite_launch){
+                                  KERNEL_COUNT_THREADS, {(uint32_t)groups, 1, 1}, {out}, {0}, 0});
     check_buffer(suite, out, 0, &wanted, 4);
 }
 
@@ -131,10 +111,11 @@ static void count_groups(struct suite *suite, uint64_t groups)
 static void every_size(struct suite *suite, uint64_t groups)
 {
     const size_t words = groups * 64;
-    uint32_t *in = random_words(suite, words);
-    struct hal_buffer *x = buffer_with(suite, "in", in, words * 4);
+    uint32_t *in = suite_random_words(suite, words);
+    struct hal_buffer *x = suite_buffer_with(suite, "in", in, words * 4);
     struct hal_buffer *y = suite_buffer(suite, "out", words * 4);
-    launch(suite, &(struct suite_launch){KERNEL_COPY, {(uint32_t)groups, 1, 1}, {x, y}, {0}, 0});
+    suite_launch_alone(
+        suite, &(struct suite_launch){KERNEL_COPY, {(uint32_t)groups, 1, 1}, {x, y}, {0}, 0});
     check_buffer(suite, y, 0, in, words * 4);
 }
 
@@ -168,8 +149,8 @@ static void all_31_bindings(struct suite *suite, uint64_t unused)
     uint32_t wanted[16] = {0};
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     for (uint32_t b = 0; b < 30; b++) {
-        const uint32_t *words = random_words(suite, 16);
-        bindings[b] = (struct hal_binding){buffer_with(suite, "input", words, 64), 0, 64};
+        const uint32_t *words = suite_random_words(suite, 16);
+        bindings[b] = (struct hal_binding){suite_buffer_with(suite, "input", words, 64), 0, 64};
         for (size_t i = 0; i < 16; i++)
             wanted[i] += (b + 1) * words[i];
     }
@@ -186,8 +167,8 @@ static void one_buffer_bound_31_times(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_binding bindings[HAL_MAX_BINDINGS];
-    uint32_t *words = random_words(suite, 31 * 16);
-    struct hal_buffer *buffer = buffer_with(suite, "all", words, 31 * 64);
+    uint32_t *words = suite_random_words(suite, 31 * 16);
+    struct hal_buffer *buffer = suite_buffer_with(suite, "all", words, 31 * 64);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     memset(words + 30 * 16, 0, 64);
     for (uint32_t b = 0; b < HAL_MAX_BINDINGS; b++) {
@@ -212,8 +193,8 @@ static void bound_at(struct suite *suite, uint64_t number)
     uint8_t *in = suite_memory(suite, bytes), *wanted = suite_memory(suite, bytes);
     suite_random_bytes(suite, in, bytes);
     memset(wanted, 0xEE, bytes);
-    struct hal_buffer *x = buffer_with(suite, "in", in, bytes);
-    struct hal_buffer *y = buffer_with(suite, "out", wanted, bytes);
+    struct hal_buffer *x = suite_buffer_with(suite, "in", in, bytes);
+    struct hal_buffer *y = suite_buffer_with(suite, "out", wanted, bytes);
     const struct hal_binding bindings[2] = {{x, offset, BYTES}, {y, to, BYTES}};
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 2));
@@ -230,8 +211,8 @@ static void bindings_are_replaced(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     enum { STEPS = 6 };
-    uint32_t *words = random_words(suite, 64);
-    struct hal_buffer *in = buffer_with(suite, "in", words, 256), *outs[STEPS];
+    uint32_t *words = suite_random_words(suite, 64);
+    struct hal_buffer *in = suite_buffer_with(suite, "in", words, 256), *outs[STEPS];
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     const uint32_t one[3] = {1, 1, 1};
     for (size_t i = 0; i < STEPS; i++) {
@@ -335,189 +316,6 @@ static void constants_are_copied(struct suite *suite, uint64_t unused)
     check_buffer(suite, out, 0, wanted, 12);
 }
 
-/* ---- Threadgroups --------------------------------------------------------------------------- */
-
-static void rotate(struct suite *suite, uint64_t groups)
-{
-    const size_t words = groups * 128;
-    uint32_t *in = random_words(suite, words), *wanted = suite_memory(suite, words * 4);
-    struct hal_buffer *x = buffer_with(suite, "x", in, words * 4);
-    for (size_t i = 0; i < words; i++)
-        wanted[i] = in[i / 128 * 128 + (i + 127) % 128];
-    launch(suite, &(struct suite_launch){KERNEL_ROTATE, {(uint32_t)groups, 1, 1}, {x}, {0}, 0});
-    check_buffer(suite, x, 0, wanted, words * 4);
-}
-
-static void reduce(struct suite *suite, uint64_t groups)
-{
-    const size_t words = groups * 256;
-    uint32_t *in = random_words(suite, words), *wanted = suite_memory(suite, groups * 4);
-    struct hal_buffer *x = buffer_with(suite, "in", in, words * 4);
-    struct hal_buffer *y = suite_buffer(suite, "out", groups * 4);
-    for (size_t i = 0; i < words; i++)
-        wanted[i / 256] += in[i];
-    launch(suite, &(struct suite_launch){KERNEL_REDUCE, {(uint32_t)groups, 1, 1}, {x, y}, {0}, 0});
-    check_buffer(suite, y, 0, wanted, groups * 4);
-}
-
-static void scan(struct suite *suite, uint64_t groups)
-{
-    const size_t words = groups * 256;
-    uint32_t *in = random_words(suite, words);
-    struct hal_buffer *x = buffer_with(suite, "x", in, words * 4);
-    for (size_t i = 0; i < words; i++)
-        in[i] += i % 256 ? in[i - 1] : 0;
-    launch(suite, &(struct suite_launch){KERNEL_SCAN, {(uint32_t)groups, 1, 1}, {x}, {0}, 0});
-    check_buffer(suite, x, 0, in, words * 4);
-}
-
-static void transpose(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    enum { COLUMNS = 80, ROWS = 48 };
-    uint32_t *in = random_words(suite, COLUMNS * ROWS);
-    uint32_t *wanted = suite_memory(suite, COLUMNS * ROWS * 4);
-    struct hal_buffer *x = buffer_with(suite, "in", in, COLUMNS * ROWS * 4);
-    struct hal_buffer *y = suite_buffer(suite, "out", COLUMNS * ROWS * 4);
-    for (size_t row = 0; row < ROWS; row++) {
-        for (size_t column = 0; column < COLUMNS; column++)
-            wanted[column * ROWS + row] = in[row * COLUMNS + column];
-    }
-    launch(suite, &(struct suite_launch){
-                      KERNEL_TRANSPOSE, {COLUMNS / 16, ROWS / 16, 1}, {x, y}, {COLUMNS, ROWS}, 2});
-    check_buffer(suite, y, 0, wanted, COLUMNS * ROWS * 4);
-}
-
-static void histogram(struct suite *suite, uint64_t groups)
-{
-    const size_t words = groups * 64;
-    uint32_t *in = random_words(suite, words), wanted[16] = {0};
-    struct hal_buffer *x = buffer_with(suite, "in", in, words * 4);
-    struct hal_buffer *bins = suite_buffer(suite, "bins", 64);
-    suite_clear(suite, bins, 0);
-    for (size_t i = 0; i < words; i++)
-        wanted[in[i] % 16]++;
-    launch(suite,
-           &(struct suite_launch){KERNEL_HISTOGRAM, {(uint32_t)groups, 1, 1}, {x, bins}, {0}, 0});
-    check_buffer(suite, bins, 0, wanted, 64);
-}
-
-/* ---- Simdgroups and types ------------------------------------------------------------------- */
-
-enum { SIMD_RESULTS = 12 };
-
-/* What one simdgroup of 32 computes, thread by thread. */
-static void simd_model(const uint32_t *v, uint32_t (*out)[SIMD_RESULTS])
-{
-    uint32_t sum = 0, least = UINT32_MAX, most = 0, all_xor = 0, ballot = 0, any = 0, all = 1;
-    for (uint32_t i = 0; i < 32; i++) {
-        out[i][4] = sum;
-        sum += v[i];
-        out[i][5] = sum;
-        least = v[i] < least ? v[i] : least;
-        most = v[i] > most ? v[i] : most;
-        all_xor ^= v[i];
-        ballot |= (v[i] & 1) << i;
-        any |= v[i] == 77;
-        all &= v[i] < 1000000;
-        out[i][6] = v[i ^ 5];
-        out[i][7] = v[9];
-        out[i][8] = v[i * 7 % 32];
-        out[i][10] = v[(i + 3) % 32];
-    }
-    for (size_t i = 0; i < 32; i++) {
-        out[i][0] = sum;
-        out[i][1] = least;
-        out[i][2] = most;
-        out[i][3] = all_xor;
-        out[i][9] = any + 2 * all;
-        out[i][11] = ballot;
-    }
-}
-
-static void simd(struct suite *suite, uint64_t groups)
-{
-    if (suite_info(suite)->simd_width != 32)
-        suite_skip(suite, "the model is one of simdgroups of 32");
-    const size_t words = groups * 64;
-    uint32_t *in = random_words(suite, words);
-    uint32_t(*wanted)[SIMD_RESULTS] = suite_memory(suite, words * sizeof *wanted);
-    for (size_t i = 0; i < words; i += 32) {
-        for (size_t lane = 0; lane < 32; lane++) /* some simdgroups are all below a million */
-            in[i + lane] %= i / 32 % 3 == 0 ? 1000000 : UINT32_MAX;
-        if (i / 32 % 2)
-            in[i + 17] = 77;
-        simd_model(in + i, wanted + i);
-    }
-    struct hal_buffer *x = buffer_with(suite, "in", in, words * 4);
-    struct hal_buffer *y = suite_buffer(suite, "out", words * sizeof *wanted);
-    launch(suite, &(struct suite_launch){KERNEL_SIMD, {(uint32_t)groups, 1, 1}, {x, y}, {0}, 0});
-    check_buffer(suite, y, 0, wanted, words * sizeof *wanted);
-}
-
-static void mixed_types(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    enum { COUNT = 32 };
-    int8_t c[COUNT];
-    uint16_t s[COUNT], h[COUNT];
-    int64_t l[COUNT];
-    float f[COUNT][4], turned[COUNT][4];
-    for (int i = 0; i < COUNT; i++) {
-        c[i] = (int8_t)(i * 7 - 100);
-        s[i] = (uint16_t)(i * 2047);
-        h[i] = (uint16_t)((15 + i % 10) << 10 | i); /* halves from 1 to 1023, exactly halved */
-        l[i] = ((int64_t)i - 16) * 1234567;
-        for (int k = 0; k < 4; k++)
-            f[i][k] = (float)(i * 4 + k) * 0.125F;
-    }
-    struct hal_binding bindings[5] = {
-        {buffer_with(suite, "char", c, sizeof c), 0, sizeof c},
-        {buffer_with(suite, "ushort", s, sizeof s), 0, sizeof s},
-        {buffer_with(suite, "half", h, sizeof h), 0, sizeof h},
-        {buffer_with(suite, "long", l, sizeof l), 0, sizeof l},
-        {buffer_with(suite, "float4", f, sizeof f), 0, sizeof f},
-    };
-    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
-    check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 5));
-    check_ok(suite, hal_command_dispatch(commands, suite_kernels(suite), KERNEL_MIXED_TYPES,
-                                         (uint32_t[3]){1, 1, 1}));
-    suite_run(suite, commands);
-    for (int i = 0; i < COUNT; i++) {
-        c[i] = (int8_t)-c[i];
-        s[i] = (uint16_t)(s[i] * 3);
-        h[i] = (uint16_t)(h[i] - (1 << 10)); /* one less in the exponent */
-        l[i] *= 1000003;
-        for (int k = 0; k < 4; k++)
-            turned[i][k] = f[i][3 - k] * 2;
-    }
-    check_buffer(suite, bindings[0].buffer, 0, c, sizeof c);
-    check_buffer(suite, bindings[1].buffer, 0, s, sizeof s);
-    check_buffer(suite, bindings[2].buffer, 0, h, sizeof h);
-    check_buffer(suite, bindings[3].buffer, 0, l, sizeof l);
-    check_buffer(suite, bindings[4].buffer, 0, turned, sizeof turned);
-}
-
-/* An executable is kept by the command buffers that name it. */
-static void executable_is_kept(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    const uint32_t wanted[2] = {40, 41};
-    struct hal_buffer *out = suite_buffer(suite, "out", 256);
-    struct hal_executable *executable;
-    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
-    const struct hal_binding binding = {out, 0, 256};
-    check_ok(suite, hal_command_push_descriptor_set(commands, 0, &binding, 1));
-    check_ok(suite, hal_command_push_constants(commands, 0, wanted, 4));
-    check_ok(suite, hal_executable_create(suite_device(suite), suite_kernels_desc(), &executable));
-    const enum hal_status status =
-        hal_command_dispatch(commands, executable, KERNEL_NUMBER, (uint32_t[3]){1, 1, 1});
-    hal_executable_release(executable);
-    check_ok(suite, status);
-    suite_run(suite, commands);
-    check_buffer(suite, out, 0, wanted, sizeof wanted);
-}
-
 static const struct suite_case cases[] = {
     {"grid_1_1_1", grid, GRID(1, 1, 1)},
     {"grid_17_1_1", grid, GRID(17, 1, 1)},
@@ -552,18 +350,6 @@ static const struct suite_case cases[] = {
     {"all_constants_by_word", all_constants, 0},
     {"constants_over_time", constants_over_time, 0},
     {"constants_are_copied", constants_are_copied, 0},
-    {"rotate_1_group", rotate, 1},
-    {"rotate_300_groups", rotate, 300},
-    {"reduce_1_group", reduce, 1},
-    {"reduce_100_groups", reduce, 100},
-    {"scan_1_group", scan, 1},
-    {"scan_50_groups", scan, 50},
-    {"transpose", transpose, 0},
-    {"histogram", histogram, 200},
-    {"simd_1_group", simd, 1},
-    {"simd_60_groups", simd, 60},
-    {"mixed_types", mixed_types, 0},
-    {"executable_is_kept", executable_is_kept, 0},
 };
 
 const struct suite_area area_dispatch = {"dispatch", cases, SUITE_COUNT(cases)};

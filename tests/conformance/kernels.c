@@ -137,3 +137,25 @@ void suite_dispatch(struct suite *suite, struct hal_command_buffer *commands,
     check_ok(suite,
              hal_command_dispatch(commands, suite_kernels(suite), launch->kernel, launch->groups));
 }
+
+uint32_t *suite_random_words(struct suite *suite, size_t count)
+{
+    uint32_t *words = suite_memory(suite, count * 4);
+    suite_random_bytes(suite, words, count * 4);
+    return words;
+}
+
+struct hal_buffer *suite_buffer_with(struct suite *suite, const char *label, const void *data,
+                                     uint64_t bytes)
+{
+    struct hal_buffer *buffer = suite_buffer(suite, label, bytes);
+    suite_write(suite, buffer, 0, data, bytes);
+    return buffer;
+}
+
+void suite_launch_alone(struct suite *suite, const struct suite_launch *launch)
+{
+    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
+    suite_dispatch(suite, commands, launch);
+    suite_run(suite, commands);
+}

@@ -320,6 +320,82 @@ static void from_threads(struct suite *suite, uint64_t argument)
     check_buffer(suite, buffer, 0, model, sizeof model);
 }
 
+/* ---- Several queues ------------------------------------------------------------------------- */
+
+static void need_queues(struct suite *suite, uint32_t count)
+{
+    if (suite_info(suite)->queue_count < count)
+        suite_skip(suite, count == 2 ? "needs 2 queues" : "needs 3 queues");
+}
+
+/* A ring: every queue waits for its neighbour, submitted against the direction. */
+static void ring_of_queues(struct suite *suite, uint64_t rounds)
+{
+    need_queues(suite, 2);
+    const uint32_t queues = suite_info(suite)->queue_count;
+    struct hal_semaphore *turn = suite_semaphore(suite, "turn", 0);
+    struct hal_buffer *x = suite_buffer(suite, "x", 4);
+    uint32_t wanted = 0;
+    suite_write(suite, x, 0, &wanted, 4);
+    for (uint64_t i = rounds * queues; i > 0; i--) {
+        struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
+        suite_dispatch(suite, commands,
+                       &(struct suite_launch){KERNEL_CHAIN, {1, 1, 1}, {x}, {(uint32_t)i}, 1});
+        check_ok(suite, hal_command_buffer_end(commands));
+        check_ok(suite,
+                 suite_submit(suite, (uint64_t)1 << i % queues, commands, turn, i, turn, i + 1));
+    }
+    check_ok(suite, hal_semaphore_signal(turn, 1));
+    suite_wait(suite, turn, rounds * queues + 1);
+    for (uint32_t i = 1; i <= rounds * queues; i++)
+        wanted = wanted * 3 + i;
+    check_buffer(suite, x, 0, &wanted, 4);
+}
+
+/* A queue whose work waits does not keep the others from working. */
+static void queues_do_not_block_each_other(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    need_queues(suite, 2);
+    struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
+    struct hal_semaphore *slow = suite_semaphore(suite, "slow", 0);
+    struct hal_semaphore *quick = suite_semaphore(suite, "quick", 0);
+    check_ok(suite, suite_submit(suite, 1, NULL, go, 1, slow, 1));
+    for (uint64_t i = 1; i <= 10; i++)
+        check_ok(suite, suite_submit(suite, 2, NULL, NULL, 0, quick, i));
+    suite_wait(suite, quick, 10);
+    check_fails(suite, hal_semaphore_wait(slow, 1, 0), HAL_TIMEOUT, "slow");
+    check_ok(suite, hal_semaphore_signal(go, 1));
+    suite_wait(suite, slow, 1);
+}
+
+/* Also on one queue: a submission that waits does not hold up those behind it. */
+static void one_queue_is_not_blocked(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
+    struct hal_semaphore *first = suite_semaphore(suite, "first", 0);
+    struct hal_semaphore *second = suite_semaphore(suite, "second", 0);
+    check_ok(suite, suite_submit(suite, 1, NULL, go, 1, first, 1));
+    check_ok(suite, suite_submit(suite, 1, NULL, NULL, 0, go, 1));
+    check_ok(suite, suite_submit(suite, 1, NULL, first, 1, second, 1));
+    suite_wait(suite, second, 1);
+}
+
+static void every_affinity(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    need_queues(suite, 3);
+    const uint32_t queues = suite_info(suite)->queue_count;
+    struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
+    const uint64_t all = queues == 64 ? UINT64_MAX : ((uint64_t)1 << queues) - 1;
+    const uint64_t most = queues > 8 ? 255 : all;
+    for (uint64_t mask = 0; mask <= most; mask++) {
+        check_ok(suite, suite_submit(suite, mask, NULL, done, mask, done, mask + 1));
+        suite_wait(suite, done, mask + 1);
+    }
+}
+
 static const struct suite_case cases[] = {
     {"fill_1", fill, 1},
     {"fill_2", fill, 2},
@@ -338,6 +414,10 @@ static const struct suite_case cases[] = {
     {"mistakes_name_the_operation", mistakes_name_the_operation, 0},
     {"affinity_masks", affinity_masks, 0},
     {"from_threads", from_threads, 0},
+    {"ring_of_queues", ring_of_queues, 8},
+    {"queues_do_not_block_each_other", queues_do_not_block_each_other, 0},
+    {"one_queue_is_not_blocked", one_queue_is_not_blocked, 0},
+    {"every_affinity", every_affinity, 0},
 };
 
 const struct suite_area area_queues = {"queues", cases, SUITE_COUNT(cases)};

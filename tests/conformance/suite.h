@@ -34,20 +34,25 @@ struct suite_area {
 extern const struct suite_area area_bindings;
 extern const struct suite_area area_buffers;
 extern const struct suite_area area_caches;
-extern const struct suite_area area_descriptions;
 extern const struct suite_area area_caching;
+extern const struct suite_area area_command_buffers;
+extern const struct suite_area area_command_errors;
+extern const struct suite_area area_descriptions;
 extern const struct suite_area area_devices;
 extern const struct suite_area area_dispatch;
 extern const struct suite_area area_errors;
 extern const struct suite_area area_events;
 extern const struct suite_area area_executables;
+extern const struct suite_area area_failures;
 extern const struct suite_area area_faults;
 extern const struct suite_area area_files;
+extern const struct suite_area area_groups;
 extern const struct suite_area area_indirect;
 extern const struct suite_area area_layouts;
 extern const struct suite_area area_losses;
-extern const struct suite_area area_queues;
+extern const struct suite_area area_preparing;
 extern const struct suite_area area_profiling;
+extern const struct suite_area area_queues;
 extern const struct suite_area area_reflection;
 extern const struct suite_area area_rules;
 extern const struct suite_area area_semaphores;
@@ -58,6 +63,7 @@ extern const struct suite_area area_subspans;
 extern const struct suite_area area_sync;
 extern const struct suite_area area_threads;
 extern const struct suite_area area_transfers;
+extern const struct suite_area area_transient_programs;
 extern const struct suite_area area_transients;
 extern const struct suite_area area_uses;
 extern const struct suite_area area_variants;
@@ -269,5 +275,12 @@ struct suite_launch {
 };
 void suite_dispatch(struct suite *suite, struct hal_command_buffer *commands,
                     const struct suite_launch *launch);
+/* The same in a command buffer of its own, which is run. */
+void suite_launch_alone(struct suite *suite, const struct suite_launch *launch);
+
+/* Random bytes; a buffer that begins with those bytes. */
+uint32_t *suite_random_words(struct suite *suite, size_t count);
+struct hal_buffer *suite_buffer_with(struct suite *suite, const char *label, const void *data,
+                                     uint64_t bytes);
 
 #endif

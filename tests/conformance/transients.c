@@ -1,51 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transient memory: alloca and dealloca in queue order, and the statistics of memory. Contents are
- * compared with what plain memory would hold; use and reuse with what the timelines allow. */
-#include "tests/conformance/suite.h"
+/* Transient memory: alloca and dealloca in queue order. Contents are compared with what plain
+ * memory would hold; use and reuse with what the timelines allow. */
+#include "tests/conformance/line.h"
 
 enum { MIB = 1 << 20 };
 
-/* One after the other: each submission waits for the one before. */
-struct line {
-    struct hal_device *device;
-    struct hal_semaphore *semaphore;
-    struct hal_semaphore_value wait, signal;
-    struct hal_submit_desc desc;
-};
-
-static struct line new_line(struct suite *suite, struct hal_device *device)
-{
-    return (struct line){.device = device,
-                         .semaphore = suite_semaphore_of(suite, device, "line", 0)};
-}
-
-static const struct hal_submit_desc *next(struct line *line)
-{
-    line->wait = (struct hal_semaphore_value){line->semaphore, line->signal.value};
-    line->signal = (struct hal_semaphore_value){line->semaphore, line->wait.value + 1};
-    line->desc = (struct hal_submit_desc){.waits = &line->wait,
-                                          .wait_count = line->wait.value > 0,
-                                          .signals = &line->signal,
-                                          .signal_count = 1};
-    return &line->desc;
-}
-
-static void finish(struct suite *suite, const struct line *line)
-{
-    suite_wait(suite, line->semaphore, line->signal.value);
-}
-
-static struct hal_buffer *alloca_of(struct suite *suite, struct line *line, uint64_t bytes)
+static struct hal_buffer *alloca_of(struct suite *suite, struct suite_line *line, uint64_t bytes)
 {
     struct hal_buffer *buffer;
     const struct hal_buffer_desc desc = {.label = "transient", .bytes = bytes};
-    check_ok(suite, hal_queue_alloca(line->device, next(line), &desc, &buffer));
+    check_ok(suite, hal_queue_alloca(line->device, suite_line_next(line), &desc, &buffer));
     return suite_own_buffer(suite, buffer);
 }
 
-static void dealloca_of(struct suite *suite, struct line *line, struct hal_buffer *buffer)
+static void dealloca_of(struct suite *suite, struct suite_line *line, struct hal_buffer *buffer)
 {
-    check_ok(suite, hal_queue_dealloca(line->device, next(line), buffer));
+    check_ok(suite, hal_queue_dealloca(line->device, suite_line_next(line), buffer));
 }
 
 static struct hal_transient_statistics statistics(struct suite *suite, struct hal_device *device)
@@ -59,16 +29,18 @@ static struct hal_transient_statistics statistics(struct suite *suite, struct ha
 
 static void holds_bytes(struct suite *suite, uint64_t bytes)
 {
-    struct line line = new_line(suite, suite_device(suite));
+    struct suite_line line = suite_line_begin(suite, suite_device(suite));
     struct hal_buffer *target = suite_buffer(suite, "target", bytes);
     uint8_t *model = suite_memory(suite, bytes);
     struct hal_buffer *buffer = alloca_of(suite, &line, bytes);
     check_u64(suite, hal_buffer_bytes(buffer), bytes);
-    check_ok(suite, hal_queue_fill(line.device, next(&line), buffer, 0, bytes, 0x3C, 1));
-    check_ok(suite, hal_queue_fill(line.device, next(&line), buffer, bytes / 2, 1, 0x99, 1));
-    check_ok(suite, hal_queue_copy(line.device, next(&line), buffer, 0, target, 0, bytes));
+    check_ok(suite, hal_queue_fill(line.device, suite_line_next(&line), buffer, 0, bytes, 0x3C, 1));
+    check_ok(suite,
+             hal_queue_fill(line.device, suite_line_next(&line), buffer, bytes / 2, 1, 0x99, 1));
+    check_ok(suite,
+             hal_queue_copy(line.device, suite_line_next(&line), buffer, 0, target, 0, bytes));
     dealloca_of(suite, &line, buffer);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     memset(model, 0x3C, bytes);
     model[bytes / 2] = 0x99;
     check_buffer(suite, target, 0, model, bytes);
@@ -77,7 +49,7 @@ static void holds_bytes(struct suite *suite, uint64_t bytes)
 static void kernels_use_it(struct suite *suite, uint64_t argument)
 {
     enum { COUNT = 4096 };
-    struct line line = new_line(suite, suite_device(suite));
+    struct suite_line line = suite_line_begin(suite, suite_device(suite));
     struct hal_buffer *target = suite_buffer(suite, "target", COUNT * 4);
     struct hal_buffer *buffer = alloca_of(suite, &line, COUNT * 4);
     const struct hal_binding one = {buffer, 0, HAL_WHOLE_BUFFER};
@@ -86,7 +58,7 @@ static void kernels_use_it(struct suite *suite, uint64_t argument)
     uint32_t *model = suite_memory(suite, COUNT * 4);
     (void)argument;
     check_ok(suite,
-             hal_queue_dispatch(line.device, next(&line),
+             hal_queue_dispatch(line.device, suite_line_next(&line),
                                 &(struct hal_dispatch_desc){.executable = suite_kernels(suite),
                                                             .entry = KERNEL_NUMBER,
                                                             .workgroup_count = {COUNT / 64, 1, 1},
@@ -95,14 +67,14 @@ static void kernels_use_it(struct suite *suite, uint64_t argument)
                                                             .constants = &first,
                                                             .constant_bytes = 4}));
     check_ok(suite,
-             hal_queue_dispatch(line.device, next(&line),
+             hal_queue_dispatch(line.device, suite_line_next(&line),
                                 &(struct hal_dispatch_desc){.executable = suite_kernels(suite),
                                                             .entry = KERNEL_COPY,
                                                             .workgroup_count = {COUNT / 64, 1, 1},
                                                             .bindings = two,
                                                             .binding_count = 2}));
     dealloca_of(suite, &line, buffer);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     for (uint32_t i = 0; i < COUNT; i++)
         model[i] = first + i;
     check_buffer(suite, target, 0, model, COUNT * 4);
@@ -110,36 +82,36 @@ static void kernels_use_it(struct suite *suite, uint64_t argument)
 
 static void mapped(struct suite *suite, uint64_t argument)
 {
-    struct line line = new_line(suite, suite_device(suite));
+    struct suite_line line = suite_line_begin(suite, suite_device(suite));
     struct hal_buffer *buffer = alloca_of(suite, &line, 1000);
     uint8_t model[1000];
     (void)argument;
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     suite_random_bytes(suite, model, sizeof model);
     suite_write(suite, buffer, 0, model, sizeof model);
     check_buffer(suite, buffer, 0, model, sizeof model);
     dealloca_of(suite, &line, buffer);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
 }
 
 /* Two that live at the same time share no byte. */
 static void no_aliases(struct suite *suite, uint64_t argument)
 {
     enum { COUNT = 40 };
-    struct line line = new_line(suite, suite_device(suite));
+    struct suite_line line = suite_line_begin(suite, suite_device(suite));
     struct hal_buffer *buffers[COUNT];
     uint8_t model[3000];
     (void)argument;
     for (uint32_t i = 0; i < COUNT; i++) {
         buffers[i] = alloca_of(suite, &line, 1 + 70 * i);
-        check_ok(suite,
-                 hal_queue_fill(line.device, next(&line), buffers[i], 0, HAL_WHOLE_BUFFER, i, 1));
+        check_ok(suite, hal_queue_fill(line.device, suite_line_next(&line), buffers[i], 0,
+                                       HAL_WHOLE_BUFFER, i, 1));
         if (i % 3 == 2) {
             dealloca_of(suite, &line, buffers[i - 1]);
             buffers[i - 1] = NULL;
         }
     }
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     for (uint32_t i = 0; i < COUNT; i++) {
         memset(model, (int)i, sizeof model);
         if (buffers[i])
@@ -152,16 +124,16 @@ static void no_aliases(struct suite *suite, uint64_t argument)
 static void reuses_what_has_finished(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     (void)argument;
     for (uint32_t i = 0; i < 100; i++) {
         struct hal_buffer *buffer;
         const struct hal_buffer_desc desc = {.label = "again", .bytes = 100000};
-        check_ok(suite, hal_queue_alloca(device, next(&line), &desc, &buffer));
+        check_ok(suite, hal_queue_alloca(device, suite_line_next(&line), &desc, &buffer));
         check_u64(suite, statistics(suite, device).live_count, 1);
-        check_ok(suite, hal_queue_dealloca(device, next(&line), buffer));
+        check_ok(suite, hal_queue_dealloca(device, suite_line_next(&line), buffer));
         hal_buffer_release(buffer);
-        finish(suite, &line);
+        suite_line_finish(suite, &line);
     }
     const struct hal_transient_statistics now = statistics(suite, device);
     check_u64(suite, now.slab_count, 1);
@@ -177,27 +149,29 @@ static void reuses_in_queue_order(struct suite *suite, uint64_t argument)
     enum { COUNT = 20, BYTES = 3 * MIB };
     struct hal_device *device = suite_open(suite, "");
     struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0);
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     struct hal_buffer *sums = suite_buffer_of(
         suite, device, &(struct hal_buffer_desc){.label = "results", .bytes = COUNT * 16});
     const struct hal_semaphore_value wait = {gate, 1};
     uint8_t model[COUNT * 16];
     (void)argument;
-    struct hal_submit_desc first = *next(&line);
+    struct hal_submit_desc first = *suite_line_next(&line);
     first.waits = &wait;
     first.wait_count = 1;
     check_ok(suite, hal_queue_barrier(device, &first));
     for (uint32_t i = 0; i < COUNT; i++) {
         struct hal_buffer *buffer = alloca_of(suite, &line, BYTES);
-        check_ok(suite, hal_queue_fill(device, next(&line), buffer, 0, HAL_WHOLE_BUFFER, i + 1, 1));
-        check_ok(suite, hal_queue_copy(device, next(&line), buffer, BYTES - 16, sums, 16 * i, 16));
+        check_ok(suite, hal_queue_fill(device, suite_line_next(&line), buffer, 0, HAL_WHOLE_BUFFER,
+                                       i + 1, 1));
+        check_ok(suite, hal_queue_copy(device, suite_line_next(&line), buffer, BYTES - 16, sums,
+                                       16 * i, 16));
         dealloca_of(suite, &line, buffer);
         memset(model + (size_t)16 * i, (int)i + 1, 16);
     }
     check_u64(suite, statistics(suite, device).slab_count, 1);
     check_u64(suite, statistics(suite, device).reused_count, COUNT - 1);
     check_ok(suite, hal_semaphore_signal(gate, 1));
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     check_buffer(suite, sums, 0, model, sizeof model);
 }
 
@@ -207,21 +181,24 @@ static void keeps_what_is_pending(struct suite *suite, uint64_t argument)
     struct hal_device *device = suite_open(suite, "");
     struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0);
     struct hal_semaphore *gone = suite_semaphore_of(suite, device, "gone", 0);
-    struct line line = new_line(suite, device), other = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device),
+                      other = suite_line_begin(suite, device);
     struct hal_buffer *first = alloca_of(suite, &line, MIB), *second;
     const struct hal_semaphore_value wait = {gate, 1}, signal = {gone, 1};
     uint8_t *model = suite_memory(suite, MIB);
     (void)argument;
-    check_ok(suite, hal_queue_fill(device, next(&line), first, 0, HAL_WHOLE_BUFFER, 1, 1));
-    finish(suite, &line);
+    check_ok(suite,
+             hal_queue_fill(device, suite_line_next(&line), first, 0, HAL_WHOLE_BUFFER, 1, 1));
+    suite_line_finish(suite, &line);
     check_ok(suite, hal_queue_dealloca(
                         device,
                         &(struct hal_submit_desc){
                             .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1},
                         first));
     second = alloca_of(suite, &other, MIB);
-    check_ok(suite, hal_queue_fill(device, next(&other), second, 0, HAL_WHOLE_BUFFER, 2, 1));
-    finish(suite, &other);
+    check_ok(suite,
+             hal_queue_fill(device, suite_line_next(&other), second, 0, HAL_WHOLE_BUFFER, 2, 1));
+    suite_line_finish(suite, &other);
     memset(model, 1, MIB);
     check_buffer(suite, first, 0, model, MIB);
     memset(model, 2, MIB);
@@ -236,7 +213,7 @@ static void joins_neighbours(struct suite *suite, uint64_t argument)
 {
     enum { COUNT = 16, BYTES = 64 * 1024 };
     struct hal_device *device = suite_open(suite, "");
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     struct hal_buffer *buffers[COUNT];
     (void)argument;
     for (uint32_t i = 0; i < COUNT; i++)
@@ -245,15 +222,16 @@ static void joins_neighbours(struct suite *suite, uint64_t argument)
         dealloca_of(suite, &line, buffers[(i * 7) % COUNT]);
     struct hal_buffer *large = alloca_of(suite, &line, COUNT * BYTES);
     check_u64(suite, statistics(suite, device).slab_count, 1);
-    check_ok(suite, hal_queue_fill(device, next(&line), large, 0, HAL_WHOLE_BUFFER, 5, 1));
+    check_ok(suite,
+             hal_queue_fill(device, suite_line_next(&line), large, 0, HAL_WHOLE_BUFFER, 5, 1));
     dealloca_of(suite, &line, large);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
 }
 
 static void limits(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     const struct hal_buffer_desc large = {.label = "large", .bytes = 3 * MIB};
     struct hal_buffer *buffer = NULL;
     (void)argument;
@@ -263,7 +241,7 @@ static void limits(struct suite *suite, uint64_t argument)
                 "3145728", "4194304");
     check(suite, buffer == NULL);
     dealloca_of(suite, &line, first);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     check_ok(suite, hal_queue_alloca(device, NULL, &large, &buffer));
     check_ok(suite, hal_queue_dealloca(device, NULL, buffer));
     hal_buffer_release(buffer);
@@ -271,7 +249,7 @@ static void limits(struct suite *suite, uint64_t argument)
     check_ok(suite, hal_device_transient_limit(device, 0));
     struct hal_buffer *huge = alloca_of(suite, &line, 10 * MIB);
     dealloca_of(suite, &line, huge);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
 }
 
 struct crowd {
@@ -312,7 +290,7 @@ static void limit_of_a_crowd(struct suite *suite, uint64_t bytes)
 static void limit_trims(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     const struct hal_buffer_desc private = {
         .label = "private", .bytes = 2 * MIB, .memory = HAL_MEMORY_DEVICE_LOCAL};
     struct hal_buffer *buffer;
@@ -320,28 +298,28 @@ static void limit_trims(struct suite *suite, uint64_t argument)
     check_ok(suite, hal_device_transient_limit(device, 3 * MIB));
     struct hal_buffer *first = alloca_of(suite, &line, 2 * MIB);
     dealloca_of(suite, &line, first);
-    finish(suite, &line);
-    check_ok(suite, hal_queue_alloca(device, next(&line), &private, &buffer));
+    suite_line_finish(suite, &line);
+    check_ok(suite, hal_queue_alloca(device, suite_line_next(&line), &private, &buffer));
     suite_own_buffer(suite, buffer);
     dealloca_of(suite, &line, buffer);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     check(suite, statistics(suite, device).reserved_bytes <= 3 * MIB);
 }
 
 static void trims(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     struct hal_buffer *kept = alloca_of(suite, &line, MIB),
                       *gone = alloca_of(suite, &line, 9 * MIB);
     (void)argument;
     dealloca_of(suite, &line, gone);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     check_u64(suite, statistics(suite, device).slab_count, 2);
     check_ok(suite, hal_device_transient_trim(device));
     check_u64(suite, statistics(suite, device).slab_count, 1);
     dealloca_of(suite, &line, kept);
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
     check_ok(suite, hal_device_transient_trim(device));
     check_u64(suite, statistics(suite, device).slab_count, 0);
     check_u64(suite, statistics(suite, device).reserved_bytes, 0);
@@ -388,22 +366,25 @@ static void failed_dealloca(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
     struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0);
-    struct line line = new_line(suite, device), other = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device),
+                      other = suite_line_begin(suite, device);
     const struct hal_semaphore_value wait = {gate, 1};
     (void)argument;
     struct hal_buffer *first = alloca_of(suite, &line, 4096);
-    check_ok(suite, hal_queue_fill(device, next(&line), first, 0, HAL_WHOLE_BUFFER, 6, 1));
-    finish(suite, &line);
+    check_ok(suite,
+             hal_queue_fill(device, suite_line_next(&line), first, 0, HAL_WHOLE_BUFFER, 6, 1));
+    suite_line_finish(suite, &line);
     check_ok(suite, hal_queue_dealloca(
                         device, &(struct hal_submit_desc){.waits = &wait, .wait_count = 1}, first));
     hal_semaphore_fail(gate, HAL_FAILED, "gate");
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     for (int i = 0; i < 5; i++) {
         struct hal_buffer *second = alloca_of(suite, &other, 4096);
-        check_ok(suite, hal_queue_fill(device, next(&other), second, 0, HAL_WHOLE_BUFFER, 7, 1));
+        check_ok(suite, hal_queue_fill(device, suite_line_next(&other), second, 0, HAL_WHOLE_BUFFER,
+                                       7, 1));
         dealloca_of(suite, &other, second);
     }
-    finish(suite, &other);
+    suite_line_finish(suite, &other);
     uint8_t model[4096];
     memset(model, 6, sizeof model);
     check_buffer(suite, first, 0, model, sizeof model);
@@ -412,7 +393,7 @@ static void failed_dealloca(struct suite *suite, uint64_t argument)
 static void wrong_arguments(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
-    struct line line = new_line(suite, device);
+    struct suite_line line = suite_line_begin(suite, device);
     struct hal_buffer *buffer = NULL, *ordinary = suite_buffer(suite, "ordinary", 64);
     struct hal_transient_statistics now;
     (void)argument;
@@ -429,7 +410,7 @@ static void wrong_arguments(struct suite *suite, uint64_t argument)
     dealloca_of(suite, &line, buffer);
     check_fails(suite, hal_queue_dealloca(device, NULL, buffer), HAL_INVALID, "'transient'",
                 "before");
-    finish(suite, &line);
+    suite_line_finish(suite, &line);
 }
 
 /* The pool adds waits and a signal of its own, for which there must be room. */
@@ -450,125 +431,6 @@ static void full_lists(struct suite *suite, uint64_t signals)
     suite_own_buffer(suite, buffer);
     check_fails(suite, hal_queue_dealloca(device, &desc, buffer), HAL_INVALID, "65536");
     check_ok(suite, hal_queue_dealloca(device, NULL, buffer));
-}
-
-/* ---- Statistics of memory ------------------------------------------------------------------- */
-
-static void memory_statistics(struct suite *suite, uint64_t argument)
-{
-    struct hal_device *device = suite_open(suite, "");
-    struct hal_memory_statistics before, now;
-    struct hal_buffer *buffers[3];
-    (void)argument;
-    check_ok(suite, hal_device_memory_statistics(device, &before));
-    for (uint32_t i = 0; i < 3; i++)
-        check_ok(suite,
-                 hal_buffer_create(
-                     device, &(struct hal_buffer_desc){.label = "counted", .bytes = 1000 * (i + 1)},
-                     &buffers[i]));
-    check_ok(suite, hal_device_memory_statistics(device, &now));
-    check_u64(suite, now.total.current_bytes, before.total.current_bytes + 6000);
-    check_u64(suite, now.total.current_count, before.total.current_count + 3);
-    uint64_t by_type = 0, count = 0;
-    for (size_t i = 0; i < HAL_MEMORY_TYPES; i++) {
-        by_type += now.by_type[i].current_bytes;
-        count += now.by_type[i].total_count;
-    }
-    check_u64(suite, by_type, now.total.current_bytes);
-    check_u64(suite, count, now.total.total_count);
-    for (uint32_t i = 0; i < 3; i++)
-        hal_buffer_release(buffers[i]);
-    check_ok(suite, hal_device_memory_statistics(device, &now));
-    check_u64(suite, now.total.current_bytes, before.total.current_bytes);
-    check_u64(suite, now.total.total_count, before.total.total_count + 3);
-    check(suite, now.total.peak_bytes >= before.total.current_bytes + 6000);
-    check_fails(suite, hal_device_memory_statistics(device, NULL), HAL_INVALID, "place");
-}
-
-/* ---- Random graphs -------------------------------------------------------------------------- */
-
-/* Steps of a random program on one result, through temporaries that come and go. */
-struct program {
-    struct hal_buffer *result;
-    uint8_t *model;
-    uint32_t bytes, steps, seed;
-    struct line line;
-};
-
-static uint32_t random_of(uint32_t *state, uint32_t limit)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (uint32_t)(((uint64_t)(*state >> 4) * limit) >> 28);
-}
-
-/* Takes a temporary, puts a mixture into it, takes it back to the result; leaves the temporary to
- * live for a while. */
-static void run_program(struct suite *suite, void *user)
-{
-    enum { LIVING = 6 };
-    struct program *p = user;
-    struct hal_device *device = p->line.device;
-    struct hal_buffer *living[LIVING] = {0};
-    uint8_t *copies[LIVING] = {0};
-    uint32_t sizes[LIVING] = {0}, state = p->seed;
-    for (uint32_t step = 0; step < p->steps; step++) {
-        const uint32_t i = random_of(&state, LIVING);
-        if (living[i]) {
-            const uint32_t bytes = 1 + random_of(&state, sizes[i]);
-            const uint32_t to = random_of(&state, p->bytes - bytes + 1);
-            check_ok(suite,
-                     hal_queue_copy(device, next(&p->line), living[i], 0, p->result, to, bytes));
-            memcpy(p->model + to, copies[i], bytes);
-            check_ok(suite, hal_queue_dealloca(device, next(&p->line), living[i]));
-            hal_buffer_release(living[i]);
-            free(copies[i]);
-            copies[i] = NULL;
-            living[i] = NULL;
-            continue;
-        }
-        const struct hal_buffer_desc desc = {.label = "temporary",
-                                             .bytes = 1 + random_of(&state, p->bytes)};
-        sizes[i] = (uint32_t)desc.bytes;
-        copies[i] = malloc(sizes[i]);
-        check(suite, copies[i] != NULL);
-        check_ok(suite, hal_queue_alloca(device, next(&p->line), &desc, &living[i]));
-        check_ok(suite,
-                 hal_queue_copy(device, next(&p->line), p->result, 0, living[i], 0, sizes[i]));
-        memcpy(copies[i], p->model, sizes[i]);
-        const uint32_t at = random_of(&state, sizes[i]);
-        check_ok(suite,
-                 hal_queue_fill(device, next(&p->line), living[i], at, sizes[i] - at, step, 1));
-        memset(copies[i] + at, (int)step, sizes[i] - at);
-    }
-    for (uint32_t i = 0; i < LIVING; i++) {
-        if (living[i])
-            check_ok(suite, hal_queue_dealloca(device, next(&p->line), living[i]));
-        hal_buffer_release(living[i]);
-        free(copies[i]);
-    }
-    suite_wait(suite, p->line.semaphore, p->line.signal.value);
-}
-
-static void random_programs(struct suite *suite, uint64_t threads)
-{
-    struct program programs[8];
-    for (uint64_t i = 0; i < threads; i++) {
-        struct program *p = &programs[i];
-        *p = (struct program){.bytes = (uint32_t)(1000 << (2 * (i % 4))),
-                              .steps = 200,
-                              .seed = suite_random(suite),
-                              .line = new_line(suite, suite_device(suite))};
-        p->result = suite_buffer(suite, "result", p->bytes);
-        p->model = suite_memory(suite, p->bytes);
-        suite_random_bytes(suite, p->model, p->bytes);
-        suite_write(suite, p->result, 0, p->model, p->bytes);
-    }
-    for (uint64_t i = 1; i < threads; i++)
-        suite_thread(suite, run_program, &programs[i]);
-    run_program(suite, &programs[0]);
-    suite_join(suite);
-    for (uint64_t i = 0; i < threads; i++)
-        check_buffer(suite, programs[i].result, 0, programs[i].model, programs[i].bytes);
 }
 
 static const struct suite_case cases[] = {
@@ -596,10 +458,6 @@ static const struct suite_case cases[] = {
     {"wrong_arguments", wrong_arguments, 0},
     {"no_room_for_a_wait", full_lists, 0},
     {"no_room_for_a_signal", full_lists, 1},
-    {"memory_statistics", memory_statistics, 0},
-    {"random_program", random_programs, 1},
-    {"two_random_programs", random_programs, 2},
-    {"eight_random_programs", random_programs, 8},
 };
 
 const struct suite_area area_transients = {"transients", cases, SUITE_COUNT(cases)};
