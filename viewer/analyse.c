@@ -39,6 +39,28 @@ static enum hal_status add_part(struct gaps *g, enum view_class cause, int64_t b
     return HAL_OK;
 }
 
+/* Nothing was submitted: the host wrote into buffers, or did something else. */
+static enum hal_status add_host_parts(struct gaps *g, int64_t begin_ns, int64_t end_ns)
+{
+    const struct view_model *m = g->model;
+    const struct view_series *transfers =
+        m->transfer_lane == VIEW_NO_LANE ? NULL : &m->lanes[m->transfer_lane].series;
+    size_t i = transfers && begin_ns < end_ns ? view_series_first(transfers, begin_ns) : 0;
+    for (; transfers && i < transfers->count && begin_ns < end_ns; i++) {
+        const struct view_span *transfer = &transfers->spans[i];
+        if (transfer->begin_ns >= end_ns)
+            break;
+        if (transfer->class != VIEW_UPLOAD || transfer->end_ns <= begin_ns)
+            continue;
+        const int64_t from_ns = transfer->begin_ns > begin_ns ? transfer->begin_ns : begin_ns;
+        const int64_t to_ns = transfer->end_ns < end_ns ? transfer->end_ns : end_ns;
+        HAL_TRY(add_part(g, VIEW_GAP_HOST, begin_ns, from_ns));
+        HAL_TRY(add_part(g, VIEW_GAP_UPLOAD, from_ns, to_ns));
+        begin_ns = to_ns;
+    }
+    return add_part(g, VIEW_GAP_HOST, begin_ns, end_ns);
+}
+
 /* Parts `first` and on are one gap. */
 static enum hal_status close_gap(struct gaps *g, size_t first, uint32_t before, uint32_t after)
 {
@@ -51,14 +73,14 @@ static enum hal_status close_gap(struct gaps *g, size_t first, uint32_t before, 
                            .before = before,
                            .after = after,
                            .cause = VIEW_GAP_HOST};
-    int64_t causes_ns[4] = {0}; /* [class - VIEW_GAP_HOST] */
+    int64_t causes_ns[VIEW_GAP_COUNT] = {0}; /* [class - VIEW_GAP_HOST] */
     for (size_t i = first; i < g->parts_count; i++)
         causes_ns[g->parts[i].class - VIEW_GAP_HOST] += g->parts[i].end_ns - g->parts[i].begin_ns;
-    for (size_t c = 1; c < 4; c++) {
+    for (size_t c = 1; c < VIEW_GAP_COUNT; c++) {
         if (causes_ns[c] > causes_ns[gap.cause - VIEW_GAP_HOST])
             gap.cause = (enum view_class)(VIEW_GAP_HOST + c);
     }
-    for (size_t c = 0; c < 4; c++)
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
         m->summary.gaps[c].ns += causes_ns[c];
     m->summary.gaps[gap.cause - VIEW_GAP_HOST].count++;
     m->gaps[m->gaps_count++] = gap;
@@ -89,7 +111,7 @@ static enum hal_status find_gaps(struct gaps *g, const struct view_series *state
         const struct view_span *state = &states->spans[i];
         const bool runs = state->class == VIEW_EXECUTE;
         if (last)
-            HAL_TRY(add_part(g, VIEW_GAP_HOST, at_ns, state->begin_ns));
+            HAL_TRY(add_host_parts(g, at_ns, state->begin_ns));
         if (last && !runs)
             HAL_TRY(add_part(g, cause_of(state), state->begin_ns, state->end_ns));
         at_ns = state->end_ns;

@@ -28,6 +28,7 @@ struct written {
 
 struct audit {
     const struct view_model *model;
+    struct view_findings *findings;
     uint32_t *submit_counts; /* by command buffer */
     struct hal_idmap command_buffers, written_ids;
     struct counted redundant, unknown, races, state;
@@ -52,6 +53,18 @@ static void count_in(struct counted *counted, uint64_t times, uint32_t row, uint
     }
 }
 
+static enum hal_status note_verdict(struct view_findings *findings, uint32_t row,
+                                    const struct trace_barrier_verdict *barrier)
+{
+    enum { MOST_VERDICTS = 1 << 22 }; /* the others count as needed on the lanes */
+    if (findings->verdicts_count >= MOST_VERDICTS)
+        return HAL_OK;
+    HAL_TRY(VIEW_ROOM(findings, verdicts, 1));
+    findings->verdicts[findings->verdicts_count++] = (struct view_verdict){
+        .commands = row, .segment = barrier->command, .verdict = (uint32_t)barrier->verdict};
+    return HAL_OK;
+}
+
 static enum hal_status audit_hazards(struct audit *a, uint32_t row,
                                      const struct trace_command_buffer_seal *seal,
                                      const struct trace_segment *segments)
@@ -61,10 +74,12 @@ static enum hal_status audit_hazards(struct audit *a, uint32_t row,
     struct trace_reflection reflection = a->model->reflection; /* only read */
     trace_hazards_begin(&hazards);
     trace_hazards_segments(&hazards, seal, segments, trace_reflection_mode, &reflection);
-    const enum hal_status status = trace_hazards_end(&hazards);
+    enum hal_status status = trace_hazards_end(&hazards);
     for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
         const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
         a->redundant.of += times;
+        if (barrier->verdict != TRACE_BARRIER_NEEDED)
+            status = note_verdict(a->findings, row, barrier);
         if (barrier->verdict == TRACE_BARRIER_REDUNDANT)
             count_in(&a->redundant, times, row, barrier->command);
         else if (barrier->verdict == TRACE_BARRIER_UNKNOWN)
@@ -277,6 +292,7 @@ static void report_races(struct audit *a, struct view_findings *findings)
              ", and at least one writes.",
              a->race.before, a->race.after, view_bytes(a->race.end - a->race.begin).text,
              buffer_label(a->model, a->race.buffer, name, sizeof name), a->race.begin);
+    snprintf(finding->proof, sizeof finding->proof, "hal-replay --bisect --against=recorded");
 }
 
 static void report_barriers(struct audit *a, struct view_findings *findings)
@@ -294,6 +310,7 @@ static void report_barriers(struct audit *a, struct view_findings *findings)
              "orders them; the first is command %u of its command buffer. %s more depend on "
              "whether kernels write what is bound to them.",
              a->redundant.segment, view_count(a->unknown.count).text);
+    snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=drop-barriers");
 }
 
 static void report_state(struct audit *a, struct view_findings *findings)
@@ -309,6 +326,9 @@ static void report_state(struct audit *a, struct view_findings *findings)
              "The same constants or bindings were pushed before; the first is command %u of its "
              "command buffer.",
              a->state.segment);
+    snprintf(finding->proof, sizeof finding->proof, "hal-trace dump%s%s",
+             *finding->locator ? " --submission=" : "",
+             *finding->locator ? finding->locator + strlen("#s") : "");
 }
 
 static void report_uploads(struct audit *a, struct view_findings *findings)
@@ -328,6 +348,7 @@ static void report_uploads(struct audit *a, struct view_findings *findings)
              "the device changed them in between.",
              view_bytes(a->repeated_bytes).text, view_bytes(a->upload_bytes).text,
              buffer_label(a->model, a->repeated_buffer, name, sizeof name));
+    snprintf(finding->proof, sizeof finding->proof, "hal-trace dump --kind=host_write");
 }
 
 static void report_memory(struct audit *a, struct view_findings *findings)
@@ -352,6 +373,7 @@ static void report_memory(struct audit *a, struct view_findings *findings)
     finding->at_ns = peak->time_ns;
     finding->lane = m->memory_lane;
     finding->event = m->peak_level;
+    snprintf(finding->proof, sizeof finding->proof, "hal-view --print=memory");
     snprintf(finding->title, sizeof finding->title, "buffers hold at most %s",
              view_bytes(peak->bytes).text);
     if (largest == VIEW_NO_REF) /* one number was used for several buffers */
@@ -366,6 +388,7 @@ static void report_memory(struct audit *a, struct view_findings *findings)
 enum hal_status view_findings_audit(const struct view_model *model, struct view_findings *findings)
 {
     struct audit a = {.model = model,
+                      .findings = findings,
                       .redundant.example = VIEW_NO_REF,
                       .unknown.example = VIEW_NO_REF,
                       .races.example = VIEW_NO_REF,

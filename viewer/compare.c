@@ -165,7 +165,7 @@ static void add_totals(const struct view_model *a, const struct view_model *b,
     add_times(lines, "work lasts", s->device_end_ns - s->device_begin_ns,
               t->device_end_ns - t->device_begin_ns);
     add_times(lines, "device busy", s->device_busy_ns, t->device_busy_ns);
-    for (size_t c = 0; c < 4; c++) {
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
         char key[64];
         snprintf(key, sizeof key, "idle, %s",
                  view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name);

@@ -20,7 +20,8 @@ static const char *const subjects[VIEW_SUBJECT_COUNT] = {
     [VIEW_SUBJECT_FINDINGS] = "findings",
 };
 
-static const char *const causes[4] = {"host", "unknown", "semaphore", "launch"};
+static const char *const causes[VIEW_GAP_COUNT] = {"host", "upload", "unknown", "semaphore",
+                                                   "launch"};
 
 /* The index of the name that the text's first `bytes` are; -1: none. */
 static int find_name(const char *const *names, int count, const char *text, size_t bytes)
@@ -55,7 +56,7 @@ static enum hal_status parse_subject(const char *text, size_t bytes, struct view
     const char *name = colon + 1;
     const size_t rest = bytes - name_bytes - 1;
     if (c->subject == VIEW_SUBJECT_GAPS)
-        c->of = find_name(causes, 4, name, rest);
+        c->of = find_name(causes, VIEW_GAP_COUNT, name, rest);
     else if (c->subject == VIEW_SUBJECT_FINDINGS)
         c->of = find_name(view_finding_names, VIEW_FINDING_KIND_COUNT, name, rest);
     if (c->of >= 0)
@@ -155,7 +156,7 @@ struct amount {
 static struct amount measure_gaps(const struct view_model *m, int of)
 {
     struct amount amount = {0};
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < VIEW_GAP_COUNT; c++) {
         if (of >= 0 && of != c)
             continue;
         amount.count += (double)m->summary.gaps[c].count;

@@ -32,6 +32,7 @@ const struct view_class_info *view_class_info(enum view_class class)
         [VIEW_READBACK] = {'v', "read-back", VIEW_STYLE_READBACK},
         [VIEW_MEMORY] = {'b', "memory", VIEW_STYLE_OBJECT},
         [VIEW_GAP_HOST] = {'H', "host late", VIEW_STYLE_GAP_HOST},
+        [VIEW_GAP_UPLOAD] = {'U', "upload", VIEW_STYLE_UPLOAD},
         [VIEW_GAP_UNKNOWN] = {'?', "unknown", VIEW_STYLE_GAP_UNKNOWN},
         [VIEW_GAP_SEMAPHORE] = {'S', "semaphore", VIEW_STYLE_GAP_SEMAPHORE},
         [VIEW_GAP_LAUNCH] = {'L', "launch", VIEW_STYLE_GAP_LAUNCH},
@@ -109,6 +110,7 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
     case VIEW_LANE_QUEUE: snprintf(out, bytes, "queue %u", lane->object); return;
     case VIEW_LANE_DEVICE: snprintf(out, bytes, "device"); return;
     case VIEW_LANE_COMMANDS: snprintf(out, bytes, "~ commands"); return;
+    case VIEW_LANE_BARRIERS: snprintf(out, bytes, "~ barriers"); return;
     case VIEW_LANE_DISPATCHES: snprintf(out, bytes, "dispatches"); return;
     case VIEW_LANE_SEMAPHORES: snprintf(out, bytes, "semaphores"); return;
     case VIEW_LANE_SEMAPHORE: view_semaphore_name(model, lane->object, out, bytes); return;
@@ -338,7 +340,8 @@ void view_span_label(const struct view_model *model, const struct view_lane *lan
         snprintf(out, bytes, "#s%" PRIu64, model->submissions[ref].number);
         return;
     case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS: view_work_label(model, ref, out, bytes); return;
+    case VIEW_LANE_COMMANDS:
+    case VIEW_LANE_BARRIERS: view_work_label(model, ref, out, bytes); return;
     case VIEW_LANE_DISPATCHES:
         view_op_label(model, &model->ops[model->dispatches[ref].op], out, bytes);
         return;

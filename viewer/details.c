@@ -2,13 +2,43 @@
 /* The second panel: everything about the selected event. */
 #include "viewer/view.h"
 
+#include <string.h>
+
+/* One line of a text of key\tvalue lines; returns the next one. */
+static const char *add_line(struct view_lines *lines, const char *at)
+{
+    char key[64], value[1024];
+    const char *tab = strchr(at, '\t'), *end = strchr(at, '\n');
+    snprintf(key, sizeof key, "%.*s", (int)(tab - at), at);
+    snprintf(value, sizeof value, "%.*s", (int)(end - tab - 1), tab + 1);
+    view_lines_add(lines, key, "%s", value);
+    return end + 1;
+}
+
+/* What the event is comes first, then what it means for the whole, then the rest. */
+static void join(struct view_lines *out, const struct view_lines *facts,
+                 const struct view_lines *meaning)
+{
+    const char *at = facts->text, *more = meaning->text;
+    if (at && *at)
+        at = add_line(out, at);
+    while (more && *more)
+        more = add_line(out, more);
+    while (at && *at)
+        at = add_line(out, at);
+}
+
 static void draw(struct view *view, struct view_area area)
 {
-    struct view_lines lines = {0};
+    struct view_lines lines = {0}, facts = {0}, path = {0};
     const struct view_span *event = view_selected(view);
     view_describe_range(view, &lines);
     if (event) {
-        view_describe(view->model, &view->model->lanes[view->lane], event, &lines);
+        view_describe(view->model, &view->model->lanes[view->lane], event, &facts);
+        view_describe_path(view, &path);
+        join(&lines, &facts, &path);
+        view_lines_finish(&facts);
+        view_lines_finish(&path);
     } else if (view->range == VIEW_RANGE_NONE) {
         view_lines_add(&lines, "", "nothing is selected here");
         view_lines_add(&lines, "[ ]", "previous and next event of this lane");

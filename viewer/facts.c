@@ -276,12 +276,12 @@ static void describe_gap(const struct view_model *m, const struct view_gap *gap,
                          struct view_lines *lines)
 {
     char host[160];
-    int64_t causes_ns[4];
+    int64_t causes_ns[VIEW_GAP_COUNT];
     view_gap_causes(m, gap, causes_ns);
     view_lines_add(lines, "gap", "the device was idle for %s",
                    view_time(gap->end_ns - gap->begin_ns).text);
     view_lines_add(lines, "from", "%s", view_moment(gap->begin_ns).text);
-    for (size_t c = 0; c < 4; c++) {
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         if (causes_ns[c])
             view_lines_add(lines, info->name, "%s, %s", view_time(causes_ns[c]).text,
@@ -366,7 +366,8 @@ void view_describe(const struct view_model *model, const struct view_lane *lane,
         return;
     case VIEW_LANE_QUEUE:
     case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS: describe_submission(model, event->ref, lines); return;
+    case VIEW_LANE_COMMANDS:
+    case VIEW_LANE_BARRIERS: describe_submission(model, event->ref, lines); return;
     case VIEW_LANE_DISPATCHES: describe_dispatch(model, event->ref, lines); return;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: {

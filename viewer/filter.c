@@ -141,8 +141,8 @@ static enum hal_status filter_lane(struct view_filter *f, size_t index)
 {
     const struct view_lane *lane = &f->model->lanes[index];
     const struct view_series *whole = &lane->series;
-    const bool repeats = lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_SEMAPHORES ||
-                         lane->kind == VIEW_LANE_MEMORY;
+    const bool repeats = lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
+                         lane->kind == VIEW_LANE_SEMAPHORES || lane->kind == VIEW_LANE_MEMORY;
     struct view_series *series = &f->series[index];
     const bool states = lane->kind == VIEW_LANE_QUEUE;
     struct view_span *parts = hal_alloc(lane->event_count, (states ? 3 : 1) * sizeof *parts);

@@ -65,6 +65,7 @@ static bool jump(struct view *view, bool forward, wanted *want)
     for (uint32_t i = 0; i < m->lanes_count; i++) {
         const uint32_t lane = forward ? i : (uint32_t)m->lanes_count - 1 - i;
         if (m->lanes[lane].kind == VIEW_LANE_COMMANDS ||
+            m->lanes[lane].kind == VIEW_LANE_BARRIERS ||
             m->lanes[lane].kind == VIEW_LANE_SEMAPHORES)
             continue; /* they repeat other lanes' events */
         const uint32_t event = neighbour(view, lane, forward, want);

@@ -7,6 +7,7 @@
 #include "viewer/view.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 const char *const view_finding_names[VIEW_FINDING_KIND_COUNT] = {
     [VIEW_FINDING_FAILURES] = "failures",
@@ -15,6 +16,11 @@ const char *const view_finding_names[VIEW_FINDING_KIND_COUNT] = {
     [VIEW_FINDING_SUBMISSIONS] = "submissions",
     [VIEW_FINDING_IDLE] = "idle",
     [VIEW_FINDING_TINY] = "tiny-submissions",
+    [VIEW_FINDING_DISPATCHES] = "tiny-dispatches",
+    [VIEW_FINDING_ORDERED] = "barrier-gaps",
+    [VIEW_FINDING_DEAD] = "dead-work",
+    [VIEW_FINDING_UNREAD] = "unread-uploads",
+    [VIEW_FINDING_PATH] = "critical-path",
     [VIEW_FINDING_BARRIERS] = "barriers",
     [VIEW_FINDING_STATE] = "redundant-state",
     [VIEW_FINDING_UPLOADS] = "repeated-uploads",
@@ -80,11 +86,16 @@ static int rank(const struct view_finding *finding)
     case VIEW_FINDING_RACES: return 0;
     case VIEW_FINDING_SYNCS:
     case VIEW_FINDING_SUBMISSIONS:
+    case VIEW_FINDING_DEAD:
+    case VIEW_FINDING_UNREAD:
     case VIEW_FINDING_UPLOADS: return 1;
     case VIEW_FINDING_TINY:
+    case VIEW_FINDING_DISPATCHES:
+    case VIEW_FINDING_ORDERED:
     case VIEW_FINDING_IDLE: return 2;
     case VIEW_FINDING_BARRIERS:
     case VIEW_FINDING_STATE:
+    case VIEW_FINDING_PATH:
     case VIEW_FINDING_MEMORY:
     case VIEW_FINDING_KIND_COUNT: break;
     }
@@ -103,24 +114,58 @@ static int compare(const void *left, const void *right)
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
+static int compare_verdicts(const void *left, const void *right)
+{
+    const struct view_verdict *a = left, *b = right;
+    if (a->commands != b->commands)
+        return a->commands < b->commands ? -1 : 1;
+    return a->segment < b->segment ? -1 : a->segment > b->segment;
+}
+
+enum trace_verdict view_findings_verdict(const struct view_findings *findings, uint32_t commands,
+                                         uint32_t segment)
+{
+    const struct view_verdict wanted = {.commands = commands, .segment = segment};
+    const struct view_verdict *found =
+        findings->verdicts_count ? bsearch(&wanted, findings->verdicts, findings->verdicts_count,
+                                           sizeof wanted, compare_verdicts)
+                                 : NULL;
+    return found ? (enum trace_verdict)found->verdict : TRACE_BARRIER_NEEDED;
+}
+
 enum hal_status view_findings_find(const struct view_model *model,
                                    struct view_findings *out_findings)
 {
     *out_findings = (struct view_findings){0};
     enum hal_status status = view_findings_timing(model, out_findings);
     if (status == HAL_OK)
+        status = view_findings_dispatches(model, out_findings);
+    if (status == HAL_OK)
         status = view_findings_audit(model, out_findings);
+    if (status == HAL_OK)
+        status = view_findings_usage(model, out_findings);
     if (status != HAL_OK)
         view_findings_finish(out_findings);
     else if (out_findings->list_count)
         qsort(out_findings->list, out_findings->list_count, sizeof *out_findings->list, compare);
+    if (status == HAL_OK && out_findings->verdicts_count)
+        qsort(out_findings->verdicts, out_findings->verdicts_count, sizeof *out_findings->verdicts,
+              compare_verdicts);
     return status;
 }
 
 void view_findings_finish(struct view_findings *findings)
 {
     free(findings->list);
+    free(findings->verdicts);
     *findings = (struct view_findings){0};
+}
+
+/* Without its folder: lines are short. */
+static const char *file_name(const struct view_model *model)
+{
+    const char *slash = strrchr(model->path, '/');
+    return slash ? slash + 1 : model->path;
 }
 
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
@@ -133,7 +178,9 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
                  100 * view_finding_share(model, finding));
     view_lines_add(lines, cost, "%s%s%s", finding->title, *finding->locator ? ", see " : "",
                    finding->locator);
-    view_lines_add(lines, "", "%s", finding->evidence);
+    view_lines_add(lines, "", "%s%s%s%s%s", finding->evidence,
+                   *finding->proof ? " To prove it: " : "", finding->proof,
+                   *finding->proof ? " " : "", *finding->proof ? file_name(model) : "");
 }
 
 /* ---- The panel ---------------------------------------------------------------------------- */
@@ -147,6 +194,20 @@ static const struct view_findings *findings_of(struct view *view)
             view_say(view, "findings: %s", hal_message());
     }
     return &view->findings;
+}
+
+enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment)
+{
+    enum { CHEAP = 300000 }; /* segments: looked at without being asked */
+    if (!view->has_findings && trace_reader_counts(view->model->reader)->segments > CHEAP)
+        return TRACE_BARRIER_NEEDED;
+    return view_findings_verdict(findings_of(view), commands, segment);
+}
+
+const struct view_finding *view_current_finding(struct view *view)
+{
+    const struct view_findings *findings = findings_of(view);
+    return view->finding < findings->list_count ? &findings->list[view->finding] : NULL;
 }
 
 static size_t count(struct view *view)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What costs time or makes no sense in a trace, with the evidence. Found on demand, since half of
- * it needs another pass over the file: timing.c looks at when things happened, audit.c at what the
- * recorded commands and contents are. */
+ * it needs another pass over the file: timing.c and dispatches.c look at when things happened,
+ * audit.c at what the recorded commands and contents are, usage.c at who reads what they wrote. */
 #ifndef VIEWER_FINDINGS_H
 #define VIEWER_FINDINGS_H
 
@@ -14,9 +14,14 @@ enum view_finding_kind {
     VIEW_FINDING_SUBMISSIONS, /* submissions that could have been one */
     VIEW_FINDING_IDLE,        /* the device was idle, by cause */
     VIEW_FINDING_TINY,        /* submissions that end sooner than they start */
+    VIEW_FINDING_DISPATCHES,  /* dispatches that are shorter than what lies between them */
+    VIEW_FINDING_ORDERED,     /* the device was idle inside of submissions, at barriers */
+    VIEW_FINDING_DEAD,        /* commands whose results nothing reads */
+    VIEW_FINDING_UNREAD,      /* what the host wrote and nothing read */
     VIEW_FINDING_BARRIERS,    /* barriers that order nothing */
     VIEW_FINDING_STATE,       /* the same constants or bindings pushed again */
     VIEW_FINDING_UPLOADS,     /* the same bytes written again to the same place */
+    VIEW_FINDING_PATH,        /* what the end waited for */
     VIEW_FINDING_MEMORY,      /* most bytes alive at once */
     VIEW_FINDING_KIND_COUNT
 };
@@ -34,18 +39,31 @@ struct view_finding {
     char title[224];
     char evidence[480];
     char locator[32]; /* of the example: "#s12", or "" */
+    char proof[96];   /* a command that proves it, the trace's name to follow; "": none does */
+};
+
+/* A barrier that is not known to be needed, by command buffer and number of the command. */
+struct view_verdict {
+    uint32_t commands, segment;
+    uint32_t verdict; /* enum trace_verdict */
 };
 
 struct view_findings {
     struct view_finding
         *list; /* what is wrong, what can be changed, idle time, the rest; by cost */
     size_t list_count, list_capacity;
+    struct view_verdict *verdicts; /* in order */
+    size_t verdicts_count, verdicts_capacity;
 };
 
 /* Reads the file again. HAL_NO_MEMORY, or what reading it meets. */
 enum hal_status view_findings_find(const struct view_model *model,
                                    struct view_findings *out_findings) HAL_CHECKED;
 void view_findings_finish(struct view_findings *findings);
+
+/* What is known about a barrier of a command buffer of the model. */
+enum trace_verdict view_findings_verdict(const struct view_findings *findings, uint32_t commands,
+                                         uint32_t segment);
 
 /* Share of the trace's time from first to last work, for sorting and for limits; 0 without cost. */
 double view_finding_share(const struct view_model *model, const struct view_finding *finding);
@@ -60,6 +78,10 @@ enum hal_status view_findings_timing(const struct view_model *model,
                                      struct view_findings *findings) HAL_CHECKED;
 enum hal_status view_findings_audit(const struct view_model *model,
                                     struct view_findings *findings) HAL_CHECKED;
+enum hal_status view_findings_usage(const struct view_model *model,
+                                    struct view_findings *findings) HAL_CHECKED;
+enum hal_status view_findings_dispatches(const struct view_model *model,
+                                         struct view_findings *findings) HAL_CHECKED;
 
 /* A new, empty finding at the end of the list; NULL when memory is out. */
 struct view_finding *view_findings_add(struct view_findings *findings, enum view_finding_kind kind);

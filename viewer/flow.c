@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows the selected event's submission through the lanes: call, queue, device, the semaphores
  * it moved, the wait that saw it. Lines run through blank cells only: they hide nothing. */
+#include "viewer/path.h"
 #include "viewer/view.h"
 
 enum { MAX_NEIGHBOURS = 4 };
@@ -14,28 +15,15 @@ struct flow {
 static uint32_t submission_of(const struct view_model *m, const struct view_lane *lane,
                               const struct view_span *event)
 {
-    switch (lane->kind) {
-    case VIEW_LANE_QUEUE:
-    case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS:
-    case VIEW_LANE_DISPATCHES: return view_span_submission(m, lane, event);
-    case VIEW_LANE_SEMAPHORES:
-    case VIEW_LANE_SEMAPHORE: return m->steps[event->ref].submission;
-    case VIEW_LANE_MEMORY: return m->levels[event->ref].submission;
-    case VIEW_LANE_GAPS: return m->gaps[event->ref].after;
-    case VIEW_LANE_HOST: break;
-    case VIEW_LANE_SCOPE:
-    case VIEW_LANE_TRANSFERS: return VIEW_NO_REF;
-    }
-    if (event->class == VIEW_SUBMIT)
-        return m->calls[event->ref].object;
-    if (event->class != VIEW_WAIT || !view_call_what(m, &m->calls[event->ref])->value_count)
+    const struct view_node node = view_node_of(m, lane, event);
+    if (node.kind == VIEW_NODE_SUBMISSION)
+        return node.index;
+    if (node.kind == VIEW_NODE_NONE)
         return VIEW_NO_REF;
-    const struct view_call *wait = &m->calls[event->ref];
-    const struct view_value *value =
-        &m->values[wait->object + view_call_what(m, wait)->value_count - 1];
-    const uint32_t step = view_model_reached(m, value->semaphore, value->value);
-    return step == VIEW_NO_REF ? VIEW_NO_REF : m->steps[step].submission;
+    const struct view_call *call = &m->calls[node.index];
+    return call->kind == TRACE_SUBMIT           ? call->object
+           : call->kind == TRACE_SEMAPHORE_WAIT ? view_path_awaited(m, call)
+                                                : VIEW_NO_REF;
 }
 
 /* Row of a shown lane within the area; -1: not on the screen. */
@@ -159,6 +147,22 @@ static void draw_submission(const struct flow *flow, uint32_t index)
     draw_link(flow, queue, m->hosts[wait->host].lane, s->end_ns);
 }
 
+/* From submission to submission, over the calls between them. */
+static void draw_chain(const struct flow *flow, uint32_t submission,
+                       struct view_node (*next)(const struct view_model *model,
+                                                struct view_node node))
+{
+    enum { MAX_CHAIN = 64 };
+    struct view_node node = {.kind = VIEW_NODE_SUBMISSION, .index = submission};
+    for (int i = 0; i < MAX_CHAIN; i++) {
+        node = next(flow->view->model, node);
+        if (node.kind == VIEW_NODE_NONE)
+            return;
+        if (node.kind == VIEW_NODE_SUBMISSION)
+            draw_submission(flow, node.index);
+    }
+}
+
 void view_draw_flow(struct view *view, struct view_area area)
 {
     const struct view_span *event = view_selected(view);
@@ -168,6 +172,11 @@ void view_draw_flow(struct view *view, struct view_area area)
     const struct flow flow = {
         .view = view, .area = view_area_part(area, 0, gutter, area.rows, area.columns - gutter)};
     const uint32_t submission = submission_of(view->model, &view->model->lanes[view->lane], event);
-    if (submission != VIEW_NO_REF)
-        draw_submission(&flow, submission);
+    if (submission == VIEW_NO_REF || view->flow == VIEW_FLOW_NONE)
+        return;
+    draw_submission(&flow, submission);
+    if (view->flow == VIEW_FLOW_CHAIN) {
+        draw_chain(&flow, submission, view_node_producer);
+        draw_chain(&flow, submission, view_node_consumer);
+    }
 }

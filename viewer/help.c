@@ -36,20 +36,23 @@ void view_legend(const struct view_model *model, bool all, struct view_lines *li
          "░ waits for a semaphore, or why is not known  ▒ could run  █ runs"},
         {VIEW_LANE_COMMANDS, "~ commands",
          "order of a submission's commands; their single times are not known"},
+        {VIEW_LANE_BARRIERS, "~ barriers",
+         "│ orders something  x orders nothing  ? depends on what kernels write"},
         {VIEW_LANE_DISPATCHES, "dispatches",
          "when each dispatch ran; a kernel always has the same colour"},
         {VIEW_LANE_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
         {VIEW_LANE_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
     };
     static const char *const gaps[] = {
-        "nothing was submitted", "queued, why it did not run is not known",
-        "queued, its semaphores were not there yet", "could have run, was not started yet"};
+        "nothing was submitted", "nothing was submitted: the host wrote into buffers",
+        "queued, why it did not run is not known", "queued, its semaphores were not there yet",
+        "could have run, was not started yet"};
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
         if (all || has_lane(model, lanes[i].kind))
             view_lines_add(lines, lanes[i].key, "%s", lanes[i].text);
     }
     bool first = true;
-    for (size_t c = 0; c < 4; c++) {
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         if (!all && !model->summary.gaps[c].ns)
             continue;
@@ -67,6 +70,7 @@ static void draw(struct view *view, struct view_area area)
     struct view_lines lines = {0};
     add_bindings("Moving", view_move_bindings, &lines);
     add_bindings("Finding", view_find_bindings, &lines);
+    add_bindings("Following", view_trail_bindings, &lines);
     add_bindings("Measuring", view_range_bindings, &lines);
     add_bindings("Panels", view_common_bindings, &lines);
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {

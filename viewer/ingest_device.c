@@ -4,6 +4,12 @@
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
 
+static void add_call(struct view_command_buffer *commands, int64_t ns)
+{
+    const uint64_t sum = commands->calls_ns + (uint64_t)ns;
+    commands->calls_ns = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
 enum hal_status view_ingest_command_buffer(struct ingest *in,
                                            const struct trace_command_buffer_create *event)
 {
@@ -20,6 +26,8 @@ enum hal_status view_ingest_command_buffer(struct ingest *in,
     if (!view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &commands->create_ns,
                            &end_ns))
         commands->create_ns = VIEW_NO_TIME;
+    else
+        add_call(commands, end_ns - commands->create_ns);
     return HAL_OK;
 }
 
@@ -170,10 +178,12 @@ enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_b
     struct view_command_buffer *commands = &m->command_buffers[row];
     commands->seal_host = host;
     if (view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &begin_ns,
-                          &commands->seal_ns))
+                          &commands->seal_ns)) {
         view_ingest_moment(m, commands->seal_ns); /* all of a recording that began elsewhere */
-    else
+        add_call(commands, commands->seal_ns - begin_ns);
+    } else {
         commands->seal_ns = VIEW_NO_TIME;
+    }
     return add_body(in, event, segment, &m->command_buffers[row].body);
 }
 

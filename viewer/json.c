@@ -69,7 +69,7 @@ static void add_device(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, '}');
     trace_json_key(t, "idle");
     trace_json_open(t, '{');
-    for (size_t c = 0; c < 4; c++)
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
         add_tally(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, &s->gaps[c]);
     trace_json_close(t, '}');
 }
@@ -174,13 +174,13 @@ static void add_gaps(struct trace_text *t, const struct view_model *m)
     trace_json_open(t, '[');
     for (size_t i = 0; i < m->gaps_count; i++) {
         const struct view_gap *gap = &m->gaps[i];
-        int64_t causes_ns[4];
+        int64_t causes_ns[VIEW_GAP_COUNT];
         view_gap_causes(m, gap, causes_ns);
         trace_json_open(t, '{');
         add_ns(t, "begin_ns", gap->begin_ns);
         add_ns(t, "end_ns", gap->end_ns);
         add_text(t, "cause", view_class_info(gap->cause)->name);
-        for (size_t c = 0; c < 4; c++)
+        for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
             add_ns(t, view_class_info((enum view_class)(VIEW_GAP_HOST + c))->name, causes_ns[c]);
         add_number_of(t, "before", m, gap->before);
         add_number_of(t, "after", m, gap->after);
@@ -198,7 +198,8 @@ static void add_lanes(struct trace_text *t, const struct view_model *m)
     trace_json_open(t, '[');
     for (size_t i = 0; i < m->lanes_count; i++) {
         const struct view_lane *lane = &m->lanes[i];
-        if (lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_SEMAPHORES)
+        if (lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
+            lane->kind == VIEW_LANE_SEMAPHORES)
             continue; /* they repeat other lanes' events */
         view_lane_name(m, lane, text, sizeof text);
         trace_json_open(t, '{');
@@ -240,6 +241,7 @@ static enum hal_status add_findings(struct trace_text *t, const struct view_mode
         add_text(t, "locator", f->locator);
         add_text(t, "title", f->title);
         add_text(t, "evidence", f->evidence);
+        add_text(t, "proof", f->proof);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');

@@ -275,7 +275,7 @@ static enum hal_status put_submission(const struct view_model *m, uint32_t index
     return HAL_OK;
 }
 
-/* The device's lane, and below it one that tells what each submission consists of: both are of the
+/* The device's lane, and below it those that tell what each submission consists of: all are of the
  * same spans. */
 static enum hal_status add_device_lanes(struct view_model *m, struct bucket *executions)
 {
@@ -284,12 +284,14 @@ static enum hal_status add_device_lanes(struct view_model *m, struct bucket *exe
     const uint32_t device = (uint32_t)m->lanes_count;
     HAL_TRY(add_lane(m, lane, executions, NULL, VIEW_EXECUTE, VIEW_EXECUTE));
     m->device_lane = device;
-    HAL_TRY(VIEW_ROOM(m, lanes, 1));
+    HAL_TRY(VIEW_ROOM(m, lanes, 2));
     lane = m->lanes[device];
     lane.kind = VIEW_LANE_COMMANDS;
     lane.parent = device;
     lane.has_children = false;
     lane.borrowed = true;
+    m->lanes[m->lanes_count++] = lane;
+    lane.kind = VIEW_LANE_BARRIERS;
     m->lanes[m->lanes_count++] = lane;
     return HAL_OK;
 }

@@ -168,12 +168,13 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
     return best;
 }
 
-void view_gap_causes(const struct view_model *model, const struct view_gap *gap, int64_t out_ns[4])
+void view_gap_causes(const struct view_model *model, const struct view_gap *gap,
+                     int64_t out_ns[VIEW_GAP_COUNT])
 {
     struct view_measure measure;
     view_series_measure(&model->lanes[model->gap_lane].series, gap->begin_ns, gap->end_ns,
                         &measure);
-    for (size_t c = 0; c < 4; c++)
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++)
         out_ns[c] = measure.busy_ns[VIEW_GAP_HOST + c];
 }
 
@@ -197,7 +198,8 @@ static int64_t event_begin(const struct view_model *m, const struct view_lane *l
         return s->submit_ns != VIEW_NO_TIME ? s->submit_ns : s->begin_ns;
     }
     case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS: return m->submissions[span->ref].begin_ns;
+    case VIEW_LANE_COMMANDS:
+    case VIEW_LANE_BARRIERS: return m->submissions[span->ref].begin_ns;
     case VIEW_LANE_DISPATCHES: return m->dispatches[span->ref].begin_ns;
     case VIEW_LANE_SEMAPHORES:
     case VIEW_LANE_SEMAPHORE: return m->steps[span->ref].time_ns;
@@ -230,7 +232,8 @@ uint32_t view_span_submission(const struct view_model *model, const struct view_
     switch (lane->kind) {
     case VIEW_LANE_QUEUE:
     case VIEW_LANE_DEVICE:
-    case VIEW_LANE_COMMANDS: return span->ref;
+    case VIEW_LANE_COMMANDS:
+    case VIEW_LANE_BARRIERS: return span->ref;
     case VIEW_LANE_DISPATCHES: return model->dispatches[span->ref].submission;
     case VIEW_LANE_HOST:
         return span->class == VIEW_SUBMIT ? model->calls[span->ref].object : VIEW_NO_REF;

@@ -89,6 +89,7 @@ struct view_command_buffer {
     uint32_t create_host, seal_host; /* VIEW_NO_REF: the file does not say */
     uint32_t label;
     uint32_t body;
+    uint32_t calls_ns; /* the calls that made and sealed it, without what lies between them */
     bool is_reusable, transfers, dispatches; /* what it was made for */
 };
 
@@ -199,6 +200,7 @@ enum view_lane_kind {                       /* a span's ref is an index of */
                       VIEW_LANE_QUEUE,      /* submissions */
                       VIEW_LANE_DEVICE,     /* submissions */
                       VIEW_LANE_COMMANDS,   /* submissions: what they consist of */
+                      VIEW_LANE_BARRIERS,   /* submissions: the barriers between their commands */
                       VIEW_LANE_DISPATCHES, /* dispatches */
                       VIEW_LANE_SEMAPHORES, /* steps, of all semaphores */
                       VIEW_LANE_SEMAPHORE,  /* steps */
@@ -234,7 +236,7 @@ struct view_summary {
     int64_t device_begin_ns, device_end_ns; /* first to last work; equal: there was none */
     int64_t device_busy_ns;                 /* at least one submission ran */
     int64_t computing_ns;                   /* workers at work, as the device reports it */
-    struct view_tally gaps[4];              /* [class - VIEW_GAP_HOST]; counted by main cause */
+    struct view_tally gaps[VIEW_GAP_COUNT]; /* [class - VIEW_GAP_HOST]; counted by main cause */
     uint64_t submissions, failed_submissions, unfinished_submissions;
     uint64_t dispatches;     /* executed */
     struct view_tally syncs; /* waits of host threads, and how long they blocked */
@@ -350,7 +352,8 @@ static inline const struct view_body *view_body(const struct view_model *model,
 }
 
 /* How much of a gap is due to what: [class - VIEW_GAP_HOST]. */
-void view_gap_causes(const struct view_model *model, const struct view_gap *gap, int64_t out_ns[4]);
+void view_gap_causes(const struct view_model *model, const struct view_gap *gap,
+                     int64_t out_ns[VIEW_GAP_COUNT]);
 
 /* Index of the event that the lane's span is a part of; VIEW_NO_REF when there is no single one. */
 uint32_t view_lane_event_of(const struct view_model *model, const struct view_lane *lane,

@@ -400,6 +400,8 @@ void view_select(struct view *view, uint32_t lane, uint32_t event)
 {
     const struct view_span *span = &view->model->lanes[lane].events[event];
     const uint32_t parent = view->model->lanes[lane].parent;
+    if (lane != view->lane || event != view->event)
+        view_remember(view);
     if (parent != VIEW_NO_LANE) {
         view->open[parent] = true;
         view->hidden[parent] = false;

@@ -38,10 +38,12 @@ enum view_class {
     VIEW_MEMORY, /* buffers came or went */
     /* Why the device was idle. */
     VIEW_GAP_HOST,
+    VIEW_GAP_UPLOAD,
     VIEW_GAP_UNKNOWN,
     VIEW_GAP_SEMAPHORE,
     VIEW_GAP_LAUNCH,
     VIEW_CLASS_COUNT,
+    VIEW_GAP_COUNT = VIEW_CLASS_COUNT - VIEW_GAP_HOST,
 };
 
 /* Nothing is referred to; of a series' span: several things at once. */

@@ -69,11 +69,12 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
     }
     view_lines_add(lines, "device", "busy %s of the %s from first to last work",
                    view_share(s->device_busy_ns, span_ns).text, view_time(span_ns).text);
-    for (size_t c = 0; c < 4; c++) {
+    for (size_t c = 0; c < VIEW_GAP_COUNT; c++) {
         const struct view_class_info *info = view_class_info((enum view_class)(VIEW_GAP_HOST + c));
         static const char *const causes[] = {
-            "nothing was submitted", "queued; why it did not run is not known",
-            "queued; its semaphores were not there yet", "could have run, was not started yet"};
+            "nothing was submitted", "nothing was submitted: the host wrote into buffers",
+            "queued; why it did not run is not known", "queued; its semaphores were not there yet",
+            "could have run, was not started yet"};
         if (!s->gaps[c].ns)
             continue;
         view_lines_add(lines, key, "%c %-9s %s %s  %s", info->letter, info->name,

@@ -37,6 +37,7 @@ static uint32_t texture(const struct view_span *span)
     case VIEW_READBACK: return 0x2193;     /* arrow down */
     case VIEW_OBSERVED: return 0x00B7;     /* dot */
     case VIEW_GAP_HOST:
+    case VIEW_GAP_UPLOAD:
     case VIEW_GAP_UNKNOWN:
     case VIEW_GAP_SEMAPHORE:
     case VIEW_GAP_LAUNCH:
@@ -139,6 +140,22 @@ static void draw_dense(const struct lane_row *row, int column, const struct view
         view_put(row->area, 0, column, character, (unsigned)info->style);
 }
 
+/* ---- What submissions consist of ---------------------------------------------------------- */
+
+static void draw_commands(const struct lane_row *row, int column, int count,
+                          const struct view_span *span)
+{
+    if (span->ref != VIEW_NO_REF)
+        view_draw_commands(row->view, span->ref, row->area, column, count);
+}
+
+static void draw_barriers(const struct lane_row *row, int column, int count,
+                          const struct view_span *span)
+{
+    if (span->ref != VIEW_NO_REF)
+        view_draw_barriers(row->view, span->ref, row->area, column, count);
+}
+
 /* ---- A row -------------------------------------------------------------------------------- */
 
 typedef void draw_long(const struct lane_row *row, int column, int count,
@@ -182,75 +199,6 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
             view_put(row->area, 0, column, letter(last), style_of(row, last));
         } else {
             draw_dense(row, column, &measure, end_ns - begin_ns);
-        }
-    }
-}
-
-/* ---- What submissions consist of ---------------------------------------------------------- */
-
-static bool is_work(const struct view_op *op)
-{
-    return trace_is_dispatch(op->kind) || op->kind == TRACE_COPY || op->kind == TRACE_FILL ||
-           op->kind == TRACE_UPDATE;
-}
-
-/* Work commands of a submission, and how many commands one has to look at to find them. */
-static uint64_t count_work(const struct view_model *m, const struct view_submission *s,
-                           uint64_t *out_looked_at)
-{
-    uint64_t work = 0;
-    *out_looked_at = 0;
-    for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
-        work += (uint64_t)c->dispatch_count + c->transfer_count;
-        *out_looked_at += c->op_count;
-    }
-    return work;
-}
-
-/* One command's share of its submission's time, as far as it is in the window. */
-static void draw_share(const struct lane_row *row, const struct view_op *op, int64_t begin_ns,
-                       int64_t end_ns)
-{
-    const struct view_window w = row->view->window;
-    const int axis = row->area.columns;
-    const int from = view_column_of(w, axis, begin_ns), to = view_column_of(w, axis, end_ns);
-    char label[128];
-    if (to < 0 || from >= axis)
-        return;
-    view_op_label(row->view->model, op, label, sizeof label);
-    view_put(row->area, 0, from, 0x250A, VIEW_STYLE_DIM);
-    view_write_cut(row->area, 0, from + 1, to - from - 1, VIEW_STYLE_DIM, label);
-}
-
-/* The times of single commands are not known: equal shares show their order and nothing else. */
-static void draw_shares(const struct lane_row *row, int column, int count,
-                        const struct view_span *span)
-{
-    enum { MAX_LOOKED_AT = 65536, MIN_SHARE = 3 };
-    const struct view_model *m = row->view->model;
-    const int64_t column_ns = row->view->window.span_ns / row->area.columns;
-    uint64_t looked_at, index = 0;
-    if (span->ref == VIEW_NO_REF)
-        return;
-    const struct view_submission *s = &m->submissions[span->ref];
-    const uint64_t work = count_work(m, s, &looked_at);
-    const int64_t share_ns = work ? (s->end_ns - s->begin_ns) / (int64_t)work : 0;
-    if (share_ns < MIN_SHARE * column_ns || share_ns == 0 || looked_at > MAX_LOOKED_AT) {
-        char label[64];
-        snprintf(label, sizeof label, "%s commands", view_count(work).text);
-        if (work && count >= view_text_columns(label))
-            view_write(row->area, 0, column, VIEW_STYLE_DIM, label);
-        return;
-    }
-    for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_body *c = view_body(m, m->submitted[s->first_commands + k]);
-        for (uint32_t i = 0; i < c->op_count; i++) {
-            const struct view_op *op = &m->ops[m->segments[c->first_op + i]];
-            if (!is_work(op))
-                continue;
-            const int64_t begin_ns = s->begin_ns + share_ns * (int64_t)index++;
-            draw_share(row, op, begin_ns, begin_ns + share_ns);
         }
     }
 }
@@ -347,7 +295,8 @@ static void draw_axis(struct view *view, const struct view_lane *lane, struct vi
     switch (lane->kind) {
     case VIEW_LANE_SEMAPHORES: draw_steps(&row, false); return;
     case VIEW_LANE_SEMAPHORE: draw_steps(&row, true); return;
-    case VIEW_LANE_COMMANDS: draw_series(&row, draw_shares); return;
+    case VIEW_LANE_COMMANDS: draw_series(&row, draw_commands); return;
+    case VIEW_LANE_BARRIERS: draw_series(&row, draw_barriers); return;
     case VIEW_LANE_MEMORY: draw_memory(&row); return;
     case VIEW_LANE_SCOPE:
     case VIEW_LANE_HOST:
@@ -436,6 +385,7 @@ static void draw(struct view *view, struct view_area area)
         }
         row++;
     }
+    view_draw_path(view, view_area_part(area, 0, gutter, row, area.columns - gutter));
     view_draw_flow(view, area);
     draw_cursor(view, view_area_part(area, 0, gutter, row, area.columns - gutter));
 }

@@ -4,10 +4,12 @@
 #include "viewer/findings.h"
 
 #include "viewer/describe.h"
+#include "viewer/path.h"
 #include "viewer/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Most of a submission's life: what an engineer would call its overhead. */
 enum { TINY_NS = 20000 };
@@ -41,19 +43,6 @@ static bool host_used_contents(const struct view_model *m, uint32_t host, int64_
     return false;
 }
 
-/* The last submission whose signal the call waited for, or VIEW_NO_REF. */
-static uint32_t waited_for(const struct view_model *m, const struct view_call *call)
-{
-    uint32_t last = VIEW_NO_REF;
-    for (uint32_t k = call->object; k < call->object + view_call_what(m, call)->value_count; k++) {
-        const uint32_t step = view_model_reached(m, m->values[k].semaphore, m->values[k].value);
-        const uint32_t submission = step == VIEW_NO_REF ? VIEW_NO_REF : m->steps[step].submission;
-        if (submission != VIEW_NO_REF && (last == VIEW_NO_REF || submission > last))
-            last = submission;
-    }
-    return last;
-}
-
 /* What a round trip cost beyond the work itself: from the submit call to the wait's return, less
  * the execution in between. Without the wait, this work would follow the one before directly. */
 static int64_t round_trip(const struct view_model *m, const struct view_call *wait,
@@ -68,18 +57,31 @@ static int64_t round_trip(const struct view_model *m, const struct view_call *wa
     return wait->end_ns - s->submit_ns - executed_ns;
 }
 
+/* Calls that a larger command buffer would do with one of. */
+static int64_t own_calls(const struct view_model *m, uint32_t submission)
+{
+    const struct view_submission *s = &m->submissions[submission];
+    int64_t ns = 0;
+    for (uint32_t k = 0; k < s->commands_count; k++) {
+        const struct view_command_buffer *c =
+            &m->command_buffers[m->submitted[s->first_commands + k]];
+        ns += c->is_reusable ? 0 : c->calls_ns;
+    }
+    return ns;
+}
+
 static void judge_wait(const struct view_model *m, uint32_t call, int64_t next_submit_ns,
                        struct waste *waste)
 {
     const struct view_call *wait = &m->calls[call];
-    const uint32_t submission = waited_for(m, wait);
+    const uint32_t submission = view_path_awaited(m, wait);
     waste->waits++;
     if (submission == VIEW_NO_REF || next_submit_ns == VIEW_NO_TIME ||
         host_used_contents(m, wait->host, wait->end_ns, next_submit_ns)) {
         waste->needed++;
         return;
     }
-    const int64_t cost_ns = round_trip(m, wait, submission);
+    const int64_t cost_ns = round_trip(m, wait, submission) + own_calls(m, submission);
     waste->submissions++;
     waste->cost_ns += cost_ns;
     if (cost_ns > waste->worst_ns || waste->worst == VIEW_NO_REF) {
@@ -134,10 +136,10 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
     snprintf(finding->evidence, sizeof finding->evidence,
              "Of %s, %s are followed by a read or a write of contents; after the others the "
              "thread only submits more work, which a semaphore or one command buffer could order. "
-             "Submitting, starting and waking took %s each. To try: hal-replay "
-             "--what-if=drop-host-waits.",
+             "Making a command buffer, submitting, starting and waking took %s each.",
              view_things(waste.waits, "wait").text, view_count(waste.needed).text,
              view_time(waste.cost_ns / (int64_t)waste.submissions).text);
+    snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=drop-host-waits");
     return HAL_OK;
 }
 
@@ -185,8 +187,9 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
              "%s submissions could be part of the one before%s", view_count(count).text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The thread submitted to the same queue just before and did nothing else in between; "
-             "the submit calls alone took %s. To try: hal-replay --what-if=coalesce-submissions.",
+             "the submit calls alone took %s.",
              view_time(cost_ns).text);
+    snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=coalesce-submissions");
     return HAL_OK;
 }
 
@@ -222,6 +225,8 @@ static enum hal_status find_tiny(const struct view_model *m, struct view_finding
              "They ran for %s on average and had been ready for %s before that.",
              view_time(executed_ns / (int64_t)count).text,
              view_time(waited_ns / (int64_t)count).text);
+    snprintf(finding->proof, sizeof finding->proof,
+             "hal-replay --what-if=drop-host-waits,coalesce-submissions");
     return HAL_OK;
 }
 
@@ -232,7 +237,7 @@ static uint32_t longest_gap(const struct view_model *m, enum view_class cause)
     uint32_t longest = VIEW_NO_REF;
     int64_t longest_ns = -1;
     for (uint32_t i = 0; i < m->gaps_count; i++) {
-        int64_t causes_ns[4];
+        int64_t causes_ns[VIEW_GAP_COUNT];
         view_gap_causes(m, &m->gaps[i], causes_ns);
         const int64_t ns = causes_ns[cause - VIEW_GAP_HOST];
         if (ns > longest_ns) {
@@ -248,6 +253,7 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
 {
     static const char *const reasons[] = {
         "nothing was submitted: the host was late",
+        "nothing was submitted: the host wrote into buffers",
         "work was queued; why it did not run is not known",
         "queued work waited for a semaphore",
         "work could have run and was not started yet",
@@ -255,8 +261,9 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     const size_t c = (size_t)(cause - VIEW_GAP_HOST);
     const struct view_tally *gaps = &m->summary.gaps[c];
     const uint32_t longest = longest_gap(m, cause);
-    if (!gaps->ns || longest == VIEW_NO_REF)
-        return HAL_OK;
+    const int64_t span_ns = m->summary.device_end_ns - m->summary.device_begin_ns;
+    if (longest == VIEW_NO_REF || gaps->ns <= span_ns / 1000)
+        return HAL_OK; /* nobody's concern */
     struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_IDLE);
     if (!finding)
         return no_memory();
@@ -281,10 +288,93 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     snprintf(finding->evidence, sizeof finding->evidence, "%s, the longest %s%s%s%s.",
              view_things(gaps->count, "gap").text, view_time(gap->end_ns - gap->begin_ns).text,
              before, *host ? "; meanwhile the host: " : "", host);
+    snprintf(finding->proof, sizeof finding->proof, "hal-view --print=gaps");
+    return HAL_OK;
+}
+
+/* ---- The critical path -------------------------------------------------------------------- */
+
+static enum hal_status find_path(const struct view_model *m, struct view_findings *findings)
+{
+    struct view_path path;
+    HAL_TRY(view_path_find(m, &path));
+    const uint32_t longest = path.longest[VIEW_PATH_HOST] != VIEW_NO_REF
+                                 ? path.longest[VIEW_PATH_HOST]
+                                 : path.longest[VIEW_PATH_DEVICE];
+    struct view_finding *finding =
+        longest == VIEW_NO_REF ? NULL : view_findings_add(findings, VIEW_FINDING_PATH);
+    if (!finding) {
+        view_path_finish(&path);
+        return longest == VIEW_NO_REF ? HAL_OK : no_memory();
+    }
+    char text[160];
+    const struct view_path_part *part = &path.parts[longest];
+    finding->count = path.parts_count;
+    finding->at_ns = part->begin_ns;
+    snprintf(finding->locator, sizeof finding->locator, "@%.9fs", (double)part->begin_ns / 1e9);
+    view_path_text(&path, text, sizeof text);
+    snprintf(finding->title, sizeof finding->title, "what the end waited for: %s", text);
+    snprintf(finding->evidence, sizeof finding->evidence,
+             "The critical path has %s; the longest one of the %s took %s. Only what is on it can "
+             "make the whole faster.",
+             view_things(path.parts_count, "part").text, view_path_names[part->kind],
+             view_time(part->end_ns - part->begin_ns).text);
+    snprintf(finding->proof, sizeof finding->proof, "hal-view --keys=c");
+    view_path_finish(&path);
     return HAL_OK;
 }
 
 /* ---- Failures ----------------------------------------------------------------------------- */
+
+/* The submission that would signal the value, had it ended; or VIEW_NO_REF. */
+static uint32_t signaller(const struct view_model *m, const struct view_value *value)
+{
+    for (uint32_t i = 0; i < m->submissions_count; i++) {
+        const struct view_submission *s = &m->submissions[i];
+        const uint32_t first = s->first_wait + s->wait_count;
+        for (uint32_t k = first; k < first + s->signal_count; k++) {
+            if (m->values[k].semaphore == value->semaphore && m->values[k].value >= value->value)
+                return i;
+        }
+    }
+    return VIEW_NO_REF;
+}
+
+/* " #s9 waits for 'a' >= 4 of #s7; #s7 waits for 'b' >= 2, which nothing signals." */
+static void add_chain(const struct view_model *m, uint32_t index, char *out, size_t bytes)
+{
+    enum { MOST_LINKS = 5 };
+    for (int link = 0; link < MOST_LINKS && index != VIEW_NO_REF; link++) {
+        const struct view_submission *s = &m->submissions[index];
+        uint32_t next = VIEW_NO_REF, k = s->first_wait;
+        for (; k < s->first_wait + s->wait_count; k++) { /* the value that did not come */
+            const uint32_t step = view_model_reached(m, m->values[k].semaphore, m->values[k].value);
+            if (step == VIEW_NO_REF)
+                break;
+            const uint32_t producer = m->steps[step].submission;
+            if (producer != VIEW_NO_REF && m->submissions[producer].status != HAL_OK) {
+                next = producer;
+                break;
+            }
+        }
+        if (k == s->first_wait + s->wait_count)
+            return;
+        char name[64];
+        const size_t length = strlen(out);
+        view_semaphore_name(m, m->values[k].semaphore, name, sizeof name);
+        if (next == VIEW_NO_REF)
+            next = signaller(m, &m->values[k]);
+        if (next == VIEW_NO_REF || next == index)
+            snprintf(out + length, bytes - length,
+                     " #s%" PRIu64 " waits for %s >= %" PRIu64 ", which nothing signals.",
+                     s->number, name, m->values[k].value);
+        else
+            snprintf(out + length, bytes - length,
+                     " #s%" PRIu64 " waits for %s >= %" PRIu64 " of #s%" PRIu64 ".", s->number,
+                     name, m->values[k].value, m->submissions[next].number);
+        index = next == index ? VIEW_NO_REF : next;
+    }
+}
 
 static enum hal_status find_failures(const struct view_model *m, struct view_findings *findings)
 {
@@ -311,6 +401,9 @@ static enum hal_status find_failures(const struct view_model *m, struct view_fin
              s->done ? hal_status_name((enum hal_status)s->status)
                      : "still waiting or running at the end",
              s->message ? ", " : "", view_model_string(m, s->message));
+    add_chain(m, example, finding->evidence, sizeof finding->evidence);
+    snprintf(finding->proof, sizeof finding->proof, "hal-replay --stop-at='#s%" PRIu64 "'",
+             s->number);
     return HAL_OK;
 }
 
@@ -320,6 +413,7 @@ enum hal_status view_findings_timing(const struct view_model *model, struct view
     HAL_TRY(find_syncs(model, findings));
     HAL_TRY(find_mergeable(model, findings));
     HAL_TRY(find_tiny(model, findings));
+    HAL_TRY(find_path(model, findings));
     for (int cause = VIEW_GAP_HOST; cause <= VIEW_GAP_LAUNCH; cause++)
         HAL_TRY(find_idle(model, (enum view_class)cause, findings));
     return HAL_OK;

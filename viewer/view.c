@@ -7,6 +7,7 @@
 #include "viewer/contents.h"
 #include "viewer/filter.h"
 #include "viewer/kernels.h"
+#include "viewer/path.h"
 #include "viewer/repeats.h"
 #include "viewer/text.h"
 
@@ -37,6 +38,9 @@ void view_destroy(struct view *view)
     free(view->gaps.rows);
     free(view->buffers.rows);
     view_repeats_destroy(view->iterations);
+    if (view->path)
+        view_path_finish(view->path);
+    free(view->path);
     view_kernels_destroy(view->kernels);
     view_contents_destroy(view->contents);
     view_filter_destroy(view->filter);
@@ -232,6 +236,7 @@ void view_key(struct view *view, int key)
              !(pane->bindings && view_run_binding(view, pane->bindings, key)) &&
              !view_run_binding(view, view_move_bindings, key) &&
              !view_run_binding(view, view_find_bindings, key) &&
+             !view_run_binding(view, view_trail_bindings, key) &&
              !view_run_binding(view, view_range_bindings, key) && key != VIEW_KEY_ESCAPE)
         view_say(view, "this key does nothing: ? shows those that do");
 }

@@ -101,7 +101,15 @@ enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
 /* None; its end follows the cursor; both ends are set. */
 enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
 
-enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 128, VIEW_MARKS = 26 };
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 128, VIEW_MARKS = 26, VIEW_VISITED = 64 };
+
+/* How far the lines go that lead from the selected event. */
+enum view_flow { VIEW_FLOW_NEIGHBOURS, VIEW_FLOW_CHAIN, VIEW_FLOW_NONE, VIEW_FLOW_COUNT };
+
+/* What was selected once. */
+struct view_visited {
+    uint32_t lane, event;
+};
 
 /* Where things are on the screen, as of the last frame. */
 struct view_layout {
@@ -139,6 +147,11 @@ struct view {
     enum view_range_state range;
     int64_t range_begin_ns, range_end_ns;
     uint32_t first_row;
+    struct view_visited visited[VIEW_VISITED]; /* the last one at the end */
+    int visited_count;
+    enum view_flow flow;
+    struct view_path *path; /* NULL: not asked for yet */
+    bool shows_path;
 
     enum view_panel panel;
     bool panel_full, help;
@@ -264,9 +277,9 @@ extern const struct view_pane view_summary_pane, view_details_pane, view_submiss
 
 const struct view_pane *view_panel_pane(enum view_panel panel);
 
-/* Keys that work whatever pane is shown: moves.c, find.c, range.c, view.c. */
-extern const struct view_binding view_move_bindings[], view_find_bindings[], view_range_bindings[],
-    view_common_bindings[];
+/* Keys that work whatever pane is shown: moves.c, find.c, trail.c, range.c, view.c. */
+extern const struct view_binding view_move_bindings[], view_find_bindings[], view_trail_bindings[],
+    view_range_bindings[], view_common_bindings[];
 
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
@@ -318,8 +331,27 @@ void view_buffer_text(const struct view_model *model, uint32_t buffer, char *out
 void view_memory_peaks(const struct view_model *model, struct view_lines *lines);
 void view_memory_over_time(const struct view_model *model, struct view_lines *lines);
 
-/* findings.c: the next finding, in its panel and on the lanes. */
+/* findings.c: the next finding, in its panel and on the lanes; the current one, NULL: none. What is
+ * known about a barrier; in a large trace everything counts as needed until the findings are asked
+ * for. */
 void view_next_finding(struct view *view);
+const struct view_finding *view_current_finding(struct view *view);
+enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
+
+/* inside.c: a submission's commands, or its barriers, in those columns of the row. */
+void view_draw_commands(struct view *view, uint32_t submission, struct view_area area, int column,
+                        int count);
+void view_draw_barriers(struct view *view, uint32_t submission, struct view_area area, int column,
+                        int count);
+
+/* trail.c: keeps the selection, to come back to it. The critical path, looked for the first time
+ * that it is asked for; NULL: no memory, which is said. */
+void view_remember(struct view *view);
+struct view_path;
+const struct view_path *view_critical_path(struct view *view);
+/* Over the drawn lanes; of the selected submission. */
+void view_draw_path(struct view *view, struct view_area axis);
+void view_describe_path(struct view *view, struct view_lines *lines);
 
 /* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
 void view_draw_flow(struct view *view, struct view_area area);

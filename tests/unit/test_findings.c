@@ -45,7 +45,7 @@ struct found {
 
 static void find(struct trace_builder *b, struct found *out)
 {
-    assert_int_equal(builder_close(b, NULL), HAL_OK);
+    assert_int_equal(builder_close(b, &(struct trace_health){0}), HAL_OK);
     assert_int_equal(view_model_open(path, &out->model), HAL_OK);
     assert_int_equal(view_findings_find(out->model, &out->findings), HAL_OK);
 }
@@ -273,6 +273,144 @@ static void the_same_upload_twice_is_found(void **state)
     finish(&found);
 }
 
+/* Kernel 0 makes one buffer of another. What the host reads of the chain 'a' -> 'b' -> 'c' decides
+ * what was for nothing; so does a copy into 'other'. */
+static void results_that_never_get_to_the_host_are_dead(void **state)
+{
+    (void)state;
+    enum { A = 30, B, C };
+    static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {0, 0, 1, 3}};
+    static const struct {
+        uint64_t read, mapped; /* buffers, 0: none */
+        uint64_t dead;         /* of three commands, in each of two submissions */
+        const char *buffer;
+    } cases[] = {
+        {C, 0, 1, "other"}, {B, 0, 2, "c"}, {0, B, 2, "c"}, {OTHER, 0, 2, "b"}, {0, 0, 0, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct trace_builder b;
+        struct found found;
+        open_trace(&b);
+        const struct trace_entry_point entry = {.name = builder_string(&b, "k"),
+                                                .group_size = {1, 1, 1}};
+        const struct trace_binding ab[2] = {{A, 0, 64}, {B, 0, 64}};
+        const struct trace_binding bc[2] = {{B, 0, 64}, {C, 0, 64}};
+        builder_buffer_create(&b, A, "a", 64);
+        builder_buffer_create(&b, B, "b", 64);
+        builder_buffer_create(&b, C, "c", 64);
+        builder_executable_reflected(&b, 900, "", &entry, 1, takes, 2);
+        builder_push_descriptor_set(&b, 0, ab, 2);
+        builder_dispatch(&b, 900, 0, 1, 1, 1);
+        builder_push_descriptor_set(&b, 0, bc, 2);
+        builder_dispatch(&b, 900, 0, 1, 1, 1);
+        builder_copy(&b, BUFFER, 0, OTHER, 0, 16);
+        builder_seal(&b, COMMANDS);
+        round_trip(&b, 0, 1000);
+        round_trip(&b, 1, 1100);
+        at(&b, 1195, 1199);
+        if (cases[i].read)
+            builder_host_read(&b, cases[i].read, 0, "0123456789abcdef", 16);
+        if (cases[i].mapped)
+            builder_mapping(&b, TRACE_BUFFER_MAP, cases[i].mapped, 1, 1, 0, 64);
+        find(&b, &found);
+        const struct view_finding *dead = of_kind(&found, VIEW_FINDING_DEAD);
+        assert_true((dead != NULL) == (cases[i].dead > 0));
+        if (dead) {
+            char words[32];
+            snprintf(words, sizeof words, "buffers like %s,", cases[i].buffer);
+            assert_int_equal(dead->count, 2 * cases[i].dead);
+            assert_in_range(dead->cost_ns, 40 * cases[i].dead / 3 - 1, 40 * cases[i].dead / 3 + 1);
+            assert_non_null(strstr(dead->evidence, words));
+            assert_string_equal(dead->locator, "#s0");
+            assert_string_equal(dead->proof, "hal-trace dump --submission=0");
+        }
+        finish(&found);
+    }
+}
+
+static void uploads_behind_the_last_reader_are_unread(void **state)
+{
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        struct trace_builder b;
+        struct found found;
+        open_trace(&b);
+        builder_copy(&b, BUFFER, 0, OTHER, 0, 16);
+        builder_seal(&b, COMMANDS);
+        if (early) {
+            at(&b, 900, 907);
+            builder_host_write(&b, BUFFER, 0, "abcd", 4);
+        }
+        round_trip(&b, 0, 1000);
+        at(&b, 1200, 1207);
+        if (!early)
+            builder_host_write(&b, BUFFER, 0, "abcd", 4);
+        builder_host_read(&b, OTHER, 0, "0123456789abcdef", 16);
+        find(&b, &found);
+        const struct view_finding *unread = of_kind(&found, VIEW_FINDING_UNREAD);
+        assert_true((unread != NULL) == !early);
+        if (unread) {
+            assert_int_equal(unread->count, 1);
+            assert_int_equal(unread->bytes, 4);
+            assert_int_equal(unread->cost_ns, 7);
+            assert_int_equal(unread->at_ns, 1200);
+            assert_string_equal(unread->proof, "hal-trace dump --kind=host_write --object=20");
+        }
+        finish(&found);
+    }
+}
+
+/* Three dispatches of 2, 3 and 4 ns, 5 ns and 1 ns between them. */
+static void pauses_between_dispatches_are_measured(void **state)
+{
+    (void)state;
+    const int64_t ns = START_NS + 1030;
+    const struct trace_dispatch_time times[] = {
+        {0, 0, ns, ns + 2}, {0, 1, ns + 7, ns + 10}, {0, 2, ns + 11, ns + 15}};
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    const struct trace_entry_point entry = {.name = builder_string(&b, "k"),
+                                            .group_size = {1, 1, 1}};
+    builder_executable_create(&b, 900, "", "", &entry, 1, NULL, 0);
+    for (int i = 0; i < 3; i++)
+        builder_dispatch(&b, 900, 0, 1, 1, 1);
+    builder_seal(&b, COMMANDS);
+    builder_dispatch_times(&b, 0, 0, times, 3);
+    round_trip(&b, 0, 1000);
+    find(&b, &found);
+    const struct view_finding *pauses = of_kind(&found, VIEW_FINDING_ORDERED);
+    const struct view_finding *tiny = of_kind(&found, VIEW_FINDING_DISPATCHES);
+    assert_non_null(pauses);
+    assert_int_equal(pauses->count, 2);
+    assert_int_equal(pauses->cost_ns, 6);
+    assert_string_equal(pauses->locator, "#s0.d1");
+    assert_non_null(tiny);
+    assert_int_equal(tiny->count, 3);
+    assert_int_equal(tiny->cost_ns, 3 * 3);
+    assert_string_equal(tiny->locator, "#s0.d0");
+    finish(&found);
+}
+
+static void idle_time_of_uploads_is_told_apart(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct found found;
+    open_trace(&b);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_seal(&b, COMMANDS);
+    round_trip(&b, 0, 1000); /* runs until 1050 */
+    at(&b, 1100, 1170);
+    builder_host_write(&b, OTHER, 0, "abcd", 4);
+    round_trip(&b, 1, 1200); /* runs from 1230, ready from 1210 on */
+    find(&b, &found);
+    const struct view_tally *gaps = found.model->summary.gaps;
+    assert_int_equal(gaps[VIEW_GAP_UPLOAD - VIEW_GAP_HOST].ns, 70);
+    assert_int_equal(gaps[0].ns, 1200 - 1050 - 70);
+    assert_int_equal(found.model->gaps_count, 1);
+    finish(&found);
+}
+
 static void memory_peaks_where_most_is_alive(void **state)
 {
     (void)state;
@@ -359,6 +497,10 @@ int main(void)
         cmocka_unit_test(a_missing_barrier_is_a_race_and_comes_first),
         cmocka_unit_test(state_that_is_there_already_is_counted),
         cmocka_unit_test(the_same_upload_twice_is_found),
+        cmocka_unit_test(results_that_never_get_to_the_host_are_dead),
+        cmocka_unit_test(uploads_behind_the_last_reader_are_unread),
+        cmocka_unit_test(pauses_between_dispatches_are_measured),
+        cmocka_unit_test(idle_time_of_uploads_is_told_apart),
         cmocka_unit_test(memory_peaks_where_most_is_alive),
         cmocka_unit_test(a_gap_before_several_submissions_is_named_by_its_moment),
         cmocka_unit_test(an_empty_trace_has_no_findings),

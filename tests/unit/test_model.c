@@ -238,7 +238,7 @@ static void gaps_have_their_causes(void **state)
     assert_int_equal(m->gaps[0].begin_ns, 2000);
     assert_int_equal(m->gaps[0].end_ns, 3200);
     assert_int_equal(m->gaps[0].cause, VIEW_GAP_HOST);
-    int64_t causes_ns[4];
+    int64_t causes_ns[VIEW_GAP_COUNT];
     view_gap_causes(m, &m->gaps[0], causes_ns);
     assert_int_equal(causes_ns[VIEW_GAP_HOST - VIEW_GAP_HOST], 1000);
     assert_int_equal(causes_ns[VIEW_GAP_SEMAPHORE - VIEW_GAP_HOST], 100);

@@ -319,8 +319,8 @@ static void commas_and_points_visit_the_same_kernel(void **state)
 
 static bool repeats_others(const struct view_lane *lane)
 {
-    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_SEMAPHORES ||
-           lane->kind == VIEW_LANE_MEMORY;
+    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
+           lane->kind == VIEW_LANE_SEMAPHORES || lane->kind == VIEW_LANE_MEMORY;
 }
 
 static uint64_t longer_than(const struct view_lane *lane, int64_t ns)
@@ -552,9 +552,11 @@ static void lanes_open_and_close(void **state)
     while (current_kind() != VIEW_LANE_DEVICE)
         type("j");
     type("<Enter>");
-    assert_int_equal(view_row_count(view), rows + 1);
+    assert_int_equal(view_row_count(view), rows + 2);
     type("j");
     assert_int_equal(current_kind(), VIEW_LANE_COMMANDS);
+    type("j");
+    assert_int_equal(current_kind(), VIEW_LANE_BARRIERS);
     type("<Space>"); /* a child closes its parent */
     assert_int_equal(view_row_count(view), rows);
     assert_int_equal(current_kind(), VIEW_LANE_DEVICE);

@@ -111,7 +111,7 @@ static void record_layer(struct decode *d, uint32_t first_op, uint32_t op_count)
         uint32_t kernel, groups;
     } ops[OPS_PER_LAYER] = {{1, 1}, {0, 64}, {0, 64}, {2, 16}, {0, 64}, {3, 16}};
     const struct trace_binding bindings[3] = {
-        {WEIGHTS, 0, 65536}, {STATE, 0, 4096}, {STATE, 4096, 4096}};
+        {WEIGHTS, 0, 65536}, {STATE, 0, 4096}, {LOGITS, 0, LOGITS_BYTES}};
     for (uint32_t i = first_op; i < first_op + op_count; i++) {
         builder_push_descriptor_set(&d->b, 0, bindings, 3);
         builder_push_constants(&d->b, 0, &i, sizeof i);

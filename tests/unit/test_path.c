@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/path.c, trail.c: a small trace whose order and times were worked out by hand, followed by
+ * function and by key. Times are relative to the capture's start.
+ *
+ *     main    [submit #s0 100..110]                    [wait 120..260][submit #s2 300..310]
+ *     queue 0        #s0 130..150                                            #s2 330..380
+ *     queue 1                       #s1 (waits for #s0) 170..240 */
+#include "tests/support/trace_builder.h"
+#include "tests/viewer/decode_trace.h"
+#include "viewer/findings.h"
+#include "viewer/path.h"
+#include "viewer/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { START_NS = 1000, FIRST = 1, SECOND = 2, NEVER = 3, COMMANDS = 10, BUFFER = 20 };
+
+static char folder[] = "/tmp/test_path.XXXXXX";
+static char path[64];
+static struct view_model *model;
+static struct view *view;
+static struct view_screen screen;
+
+static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
+{
+    b->begin_ns = START_NS + begin_ns;
+    b->step_ns = end_ns - begin_ns;
+}
+
+static void submit(struct trace_builder *b, uint64_t number, uint32_t queue, int64_t begin_ns,
+                   const struct trace_semaphore_value *wait,
+                   const struct trace_semaphore_value *signal)
+{
+    at(b, begin_ns, begin_ns + 10);
+    builder_submit(b, number, queue, wait, wait != NULL, signal, signal != NULL,
+                   (uint64_t[]){COMMANDS}, 1);
+}
+
+static void ran(struct trace_builder *b, uint64_t number, uint32_t queue, int64_t ready_ns,
+                int64_t begin_ns, int64_t end_ns)
+{
+    builder_submission_done(b, number, queue, START_NS + ready_ns, START_NS + begin_ns,
+                            START_NS + end_ns);
+}
+
+static void write_trace(void)
+{
+    const struct trace_semaphore_value first = {FIRST, 1}, second = {SECOND, 1}, never = {NEVER, 4};
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    at(&b, 0, 5);
+    builder_semaphore_create(&b, FIRST, "first", 0);
+    builder_semaphore_create(&b, SECOND, "second", 0);
+    builder_semaphore_create(&b, NEVER, "never", 0);
+    builder_buffer_create(&b, BUFFER, "out", 64);
+    builder_command_buffer_create(&b, COMMANDS, NULL, 1);
+    builder_fill(&b, BUFFER, 0, 64, 1, 1);
+    builder_seal(&b, COMMANDS);
+    submit(&b, 0, 0, 100, NULL, &first);
+    submit(&b, 1, 1, 111, &first, &second);
+    at(&b, 122, 260);
+    builder_semaphore_wait(&b, 0, &second, 1, INT64_MAX);
+    submit(&b, 2, 0, 300, NULL, NULL);
+    submit(&b, 3, 0, 320, &never, NULL);
+    ran(&b, 0, 0, 110, 130, 150);
+    ran(&b, 1, 1, 150, 170, 240);
+    ran(&b, 2, 0, 310, 330, 380);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+static int make(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    write_trace();
+    if (view_model_open(path, &model) != HAL_OK || view_create(model, &view) != HAL_OK ||
+        view_screen_resize(&screen, 40, 100) != HAL_OK)
+        return -1;
+    view_draw(view, &screen);
+    return 0;
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    view_screen_finish(&screen);
+    view_destroy(view);
+    view_model_close(model);
+    unlink(path);
+    return rmdir(folder);
+}
+
+static void type(const char *keys)
+{
+    if (view_type(view, keys) != HAL_OK)
+        fail_msg("%s", hal_message());
+    view_draw(view, &screen);
+}
+
+/* What is selected, in the words of the timeline. */
+static void assert_selected(const char *label)
+{
+    char text[128] = "";
+    const struct view_span *event = view_selected(view);
+    assert_non_null(event);
+    view_span_label(model, &model->lanes[view->lane], event, text, sizeof text);
+    assert_string_equal(text, label);
+}
+
+static bool frame_contains(const char *text)
+{
+    char *frame = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&frame, &bytes);
+    assert_non_null(file);
+    view_screen_write_text(&screen, file, false);
+    fclose(file);
+    const bool found = strstr(frame, text) != NULL;
+    free(frame);
+    return found;
+}
+
+/* ---- Following ---- */
+
+static void producers_and_consumers_lead_through_the_trace(void **state)
+{
+    (void)state;
+    type("g#s1<Enter>");
+    assert_selected("#s1");
+    type("<lt>");
+    assert_selected("#s0");
+    type("<lt>");
+    assert_selected("submit #s0");
+    type("<lt>");
+    assert_selected("submit #s0"); /* nothing led to it */
+    assert_non_null(strstr(view->message, "nothing in this file led to it"));
+    type("BB");
+    assert_selected("#s1");
+    type(">");
+    assert_selected("wait #s1");
+    type(">");
+    assert_selected("submit #s2");
+    type(">");
+    assert_selected("#s2");
+    type(">");
+    assert_non_null(strstr(view->message, "nothing in this file waited for it"));
+    type("<lt><lt>");
+    assert_selected("wait #s1");
+    type("<lt>");
+    assert_selected("#s1");
+}
+
+static void a_value_that_never_came_is_named(void **state)
+{
+    (void)state;
+    type("g#s3<Enter>");
+    const struct view_node node = {.kind = VIEW_NODE_SUBMISSION,
+                                   .index = view_model_submission(model, 3)};
+    assert_int_equal(view_node_producer(model, node).kind, VIEW_NODE_CALL);
+    struct view_findings findings;
+    assert_int_equal(view_findings_find(model, &findings), HAL_OK);
+    assert_int_equal(findings.list[0].kind, VIEW_FINDING_FAILURES);
+    assert_non_null(
+        strstr(findings.list[0].evidence, "#s3 waits for never >= 4, which nothing signals"));
+    assert_string_equal(findings.list[0].proof, "hal-replay --stop-at='#s3'");
+    view_findings_finish(&findings);
+}
+
+static void lines_go_as_far_as_asked_for(void **state)
+{
+    (void)state;
+    type("0g#s1<Enter>");
+    assert_int_equal(view->flow, VIEW_FLOW_NEIGHBOURS);
+    type("e");
+    assert_int_equal(view->flow, VIEW_FLOW_CHAIN);
+    type("e");
+    assert_int_equal(view->flow, VIEW_FLOW_NONE);
+    assert_false(frame_contains("▼"));
+    type("e");
+    assert_true(frame_contains("▼"));
+}
+
+/* ---- The critical path ---- */
+
+static void the_critical_path_explains_every_moment(void **state)
+{
+    (void)state;
+    /* Backwards: #s2 was submitted behind the wait for #s1, which waited for #s0. */
+    static const struct {
+        int64_t begin_ns, end_ns;
+        enum view_path_kind kind;
+    } expected[] = {
+        {100, 110, VIEW_PATH_HOST},   {110, 130, VIEW_PATH_LAUNCH}, {130, 150, VIEW_PATH_DEVICE},
+        {150, 170, VIEW_PATH_LAUNCH}, {170, 240, VIEW_PATH_DEVICE}, {240, 260, VIEW_PATH_WAKE},
+        {260, 310, VIEW_PATH_HOST},   {310, 330, VIEW_PATH_LAUNCH}, {330, 380, VIEW_PATH_DEVICE}};
+    struct view_path p;
+    assert_int_equal(view_path_find(model, &p), HAL_OK);
+    assert_int_equal(p.parts_count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < p.parts_count; i++) {
+        assert_int_equal(p.parts[i].begin_ns, expected[i].begin_ns);
+        assert_int_equal(p.parts[i].end_ns, expected[i].end_ns);
+        assert_int_equal(p.parts[i].kind, expected[i].kind);
+    }
+    assert_int_equal(p.ns[VIEW_PATH_HOST], 60);
+    assert_int_equal(p.ns[VIEW_PATH_LAUNCH], 60);
+    assert_int_equal(p.ns[VIEW_PATH_DEVICE], 140);
+    assert_int_equal(p.ns[VIEW_PATH_WAKE], 20);
+    assert_int_equal(view_path_first(&p, 0), 0);
+    assert_int_equal(view_path_first(&p, 149), 2);
+    assert_int_equal(view_path_first(&p, 150), 3);
+    assert_int_equal(view_path_first(&p, 380), p.parts_count);
+    view_path_finish(&p);
+    assert_int_equal(view_path_slack(model, 0), 0);            /* #s1 was there already */
+    assert_int_equal(view_path_slack(model, 1), 0);            /* the host, too */
+    assert_int_equal(view_path_slack(model, 2), VIEW_NO_TIME); /* for nobody */
+    type("c");
+    assert_non_null(strstr(view->message, "host 21.4 %, launch 21.4 %, device 50.0 %"));
+    assert_true(frame_contains("═"));
+    type("c2g#s1<Enter>");
+    assert_false(frame_contains("═"));
+    assert_true(frame_contains("yes: every nanosecond"));
+}
+
+/* ---- The estimate for host waits ---- */
+
+static int64_t device_span(const struct decode_options *options, struct view_findings *findings)
+{
+    char file[80];
+    struct view_model *m;
+    snprintf(file, sizeof file, "%s/decode.pb.zst", folder);
+    assert_int_equal(decode_trace_write(file, options, true), HAL_OK);
+    assert_int_equal(view_model_open(file, &m), HAL_OK);
+    const int64_t ns = m->summary.device_end_ns - m->summary.device_begin_ns;
+    if (findings)
+        assert_int_equal(view_findings_find(m, findings), HAL_OK);
+    view_model_close(m);
+    unlink(file);
+    return ns;
+}
+
+/* The same work with and without them: what the made-up host and device really save. */
+static void the_cost_of_waits_is_what_leaving_them_out_saves(void **state)
+{
+    (void)state;
+    struct decode_options options = {.tokens = 64, .layers = 6, .sync = DECODE_SYNC_OP, .seed = 5};
+    struct view_findings findings;
+    const int64_t with_ns = device_span(&options, &findings);
+    options.sync = DECODE_SYNC_TOKEN;
+    const double saved_ns = (double)(with_ns - device_span(&options, NULL));
+    assert_int_equal(findings.list[0].kind, VIEW_FINDING_SYNCS);
+    print_message("estimated %.0f ns, saved %.0f ns\n", (double)findings.list[0].cost_ns, saved_ns);
+    assert_true((double)findings.list[0].cost_ns > 0.75 * saved_ns);
+    assert_true((double)findings.list[0].cost_ns < 1.25 * saved_ns);
+    assert_string_equal(findings.list[0].proof, "hal-replay --what-if=drop-host-waits");
+    view_findings_finish(&findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(producers_and_consumers_lead_through_the_trace),
+        cmocka_unit_test(a_value_that_never_came_is_named),
+        cmocka_unit_test(lines_go_as_far_as_asked_for),
+        cmocka_unit_test(the_critical_path_explains_every_moment),
+        cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
+    };
+    return cmocka_run_group_tests(tests, make, remove_all);
+}
