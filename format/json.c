@@ -238,6 +238,12 @@ void trace_json_bool(struct trace_text *text, bool value)
     trace_text_append(text, value ? "true" : "false", value ? 4 : 5);
 }
 
+void trace_json_null(struct trace_text *text)
+{
+    separate(text);
+    trace_text_append(text, "null", 4);
+}
+
 void trace_json_hex(struct trace_text *text, const void *data, size_t bytes)
 {
     static const char hex[] = "0123456789abcdef";

@@ -23,6 +23,8 @@ struct replay_bisect {
     void *user;
 };
 
+struct trace_text;
+
 enum {
     REPLAY_FINDING_RANGES = 16,
     REPLAY_FINDING_FRAMES = 12,
@@ -67,7 +69,7 @@ enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
 void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
                           const char *minimal);
 /* `,"bisect":{...}` */
-void replay_print_finding_json(FILE *file, const struct replay_finding *finding,
+void replay_print_finding_json(struct trace_text *text, const struct replay_finding *finding,
                                const char *against);
 
 #endif

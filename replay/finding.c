@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what a search has found. */
-#include "format/json.h"
-#include "replay/bisect.h"
+#include "replay/fields.h"
 
 #include <inttypes.h>
 
@@ -101,47 +100,21 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static void json_field(struct trace_text *text, const char *key, const char *value)
-{
-    trace_json_key(text, key);
-    trace_json_text(text, value);
-}
-
-static void json_number(struct trace_text *text, const char *key, uint64_t value)
-{
-    trace_json_key(text, key);
-    trace_json_u64(text, value);
-}
-
-static void json_flag(struct trace_text *text, const char *key, bool value)
-{
-    trace_json_key(text, key);
-    trace_json_bool(text, value);
-}
-
-static void json_bytes(struct trace_text *text, const char *key, const uint8_t *bytes,
-                       uint32_t count)
-{
-    trace_json_key(text, key);
-    trace_json_hex(text, bytes, count);
-}
-
 static void json_range(struct trace_text *text, const struct replay_finding_range *range,
                        bool output)
 {
     trace_json_open(text, '{');
-    json_field(text, "buffer", range->buffer);
-    json_number(text, "offset", range->offset);
-    json_number(text, "bytes", range->bytes);
-    json_number(text, "sample_offset", range->sample_offset);
-    json_bytes(text, output ? "expected" : "sample", range->expected, range->sample_bytes);
+    replay_field_text(text, "buffer", range->buffer);
+    replay_field_u64(text, "offset", range->offset);
+    replay_field_u64(text, "bytes", range->bytes);
+    replay_field_u64(text, "sample_offset", range->sample_offset);
+    replay_field_hex(text, output ? "expected" : "sample", range->expected, range->sample_bytes);
     if (output) {
-        json_bytes(text, "actual", range->actual, range->sample_bytes);
-        json_field(text, "type", replay_type_name(range->errors.type));
-        json_flag(text, "guessed", range->errors.guessed);
-        json_number(text, "wrong", range->errors.wrong);
-        trace_json_key(text, "largest_absolute");
-        trace_json_double(text, range->errors.worst_absolute);
+        replay_field_hex(text, "actual", range->actual, range->sample_bytes);
+        replay_field_text(text, "type", replay_type_name(range->errors.type));
+        replay_field_bool(text, "guessed", range->errors.guessed);
+        replay_field_u64(text, "wrong", range->errors.wrong);
+        replay_field_double(text, "largest_absolute", range->errors.worst_absolute);
     }
     trace_json_close(text, '}');
 }
@@ -149,45 +122,37 @@ static void json_range(struct trace_text *text, const struct replay_finding_rang
 static void json_found(struct trace_text *text, const struct replay_finding *finding)
 {
     char where[REPLAY_LOCATOR_BYTES];
-    json_flag(text, "narrowed", finding->narrowed);
-    json_number(text, "writers", finding->writers);
-    json_field(text, "locator",
-               finding->what[0] && !finding->read_back
-                   ? replay_locator_print(&finding->where, where)
-                   : "");
-    json_field(text, "what", finding->what);
-    json_field(text, "label", finding->label);
-    trace_json_key(text, "stack");
-    trace_json_open(text, '[');
+    const bool is_place = finding->what[0] && !finding->read_back;
+    replay_field_bool(text, "narrowed", finding->narrowed);
+    replay_field_u64(text, "writers", finding->writers);
+    replay_field_text(text, "locator",
+                      is_place ? replay_locator_print(&finding->where, where) : "");
+    replay_field_text(text, "what", finding->what);
+    replay_field_text(text, "label", finding->label);
+    replay_field_open(text, "stack", '[');
     for (size_t i = 0; i < finding->frame_count; i++)
         trace_json_text(text, finding->frames[i]);
     trace_json_close(text, ']');
-    trace_json_key(text, "inputs");
-    trace_json_open(text, '[');
+    replay_field_open(text, "inputs", '[');
     for (size_t i = 0; i < finding->input_count; i++)
         json_range(text, &finding->inputs[i], false);
     trace_json_close(text, ']');
-    trace_json_key(text, "outputs");
-    trace_json_open(text, '[');
+    replay_field_open(text, "outputs", '[');
     for (size_t i = 0; i < finding->output_count; i++)
         json_range(text, &finding->outputs[i], true);
     trace_json_close(text, ']');
-    json_flag(text, "wrote_minimal", finding->wrote_minimal);
+    replay_field_bool(text, "wrote_minimal", finding->wrote_minimal);
 }
 
-void replay_print_finding_json(FILE *file, const struct replay_finding *finding,
+void replay_print_finding_json(struct trace_text *text, const struct replay_finding *finding,
                                const char *against)
 {
-    struct trace_text text = {0};
-    trace_json_open(&text, '{');
-    json_field(&text, "against", against);
-    json_flag(&text, "found", finding->found);
-    json_number(&text, "steps", finding->steps);
-    json_number(&text, "compared_bytes", finding->compared_bytes);
+    replay_field_open(text, "bisect", '{');
+    replay_field_text(text, "against", against);
+    replay_field_bool(text, "found", finding->found);
+    replay_field_u64(text, "steps", finding->steps);
+    replay_field_u64(text, "compared_bytes", finding->compared_bytes);
     if (finding->found)
-        json_found(&text, finding);
-    trace_json_close(&text, '}');
-    fputs(",\"bisect\":", file);
-    fwrite(text.data, 1, text.bytes, file);
-    trace_text_finish(&text);
+        json_found(text, finding);
+    trace_json_close(text, '}');
 }

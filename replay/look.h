@@ -8,6 +8,8 @@
 #include "replay/locator.h"
 #include "replay/report.h"
 
+struct trace_text;
+
 enum { REPLAY_MOST_DUMPS = 8 };
 
 enum replay_dump_format { REPLAY_DUMP_RAW, REPLAY_DUMP_TEXT, REPLAY_DUMP_NPY };
@@ -52,7 +54,7 @@ enum hal_status replay_look_run(const struct replay_look *look,
 /* What there was to see; `,"look":{...}`. */
 void replay_print_look(FILE *file, const struct replay_program *program,
                        const struct replay_look_result *result);
-void replay_print_look_json(FILE *file, const struct replay_program *program,
+void replay_print_look_json(struct trace_text *text, const struct replay_program *program,
                             const struct replay_look_result *result);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was looked at. */
-#include "format/json.h"
+#include "replay/fields.h"
 #include "replay/options.h"
 
 #include <inttypes.h>
@@ -34,66 +34,36 @@ void replay_print_look(FILE *file, const struct replay_program *program,
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static void json_times(struct trace_text *text, const char *key, const struct replay_times *times)
-{
-    const struct {
-        const char *name;
-        int64_t ns;
-    } values[] = {{"min", times->min_ns},
-                  {"median", times->median_ns},
-                  {"p99", times->p99_ns},
-                  {"max", times->max_ns}};
-    trace_json_key(text, key);
-    trace_json_open(text, '{');
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        trace_json_key(text, values[i].name);
-        trace_json_i64(text, values[i].ns);
-    }
-    trace_json_close(text, '}');
-}
-
 static void json_dump(struct trace_text *text, const struct replay_dump *dump, uint64_t bytes,
                       enum replay_type type)
 {
     char where[REPLAY_LOCATOR_BYTES];
     trace_json_open(text, '{');
-    trace_json_key(text, "buffer");
-    trace_json_text(text, dump->buffer);
-    trace_json_key(text, "locator");
-    trace_json_text(text, replay_locator_print(&dump->where, where));
-    trace_json_key(text, "file");
-    trace_json_text(text, dump->path);
-    trace_json_key(text, "bytes");
-    trace_json_u64(text, bytes);
-    trace_json_key(text, "type");
-    trace_json_text(text, replay_type_name(type));
+    replay_field_text(text, "buffer", dump->buffer);
+    replay_field_text(text, "locator", replay_locator_print(&dump->where, where));
+    replay_field_text(text, "file", dump->path);
+    replay_field_u64(text, "bytes", bytes);
+    replay_field_text(text, "type", replay_type_name(type));
     trace_json_close(text, '}');
 }
 
-void replay_print_look_json(FILE *file, const struct replay_program *program,
+void replay_print_look_json(struct trace_text *text, const struct replay_program *program,
                             const struct replay_look_result *result)
 {
     const struct replay_look *look = &program->look;
     char where[REPLAY_LOCATOR_BYTES];
-    struct trace_text text = {0};
-    trace_json_open(&text, '{');
-    trace_json_key(&text, "stopped_at");
-    trace_json_text(&text, look->has_stop ? replay_locator_print(&look->stop, where) : "");
-    trace_json_key(&text, "steps");
-    trace_json_u64(&text, result->steps);
-    trace_json_key(&text, "dumps");
-    trace_json_open(&text, '[');
+    replay_field_open(text, "look", '{');
+    replay_field_text(text, "stopped_at",
+                      look->has_stop ? replay_locator_print(&look->stop, where) : "");
+    replay_field_u64(text, "steps", result->steps);
+    replay_field_open(text, "dumps", '[');
     for (size_t i = 0; i < look->dump_count; i++)
-        json_dump(&text, &program->dumps[i], result->dump_bytes[i], result->dump_types[i]);
-    trace_json_close(&text, ']');
+        json_dump(text, &program->dumps[i], result->dump_bytes[i], result->dump_types[i]);
+    trace_json_close(text, ']');
     if (look->has_loop) {
-        trace_json_key(&text, "loop");
-        trace_json_text(&text, replay_locator_print(&look->loop, where));
-        json_times(&text, "loop_ns", &result->loop);
-        json_times(&text, "empty_ns", &result->empty);
+        replay_field_text(text, "loop", replay_locator_print(&look->loop, where));
+        replay_field_times(text, "loop_ns", &result->loop);
+        replay_field_times(text, "empty_ns", &result->empty);
     }
-    trace_json_close(&text, '}');
-    fputs(",\"look\":", file);
-    fwrite(text.data, 1, text.bytes, file);
-    trace_text_finish(&text);
+    trace_json_close(text, '}');
 }

@@ -36,11 +36,12 @@ static bool print(const struct replay_program *options, const struct replay_summ
 {
     if (summary->error[0])
         fprintf(stderr, "hal-replay: %s\n", summary->error);
+    bool written = true;
     if (options->json)
-        replay_print_json(stdout, summary);
+        written = replay_print_json(stdout, summary);
     else if (summary->runs && !(options->quiet && summary->exit_code == REPLAY_EXIT_SAME))
         replay_print_text(stdout, summary);
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (written && fflush(stdout) == 0 && !ferror(stdout))
         return true;
     fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
     return false;

@@ -72,6 +72,14 @@ enum hal_status replay_marks_record(const struct replay_marks *marks, int64_t sl
     return hal_command_barrier(commands, NULL);
 }
 
+uint64_t replay_marks_progress(const struct replay_marks *marks)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; marks && i < marks->submit->command_buffer_count; i++)
+        sum += marks->numbers[i];
+    return sum;
+}
+
 /* The name of the kernel of a command buffer's dispatch number `index`, NULL: there are fewer. */
 static const char *kernel_name(const struct replay_plan *plan, const struct replay_object *commands,
                                uint32_t index)

@@ -6,6 +6,8 @@
 
 #include "replay/report.h"
 
+struct trace_text;
+
 enum { REPLAY_MOST_ROWS = 64 };
 
 typedef void replay_progress(void *user, uint64_t done, uint64_t most);
@@ -79,7 +81,8 @@ enum hal_status replay_isolate_run(const struct replay_isolate *isolate,
 void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *result);
 void replay_print_isolate(FILE *file, const struct replay_isolate_result *result);
 /* `,"benchmark":{...}`, `,"isolate":{...}` */
-void replay_print_benchmark_json(FILE *file, const struct replay_benchmark_result *result);
-void replay_print_isolate_json(FILE *file, const struct replay_isolate_result *result);
+void replay_print_benchmark_json(struct trace_text *text,
+                                 const struct replay_benchmark_result *result);
+void replay_print_isolate_json(struct trace_text *text, const struct replay_isolate_result *result);
 
 #endif

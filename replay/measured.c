@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was measured. */
-#include "format/json.h"
+#include "replay/fields.h"
 #include "replay/measure.h"
 
 #include <inttypes.h>
@@ -52,83 +52,49 @@ void replay_print_isolate(FILE *file, const struct replay_isolate_result *result
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static void json_number(struct trace_text *text, const char *key, int64_t value)
+void replay_print_benchmark_json(struct trace_text *text,
+                                 const struct replay_benchmark_result *result)
 {
-    trace_json_key(text, key);
-    trace_json_i64(text, value);
-}
-
-static void json_times(struct trace_text *text, const char *key, const struct replay_times *times)
-{
-    trace_json_key(text, key);
-    trace_json_open(text, '{');
-    json_number(text, "min", times->min_ns);
-    json_number(text, "median", times->median_ns);
-    json_number(text, "p99", times->p99_ns);
-    json_number(text, "max", times->max_ns);
+    replay_field_open(text, "benchmark", '{');
+    replay_field_u64(text, "runs", result->runs);
+    replay_field_u64(text, "warm_up", result->warm_up);
+    replay_field_u64(text, "different_runs", result->different_runs);
+    replay_field_bool(text, "tight", result->tight);
+    replay_field_times(text, "total_ns", &result->times);
+    replay_field_double(text, "median_low_ns", result->interval.low);
+    replay_field_double(text, "median_high_ns", result->interval.high);
+    replay_field_open(text, "scopes", '[');
+    for (size_t i = 0; i < result->scope_count; i++) {
+        trace_json_open(text, '{');
+        replay_field_text(text, "name", result->scopes[i].name);
+        replay_field_u64(text, "count", result->scopes[i].count);
+        replay_field_times(text, "ns", &result->scopes[i].times);
+        trace_json_close(text, '}');
+    }
+    trace_json_close(text, ']');
     trace_json_close(text, '}');
 }
 
-static void print_text(FILE *file, const char *key, struct trace_text *text)
+void replay_print_isolate_json(struct trace_text *text, const struct replay_isolate_result *result)
 {
-    fprintf(file, ",\"%s\":", key);
-    fwrite(text->data, 1, text->bytes, file);
-    trace_text_finish(text);
-}
-
-void replay_print_benchmark_json(FILE *file, const struct replay_benchmark_result *result)
-{
-    struct trace_text text = {0};
-    trace_json_open(&text, '{');
-    json_number(&text, "runs", (int64_t)result->runs);
-    json_number(&text, "warm_up", (int64_t)result->warm_up);
-    json_number(&text, "different_runs", (int64_t)result->different_runs);
-    trace_json_key(&text, "tight");
-    trace_json_bool(&text, result->tight);
-    json_times(&text, "total_ns", &result->times);
-    trace_json_key(&text, "median_low_ns");
-    trace_json_double(&text, result->interval.low);
-    trace_json_key(&text, "median_high_ns");
-    trace_json_double(&text, result->interval.high);
-    trace_json_key(&text, "scopes");
-    trace_json_open(&text, '[');
-    for (size_t i = 0; i < result->scope_count; i++) {
-        trace_json_open(&text, '{');
-        trace_json_key(&text, "name");
-        trace_json_text(&text, result->scopes[i].name);
-        json_number(&text, "count", (int64_t)result->scopes[i].count);
-        json_times(&text, "ns", &result->scopes[i].times);
-        trace_json_close(&text, '}');
-    }
-    trace_json_close(&text, ']');
-    trace_json_close(&text, '}');
-    print_text(file, "benchmark", &text);
-}
-
-void replay_print_isolate_json(FILE *file, const struct replay_isolate_result *result)
-{
-    struct trace_text text = {0};
-    trace_json_open(&text, '{');
-    json_number(&text, "runs", (int64_t)result->runs);
-    json_number(&text, "commands", (int64_t)result->commands);
-    json_number(&text, "submissions", (int64_t)result->submissions);
-    json_number(&text, "empty_ns", result->empty_ns);
-    json_number(&text, "isolated_ns", result->isolated_ns);
-    json_number(&text, "in_context_ns", result->in_context_ns);
-    trace_json_key(&text, "kernels");
-    trace_json_open(&text, '[');
+    replay_field_open(text, "isolate", '{');
+    replay_field_u64(text, "runs", result->runs);
+    replay_field_u64(text, "commands", result->commands);
+    replay_field_u64(text, "submissions", result->submissions);
+    replay_field_i64(text, "empty_ns", result->empty_ns);
+    replay_field_i64(text, "isolated_ns", result->isolated_ns);
+    replay_field_i64(text, "in_context_ns", result->in_context_ns);
+    replay_field_open(text, "kernels", '[');
     for (size_t i = 0; i < result->kernel_count; i++) {
         const struct replay_kernel_times *kernel = &result->kernels[i];
-        trace_json_open(&text, '{');
-        trace_json_key(&text, "name");
-        trace_json_text(&text, kernel->name);
-        json_number(&text, "count", (int64_t)kernel->count);
-        json_times(&text, "one_ns", &kernel->one);
-        json_number(&text, "isolated_ns", kernel->isolated_ns);
-        json_number(&text, "in_context_ns", kernel->in_context_ns);
-        trace_json_close(&text, '}');
+        trace_json_open(text, '{');
+        replay_field_text(text, "name", kernel->name);
+        replay_field_u64(text, "count", kernel->count);
+        replay_field_times(text, "one_ns", &kernel->one);
+        replay_field_i64(text, "isolated_ns", kernel->isolated_ns);
+        replay_field_i64(text, "in_context_ns", kernel->in_context_ns);
+        trace_json_close(text, '}');
     }
-    trace_json_close(&text, ']');
-    trace_json_close(&text, '}');
-    print_text(file, "isolate", &text);
+    trace_json_close(text, ']');
+    trace_json_close(text, '}');
 }

@@ -13,15 +13,15 @@ enum {
     MS = 1000 * 1000,
     DEFAULT_TIMEOUT_S = 60,
     FIRST_LOOK_MS = 100,    /* waits this long are not looked at by the watchdog */
-    GIVING_UP_MS = 5 * 1000 /* work that was set free must end by then */
+    GIVING_UP_MS = 5 * 1000 /* work that was set free must end by then, or by the player's limit */
 };
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
-/* A number that changes whenever a semaphore moves. */
+/* A number that changes whenever a semaphore moves, or a dispatch that is marked ends. */
 static uint64_t measure_progress(const struct replay_player *player)
 {
-    uint64_t sum = 0;
+    uint64_t sum = replay_marks_progress(player->marks);
     for (uint32_t i = 1; i < player->plan->object_count; i++) {
         uint64_t value = UINT64_MAX;
         if (player->plan->objects[i].kind != REPLAY_SEMAPHORE || !player->live[i].semaphore)
@@ -442,10 +442,11 @@ static void give_up(struct replay_player *player, bool failed)
 {
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
+    const int64_t most_ns = (int64_t)GIVING_UP_MS * MS;
+    const int64_t wait_ns = player->timeout_ns < most_ns ? player->timeout_ns : most_ns;
     (void)!replay_memory_read_end(player);
     fail_semaphores(player, failed ? "the replay was given up" : "the replay ends here");
-    player->abandoned =
-        hal_device_wait_idle(player->device, (int64_t)GIVING_UP_MS * MS) == HAL_TIMEOUT;
+    player->abandoned = hal_device_wait_idle(player->device, wait_ns) == HAL_TIMEOUT;
     hal_fail(HAL_FAILED, "%s", message);
 }
 

@@ -83,6 +83,8 @@ int64_t replay_marks_slot(const struct replay_marks *marks, uint32_t object);
 /* Everything before has ended, and nothing behind has begun, when the memory says `value`. */
 enum hal_status replay_marks_record(const struct replay_marks *marks, int64_t slot, uint32_t value,
                                     struct hal_command_buffer *commands) HAL_CHECKED;
+/* A number that changes with every mark. */
+uint64_t replay_marks_progress(const struct replay_marks *marks);
 /* After a hang: which dispatch does not end, as "dispatch #s12.d40 of 'kernel'", or "". */
 void replay_marks_describe(const struct replay_player *player, char out[REPLAY_NAME_BYTES]);
 

@@ -72,6 +72,7 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
                               const struct replay_report *report);
 
 void replay_print_text(FILE *file, const struct replay_summary *summary);
-void replay_print_json(FILE *file, const struct replay_summary *summary);
+/* False: it could not be written. */
+bool replay_print_json(FILE *file, const struct replay_summary *summary);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/selftest.h"
 
-#include "format/json.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "replay/fields.h"
 #include "replay/player.h"
 #include "replay/report.h"
 #include "replay/whatif.h"
@@ -378,18 +378,13 @@ void replay_print_selftest_json(FILE *file, const struct replay_selftest *selfte
 {
     struct trace_text text = {0};
     trace_json_open(&text, '{');
-    trace_json_key(&text, "passed");
-    trace_json_bool(&text, selftest->passed);
-    trace_json_key(&text, "selftest");
-    trace_json_open(&text, '[');
+    replay_field_bool(&text, "passed", selftest->passed);
+    replay_field_open(&text, "selftest", '[');
     for (size_t i = 0; i < selftest->count; i++) {
         trace_json_open(&text, '{');
-        trace_json_key(&text, "name");
-        trace_json_text(&text, selftest->checks[i].name);
-        trace_json_key(&text, "outcome");
-        trace_json_text(&text, outcome(&selftest->checks[i]));
-        trace_json_key(&text, "detail");
-        trace_json_text(&text, selftest->checks[i].detail);
+        replay_field_text(&text, "name", selftest->checks[i].name);
+        replay_field_text(&text, "outcome", outcome(&selftest->checks[i]));
+        replay_field_text(&text, "detail", selftest->checks[i].detail);
         trace_json_close(&text, '}');
     }
     trace_json_close(&text, ']');

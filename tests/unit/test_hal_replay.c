@@ -280,7 +280,7 @@ static void a_kernel_that_hangs_is_named(void **state)
     finish(fixture);
     for (int trusted = 0; trusted < 2; trusted++) {
         assert_int_equal(
-            replay(fixture, "--device=cpu", "--timeout=1", trusted ? "--trusted" : "--quiet"), 1);
+            replay(fixture, "--device=cpu", "--timeout=0.5", trusted ? "--trusted" : "--quiet"), 1);
         expect_one_line(fixture);
         expect(fixture, fixture->err, "dispatch #s9.d4 of 'endless' does not end");
     }

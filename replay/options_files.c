@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of options that name files to read, places in the trace, and files to write. */
+#include "replay/options_values.h"
+
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+bool replay_take_map(char *text, struct replay_program *program)
+{
+    char *equals = strchr(text, '=');
+    if (program->replay.map_count == REPLAY_MOST_MAPS)
+        return replay_complain("map", text, "one more than 16");
+    if (!equals || equals == text)
+        return replay_complain("map", text, "not OLD=NEW");
+    *equals = '\0';
+    program->maps[program->replay.map_count++] =
+        (struct replay_path_map){.from = text, .to = equals + 1};
+    return true;
+}
+
+/* Of the user's choice, so it is read out here, where the jail is not. */
+static bool read_file(const char *option, const char *text, const char *path, uint8_t **out_data,
+                      size_t *out_bytes)
+{
+    FILE *file = fopen(path, "rb");
+    void *data = NULL;
+    size_t used = 0, capacity = 0, got = 1;
+    while (file && got > 0) {
+        if (!hal_grow(&data, &capacity, used + 65536, 1)) {
+            errno = ENOMEM;
+            break;
+        }
+        got = fread((uint8_t *)data + used, 1, capacity - used, file);
+        used += got;
+    }
+    const bool good = file && got == 0 && !ferror(file);
+    const int error = errno;
+    if (file)
+        fclose(file);
+    if (!good) {
+        free(data);
+        return replay_complain(option, text, strerror(error));
+    }
+    *out_data = data;
+    *out_bytes = used;
+    return true;
+}
+
+/* Cuts NAME=FILE in two. */
+static bool parse_named_file(const char *option, char *text, size_t count, uint8_t **out_data,
+                             size_t *out_bytes)
+{
+    char *equals = strchr(text, '=');
+    if (count == REPLAY_MOST_SUBSTITUTES)
+        return replay_complain(option, text, "one more than 16");
+    if (!equals || equals == text || !equals[1])
+        return replay_complain(option, text, "not NAME=FILE");
+    if (!read_file(option, text, equals + 1, out_data, out_bytes))
+        return false;
+    *equals = '\0';
+    return true;
+}
+
+bool replay_take_substitute(char *text, struct replay_program *program)
+{
+    struct replay_substitute *substitute =
+        &program->substitutes[program->replay.substitute_count % REPLAY_MOST_SUBSTITUTES];
+    uint8_t *data;
+    if (!parse_named_file("substitute", text, program->replay.substitute_count, &data,
+                          &substitute->bytes))
+        return false;
+    substitute->kernel = text;
+    substitute->data = data;
+    if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK)
+        return replay_complain("substitute", text,
+                               "the file is neither MSL, SPIR-V nor a metallib");
+    program->replay.substitute_count++;
+    return true;
+}
+
+bool replay_take_substitute_buffer(char *text, struct replay_program *program)
+{
+    struct replay_buffer_substitute *substitute =
+        &program->buffers[program->replay.buffer_count % REPLAY_MOST_SUBSTITUTES];
+    uint8_t *data;
+    size_t bytes;
+    if (!parse_named_file("substitute-buffer", text, program->replay.buffer_count, &data, &bytes))
+        return false;
+    *substitute = (struct replay_buffer_substitute){text, data, bytes};
+    program->replay.buffer_count++;
+    return true;
+}
+
+/* A trace of that name, else KERNEL=FILE. */
+bool replay_take_compare(char *text, struct replay_program *program)
+{
+    program->compare = text;
+    if (access(text, F_OK) == 0)
+        return true;
+    program->compare_substitute = true;
+    free(program->compare_text);
+    program->compare_text = hal_copy_string(text); /* cut in two later */
+    return strchr(text, '=') || replay_complain("compare", text, "neither a trace nor KERNEL=FILE");
+}
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
+static bool parse_place(const char *option, const char *text, struct replay_locator *out_locator)
+{
+    const char *rest;
+    return (replay_locator_parse(text, out_locator, &rest) && !rest[0]) ||
+           replay_complain(option, text, "not a place such as #s12 or #s12.d40");
+}
+
+bool replay_take_stop(char *text, struct replay_program *program)
+{
+    program->look.has_stop = true;
+    return parse_place("stop-at", text, &program->look.stop);
+}
+
+bool replay_take_loop(char *text, struct replay_program *program)
+{
+    program->look.has_loop = true;
+    if (!parse_place("loop", text, &program->look.loop))
+        return false;
+    return program->look.loop.has_dispatch ||
+           replay_complain("loop", text, "not a dispatch, such as #s12.d40");
+}
+
+bool replay_take_range(char *text, struct replay_program *program)
+{
+    struct replay_look *look = &program->look;
+    const char *rest = text;
+    look->has_begin = replay_locator_parse(text, &look->begin, &rest);
+    if (look->has_begin && !rest[0]) {
+        look->has_stop = true;
+        look->stop = look->begin;
+        if (!look->begin.has_dispatch)
+            return true;
+    } else if (strncmp(rest, "..", 2) == 0 && (rest[2] || look->has_begin)) {
+        look->has_stop = rest[2] != '\0';
+        if (!look->has_stop || (replay_locator_parse(rest + 2, &look->stop, &rest) && !rest[0] &&
+                                look->stop.submission >= look->begin.submission))
+            if (!look->begin.has_dispatch && !look->stop.has_dispatch)
+                return true;
+    }
+    return replay_complain("range", text, "not #s3..#s7, #s3, #s3.. or ..#s7");
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool add_output(const char *option, char *path, struct replay_program *program,
+                       size_t *out_index)
+{
+    if (program->output_count == REPLAY_MOST_OUTPUTS)
+        return replay_complain(option, path, "one more than 8 files to write");
+    *out_index = program->output_count;
+    program->outputs[program->output_count++] = path;
+    return true;
+}
+
+bool replay_take_dump(char *text, struct replay_program *program)
+{
+    struct replay_look *look = &program->look;
+    char *at = strstr(text, "@#s"), *equals = at ? strchr(at, '=') : NULL;
+    if (look->dump_count == REPLAY_MOST_DUMPS)
+        return replay_complain("dump", text, "one more than 8");
+    if (!equals || at == text || !equals[1])
+        return replay_complain("dump", text,
+                               "not BUFFER@PLACE=FILE, such as result@#s12.d40=out.npy");
+    struct replay_dump *dump = &program->dumps[look->dump_count];
+    *at = *equals = '\0';
+    dump->buffer = text;
+    dump->path = equals + 1;
+    dump->format = ends_in(dump->path, ".npy")   ? REPLAY_DUMP_NPY
+                   : ends_in(dump->path, ".txt") ? REPLAY_DUMP_TEXT
+                                                 : REPLAY_DUMP_RAW;
+    return parse_place("dump", at + 1, &dump->where) &&
+           add_output("dump", equals + 1, program, &program->dump_outputs[look->dump_count++]);
+}
+
+bool replay_take_record(char *text, struct replay_program *program)
+{
+    program->record = text;
+    return (text[0] || replay_complain("record", text, "not a file")) &&
+           add_output("record", text, program, &program->record_output);
+}
+
+bool replay_take_minimal(char *text, struct replay_program *program)
+{
+    program->minimal = text;
+    return (text[0] || replay_complain("minimal", text, "not a file")) &&
+           add_output("minimal", text, program, &program->minimal_output);
+}
