@@ -205,6 +205,7 @@ enum hal_status capture_open_file(const struct capture *capture, const char *pat
         .budget_bytes = options->budget_bytes,
         .window = options->window,
         .last_ns = (uint64_t)options->last_ns,
+        .base = options->base,
         .start_ns = start_ns,
         .start_wall_ns = hal_wall_clock_ns() - (hal_clock_ns() - start_ns),
         .late_start = late,
@@ -212,7 +213,7 @@ enum hal_status capture_open_file(const struct capture *capture, const char *pat
         .device = describe_device(capture->core.device_info(capture->handle)),
     };
     const struct trace_writer_options writer = {
-        .path = path, .force = options->force, .provisional = true};
+        .path = path, .force = options->force, .provisional = true, .base = options->base};
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);
     const enum hal_status status = trace_writer_open(&writer, &header, out_writer);

@@ -460,12 +460,19 @@ static enum hal_status decode_part(const struct decoding *decoding,
     return HAL_OK;
 }
 
+static bool is_skipped(const struct trace_family *family, uint32_t kind)
+{
+    return family->has_optional && kind >= TRACE_FIRST_OPTIONAL_KIND && kind <= UINT16_MAX;
+}
+
 /* Kinds are known and their messages there exactly when needed; counts them. */
 static enum hal_status count_kinds(const struct trace_family *family, void *message,
                                    const uint32_t *kinds, size_t record_count,
                                    struct places *by_kind)
 {
     for (size_t i = 0; i < record_count; i++) {
+        if (is_skipped(family, kinds[i]))
+            continue;
         if (!trace_family_layout(family, kinds[i]))
             return hal_fail(HAL_VERSION, "%s of unknown kind %u: a newer version wrote it",
                             family->name, kinds[i]);
@@ -492,10 +499,15 @@ static enum hal_status place_records(struct decoding *decoding, const uint32_t *
     uint64_t bytes = 0;
     for (size_t i = 0; i < all->count; i++) {
         const uint32_t kind = kinds[i];
-        struct places *places = &by_kind[kind];
-        all->at[i] = places->at[places->count] = (uint32_t)bytes;
-        bytes += sizes[kind] ? sizes[kind][places->count] : family->layouts[kind]->record_bytes;
-        places->count++;
+        all->at[i] = (uint32_t)bytes;
+        if (is_skipped(family, kind)) {
+            bytes += family->head_bytes;
+        } else {
+            struct places *places = &by_kind[kind];
+            places->at[places->count] = (uint32_t)bytes;
+            bytes += sizes[kind] ? sizes[kind][places->count] : family->layouts[kind]->record_bytes;
+            places->count++;
+        }
         if (bytes > TRACE_MAX_DECODE_BYTES)
             return hal_fail(HAL_CORRUPT, "%zu %ss take more than %u bytes", all->count,
                             family->name, TRACE_MAX_DECODE_BYTES);

@@ -39,6 +39,7 @@ enum hal_status trace_columns_encode(const struct trace_family *family, const vo
 typedef bool trace_resolve(void *user, enum trace_reference reference, uint64_t *number);
 
 /* Appends the records of `message` to `records` and counts them. `scratch` is used for the call.
+ * Of a record of an unknown kind that may be left out there is the head alone.
  * HAL_CORRUPT, HAL_VERSION: a kind or a field that this version does not know. HAL_NO_MEMORY. */
 enum hal_status trace_columns_decode(const struct trace_family *family, const void *message,
                                      struct trace_arena *scratch, trace_resolve *resolve,

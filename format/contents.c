@@ -9,6 +9,7 @@
 #include <openssl/evp.h>
 
 enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
+enum { LEAST_REFERRED_BYTES = 256 }; /* fewer are no more than a reference to them */
 
 struct trace_content_entry {
     uint8_t sha256[32];
@@ -26,7 +27,9 @@ enum hal_status trace_contents_init(struct trace_contents *contents)
     contents->entries = hal_alloc(contents->capacity, sizeof *contents->entries);
     contents->batch_sizes = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sizes);
     contents->batch_sha256 = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sha256);
-    if (contents->entries && contents->batch_sizes && contents->batch_sha256)
+    contents->batch_elsewhere = hal_alloc(BATCH_COUNT, sizeof *contents->batch_elsewhere);
+    if (contents->entries && contents->batch_sizes && contents->batch_sha256 &&
+        contents->batch_elsewhere)
         return HAL_OK;
     trace_contents_finish(contents);
     return hal_fail(HAL_NO_MEMORY, "no memory for contents");
@@ -38,6 +41,8 @@ void trace_contents_finish(struct trace_contents *contents)
     free(contents->batch.data);
     free(contents->batch_sizes);
     free(contents->batch_sha256);
+    free(contents->batch_elsewhere);
+    trace_base_close(&contents->base);
     *contents = (struct trace_contents){0};
 }
 
@@ -77,9 +82,27 @@ static enum hal_status grow(struct trace_contents *contents)
     return HAL_OK;
 }
 
+static enum hal_status mark_elsewhere(struct trace_directory *directory, const bool *elsewhere,
+                                      Haltrace__Blobs *blobs)
+{
+    bool any = false;
+    for (size_t i = 0; i < blobs->n_size; i++)
+        any |= elsewhere[i];
+    if (!any)
+        return HAL_OK;
+    blobs->elsewhere =
+        trace_arena_array(&directory->arena, blobs->n_size, sizeof *blobs->elsewhere);
+    if (!blobs->elsewhere)
+        return hal_fail(HAL_NO_MEMORY, "no memory for contents");
+    blobs->n_elsewhere = blobs->n_size;
+    for (size_t i = 0; i < blobs->n_size; i++)
+        blobs->elsewhere[i] = elsewhere[i];
+    return HAL_OK;
+}
+
 static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes, const uint64_t *sizes,
-                                   const uint8_t (*sha256)[32], size_t count)
+                                   const uint8_t (*sha256)[32], const bool *elsewhere, size_t count)
 {
     Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count);
     if (!blobs)
@@ -87,6 +110,7 @@ static enum hal_status write_frame(struct trace_directory *directory, struct tra
     blobs->first = directory->content_count + 1;
     memcpy(blobs->size, sizes, count * sizeof *sizes);
     memcpy(blobs->sha256.data, sha256, count * sizeof *sha256);
+    HAL_TRY(mark_elsewhere(directory, elsewhere, blobs));
     const uint64_t offset = output->offset;
     uint64_t frame_bytes;
     HAL_TRY(
@@ -102,28 +126,55 @@ enum hal_status trace_contents_flush(struct trace_contents *contents,
     const size_t count = contents->batch_count, bytes = contents->batch.count;
     contents->batch_count = contents->batch.count = 0;
     return write_frame(directory, output, contents->batch.data, bytes, contents->batch_sizes,
-                       (const uint8_t(*)[32])contents->batch_sha256, count);
+                       (const uint8_t(*)[32])contents->batch_sha256, contents->batch_elsewhere,
+                       count);
 }
 
+/* `data` NULL with `elsewhere`: the bytes lie in another trace. */
 static enum hal_status store(struct trace_contents *contents, struct trace_directory *directory,
-                             struct trace_output *output, const void *data, size_t bytes,
-                             const uint8_t sha256[32])
+                             struct trace_output *output, const void *data, uint64_t size,
+                             bool elsewhere, const uint8_t sha256[32])
 {
+    const size_t bytes = elsewhere ? 0 : (size_t)size;
     if (bytes >= LARGE_BYTES || contents->batch_count == BATCH_COUNT ||
         contents->batch.count + bytes > BATCH_BYTES)
         HAL_TRY(trace_contents_flush(contents, directory, output));
-    if (bytes >= LARGE_BYTES) {
-        const uint64_t size = bytes;
+    if (bytes >= LARGE_BYTES)
         return write_frame(directory, output, data, bytes, &size,
-                           (const uint8_t(*)[32])(const void *)sha256, 1);
-    }
+                           (const uint8_t(*)[32])(const void *)sha256, &elsewhere, 1);
     if (!trace_bytes_reserve(&contents->batch, bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for a content of %zu bytes", bytes);
     if (bytes)
         memcpy(contents->batch.data + contents->batch.count, data, bytes);
     contents->batch.count += bytes;
-    contents->batch_sizes[contents->batch_count] = bytes;
+    contents->batch_sizes[contents->batch_count] = size;
+    contents->batch_elsewhere[contents->batch_count] = elsewhere;
     memcpy(contents->batch_sha256[contents->batch_count++], sha256, 32);
+    return HAL_OK;
+}
+
+/* The number of the content, which is new to the file if it was not there. */
+static enum hal_status number(struct trace_contents *contents, struct trace_directory *directory,
+                              struct trace_output *output, const void *data, uint64_t bytes,
+                              bool elsewhere, const uint8_t sha256[32], uint64_t *out_number)
+{
+    if (contents->count * 2 >= contents->capacity)
+        HAL_TRY(grow(contents));
+    struct trace_content_entry *entry = find(contents->entries, contents->capacity, sha256);
+    if (!entry->number) {
+        HAL_TRY(store(contents, directory, output, data, bytes, elsewhere, sha256));
+        memcpy(entry->sha256, sha256, 32);
+        entry->number = ++contents->count;
+    }
+    *out_number = entry->number;
+    return HAL_OK;
+}
+
+static enum hal_status check_size(uint64_t bytes)
+{
+    if (bytes > TRACE_MAX_CONTENT_BYTES)
+        return hal_fail(HAL_INVALID, "a content of %llu bytes, the limit is %u",
+                        (unsigned long long)bytes, TRACE_MAX_CONTENT_BYTES);
     return HAL_OK;
 }
 
@@ -132,18 +183,17 @@ enum hal_status trace_contents_add(struct trace_contents *contents,
                                    const void *data, size_t bytes, uint64_t *out_number)
 {
     uint8_t sha256[32];
-    if (bytes > TRACE_MAX_CONTENT_BYTES)
-        return hal_fail(HAL_INVALID, "a content of %zu bytes, the limit is %u", bytes,
-                        TRACE_MAX_CONTENT_BYTES);
+    HAL_TRY(check_size(bytes));
     HAL_TRY(trace_sha256(data, bytes, sha256));
-    if (contents->count * 2 >= contents->capacity)
-        HAL_TRY(grow(contents));
-    struct trace_content_entry *entry = find(contents->entries, contents->capacity, sha256);
-    if (!entry->number) {
-        HAL_TRY(store(contents, directory, output, data, bytes, sha256));
-        memcpy(entry->sha256, sha256, sizeof sha256);
-        entry->number = ++contents->count;
-    }
-    *out_number = entry->number;
-    return HAL_OK;
+    const bool elsewhere =
+        bytes >= LEAST_REFERRED_BYTES && trace_base_find(&contents->base, sha256) != 0;
+    return number(contents, directory, output, data, bytes, elsewhere, sha256, out_number);
+}
+
+enum hal_status trace_contents_refer(struct trace_contents *contents,
+                                     struct trace_directory *directory, struct trace_output *output,
+                                     const uint8_t sha256[32], uint64_t bytes, uint64_t *out_number)
+{
+    HAL_TRY(check_size(bytes));
+    return number(contents, directory, output, NULL, bytes, true, sha256, out_number);
 }

@@ -3,6 +3,7 @@
 #ifndef FORMAT_CONTENTS_H
 #define FORMAT_CONTENTS_H
 
+#include "format/base.h"
 #include "format/index.h"
 
 struct trace_content_entry;
@@ -13,7 +14,9 @@ struct trace_contents {
     struct trace_bytes batch; /* contents that are not in the file yet */
     uint64_t *batch_sizes;    /* each BATCH_COUNT long */
     uint8_t (*batch_sha256)[32];
+    bool *batch_elsewhere;
     size_t batch_count;
+    struct trace_base base; /* what it has is referred to */
 };
 
 enum hal_status trace_contents_init(struct trace_contents *contents) HAL_CHECKED;
@@ -24,6 +27,12 @@ enum hal_status trace_contents_add(struct trace_contents *contents,
                                    struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes,
                                    uint64_t *out_number) HAL_CHECKED;
+
+/* The same without the bytes, which lie in another trace. */
+enum hal_status trace_contents_refer(struct trace_contents *contents,
+                                     struct trace_directory *directory, struct trace_output *output,
+                                     const uint8_t sha256[32], uint64_t bytes,
+                                     uint64_t *out_number) HAL_CHECKED;
 
 /* Writes the batch. */
 enum hal_status trace_contents_flush(struct trace_contents *contents,

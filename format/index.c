@@ -102,11 +102,12 @@ static enum hal_status check_blobs(const struct trace_directory *directory,
             return hal_fail(HAL_CORRUPT,
                             "content %" PRIu64 " has %" PRIu64 " bytes, the limit is %u",
                             blobs->first + i, blobs->size[i], TRACE_MAX_CONTENT_BYTES);
-        sum += blobs->size[i];
+        if (!blobs->n_elsewhere || blobs->n_elsewhere == blobs->n_size)
+            sum += trace_blob_is_elsewhere(blobs, i) ? 0 : blobs->size[i];
     }
-    if (blobs->n_size == 0 || blobs->sha256.len / SHA256_BYTES != blobs->n_size ||
-        blobs->sha256.len % SHA256_BYTES || sum > TRACE_MAX_FRAME_BYTES ||
-        bytes > 2ull * TRACE_MAX_FRAME_BYTES)
+    if (blobs->n_size == 0 || (blobs->n_elsewhere && blobs->n_elsewhere != blobs->n_size) ||
+        blobs->sha256.len / SHA256_BYTES != blobs->n_size || blobs->sha256.len % SHA256_BYTES ||
+        sum > TRACE_MAX_FRAME_BYTES || bytes > 2ull * TRACE_MAX_FRAME_BYTES)
         return hal_fail(HAL_CORRUPT, "the contents at byte %" PRIu64 " contradict themselves",
                         offset);
     return HAL_OK;

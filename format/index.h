@@ -31,6 +31,12 @@ void trace_directory_finish(struct trace_directory *directory);
 
 /* An initialised note or blobs of the directory's arena. NULL: no memory. */
 Haltrace__Note *trace_directory_new_note(struct trace_directory *directory);
+/* The bytes of the content are in another trace. */
+static inline bool trace_blob_is_elsewhere(const Haltrace__Blobs *blobs, size_t index)
+{
+    return blobs->n_elsewhere && blobs->elsewhere[index];
+}
+
 Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, size_t count);
 
 /* Frames are added in the order of the file. HAL_NO_MEMORY; HAL_CORRUPT: impossible values. */

@@ -396,6 +396,7 @@ const struct trace_family trace_event_family =
     {
         .name = "event",
         .head_bytes = sizeof(struct trace_event),
+        .has_optional = true,
         .kind_count_at = offsetof(Haltrace__Chunk, n_kind),
         .kinds_at = offsetof(Haltrace__Chunk, kind),
         .common_count = COUNT_OF(event_heads),

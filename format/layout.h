@@ -60,6 +60,9 @@ struct trace_part {
 
 enum { TRACE_MAX_PARTS = 3, TRACE_MAX_KINDS = 68 };
 
+/* Events of an unknown kind from here on may be left out by who does not know them. */
+enum { TRACE_FIRST_OPTIONAL_KIND = 1000 };
+
 struct trace_layout {
     const char *name;
     uint16_t record_bytes; /* the fixed members */
@@ -76,6 +79,7 @@ struct trace_family {
     uint16_t head_bytes;
     uint16_t kind_count_at, kinds_at; /* in the message: size_t, pointer to 32-bit enums */
     uint32_t common_count;
+    bool has_optional;                                   /* kinds that may be skipped */
     const struct trace_column *common;                   /* columns with a value for every record */
     const struct trace_layout *layouts[TRACE_MAX_KINDS]; /* by kind; NULL: not in this family */
 };

@@ -113,6 +113,7 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
         .edits = edits,
         .edit_count = message->n_edit,
         .view_only = keep_text(reader, &message->view_only),
+        .base = keep_text(reader, &message->base_trace),
         .unknown = keep_unknown(reader, &message->base),
         .stacks = keep_text(reader, &message->stacks),
         .contents = keep_text(reader, &message->contents_policy),
@@ -405,8 +406,12 @@ static enum hal_status count_all(struct trace_reader *reader)
         const Haltrace__Blobs *blobs = directory->blobs[i].blobs;
         reader->frame_last_content[i] = blobs->first + blobs->n_size - 1;
         counts->stored_content_bytes += directory->blobs[i].bytes;
-        for (size_t k = 0; k < blobs->n_size; k++)
+        for (size_t k = 0; k < blobs->n_size; k++) {
+            const bool elsewhere = trace_blob_is_elsewhere(blobs, k);
             counts->content_bytes += blobs->size[k];
+            counts->referred_contents += elsewhere;
+            counts->referred_bytes += elsewhere ? blobs->size[k] : 0;
+        }
     }
     return HAL_OK;
 }

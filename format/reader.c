@@ -61,6 +61,8 @@ void trace_reader_close(struct trace_reader *reader)
 {
     if (!reader)
         return;
+    for (size_t i = 0; i < reader->base_count; i++)
+        trace_base_close(&reader->bases[i]);
     for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
         free(reader->cache[i].raw.data);
         free(reader->cache[i].pieces);
@@ -325,9 +327,13 @@ static enum hal_status join(struct trace_reader *reader, const struct trace_chun
     size_t segment_at = 0, count = 0;
     if (!trace_bytes_reserve(records, reader->events.count + reader->segments.count + 1))
         return no_memory();
-    for (size_t at = 0; at < reader->events.count; count++) {
+    for (size_t at = 0; at < reader->events.count;) {
         struct trace_event *event = (void *)(reader->events.data + at);
         size_t end = segment_at;
+        if (event->kind >= TRACE_FIRST_OPTIONAL_KIND) { /* a newer version's */
+            at += event->bytes;
+            continue;
+        }
         event->thread = entry->thread;
         if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
             const enum hal_status status =
@@ -354,6 +360,7 @@ static enum hal_status join(struct trace_reader *reader, const struct trace_chun
         records->count += end - segment_at;
         segment_at = end;
         at += event->bytes;
+        count++;
     }
     if (segment_at != reader->segments.count)
         return hal_fail(HAL_CORRUPT, "segments that belong to no command buffer");
@@ -455,7 +462,7 @@ static enum hal_status load_blobs(struct trace_reader *reader, size_t frame)
     const struct trace_blobs_frame *entry = &reader->directory.blobs[frame];
     uint64_t bytes = 0;
     for (size_t i = 0; i < entry->blobs->n_size; i++)
-        bytes += entry->blobs->size[i];
+        bytes += trace_blob_is_elsewhere(entry->blobs, i) ? 0 : entry->blobs->size[i];
     struct trace_frame_head head;
     uint8_t *meta;
     reader->cached_blobs = 0;
@@ -481,7 +488,7 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
     size_t at = 0;
     for (size_t i = 0; i < index; i++)
-        at += (size_t)blobs->size[i];
+        at += trace_blob_is_elsewhere(blobs, i) ? 0 : (size_t)blobs->size[i];
     if (bytes)
         memcpy(out, reader->blobs_raw.data + at, bytes);
     uint8_t sha256[32];
@@ -494,6 +501,74 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
     return HAL_OK;
 }
 
+/* ---- Contents in other traces -------------------------------------------------------------- */
+
+enum hal_status trace_reader_add_base(struct trace_reader *reader, const char *path)
+{
+    if (reader->base_count == TRACE_MAX_BASES)
+        return hal_fail(HAL_INVALID, "'%s' is one more than %d traces to take contents from", path,
+                        TRACE_MAX_BASES);
+    HAL_TRY(trace_base_open(path, &reader->bases[reader->base_count]));
+    reader->base_count++;
+    return HAL_OK;
+}
+
+/* NULL: no base holds it; else it has that number there. */
+static const struct trace_base *find_base(const struct trace_reader *reader,
+                                          const uint8_t sha256[32], uint64_t *out_number)
+{
+    for (size_t i = 0; i < reader->base_count; i++) {
+        *out_number = trace_base_find(&reader->bases[i], sha256);
+        if (*out_number)
+            return &reader->bases[i];
+    }
+    return NULL;
+}
+
+struct trace_missing trace_reader_missing(const struct trace_reader *reader)
+{
+    struct trace_missing missing = {0};
+    if (!reader->counts.referred_contents)
+        return missing;
+    for (size_t f = 0; f < reader->directory.blobs_count; f++) {
+        const Haltrace__Blobs *blobs = reader->directory.blobs[f].blobs;
+        for (size_t i = 0; i < blobs->n_size; i++) {
+            uint64_t number;
+            if (!trace_blob_is_elsewhere(blobs, i) ||
+                find_base(reader, blobs->sha256.data + 32 * i, &number))
+                continue;
+            missing.first = missing.first ? missing.first : blobs->first + i;
+            missing.contents++;
+            missing.bytes += blobs->size[i];
+        }
+    }
+    return missing;
+}
+
+bool trace_reader_has_content(const struct trace_reader *reader, uint64_t content)
+{
+    size_t frame, index;
+    uint64_t number;
+    if (find_content(reader, content, &frame, &index) != HAL_OK)
+        return false;
+    const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
+    return !trace_blob_is_elsewhere(blobs, index) ||
+           find_base(reader, blobs->sha256.data + 32 * index, &number);
+}
+
+static enum hal_status fetch_content(struct trace_reader *reader, uint64_t content,
+                                     const uint8_t sha256[32], void *out, size_t bytes)
+{
+    uint64_t number;
+    const struct trace_base *base = find_base(reader, sha256, &number);
+    if (!base)
+        return hal_fail(HAL_NOT_FOUND,
+                        "content %" PRIu64 " of %zu bytes is not in the file, but in '%s', which "
+                        "was not given",
+                        content, bytes, reader->header.base);
+    return trace_reader_content(base->reader, number, out, bytes);
+}
+
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
                                      size_t bytes)
 {
@@ -503,5 +578,9 @@ enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t conte
     if (size != bytes)
         return hal_fail(HAL_INVALID, "content %" PRIu64 " has %" PRIu64 " bytes, not %zu", content,
                         size, bytes);
-    return with_path(reader, copy_content(reader, frame, index, out, bytes));
+    const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
+    return with_path(
+        reader, trace_blob_is_elsewhere(blobs, index)
+                    ? fetch_content(reader, content, blobs->sha256.data + 32 * index, out, bytes)
+                    : copy_content(reader, frame, index, out, bytes));
 }

@@ -3,6 +3,7 @@
 #ifndef FORMAT_READER_H
 #define FORMAT_READER_H
 
+#include "format/base.h"
 #include "format/index.h"
 #include "format/tables.h"
 #include "format/trace.h"
@@ -51,6 +52,8 @@ struct trace_reader {
     size_t cached_blobs;          /* frame in blobs_raw + 1; 0: none */
     struct trace_bytes blobs_raw;
     struct trace_bytes events, segments; /* of the chunk being decoded */
+    struct trace_base bases[TRACE_MAX_BASES];
+    size_t base_count;
 };
 
 /* Opens the first `bytes` bytes of a file, with `keeps_cut`. As trace_reader_open. */

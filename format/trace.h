@@ -73,6 +73,8 @@ struct trace_header {
     const char *const *edits;
     size_t edit_count;
     const char *view_only; /* why it cannot be replayed any more; "" or NULL: it can */
+    const char *base; /* the trace that has contents which this one refers to, as it was named when
+                       * this one was written; "" or NULL: none */
     struct trace_unknown unknown;
 };
 
@@ -103,6 +105,7 @@ struct trace_writer_options {
     bool provisional;      /* the file has no name before trace_writer_publish */
     bool named_at_end;     /* the file has no name before trace_writer_close wrote all of it */
     int compression_level; /* of zstd; 0: the default */
+    const char *base;      /* a trace; contents that it holds are referred to; NULL: none */
 };
 
 /* Creates the file and writes the header (copied). HAL_EXISTS: there is a file, or (with `force`)
@@ -128,6 +131,11 @@ enum hal_status trace_writer_records(struct trace_writer *writer, uint32_t threa
  * TRACE_MAX_CONTENT_BYTES; 0 bytes are legal. */
 enum hal_status trace_writer_content(struct trace_writer *writer, const void *data, size_t bytes,
                                      uint64_t *out_content) HAL_CHECKED;
+
+/* A content whose bytes are in another trace, and not in this one. */
+enum hal_status trace_writer_refer(struct trace_writer *writer,
+                                   const uint8_t sha256[TRACE_DIGEST_BYTES], uint64_t bytes,
+                                   uint64_t *out_content) HAL_CHECKED;
 
 /* Everything given so far is in the file, readable even if nothing follows. */
 enum hal_status trace_writer_flush(struct trace_writer *writer) HAL_CHECKED;
@@ -168,6 +176,7 @@ struct trace_counts {
     uint64_t segments;
     uint64_t submissions, dispatches, barriers;
     uint64_t contents, content_bytes, stored_content_bytes;
+    uint64_t referred_contents, referred_bytes; /* of these, in another trace */
     uint64_t host_writes, host_write_bytes, host_reads, host_read_bytes;
     int64_t first_ns, last_ns; /* host and device times of all events */
 };
@@ -221,11 +230,28 @@ typedef enum hal_status trace_visit(void *user, const struct trace_event *event,
 enum hal_status trace_reader_each(struct trace_reader *reader, trace_visit *visit,
                                   void *user) HAL_CHECKED;
 
-/* Size and SHA-256 of a content without reading it. HAL_NOT_FOUND: no such number. */
+/* Size and SHA-256 of a content without reading it, wherever it is. HAL_NOT_FOUND: no such number.
+ */
 enum hal_status trace_reader_content_info(const struct trace_reader *reader, uint64_t content,
                                           uint64_t *out_bytes, uint8_t out_sha256[32]) HAL_CHECKED;
 
-/* The bytes of a content into `out` of exactly its size, checked against checksum and SHA-256. */
+/* Contents that the trace refers to are taken from the file at `path`, if it holds any of that
+ * digest; any number of times. As trace_reader_open. */
+enum { TRACE_MAX_BASES = 8 };
+enum hal_status trace_reader_add_base(struct trace_reader *reader, const char *path) HAL_CHECKED;
+
+/* Contents that the trace refers to, and that none of the added traces holds. */
+struct trace_missing {
+    uint64_t contents, bytes;
+    uint64_t first; /* number of one; 0: none is missing */
+};
+struct trace_missing trace_reader_missing(const struct trace_reader *reader);
+
+/* False: trace_reader_content would not find it. */
+bool trace_reader_has_content(const struct trace_reader *reader, uint64_t content);
+
+/* The bytes of a content into `out` of exactly its size, checked against checksum and SHA-256.
+ * HAL_NOT_FOUND: also, they are in another trace, which was not added. */
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
                                      size_t bytes) HAL_CHECKED;
 

@@ -417,6 +417,16 @@ enum hal_status trace_writer_content(struct trace_writer *writer, const void *da
                               out_content);
 }
 
+enum hal_status trace_writer_refer(struct trace_writer *writer,
+                                   const uint8_t sha256[TRACE_DIGEST_BYTES], uint64_t bytes,
+                                   uint64_t *out_content)
+{
+    if (writer->output.status != HAL_OK)
+        return hal_fail(writer->output.status, "%s", writer->output.message);
+    return trace_contents_refer(&writer->contents, &writer->directory, &writer->output, sha256,
+                                bytes, out_content);
+}
+
 /* ---- Beginning and end -------------------------------------------------------------------- */
 
 static ProtobufCBinaryData as_bytes(const char *text)
@@ -493,6 +503,7 @@ static enum hal_status make_header(struct trace_writer *writer, const struct tra
     for (size_t i = 0; i < header->edit_count; i++)
         message->edit[i] = as_bytes(header->edits[i]);
     message->view_only = as_bytes(header->view_only);
+    message->base_trace = as_bytes(header->base);
     add_unknown(&message->base, &header->unknown);
     return HAL_OK;
 }
@@ -555,6 +566,9 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
         trace_packets_init(&writer->packets, header->process_id, &writer->tables);
     if (status == HAL_OK)
         status = trace_contents_init(&writer->contents);
+    if (status == HAL_OK && options->base)
+        status = hal_add_context(trace_base_open(options->base, &writer->contents.base),
+                                 "the trace to refer to");
     if (status == HAL_OK)
         status = (options->named_at_end ? trace_output_open_nameless : trace_output_open)(
             &writer->output, options->path, options->force, options->compression_level);

@@ -171,6 +171,9 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
         (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))
         return hal_fail(HAL_INVALID, "a flight recorder keeps from 10 ms to 24 h, not %lld ns",
                         (long long)options->last_ns);
+    if (options->base && options->last_ns)
+        return hal_fail(HAL_INVALID, "what a flight recorder writes cannot refer to '%s'",
+                        options->base);
     HAL_TRY(choose(STACKS, "profiling stacks", &options->stacks));
     HAL_TRY(choose(CONTENTS, "profiling contents", &options->contents));
     HAL_TRY(choose(OUTPUTS, "profiling outputs", &options->outputs));

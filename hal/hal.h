@@ -967,6 +967,11 @@ struct hal_profiling_options {
 
     const char
         *window; /* what part of the run this is, for those who read the trace; may be NULL */
+
+    /* A trace. Contents of 256 bytes or more that it holds are referred to by their digest and not
+     * stored again: who replays or shows the new trace needs that one, too. NULL: none; not for a
+     * flight recorder. */
+    const char *base;
 };
 
 /* Starts a capture at any moment of a run: waits for the work in flight (at most `timeout_ns`,

@@ -122,10 +122,12 @@ static int selftest(const struct replay_program *program)
 static int replay(struct replay_program *program)
 {
     int exit_code = REPLAY_EXIT_UNSUPPORTED;
-    const char *given[REPLAY_MOST_MAPS + 1];
+    const char *given[REPLAY_MOST_MAPS + TRACE_MAX_BASES + 1];
     size_t given_count = 0;
     for (; given_count < program->replay.map_count; given_count++)
         given[given_count] = program->maps[given_count].to;
+    for (size_t i = 0; i < program->load.base_count; i++)
+        given[given_count++] = program->bases[i];
     if (program->compare && !program->compare_substitute)
         given[given_count++] = program->compare;
     struct replay_jail jail = {.trace = program->path,

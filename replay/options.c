@@ -39,7 +39,8 @@ static const char *const help_text =
     "                       what is in the buffer behind PLACE: numbers as text when FILE ends in\n"
     "                       .txt, with NumPy's header in .npy, else bytes; may be repeated\n"
     "  --loop=PLACE         run that dispatch --repeat times (default 100) with the same inputs\n"
-    "  --record=FILE        capture the replay\n"
+    "  --record=FILE        capture the replay; what TRACE holds is not stored again, and whoever\n"
+    "                       replays FILE needs --base=TRACE\n"
     "  --benchmark[=SECONDS]\n"
     "                       repeat until the median is known to 2 %, at most that long (10):\n"
     "                       the whole, and each scope of the program\n"
@@ -58,6 +59,7 @@ static const char *const help_text =
     "  --quiet              print nothing when everything is the same\n"
     "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
     "  --fill=BYTE          what buffers hold before anybody writes them (default 0)\n"
+    "  --base=TRACE         has contents that the trace refers to; may be repeated\n"
     "  --map=OLD=NEW        files that the trace refers to lie there now; may be repeated\n"
     "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
     "memory)\n"
@@ -155,6 +157,7 @@ static const struct {
     {"timeout", true, replay_take_timeout},
     {"fill", true, replay_take_fill},
     {"memory-limit", true, replay_take_memory_limit},
+    {"base", true, replay_take_base},
     {"map", true, replay_take_map},
     {"time-limit", true, replay_take_time_limit},
     {"trusted", false, take_trusted},
@@ -245,6 +248,7 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     program->replay.substitutes = program->substitutes;
     program->replay.buffers = program->buffers;
     program->replay.maps = program->maps;
+    program->load.bases = program->bases;
     /* The other way's substitute comes behind those of both. */
     if (program->compare_substitute && !replay_take_substitute(program->compare_text, program))
         return HAL_INVALID;

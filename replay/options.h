@@ -33,6 +33,7 @@ struct replay_program {
     size_t output_count, minimal_output, record_output, dump_outputs[REPLAY_MOST_DUMPS];
     int64_t time_limit_ns;
     struct replay_load_options load;
+    const char *bases[TRACE_MAX_BASES];
     struct replay_options replay; /* its lists are those below */
     struct replay_path_map maps[REPLAY_MOST_MAPS];
     struct replay_type_rule types[REPLAY_MOST_TYPES + 1]; /* the one for all buffers comes last */

@@ -23,6 +23,16 @@ bool replay_take_map(char *text, struct replay_program *program)
     return true;
 }
 
+bool replay_take_base(char *text, struct replay_program *program)
+{
+    if (program->load.base_count == TRACE_MAX_BASES)
+        return replay_complain("base", text, "one more than 8");
+    if (!text[0])
+        return replay_complain("base", text, "not a trace");
+    program->bases[program->load.base_count++] = text;
+    return true;
+}
+
 /* Of the user's choice, so it is read out here, where the jail is not. */
 static bool read_file(const char *option, const char *text, const char *path, uint8_t **out_data,
                       size_t *out_bytes)

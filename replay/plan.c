@@ -423,6 +423,24 @@ static enum hal_status check_replayable(const struct replay_plan *plan)
                     header->view_only);
 }
 
+/* Contents that lie in other traces must be there. */
+static enum hal_status add_bases(struct replay_plan *plan,
+                                 const struct replay_load_options *options)
+{
+    const char *base = trace_reader_header(plan->reader)->base;
+    for (size_t i = 0; i < options->base_count; i++)
+        HAL_TRY(hal_add_context(trace_reader_add_base(plan->reader, options->bases[i]), "--base"));
+    const struct trace_missing missing = trace_reader_missing(plan->reader);
+    if (!missing.contents)
+        return HAL_OK;
+    return hal_fail(HAL_UNSUPPORTED,
+                    "%" PRIu64 " contents of %" PRIu64 " bytes (the first has the number %" PRIu64
+                    ") are not in the file, but in '%s', %s",
+                    missing.contents, missing.bytes, missing.first, base[0] ? base : "another one",
+                    options->base_count ? "and not in the traces that --base gave"
+                                        : "which --base=TRACE gives");
+}
+
 enum hal_status replay_plan_load(const char *path, const struct replay_load_options *options,
                                  struct replay_plan **out_plan)
 {
@@ -439,6 +457,8 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     plan->info.incomplete = plan->incomplete;
     judge_health(plan);
     status = check_replayable(plan);
+    if (status == HAL_OK)
+        status = add_bases(plan, options);
     if (status == HAL_OK)
         status = check_supported(plan, options->allow_unsupported);
     if (status == HAL_OK)

@@ -36,6 +36,9 @@ struct replay_plan;
 struct replay_load_options {
     uint64_t memory_limit_bytes; /* of all buffers at once, and of the plan; 0: physical memory */
     bool allow_unsupported;      /* leave out calls that no replay can repeat */
+    /* Traces with contents that this one refers to; at most TRACE_MAX_BASES. */
+    const char *const *bases;
+    size_t base_count;
 };
 
 struct replay_plan_info {
@@ -69,7 +72,7 @@ struct replay_plan_info {
  * the first event that is missing or that needs something missing. HAL_IO, HAL_VERSION;
  * HAL_CORRUPT: damaged or contradicting itself, the message names the event; HAL_NO_MEMORY: over
  * the limit; HAL_UNSUPPORTED: without the contents that the host wrote,
- * or with calls that no replay can repeat. */
+ * with contents in a trace that is not among the bases, or with calls that no replay can repeat. */
 enum hal_status replay_plan_load(const char *path, const struct replay_load_options *options,
                                  struct replay_plan **out_plan) HAL_CHECKED;
 void replay_plan_destroy(struct replay_plan *plan);

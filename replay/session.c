@@ -102,8 +102,10 @@ static enum hal_status begin_record(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (!program->record)
         return HAL_OK;
-    const struct hal_profiling_options options = {
-        .file = s->note->outputs[program->record_output], .force = true, .stacks = "none"};
+    const struct hal_profiling_options options = {.file = s->note->outputs[program->record_output],
+                                                  .force = true,
+                                                  .stacks = "none",
+                                                  .base = program->path};
     return hal_add_context(hal_device_profiling_begin(s->device, &options, HAL_FOREVER),
                            "--record");
 }

@@ -21,6 +21,7 @@ struct extract {
     struct trace_reader *reader;
     const char *folder; /* for executables */
     bool force;
+    struct tool_bases bases;
     uint64_t files;
 };
 
@@ -149,7 +150,7 @@ static bool parse_number(const char *text, uint64_t *out)
 
 static int extract(const char *path, struct extract *e, uint64_t content, const char *output)
 {
-    enum hal_status status = trace_reader_open(path, &e->reader);
+    enum hal_status status = tool_open(path, &e->bases, &e->reader);
     if (status != HAL_OK)
         return tool_fail(status);
     if (e->folder)
@@ -170,6 +171,7 @@ static int run(int argc, char **argv)
                                             {"content", required_argument, NULL, 'c'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"force", no_argument, NULL, 'f'},
+                                            TOOL_BASE_OPTION,
                                             {0}};
     struct extract e = {0};
     const char *output = NULL;
@@ -179,6 +181,10 @@ static int run(int argc, char **argv)
         case 'e': e.folder = optarg; break;
         case 'o': output = optarg; break;
         case 'f': e.force = true; break;
+        case 'B':
+            if (!tool_base("extract", optarg, &e.bases))
+                return TOOL_USAGE;
+            break;
         case 'c':
             if (parse_number(optarg, &content))
                 break;
@@ -207,6 +213,6 @@ const struct tool_command tool_extract = {
             "  --executables=FOLDER   made when it does not exist\n"
             "  --content=N            to standard output without -o\n"
             "  -o, --output=OUTPUT    where to\n"
-            "  -f, --force            replace files that exist\n",
+            "  -f, --force            replace files that exist\n" TOOL_BASE_HELP,
     .run = run,
 };

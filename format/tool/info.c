@@ -125,7 +125,8 @@ static void print_threads(struct trace_text *text, const struct trace_reader *re
     trace_text_printf(text, "%s\n", count > 8 ? ", ..." : "");
 }
 
-static void print_counts(struct trace_text *text, const struct trace_counts *counts)
+static void print_counts(struct trace_text *text, const struct trace_counts *counts,
+                         const char *base)
 {
     trace_text_printf(text, "events     %" PRIu64 " in ", counts->events);
     duration(text, (int64_t)((uint64_t)counts->last_ns - (uint64_t)counts->first_ns));
@@ -141,6 +142,13 @@ static void print_counts(struct trace_text *text, const struct trace_counts *cou
     tool_size(text, counts->content_bytes);
     trace_text_printf(text, ", stored in ");
     tool_size(text, counts->stored_content_bytes);
+    trace_text_printf(text, "\n");
+    if (!counts->referred_contents)
+        return;
+    trace_text_printf(text, "refers to  %" PRIu64 " contents, ", counts->referred_contents);
+    tool_size(text, counts->referred_bytes);
+    trace_text_printf(text, ", that are not in this file, but in ");
+    label(text, base[0] ? base : "another one");
     trace_text_printf(text, "\n");
 }
 
@@ -208,7 +216,7 @@ static void print_text(struct trace_text *text, const char *path, const struct t
     print_policy(text, header);
     print_device(text, &header->device);
     print_threads(text, reader);
-    print_counts(text, counts);
+    print_counts(text, counts, header->base);
     print_health(text, reader);
 }
 
@@ -263,6 +271,7 @@ static void json_header(struct trace_text *text, const struct trace_header *head
         trace_json_text(text, header->edits[i]);
     trace_json_close(text, ']');
     member_text(text, "view_only", header->view_only);
+    member_text(text, "base", header->base);
 }
 
 static void json_device(struct trace_text *text, const struct trace_device *device)
@@ -325,6 +334,8 @@ static void json_counts(struct trace_text *text, const struct trace_counts *coun
     member_u64(text, "contents", counts->contents);
     member_u64(text, "content_bytes", counts->content_bytes);
     member_u64(text, "stored_content_bytes", counts->stored_content_bytes);
+    member_u64(text, "referred_contents", counts->referred_contents);
+    member_u64(text, "referred_bytes", counts->referred_bytes);
     member_u64(text, "host_writes", counts->host_writes);
     member_u64(text, "host_write_bytes", counts->host_write_bytes);
     member_u64(text, "host_reads", counts->host_reads);

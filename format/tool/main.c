@@ -44,6 +44,30 @@ const char *tool_one_file(int argc, char **argv, int first)
     return NULL;
 }
 
+bool tool_base(const char *command, const char *path, struct tool_bases *bases)
+{
+    if (bases->count == TRACE_MAX_BASES) {
+        tool_error("%s: --base=%s: one more than %d", command, path, TRACE_MAX_BASES);
+        return false;
+    }
+    bases->paths[bases->count++] = path;
+    return true;
+}
+
+enum hal_status tool_open(const char *path, const struct tool_bases *bases,
+                          struct trace_reader **out_reader)
+{
+    HAL_TRY(trace_reader_open(path, out_reader));
+    for (size_t i = 0; i < bases->count; i++) {
+        const enum hal_status status = trace_reader_add_base(*out_reader, bases->paths[i]);
+        if (status != HAL_OK) {
+            trace_reader_close(*out_reader);
+            return hal_add_context(status, "--base");
+        }
+    }
+    return HAL_OK;
+}
+
 enum hal_status tool_write(struct trace_text *text, bool is_end)
 {
     if (text->is_failed)

@@ -43,6 +43,22 @@ int tool_fail(enum hal_status status);
 /* The only argument that is left after options; NULL: said that there is none, or more. */
 const char *tool_one_file(int argc, char **argv, int first);
 
+/* The traces that --base named; TOOL_BASE_OPTION has the letter 'B'. */
+struct tool_bases {
+    const char *paths[TRACE_MAX_BASES];
+    size_t count;
+};
+#define TOOL_BASE_OPTION                                                                           \
+    {                                                                                              \
+        "base", required_argument, NULL, 'B'                                                       \
+    }
+#define TOOL_BASE_HELP "      --base=TRACE     has contents that FILE refers to; may be repeated\n"
+/* False: said that it is one too many. */
+bool tool_base(const char *command, const char *path, struct tool_bases *bases);
+/* As trace_reader_open, with the bases. */
+enum hal_status tool_open(const char *path, const struct tool_bases *bases,
+                          struct trace_reader **out_reader) HAL_CHECKED;
+
 /* Writes to standard output and empties `text` once it is large, or when `is_end`. */
 enum hal_status tool_write(struct trace_text *text, bool is_end) HAL_CHECKED;
 

@@ -103,6 +103,8 @@ static enum hal_status write_slice(struct trim *trim, struct trace_reader *reade
     struct tool_progress progress;
     const struct slice *slice = &trim->slice;
     struct trace_header header = *trace_reader_header(reader);
+    if (!trace_reader_missing(reader).contents)
+        header.base = ""; /* nothing is referred to any more */
     snprintf(edit, sizeof edit,
              "trim --%s=%.800s: %" PRIu64 " submissions, %" PRIu64 " more that they need, %" PRIu64
              " as barriers",
@@ -122,12 +124,12 @@ static enum hal_status write_slice(struct trim *trim, struct trace_reader *reade
     return trace_rewrite_close(&rewrite, status, &health);
 }
 
-static int trim_file(struct trim *trim, const char *path,
+static int trim_file(struct trim *trim, const char *path, const struct tool_bases *bases,
                      const struct trace_rewrite_options *output)
 {
     char words[128];
     struct trace_reader *reader;
-    enum hal_status status = trace_reader_open(path, &reader);
+    enum hal_status status = tool_open(path, bases, &reader);
     if (status != HAL_OK)
         return tool_fail(status);
     status = slice_load(&trim->slice, reader);
@@ -150,8 +152,10 @@ static int run(int argc, char **argv)
     static const struct option options[] = {TOOL_OUTPUT_OPTIONS,
                                             {"submissions", required_argument, NULL, 's'},
                                             {"scope", required_argument, NULL, 'n'},
+                                            TOOL_BASE_OPTION,
                                             {0}};
     struct trace_rewrite_options output = {0};
+    struct tool_bases bases = {0};
     struct trim trim = {0};
     for (int option;
          (option = getopt_long(argc, argv, TOOL_OUTPUT_LETTERS, options, NULL)) != -1;) {
@@ -159,7 +163,10 @@ static int run(int argc, char **argv)
             trim.list = optarg;
         else if (option == 'n')
             trim.scope = optarg;
-        else if (!tool_output_option("trim", option, &output))
+        else if (option == 'B') {
+            if (!tool_base("trim", optarg, &bases))
+                return TOOL_USAGE;
+        } else if (!tool_output_option("trim", option, &output))
             return tool_wrong_option("trim", argv);
     }
     if (!trim.list == !trim.scope) {
@@ -174,7 +181,7 @@ static int run(int argc, char **argv)
     const char *path = tool_one_file(argc, argv, optind);
     if (!path || !tool_output_check("trim", &output, argv + optind, 1))
         return TOOL_USAGE;
-    return trim_file(&trim, path, &output);
+    return trim_file(&trim, path, &bases, &output);
 }
 
 const struct tool_command tool_trim = {
@@ -189,6 +196,6 @@ const struct tool_command tool_trim = {
         "barriers, without work, so that what waits for what is as it was.\n\n"
         "      --submissions=LIST   numbers and ranges: 3, 3-5, #s3..#s5,9\n"
         "      --scope=NAME         those that were submitted inside scopes of that "
-        "name\n" TOOL_OUTPUT_HELP,
+        "name\n" TOOL_OUTPUT_HELP TOOL_BASE_HELP,
     .run = run,
 };

@@ -15,6 +15,7 @@ struct verify {
     struct trace_reader *reader;
     uint64_t chunks, events, contents, content_bytes;
     uint64_t damaged_chunks, damaged_contents;
+    struct trace_missing missing; /* in other traces, and not looked at */
     bool out_of_memory;
     char last[HAL_MESSAGE_BYTES]; /* complaint: a damaged frame has many contents */
     unsigned complaints;
@@ -79,7 +80,9 @@ static void verify_contents(struct verify *v)
     uint8_t *bytes = NULL;
     uint64_t capacity = 0;
     for (uint64_t i = 1; i <= count; i++) {
-        const enum hal_status status = verify_content(v, i, &bytes, &capacity);
+        const enum hal_status status = trace_reader_has_content(v->reader, i)
+                                           ? verify_content(v, i, &bytes, &capacity)
+                                           : HAL_OK;
         if (status != HAL_OK)
             complain(v, &v->damaged_contents, status);
         tool_progress(&v->progress, chunks + i);
@@ -94,10 +97,12 @@ static void print_json(struct trace_text *text, const char *path, const struct v
     trace_json_text(text, path);
     trace_json_key(text, "good");
     trace_json_bool(text, good);
-    static const char *const keys[] = {"chunks",        "events",         "contents",
-                                       "content_bytes", "damaged_chunks", "damaged_contents"};
-    const uint64_t values[] = {v->chunks,        v->events,         v->contents,
-                               v->content_bytes, v->damaged_chunks, v->damaged_contents};
+    static const char *const keys[] = {"chunks",           "events",         "contents",
+                                       "content_bytes",    "damaged_chunks", "damaged_contents",
+                                       "missing_contents", "missing_bytes"};
+    const uint64_t values[] = {v->chunks,           v->events,         v->contents,
+                               v->content_bytes,    v->damaged_chunks, v->damaged_contents,
+                               v->missing.contents, v->missing.bytes};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         trace_json_key(text, keys[i]);
         trace_json_u64(text, values[i]);
@@ -118,19 +123,25 @@ static void print_text(struct trace_text *text, const struct verify *v, bool goo
     if (v->damaged_chunks || v->damaged_contents)
         trace_text_printf(text, "; damaged: %" PRIu64 " chunks, %" PRIu64 " contents",
                           v->damaged_chunks, v->damaged_contents);
+    if (v->missing.contents)
+        trace_text_printf(text,
+                          "; not looked at: %" PRIu64 " contents of %" PRIu64
+                          " bytes that are in another trace (--base=TRACE)",
+                          v->missing.contents, v->missing.bytes);
     trace_text_append(text, "\n", 1);
 }
 
-static int verify(const char *path, bool as_json)
+static int verify(const char *path, const struct tool_bases *bases, bool as_json)
 {
     struct verify v = {0};
     struct trace_text text = {0};
-    const enum hal_status status = trace_reader_open(path, &v.reader);
+    const enum hal_status status = tool_open(path, bases, &v.reader);
     if (status != HAL_OK)
         return tool_fail(status);
     const char *truncated = trace_reader_truncated(v.reader);
     if (*truncated)
         tool_error("'%s' is incomplete: %s", path, truncated);
+    v.missing = trace_reader_missing(v.reader);
     tool_progress_begin(&v.progress, "verify",
                         trace_reader_chunk_count(v.reader) +
                             trace_reader_counts(v.reader)->contents);
@@ -152,26 +163,30 @@ static int verify(const char *path, bool as_json)
 
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'}, TOOL_BASE_OPTION, {0}};
+    struct tool_bases bases = {0};
     bool as_json = false;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option != 'j') {
+        if (option == 'B' && !tool_base("verify", optarg, &bases))
+            return TOOL_USAGE;
+        if (option != 'j' && option != 'B') {
             tool_error("verify: unknown option '%s'", argv[optind - 1]);
             return TOOL_USAGE;
         }
-        as_json = true;
+        as_json |= option == 'j';
     }
     const char *path = tool_one_file(argc, argv, optind);
-    return path ? verify(path, as_json) : TOOL_USAGE;
+    return path ? verify(path, &bases, as_json) : TOOL_USAGE;
 }
 
 const struct tool_command tool_verify = {
     .name = "verify",
     .summary = "check every byte of a trace",
     .help =
-        "usage: hal-trace verify [--json] FILE\n\n"
+        "usage: hal-trace verify [--json] [--base=TRACE] FILE\n\n"
         "Reads all events and all contents and checks sizes, references, checksums and digests.\n"
         "Exit status 3 when anything is damaged or missing, after everything was looked at.\n\n"
-        "  --json   the result as one JSON object\n",
+        "      --json           the result as one JSON object\n" TOOL_BASE_HELP,
     .run = run,
 };

@@ -222,6 +222,43 @@ static void the_budget_ends_bytes_and_not_the_capture(void **state)
     captured_close(&captured);
 }
 
+/* The same bytes twice: the second capture refers to the first one's, and reads like it with it. */
+static void a_capture_refers_to_another_one(void **state)
+{
+    (void)state;
+    char second[PATH_MAX];
+    test_folder_file(&folder, "second.pb.zst", second);
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){0});
+    write_and_read(device, 77, 64 * KIB);
+    assert_ok(hal_device_profiling_end(device));
+    const struct hal_profiling_options options = {.file = second, .base = path};
+    assert_ok(hal_device_profiling_begin(device, &options, HAL_FOREVER));
+    write_and_read(device, 77, 64 * KIB);
+    assert_ok(hal_device_profiling_end(device));
+    const struct hal_profiling_options recorder = {
+        .file = second, .force = true, .base = path, .last_ns = INT64_C(1000000000)};
+    assert_int_equal(hal_device_profiling_begin(device, &recorder, HAL_FOREVER), HAL_INVALID);
+    const struct hal_profiling_options absent = {.file = second, .force = true, .base = "/none"};
+    assert_int_equal(hal_device_profiling_begin(device, &absent, HAL_FOREVER), HAL_IO);
+    hal_device_release(device);
+
+    uint8_t bytes[64 * KIB];
+    struct trace_reader *reader;
+    assert_ok(trace_reader_open(second, &reader));
+    assert_string_equal(trace_reader_header(reader)->base, path);
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    assert_int_equal(counts->referred_contents, counts->contents);
+    assert_int_equal(trace_reader_missing(reader).bytes, counts->content_bytes);
+    assert_int_equal(trace_reader_content(reader, 1, bytes, sizeof bytes), HAL_NOT_FOUND);
+    assert_ok(trace_reader_add_base(reader, path));
+    assert_ok(trace_reader_content(reader, 1, bytes, sizeof bytes));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        assert_int_equal(bytes[i], 77);
+    trace_reader_close(reader);
+    unlink(second);
+}
+
 static void wrong_policies_are_refused(void **state)
 {
     (void)state;
@@ -974,6 +1011,7 @@ int main(void)
         cmocka_unit_test_setup(digests_stand_for_bytes, by_pages),
         cmocka_unit_test_setup(nothing_is_kept_where_nothing_is_wanted, by_pages),
         cmocka_unit_test_setup(the_budget_ends_bytes_and_not_the_capture, by_pages),
+        cmocka_unit_test_setup(a_capture_refers_to_another_one, by_pages),
         cmocka_unit_test_setup(wrong_policies_are_refused, by_pages),
         cmocka_unit_test_setup(tiny_staging_waits_for_the_writer, by_pages),
         cmocka_unit_test_setup(a_scoped_mapping_is_read_at_map_and_written_at_unmap, by_pages),

@@ -41,7 +41,8 @@ struct hostile {
     Haltrace__CommandBufferSeal seal;
     Haltrace__Segments segments, continuation;
     Haltrace__Dispatch dispatch, more_dispatch;
-    Haltrace__EventKind kinds[2];
+    Haltrace__EventKind kinds[4];
+    int64_t tickets[4];
     Haltrace__SegmentKind segment_kinds[8], more_kinds[8];
     uint64_t segment_count[2], dispatch_count[2], segment_bytes[2];
     uint32_t piece_thread[2], piece_events[2], piece_segments[2];
@@ -52,6 +53,8 @@ struct hostile {
     uint64_t blobs_sizes[2];
     size_t blobs_bytes;
     uint8_t sha256[64];
+    protobuf_c_boolean elsewhere[2];
+    size_t elsewhere_count;
 };
 
 static void prepare(struct hostile *h)
@@ -124,6 +127,8 @@ static void add_blobs(struct trace_directory *directory, struct trace_output *ou
     blobs->first = 1;
     memcpy(blobs->size, h->blobs_sizes, sizeof h->blobs_sizes);
     memcpy(blobs->sha256.data, h->sha256, sizeof h->sha256);
+    blobs->elsewhere = (protobuf_c_boolean *)(uintptr_t)h->elsewhere;
+    blobs->n_elsewhere = h->elsewhere_count;
     assert_int_equal(trace_output_own_frame(output, TRACE_FRAME_BLOBS, &blobs->base, h->blobs_data,
                                             h->blobs_bytes, &bytes),
                      HAL_OK);
@@ -190,6 +195,21 @@ static void refuse(const struct hostile *h, enum hal_status expected, const char
     const enum hal_status status = read_hostile(h);
     if (status != expected || !strstr(hal_message(), text) || !strstr(hal_message(), path))
         fail_msg("status %d, '%s', expected %d, '%s'", status, hal_message(), expected, text);
+}
+
+/* Whether a directory takes the contents. */
+static enum hal_status try_blobs(const struct hostile *h)
+{
+    struct trace_directory directory;
+    trace_directory_init(&directory);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(&directory, 2);
+    blobs->first = 1;
+    memcpy(blobs->size, h->blobs_sizes, sizeof h->blobs_sizes);
+    blobs->elsewhere = (protobuf_c_boolean *)(uintptr_t)h->elsewhere;
+    blobs->n_elsewhere = h->elsewhere_count;
+    const enum hal_status status = trace_directory_add_blobs(&directory, blobs, 0, 100);
+    trace_directory_finish(&directory);
+    return status;
 }
 
 /* ---- Tests -------------------------------------------------------------------------------- */
@@ -311,6 +331,74 @@ static void contents_must_be_those_of_the_digests(void **state)
     refuse(&h, HAL_CORRUPT, "other contents");
 }
 
+static void what_is_elsewhere_has_no_bytes(void **state)
+{
+    (void)state;
+    struct hostile h;
+    static uint8_t data[] = "cdef";
+    prepare(&h);
+    h.blobs_data = data;
+    h.blobs_bytes = 4;
+    h.blobs_sizes[0] = TRACE_MAX_CONTENT_BYTES;
+    h.blobs_sizes[1] = 4;
+    h.elsewhere[0] = 1;
+    h.elsewhere_count = 2;
+    assert_int_equal(trace_sha256("cdef", 4, h.sha256 + 32), HAL_OK);
+    refuse(&h, HAL_NOT_FOUND, "content 1 of 67108864 bytes is not in the file");
+    h.blobs_sizes[0] = (uint64_t)TRACE_MAX_CONTENT_BYTES + 1;
+    assert_int_equal(try_blobs(&h), HAL_CORRUPT);
+    h.blobs_sizes[0] = 4;
+    h.elsewhere_count = 1; /* one flag for two contents */
+    assert_int_equal(try_blobs(&h), HAL_CORRUPT);
+    h.elsewhere_count = 2;
+    h.elsewhere[0] = 0;
+    refuse(&h, HAL_CORRUPT, "other contents"); /* eight bytes are said to be there */
+}
+
+/* An event between two others that a newer version knows: it has a ticket and columns of its own.
+ */
+static void optional_events_are_skipped(void **state)
+{
+    (void)state;
+    struct hostile h;
+    struct trace_reader *reader;
+    struct trace_chunk chunk;
+    uint8_t columns[] = {2, 0x08, 0x01}; /* length, and a message that nobody here knows */
+    ProtobufCMessageUnknownField unknown = {1500, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED,
+                                            sizeof columns, columns};
+    prepare(&h);
+    h.chunk.n_kind = h.chunk.n_ticket = 4;
+    h.chunk.ticket = h.tickets;
+    for (int i = 0; i < 4; i++)
+        h.tickets[i] = 11; /* 10, 20, 30, 40 */
+    h.kinds[1] = h.kinds[3] = (Haltrace__EventKind)TRACE_FIRST_OPTIONAL_KIND;
+    h.kinds[2] = HALTRACE__EVENT_KIND__COMMAND_BUFFER_SEAL;
+    h.chunk.base.n_unknown_fields = 1;
+    h.chunk.base.unknown_fields = &unknown;
+    h.piece_events[0] = 4;
+    assert_int_equal(read_hostile(&h), HAL_OK);
+    assert_int_equal(trace_reader_open(path, &reader), HAL_OK);
+    assert_int_equal(trace_reader_chunk(reader, 0, &chunk), HAL_OK);
+    assert_int_equal(chunk.event_count, 2);
+    const struct trace_command_buffer_seal *first = (const void *)chunk.events;
+    const struct trace_command_buffer_seal *second =
+        (const void *)((const uint8_t *)first + first->head.bytes + first->segment_bytes);
+    assert_int_equal(first->head.kind, TRACE_COMMAND_BUFFER_SEAL);
+    assert_int_equal(first->head.ticket, 10);
+    assert_int_equal(second->head.kind, TRACE_COMMAND_BUFFER_SEAL);
+    assert_int_equal(second->head.ticket, 30);
+    assert_int_equal(chunk.bytes, 2 * (first->head.bytes + first->segment_bytes));
+    trace_chunk_free(&chunk);
+    trace_reader_close(reader);
+    h.kinds[1] = (Haltrace__EventKind)(TRACE_FIRST_OPTIONAL_KIND - 1);
+    refuse(&h, HAL_VERSION, "unknown kind 999");
+    h.kinds[1] = (Haltrace__EventKind)(UINT16_MAX + 1);
+    refuse(&h, HAL_VERSION, "unknown kind 65536");
+    h.kinds[1] = h.kinds[3];
+    unknown.tag = 500;
+    refuse(&h, HAL_VERSION, "unknown field 500");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +407,8 @@ int main(void)
         cmocka_unit_test(notes_must_describe_the_frame),
         cmocka_unit_test(kinds_of_frames_and_versions),
         cmocka_unit_test(contents_must_be_those_of_the_digests),
+        cmocka_unit_test(what_is_elsewhere_has_no_bytes),
+        cmocka_unit_test(optional_events_are_skipped),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }
