@@ -83,12 +83,15 @@ enum hal_status capture_op_buffer_map(struct hal_driver_device *self, struct hal
         return next->ops->buffer_map(next, buffer, out);
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->buffer_map(next, buffer, out));
+    const bool reads = out->mode & HAL_MAP_READ && !(out->mode & HAL_MAP_PERSISTENT);
+    if (call.status == HAL_OK && reads) /* what was stored through another mapping comes first */
+        capture_mappings_collect_range(capture, call.thread, buffer, out->offset, out->bytes);
     capture_call_take_ticket(&call);
     const struct capture_mapping *mapping =
         call.status == HAL_OK ? capture_mapping_open(capture, call.thread, out) : NULL;
     capture_record_mapping(&call, TRACE_BUFFER_MAP, out, mapping ? mapping->number : 0, out->offset,
                            out->bytes);
-    if (mapping && out->mode & HAL_MAP_READ && !(out->mode & HAL_MAP_PERSISTENT))
+    if (mapping && reads)
         capture_record_content(call.thread, &(struct capture_content){.kind = TRACE_HOST_READ,
                                                                       .buffer = buffer->object.id,
                                                                       .offset = out->offset,
@@ -103,7 +106,8 @@ static void record_last_writes(struct capture *capture, struct capture_thread *t
                                const struct hal_mapping *mapping)
 {
     if (mapping->mode & HAL_MAP_PERSISTENT)
-        capture_mappings_collect(capture, thread);
+        capture_mappings_collect_range(capture, thread, mapping->buffer, mapping->offset,
+                                       mapping->bytes);
     else if (mapping->mode & HAL_MAP_WRITE)
         capture_record_content(thread,
                                &(struct capture_content){.kind = TRACE_HOST_WRITE,
@@ -170,7 +174,8 @@ enum hal_status capture_op_mapping_flush(struct hal_driver_device *self,
     struct capture_content content = part_of(mapping, offset, bytes);
     content.kind = TRACE_HOST_WRITE;
     if (is_coherent(mapping) && mapping->mode & HAL_MAP_PERSISTENT)
-        capture_mappings_collect(capture, call.thread);
+        capture_mappings_collect_range(capture, call.thread, mapping->buffer, content.offset,
+                                       bytes);
     else if (mapping->mode & HAL_MAP_WRITE)
         capture_record_content(call.thread, &content);
     capture_call_take_ticket(&call);
@@ -193,7 +198,7 @@ enum hal_status capture_op_mapping_invalidate(struct hal_driver_device *self,
         return next->ops->mapping_invalidate(next, mapping, offset, bytes);
     struct capture_content content = part_of(mapping, offset, bytes);
     content.kind = TRACE_HOST_READ;
-    capture_mappings_collect(capture, call.thread);
+    capture_mappings_collect_range(capture, call.thread, mapping->buffer, content.offset, bytes);
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->mapping_invalidate(next, mapping, offset, bytes));
     capture_call_take_ticket(&call);

@@ -8,6 +8,9 @@
  * the oldest are forgotten, which only loses read-backs to verify. */
 enum { max_kept = 65536 };
 
+/* More are not looked through at each submission. */
+enum { max_searched = 256 };
+
 /* ---- Semaphores ---- */
 
 struct capture_semaphore *capture_semaphore_create(uint64_t value)
@@ -17,6 +20,7 @@ struct capture_semaphore *capture_semaphore_create(uint64_t value)
         atomic_init(&semaphore->references, 1);
         atomic_init(&semaphore->reached, value);
         atomic_init(&semaphore->recorded, value);
+        atomic_init(&semaphore->promised, value);
         atomic_init(&semaphore->has_failed, false);
     }
     return semaphore;
@@ -53,13 +57,13 @@ static bool reserve_arrays(struct capture_submission *entry,
 {
     const size_t signals = submission->wait_count + submission->signal_count;
     const size_t bytes =
-        signals * sizeof *entry->signals + (submission->command_count + 1) * sizeof *entry->writes;
+        signals * sizeof *entry->signals + (submission->command_count + 1) * sizeof *entry->uses;
     uint8_t *memory = entry->own;
     if (bytes > sizeof entry->own)
         memory = entry->more = malloc(bytes);
     entry->waits = (struct capture_signal *)(void *)memory;
     entry->signals = entry->waits + submission->wait_count;
-    entry->writes = (struct capture_writes **)(void *)(entry->waits + signals);
+    entry->uses = (struct capture_uses **)(void *)(entry->waits + signals);
     return memory != NULL;
 }
 
@@ -70,16 +74,16 @@ static void retain_parts(const struct capture_inflight *inflight, struct capture
         entry->waits[entry->wait_count++] = retain_signal(inflight, &submission->waits[i]);
     for (size_t i = 0; i < submission->signal_count; i++)
         entry->signals[entry->signal_count++] = retain_signal(inflight, &submission->signals[i]);
-    if (submission->host.writes) {
-        struct capture_writes *writes =
-            capture_writes_of(submission->buffer, submission->offset, submission->bytes);
-        if (writes)
-            entry->writes[entry->writes_count++] = writes;
+    if (submission->host.run) {
+        struct capture_uses *uses = capture_uses_of(submission->buffer, submission->offset,
+                                                    submission->bytes, !submission->host.writes);
+        if (uses)
+            entry->uses[entry->uses_count++] = uses;
     }
     for (size_t i = 0; i < submission->command_count; i++) {
-        struct capture_writes *writes = submission->commands[i]->object.layer_data;
-        if (writes)
-            entry->writes[entry->writes_count++] = capture_writes_retain(writes);
+        struct capture_uses *uses = submission->commands[i]->object.layer_data;
+        if (uses)
+            entry->uses[entry->uses_count++] = capture_uses_retain(uses);
     }
 }
 
@@ -89,8 +93,8 @@ static void free_entry(struct capture_inflight *inflight, struct capture_submiss
         capture_semaphore_release(entry->waits[i].semaphore);
     for (uint32_t i = 0; i < entry->signal_count; i++)
         capture_semaphore_release(entry->signals[i].semaphore);
-    for (uint32_t i = 0; i < entry->writes_count; i++)
-        capture_writes_release(entry->writes[i]);
+    for (uint32_t i = 0; i < entry->uses_count; i++)
+        capture_uses_release(entry->uses[i]);
     free(entry->more);
     capture_pool_give(&inflight->pool, entry);
 }
@@ -127,7 +131,7 @@ static enum capture_submission_state state_of(const struct capture_submission *e
 
 static bool has_ended(const struct capture_submission *entry)
 {
-    return state_of(entry) != CAPTURE_SUBMISSION_RUNS;
+    return state_of(entry) > CAPTURE_SUBMISSION_RUNS;
 }
 
 /* Takes the observed entries out of the list. */
@@ -170,6 +174,37 @@ void capture_inflight_finish(struct capture_inflight *inflight)
     pthread_mutex_destroy(&inflight->list_lock);
 }
 
+static bool is_promised(const struct capture_signal *wait)
+{
+    const struct capture_semaphore *semaphore = wait->semaphore;
+    return semaphore &&
+           (atomic_load_explicit(&semaphore->promised, memory_order_acquire) >= wait->value ||
+            atomic_load_explicit(&semaphore->recorded, memory_order_acquire) >= wait->value);
+}
+
+static bool waits_for_unpromised(const struct capture_submission *entry)
+{
+    for (uint32_t i = 0; i < entry->wait_count; i++) {
+        if (!is_promised(&entry->waits[i]))
+            return true;
+    }
+    return false;
+}
+
+void capture_inflight_promise(struct capture_inflight *inflight,
+                              const struct hal_submission *submission)
+{
+    for (size_t i = 0; i < submission->signal_count; i++) {
+        struct capture_semaphore *semaphore =
+            capture_external_find(inflight->external, submission->signals[i].semaphore);
+        const uint64_t value = submission->signals[i].value;
+        uint64_t before = semaphore ? atomic_load(&semaphore->promised) : UINT64_MAX;
+        while (before < value &&
+               !atomic_compare_exchange_weak(&semaphore->promised, &before, value))
+            continue;
+    }
+}
+
 struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
                                                 const struct hal_submission *submission)
 {
@@ -185,6 +220,9 @@ struct capture_submission *capture_inflight_add(struct capture_inflight *infligh
         max_kept - 1)
         forget_oldest(inflight);
     retain_parts(inflight, entry, submission);
+    entry->is_open = waits_for_unpromised(entry);
+    if (entry->is_open)
+        atomic_fetch_add(&inflight->open_count, 1);
     entry->number = atomic_fetch_add_explicit(&inflight->next_number, 1, memory_order_relaxed);
     struct capture_submission *first =
         atomic_load_explicit(&inflight->incoming, memory_order_relaxed);
@@ -269,17 +307,46 @@ uint64_t capture_inflight_number(struct capture_inflight *inflight)
     return atomic_load(&inflight->next_number);
 }
 
+static void each_use(const struct capture_submission *entry, bool only_writes,
+                     void (*visit)(void *user, const struct capture_use *use), void *user)
+{
+    for (uint32_t i = 0; i < entry->uses_count; i++) {
+        for (uint32_t k = 0; k < entry->uses[i]->count; k++) {
+            if (!only_writes || capture_use_writes(&entry->uses[i]->ranges[k]))
+                visit(user, &entry->uses[i]->ranges[k]);
+        }
+    }
+}
+
 void capture_inflight_each_write(struct capture_inflight *inflight,
-                                 void (*visit)(void *user, const struct capture_write_range *range),
+                                 void (*visit)(void *user, const struct capture_use *use),
                                  void *user)
 {
     pthread_mutex_lock(&inflight->list_lock);
     take_incoming_locked(inflight);
     for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
-        for (uint32_t i = 0; i < entry->writes_count; i++) {
-            for (uint32_t k = 0; k < entry->writes[i]->count; k++)
-                visit(user, &entry->writes[i]->ranges[k]);
-        }
+        if (state_of(entry) != CAPTURE_SUBMISSION_COMES)
+            each_use(entry, true, visit, user);
     }
     pthread_mutex_unlock(&inflight->list_lock);
+}
+
+bool capture_inflight_each_open_use(struct capture_inflight *inflight,
+                                    void (*visit)(void *user, const struct capture_use *use),
+                                    void *user)
+{
+    /* What the host wrote before is seen by whoever opens after: each looks after it has told. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load(&inflight->open_count) == 0)
+        return true;
+    if (atomic_load_explicit(&inflight->count, memory_order_relaxed) > max_searched)
+        return false;
+    pthread_mutex_lock(&inflight->list_lock);
+    take_incoming_locked(inflight);
+    for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
+        if (entry->is_open && !has_ended(entry))
+            each_use(entry, false, visit, user);
+    }
+    pthread_mutex_unlock(&inflight->list_lock);
+    return true;
 }

@@ -7,13 +7,16 @@
  * wrote; which ranges those are is what this module hands out, once per submission. Queues alone
  * order nothing (hal.h), so only semaphores count.
  *
+ * A submission is *open* when it waits for a value that nothing promises yet: the host may go on
+ * writing what it reads, and let it go later, by a signal or by another submission.
+ *
  * Submitting takes no lock; observing takes one, and only when the value is news. */
 #ifndef CAPTURE_INFLIGHT_H
 #define CAPTURE_INFLIGHT_H
 
 #include "capture/external.h"
 #include "capture/pool.h"
-#include "capture/writes.h"
+#include "capture/uses.h"
 
 /* What the capture knows of a semaphore: its layer_data. */
 struct capture_semaphore {
@@ -22,6 +25,8 @@ struct capture_semaphore {
     _Atomic uint64_t reached;
     /* The trace says who raised it so far, and that it failed (external.c). */
     _Atomic uint64_t recorded;
+    /* Work that was handed in raises it up to here, and waits for nothing else. */
+    _Atomic uint64_t promised;
     _Atomic bool has_failed;
     uint64_t external_id; /* of another device's */
 };
@@ -30,6 +35,7 @@ struct capture_semaphore *capture_semaphore_create(uint64_t value);
 void capture_semaphore_release(struct capture_semaphore *semaphore); /* accepts NULL */
 
 enum capture_submission_state {
+    CAPTURE_SUBMISSION_COMES, /* the driver has not seen it */
     CAPTURE_SUBMISSION_RUNS,
     CAPTURE_SUBMISSION_DONE,
     CAPTURE_SUBMISSION_FAILED,
@@ -59,11 +65,12 @@ struct capture_submission {
     struct capture_submission *list;
     _Atomic uint32_t state; /* enum capture_submission_state */
     uint64_t number;        /* counts submissions of the capture */
-    uint32_t wait_count, signal_count, writes_count;
+    uint32_t wait_count, signal_count, uses_count;
     bool observed;
+    bool is_open;
     void *more; /* allocated, when the arrays do not fit below */
     struct capture_signal *waits, *signals;
-    struct capture_writes **writes; /* retained */
+    struct capture_uses **uses; /* retained */
     _Alignas(8) uint8_t own[160];
 };
 
@@ -72,6 +79,7 @@ struct capture_inflight {
     struct capture_pool pool;
     _Atomic(struct capture_submission *) incoming;
     _Atomic uint64_t count; /* submissions known here */
+    _Atomic uint32_t open_count;
     _Atomic uint64_t next_number;
     pthread_mutex_t list_lock;
     struct capture_submission *list; /* newest first */
@@ -84,10 +92,23 @@ void capture_inflight_finish(struct capture_inflight *inflight);
 struct capture_submission *capture_inflight_add(struct capture_inflight *inflight,
                                                 const struct hal_submission *submission);
 
+/* Right before the driver sees it. */
+static inline void capture_inflight_hand_over(struct capture_submission *submission)
+{
+    atomic_store_explicit(&submission->state, CAPTURE_SUBMISSION_RUNS, memory_order_release);
+}
+
+/* The driver has taken one that is not open; its entry may be gone already. */
+void capture_inflight_promise(struct capture_inflight *inflight,
+                              const struct hal_submission *submission);
+
 /* The work has ended, or never began. After this call the entry may be gone. */
-static inline void capture_inflight_retire(struct capture_submission *submission,
+static inline void capture_inflight_retire(struct capture_inflight *inflight,
+                                           struct capture_submission *submission,
                                            enum capture_submission_state state)
 {
+    if (submission->is_open)
+        atomic_fetch_sub(&inflight->open_count, 1);
     atomic_store_explicit(&submission->state, state, memory_order_release);
 }
 
@@ -104,9 +125,15 @@ void capture_inflight_free(struct capture_inflight *inflight, struct capture_sub
 /* The number that the next submission gets: those before it are "everything so far". */
 uint64_t capture_inflight_number(struct capture_inflight *inflight);
 
-/* Calls `visit` for every range that a submission which the host has not observed may write. */
+/* Calls `visit` for every range that a submission which the driver has, and of which the host has
+ * observed nothing, may write. */
 void capture_inflight_each_write(struct capture_inflight *inflight,
-                                 void (*visit)(void *user, const struct capture_write_range *range),
+                                 void (*visit)(void *user, const struct capture_use *use),
                                  void *user);
+
+/* Calls `visit` for every range that an open submission uses. False: that would take long. */
+bool capture_inflight_each_open_use(struct capture_inflight *inflight,
+                                    void (*visit)(void *user, const struct capture_use *use),
+                                    void *user);
 
 #endif

@@ -104,7 +104,7 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
     if (call.status == HAL_OK) {
         bool failed;
         struct capture_survey survey;
-        commands->object.layer_data = capture_writes_create(commands, &survey, &failed);
+        commands->object.layer_data = capture_uses_create(commands, &survey, &failed);
         if (failed)
             capture_no_memory(capture, "what a command buffer writes");
         capture_record_seal(&call, commands, &survey, 0);
@@ -122,7 +122,7 @@ static void forget_object(struct capture *capture, struct hal_object *object)
     case HAL_OBJECT_BUFFER:
         capture_buffer_free(capture, (struct hal_buffer *)(void *)object);
         break;
-    case HAL_OBJECT_COMMAND_BUFFER: capture_writes_release(object->layer_data); break;
+    case HAL_OBJECT_COMMAND_BUFFER: capture_uses_release(object->layer_data); break;
     case HAL_OBJECT_SEMAPHORE: capture_semaphore_release(object->layer_data); break;
     case HAL_OBJECT_EXECUTABLE:
     case HAL_OBJECT_EVENT:

@@ -75,12 +75,12 @@ enum hal_status capture_op_semaphore_signal(struct hal_driver_device *self,
     struct capture_call call = capture_call_enter(capture);
     if (!call.thread)
         return next->ops->semaphore_signal(next, semaphore, value);
-    capture_mappings_collect(capture, call.thread);
+    capture_mappings_collect_used(capture, call.thread, NULL);
     capture_call_take_ticket(&call);
+    /* Before: work that it lets go may end before the call returns, and looks for the reason. */
+    (void)capture_semaphore_raise(semaphore->object.layer_data, value);
     capture_call_begin(&call);
     capture_call_end(&call, next->ops->semaphore_signal(next, semaphore, value));
-    if (call.status == HAL_OK)
-        (void)capture_semaphore_raise(semaphore->object.layer_data, value);
     capture_record_semaphore_event(&call, TRACE_SEMAPHORE_SIGNAL, semaphore, value,
                                    call.status == HAL_OK ? NULL : hal_message(), 0);
     capture_call_leave(&call);

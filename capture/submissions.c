@@ -44,8 +44,8 @@ static void retired(void *user, const struct hal_submission_result *result)
     note_signals(submission, works);
     if (submission->retired)
         submission->retired(submission->user, result);
-    capture_inflight_retire(submission, result->status == HAL_OK ? CAPTURE_SUBMISSION_DONE
-                                                                 : CAPTURE_SUBMISSION_FAILED);
+    capture_inflight_retire(&capture->inflight, submission,
+                            works ? CAPTURE_SUBMISSION_DONE : CAPTURE_SUBMISSION_FAILED);
 }
 
 /* The bytes that come in are what the device writes, those that go out are seen by the host. Both
@@ -110,12 +110,16 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
     wrapped.time_dispatches = capture->times_dispatches;
     wrapped.retired = retired;
     wrapped.user = entry;
+    const bool is_open = entry->is_open;
+    capture_inflight_hand_over(entry);
     capture_call_take_ticket(call);
     capture_call_begin(call);
     const enum hal_status status = next->ops->queue_submit(next, &wrapped);
     capture_call_end(call, status);
     if (status != HAL_OK)
-        capture_inflight_retire(entry, CAPTURE_SUBMISSION_REFUSED);
+        capture_inflight_retire(&capture->inflight, entry, CAPTURE_SUBMISSION_REFUSED);
+    else if (!is_open)
+        capture_inflight_promise(&capture->inflight, submission);
     return status;
 }
 
@@ -129,9 +133,10 @@ enum hal_status capture_op_queue_submit(struct hal_driver_device *self,
     if (call.thread) {
         capture_external_meet(capture, call.thread, submission->waits, submission->wait_count);
         capture_external_meet(capture, call.thread, submission->signals, submission->signal_count);
-        capture_mappings_collect(capture, call.thread);
         entry = capture_inflight_add(&capture->inflight, submission);
-        if (!entry)
+        if (entry)
+            capture_mappings_collect_used(capture, call.thread, entry);
+        else
             capture_no_memory(capture, "a submission");
     }
     if (!entry)

@@ -7,7 +7,9 @@
  *   c   512 MiB of uploads into buffers of 16 MiB: random bytes; weights (bf16)
  *   cs  the same 16 MiB uploaded 32 times
  *   d   a persistently mapped buffer of 64 MiB, of which 4 KiB change before each of 1,000
- * submissions
+ *       submissions, which copy them to where the device keeps them
+ *   d-all  the same, and each submission uses bytes at both ends, and so the whole buffer, as far
+ * as anybody can tell
  *
  * Plain and captured runs take turns on one device; a run records, submits and waits. Beginning and
  * ending a capture are not part of a run, except where the row says "until the file is closed".
@@ -48,6 +50,7 @@ struct workload {
     double (*run)(struct hal_device *device, const struct workload *workload);
     uint64_t submissions;
     uint64_t pairs;    /* a command and a barrier, in each submission */
+    bool uses_all;     /* of d */
     uint32_t *data;    /* of uploads */
     uint64_t distinct; /* uploads that differ */
     int repeats;
@@ -93,13 +96,10 @@ static void record(struct hal_command_buffer *commands, struct hal_buffer *buffe
     bench_try(hal_command_buffer_end(commands));
 }
 
-static void submit(struct hal_device *device, struct hal_buffer *buffer,
-                   struct hal_semaphore *semaphore, uint64_t number, uint64_t pairs)
+static void hand_in(struct hal_device *device, struct hal_command_buffer *commands,
+                    struct hal_semaphore *semaphore, uint64_t number)
 {
-    struct hal_command_buffer *commands;
     const struct hal_semaphore_value wait = {semaphore, number}, signal = {semaphore, number + 1};
-    bench_try(hal_command_buffer_create(device, NULL, &commands));
-    record(commands, buffer, pairs);
     bench_try(hal_queue_submit(device, &(struct hal_submit_desc){.waits = &wait,
                                                                  .wait_count = 1,
                                                                  .signals = &signal,
@@ -107,6 +107,15 @@ static void submit(struct hal_device *device, struct hal_buffer *buffer,
                                                                  .commands = &commands,
                                                                  .command_count = 1}));
     hal_command_buffer_release(commands);
+}
+
+static void submit(struct hal_device *device, struct hal_buffer *buffer,
+                   struct hal_semaphore *semaphore, uint64_t number, uint64_t pairs)
+{
+    struct hal_command_buffer *commands;
+    bench_try(hal_command_buffer_create(device, NULL, &commands));
+    record(commands, buffer, pairs);
+    hand_in(device, commands, semaphore, number);
 }
 
 static double run_commands(struct hal_device *device, const struct workload *workload)
@@ -171,28 +180,54 @@ static double run_uploads(struct hal_device *device, const struct workload *work
     return ns;
 }
 
+struct mapped {
+    struct hal_device *device;
+    struct hal_buffer *source, *target;
+    struct hal_semaphore *semaphore;
+    bool uses_all;
+};
+
+static void submit_copy(const struct mapped *mapped, uint64_t number, uint64_t at)
+{
+    struct hal_command_buffer *commands;
+    bench_try(hal_command_buffer_create(mapped->device, NULL, &commands));
+    bench_try(hal_command_copy(commands, mapped->source, at, mapped->target, 0, D_CHANGE));
+    bench_try(hal_command_barrier(commands, NULL));
+    for (int i = 0; i < 2 && mapped->uses_all; i++)
+        bench_try(hal_command_copy(commands, mapped->source, i ? D_BYTES - FILL_BYTES : 0,
+                                   mapped->target, 0, FILL_BYTES));
+    bench_try(hal_command_buffer_end(commands));
+    hand_in(mapped->device, commands, mapped->semaphore, number);
+}
+
 static double run_mapped(struct hal_device *device, const struct workload *workload)
 {
     struct hal_mapping mapping;
-    struct hal_buffer *buffer = make_buffer(device, D_BYTES);
+    struct hal_buffer *buffer = make_buffer(device, D_BYTES), *target;
+    const struct hal_buffer_desc private_desc = {.bytes = D_CHANGE,
+                                                 .memory = HAL_MEMORY_DEVICE_LOCAL};
+    bench_try(hal_buffer_create(device, &private_desc, &target));
     struct hal_semaphore *semaphore = make_semaphore(device);
     bench_try(hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, D_BYTES, &mapping));
+    const struct mapped mapped = {device, buffer, target, semaphore, workload->uses_all};
+    const struct mapped whole = {device, buffer, target, semaphore, true};
     memset(mapping.data, 1, D_BYTES);
-    submit(device, buffer, semaphore, 0, 1); /* everything is seen as written once */
+    submit_copy(&whole, 0, 0); /* everything is seen as written once */
     bench_try(hal_semaphore_wait(semaphore, 1, HAL_FOREVER));
     const enum hal_status flushed = hal_device_profiling_flush(device);
     if (flushed != HAL_OK && flushed != HAL_NOT_FOUND) /* that is: it is not captured */
         bench_die("flushing");
     const int64_t begin_ns = hal_clock_ns();
     for (uint64_t i = 1; i <= workload->submissions; i++) {
-        memset((uint8_t *)mapping.data + i * 7919 % (D_BYTES / D_CHANGE) * D_CHANGE, (int)i,
-               D_CHANGE);
-        submit(device, buffer, semaphore, i, workload->pairs);
+        const uint64_t at = i * 7919 % (D_BYTES / D_CHANGE) * D_CHANGE;
+        memset((uint8_t *)mapping.data + at, (int)i, D_CHANGE);
+        submit_copy(&mapped, i, at);
     }
     bench_try(hal_semaphore_wait(semaphore, workload->submissions + 1, HAL_FOREVER));
     const double ns = ns_since(begin_ns);
     bench_try(hal_buffer_unmap(&mapping));
     hal_semaphore_release(semaphore);
+    hal_buffer_release(target);
     hal_buffer_release(buffer);
     return ns;
 }
@@ -495,6 +530,18 @@ int main(int argc, char **argv)
          .run = run_mapped,
          .submissions = D_SUBMISSIONS,
          .pairs = 1,
+         .repeats = 7,
+         .target_ns = NAN,
+         .target_us = 25,
+         .target_ratio = NAN,
+         .target_closed = NAN,
+         .target_mb_s = NAN,
+         .target_bytes = NAN},
+        {.name = "d-all",
+         .run = run_mapped,
+         .submissions = D_SUBMISSIONS,
+         .pairs = 1,
+         .uses_all = true,
          .repeats = 7,
          .target_ns = NAN,
          .target_us = 25,

@@ -76,6 +76,15 @@ static void submit_fill(struct hal_device *device, struct hal_buffer *buffer, ui
     hal_command_buffer_release(commands);
 }
 
+static void submit_copy(struct hal_device *device, struct hal_buffer *source, uint64_t offset,
+                        struct hal_buffer *target, uint64_t bytes)
+{
+    struct hal_command_buffer *commands = fixture_commands(device, "copy", HAL_ONE_SHOT);
+    assert_ok(hal_command_copy(commands, source, offset, target, 0, bytes));
+    fixture_run(device, commands);
+    hal_command_buffer_release(commands);
+}
+
 /* ---- Scoped mappings ---- */
 
 static void large_transfers_come_in_pieces_and_nothing_is_lost(void **state)
@@ -407,7 +416,7 @@ static void stores_are_recorded_before_the_submission(void **state)
     static uint8_t expected[SUBMISSIONS][BYTES];
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, path);
-    struct hal_buffer *buffer = buffer_of(device, 0, BYTES), *other = buffer_of(device, 0, 64);
+    struct hal_buffer *buffer = buffer_of(device, 0, BYTES), *other = buffer_of(device, 0, BYTES);
     const uint64_t id = buffer->object.id;
     struct hal_mapping mapping = map_persistently(buffer, HAL_MAP_WRITE, 0, BYTES);
     uint8_t *memory = mapping.data;
@@ -418,7 +427,7 @@ static void stores_are_recorded_before_the_submission(void **state)
         if (i % 3 == 2)
             fill_random(memory + 10000 * i, 30000, &random);
         memcpy(expected[i], memory, BYTES);
-        submit_fill(device, other, 0, 64, (uint8_t)i);
+        submit_copy(device, buffer, 0, other, BYTES);
     }
     assert_ok(hal_buffer_unmap(&mapping));
     hal_buffer_release(buffer);
@@ -445,15 +454,16 @@ static void only_what_changed_is_recorded(void **state)
     struct hal_device *device = fixture_device("cpu");
     captured_begin(device, path);
     struct hal_buffer *buffer = buffer_of(device, 0, 64 * MIB);
+    struct hal_buffer *other = buffer_of(device, HAL_MEMORY_DEVICE_LOCAL, 64 * MIB);
     struct hal_mapping mapping = map_persistently(buffer, HAL_MAP_WRITE, 0, 64 * MIB);
     uint8_t *memory = mapping.data;
     for (unsigned i = 0; i < 10; i++) {
         memory[(uint64_t)i * 5 * MIB + 77] = (uint8_t)(i + 1);
-        assert_ok(fixture_submit(device, NULL, NULL, 0, NULL, 0));
+        submit_copy(device, buffer, 0, other, 64 * MIB);
     }
-    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
     assert_ok(hal_buffer_unmap(&mapping));
     hal_buffer_release(buffer);
+    hal_buffer_release(other);
     assert_ok(hal_device_profiling_end(device));
     hal_device_release(device);
     captured_open(&captured, path);
@@ -464,6 +474,173 @@ static void only_what_changed_is_recorded(void **state)
         assert_true(write->offset <= (uint64_t)i * 5 * MIB + 77);
         assert_true(write->offset + write->size > (uint64_t)i * 5 * MIB + 77);
     }
+    captured_close(&captured);
+}
+
+/* The host stores into slots of one mapped buffer at random, and work copies slots; some of it
+ * waits for the host, or for other work that does. What was recorded before the work could begin is
+ * what its slot held then. Slots are no multiples of pages. */
+enum { SLOTS = 50, SLOT_BYTES = 5000, SLOT_STEPS = 120, SLOTS_BYTES = SLOTS * SLOT_BYTES };
+
+struct slot_read {
+    unsigned slot;
+    enum trace_event_kind kind; /* of the event before which the stores must be there */
+    size_t number;
+    uint8_t expected[SLOT_BYTES];
+};
+
+struct slots {
+    struct hal_device *device;
+    struct hal_buffer *buffer, *target;
+    struct hal_mapping mapping;
+    struct hal_semaphore *gate; /* some work waits for it */
+    uint64_t gate_value;
+    bool busy[SLOTS]; /* work may be reading it: the host leaves it alone until it has waited */
+    size_t submits, signals, reads;
+    struct slot_read *pending[SLOTS]; /* waits for the gate's next value */
+    struct slot_read *list;
+};
+
+static void submit_slot(struct slots *slots, unsigned slot, struct hal_semaphore *wait,
+                        uint64_t value)
+{
+    struct hal_command_buffer *commands = fixture_commands(slots->device, "slot", HAL_ONE_SHOT);
+    const uint64_t at = (uint64_t)slot * SLOT_BYTES;
+    assert_ok(hal_command_copy(commands, slots->buffer, at, slots->target, at, SLOT_BYTES));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(fixture_submit(slots->device, commands, wait, value, NULL, 0));
+    hal_command_buffer_release(commands);
+    slots->submits++;
+}
+
+static void expect_slot(struct slots *slots, struct slot_read *read, enum trace_event_kind kind,
+                        size_t number)
+{
+    read->kind = kind;
+    read->number = number;
+    memcpy(read->expected, (uint8_t *)slots->mapping.data + (size_t)read->slot * SLOT_BYTES,
+           SLOT_BYTES);
+}
+
+static struct slot_read *next_read(struct slots *slots, unsigned slot)
+{
+    struct slot_read *read = &slots->list[slots->reads++];
+    read->slot = slot;
+    return read;
+}
+
+/* By the host itself, or by work that signals. */
+static void open_gate(struct slots *slots, bool by_host)
+{
+    const size_t number = by_host ? slots->signals++ : slots->submits++;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (slots->pending[i])
+            expect_slot(slots, slots->pending[i], by_host ? TRACE_SEMAPHORE_SIGNAL : TRACE_SUBMIT,
+                        number);
+        slots->pending[i] = NULL;
+    }
+    slots->gate_value++;
+    if (by_host)
+        assert_ok(hal_semaphore_signal(slots->gate, slots->gate_value));
+    else
+        assert_ok(fixture_submit(slots->device, NULL, NULL, 0, slots->gate, slots->gate_value));
+    assert_ok(hal_device_wait_idle(slots->device, HAL_FOREVER));
+    memset(slots->busy, 0, sizeof slots->busy);
+}
+
+static void slot_step(struct slots *slots, uint64_t *random)
+{
+    const unsigned slot = (unsigned)(fixture_random(random) % SLOTS);
+    uint8_t *memory = (uint8_t *)slots->mapping.data + (size_t)slot * SLOT_BYTES;
+    switch (fixture_random(random) % 8) {
+    case 0: open_gate(slots, fixture_random(random) % 2); break;
+    case 1:
+        if (!slots->pending[slot]) {
+            slots->pending[slot] = next_read(slots, slot);
+            submit_slot(slots, slot, slots->gate, slots->gate_value + 1);
+        }
+        break;
+    case 2:
+    case 3:
+        if (!slots->busy[slot]) {
+            expect_slot(slots, next_read(slots, slot), TRACE_SUBMIT, slots->submits);
+            submit_slot(slots, slot, NULL, 0);
+            slots->busy[slot] = true;
+        }
+        break;
+    default:
+        if (!slots->busy[slot])
+            memory[fixture_random(random) % SLOT_BYTES] = (uint8_t)fixture_random(random);
+        break;
+    }
+}
+
+static void what_work_reads_is_recorded_before_it_can_begin(void **state)
+{
+    (void)state;
+    struct captured captured;
+    uint64_t random = fixture_seed();
+    struct slots slots = {.device = fixture_device("cpu"),
+                          .list = hal_alloc(SLOT_STEPS, sizeof(struct slot_read))};
+    captured_begin(slots.device, path);
+    slots.buffer = buffer_of(slots.device, 0, SLOTS_BYTES);
+    slots.target = buffer_of(slots.device, HAL_MEMORY_DEVICE_LOCAL, SLOTS_BYTES);
+    slots.gate = fixture_semaphore(slots.device, "gate", 0);
+    slots.mapping = map_persistently(slots.buffer, HAL_MAP_WRITE, 0, SLOTS_BYTES);
+    memset(slots.mapping.data, 0, SLOTS_BYTES);
+    for (unsigned i = 0; i < SLOT_STEPS; i++)
+        slot_step(&slots, &random);
+    open_gate(&slots, true);
+    const uint64_t id = slots.buffer->object.id;
+    assert_ok(hal_buffer_unmap(&slots.mapping));
+    hal_semaphore_release(slots.gate);
+    hal_buffer_release(slots.buffer);
+    hal_buffer_release(slots.target);
+    assert_ok(hal_device_profiling_end(slots.device));
+    hal_device_release(slots.device);
+
+    captured_open(&captured, path);
+    uint8_t *seen = hal_alloc(1, SLOTS_BYTES);
+    for (size_t i = 0; i < slots.reads; i++) {
+        const struct slot_read *read = &slots.list[i];
+        memset(seen, 0, SLOTS_BYTES);
+        captured_replay(&captured, TRACE_HOST_WRITE, id,
+                        nth_ticket(&captured, read->kind, read->number), seen, SLOTS_BYTES);
+        assert_memory_equal(seen + (size_t)read->slot * SLOT_BYTES, read->expected, SLOT_BYTES);
+    }
+    free(seen);
+    free(slots.list);
+    captured_close(&captured);
+}
+
+/* Nothing reads it but the host, through another mapping. */
+static void stores_are_recorded_before_the_host_reads_them(void **state)
+{
+    (void)state;
+    struct captured captured;
+    uint8_t byte = 0;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, path);
+    struct hal_buffer *buffer = buffer_of(device, 0, BYTES);
+    const uint64_t id = buffer->object.id;
+    struct hal_mapping mapping = map_persistently(buffer, HAL_MAP_WRITE, 0, BYTES);
+    ((uint8_t *)mapping.data)[30000] = 0x5a;
+    submit_fill(device, buffer, 0, 4, 1);
+    assert_ok(hal_buffer_read(buffer, 30000, &byte, 1));
+    assert_int_equal(byte, 0x5a);
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, path);
+    uint8_t *seen = hal_alloc(1, BYTES);
+    captured_replay(&captured, TRACE_HOST_WRITE, id, nth_ticket(&captured, TRACE_SUBMIT, 0), seen,
+                    BYTES);
+    assert_int_equal(seen[30000], 0); /* no work uses it: nobody looked */
+    captured_replay(&captured, TRACE_HOST_WRITE, id, nth_ticket(&captured, TRACE_HOST_READ, 0),
+                    seen, BYTES);
+    assert_int_equal(seen[30000], 0x5a);
+    free(seen);
     captured_close(&captured);
 }
 
@@ -588,7 +765,7 @@ static void a_mapping_that_goes_leaves_the_other_exact(void **state)
     memset(first.data, 3, BYTES);
     assert_ok(hal_buffer_unmap(&first));
     ((uint8_t *)second.data)[40 * KIB + 1] = 9;
-    submit_fill(device, buffer, 0, 4, 1);
+    submit_fill(device, buffer, 40 * KIB, 4, 1);
     assert_ok(hal_buffer_unmap(&second));
     assert_ok(hal_device_profiling_end(device));
     hal_buffer_release(buffer);
@@ -895,7 +1072,8 @@ static struct scene make_scene(uint64_t private_bytes)
     assert_ok(hal_command_fill(scene.sealed, scene.visible, 1000, 24, 0x77, 1));
     assert_ok(hal_command_buffer_end(scene.sealed));
     scene.recording = fixture_commands(device, "recording", HAL_ONE_SHOT);
-    assert_ok(hal_command_copy(scene.recording, scene.visible, 0, scene.private_buffer, 0, 100));
+    assert_ok(
+        hal_command_copy(scene.recording, scene.visible, 19950, scene.private_buffer, 0, 100));
     submit_fill(device, scene.private_buffer, 0, private_bytes, 0x31);
     submit_fill(device, scene.visible, 0, BYTES, 0x32);
     scene.mapping = map_persistently(scene.visible, HAL_MAP_READ | HAL_MAP_WRITE, 0, BYTES);
@@ -1020,6 +1198,10 @@ int main(void)
         cmocka_unit_test_setup(stores_are_recorded_before_the_submission, by_comparison),
         cmocka_unit_test_setup(only_what_changed_is_recorded, by_pages),
         cmocka_unit_test_setup(only_what_changed_is_recorded, by_comparison),
+        cmocka_unit_test_setup(what_work_reads_is_recorded_before_it_can_begin, by_pages),
+        cmocka_unit_test_setup(what_work_reads_is_recorded_before_it_can_begin, by_comparison),
+        cmocka_unit_test_setup(stores_are_recorded_before_the_host_reads_them, by_pages),
+        cmocka_unit_test_setup(stores_are_recorded_before_the_host_reads_them, by_comparison),
         cmocka_unit_test_setup(a_signal_from_the_host_publishes_stores_too, by_pages),
         cmocka_unit_test_setup(a_signal_from_the_host_publishes_stores_too, by_comparison),
         cmocka_unit_test_setup(every_mapping_gets_its_part, by_pages),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture/inflight.c and capture/writes.c: what the host can know to be done, and what command
- * buffers may write. Objects are made by hand: no driver is needed. */
+/* capture/inflight.c and capture/uses.c: what the host can know to be done, and what command
+ * buffers may use. Objects are made by hand: no driver is needed. */
 #include "capture/inflight.h"
 #include "format/limits.h"
 
@@ -76,9 +76,9 @@ static void a_value_tells_of_what_signalled_up_to_it(void **state)
     struct capture_submission *first = add(&setup, -1, 0, 0, 1);
     struct capture_submission *second = add(&setup, -1, 0, 0, 2);
     struct capture_submission *third = add(&setup, -1, 0, 0, 3);
-    capture_inflight_retire(first, CAPTURE_SUBMISSION_DONE);
-    capture_inflight_retire(second, CAPTURE_SUBMISSION_DONE);
-    capture_inflight_retire(third, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, first, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, second, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, third, CAPTURE_SUBMISSION_DONE);
     struct capture_submission *seen = see(&setup, 0, 2);
     assert_int_equal(length(seen), 2);
     assert_true(contains(seen, first));
@@ -102,7 +102,7 @@ static void work_that_runs_is_not_seen(void **state)
     /* The host signalled the value itself, past the submission's. */
     assert_null(see(&setup, 0, 5));
     assert_null(capture_inflight_see_all(&setup.inflight, 100));
-    capture_inflight_retire(running, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, running, CAPTURE_SUBMISSION_DONE);
     struct capture_submission *seen = capture_inflight_see_all(&setup.inflight, 100);
     assert_ptr_equal(seen, running);
     capture_inflight_free(&setup.inflight, seen);
@@ -122,7 +122,7 @@ static void waits_tell_of_what_must_have_come_before(void **state)
     struct capture_submission *later = add(&setup, -1, 0, 0, 8);
     struct capture_submission *all[] = {last, middle, first, other, later};
     for (size_t i = 0; i < 5; i++)
-        capture_inflight_retire(all[i], CAPTURE_SUBMISSION_DONE);
+        capture_inflight_retire(&setup.inflight, all[i], CAPTURE_SUBMISSION_DONE);
     struct capture_submission *seen = see(&setup, 2, 1);
     assert_int_equal(length(seen), 3);
     assert_true(contains(seen, first));
@@ -141,8 +141,8 @@ static void refused_submissions_tell_nothing_and_do_not_stay(void **state)
     open_setup(&setup);
     struct capture_submission *waited_for = add(&setup, -1, 0, 0, 1);
     struct capture_submission *refused = add(&setup, 0, 1, 1, 1);
-    capture_inflight_retire(waited_for, CAPTURE_SUBMISSION_DONE);
-    capture_inflight_retire(refused, CAPTURE_SUBMISSION_REFUSED);
+    capture_inflight_retire(&setup.inflight, waited_for, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, refused, CAPTURE_SUBMISSION_REFUSED);
     struct capture_submission *seen = see(&setup, 3, 1);
     assert_int_equal(length(seen), 1);
     assert_ptr_equal(seen, refused);
@@ -158,8 +158,8 @@ static void only_submissions_before_the_wait_are_seen_by_it(void **state)
     struct capture_submission *before = add(&setup, -1, 0, 0, 1);
     const uint64_t number = capture_inflight_number(&setup.inflight);
     struct capture_submission *after = add(&setup, -1, 0, 0, 2);
-    capture_inflight_retire(before, CAPTURE_SUBMISSION_DONE);
-    capture_inflight_retire(after, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, before, CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, after, CAPTURE_SUBMISSION_DONE);
     struct capture_submission *seen = capture_inflight_see_all(&setup.inflight, number);
     assert_ptr_equal(seen, before);
     assert_null(seen->list);
@@ -175,13 +175,15 @@ static void long_chains_and_long_lists_work(void **state)
     struct hal_semaphore_value waits[MANY];
     open_setup(&setup);
     for (uint64_t i = 0; i < CHAIN; i++)
-        capture_inflight_retire(add(&setup, 0, i, 0, i + 1), CAPTURE_SUBMISSION_DONE);
+        capture_inflight_retire(&setup.inflight, add(&setup, 0, i, 0, i + 1),
+                                CAPTURE_SUBMISSION_DONE);
     for (unsigned i = 0; i < MANY; i++)
         waits[i] = (struct hal_semaphore_value){&setup.semaphores[0], CHAIN - i};
     const struct hal_semaphore_value signal = {&setup.semaphores[1], 1};
     const struct hal_submission wide = {
         .waits = waits, .wait_count = MANY, .signals = &signal, .signal_count = 1};
-    capture_inflight_retire(capture_inflight_add(&setup.inflight, &wide), CAPTURE_SUBMISSION_DONE);
+    capture_inflight_retire(&setup.inflight, capture_inflight_add(&setup.inflight, &wide),
+                            CAPTURE_SUBMISSION_DONE);
     struct capture_submission *seen = see(&setup, 1, 1);
     assert_int_equal(length(seen), CHAIN + 1);
     capture_inflight_free(&setup.inflight, seen);
@@ -194,7 +196,8 @@ static void programs_that_never_look_cost_bounded_memory(void **state)
     struct setup setup;
     open_setup(&setup);
     for (unsigned i = 0; i < 200000; i++)
-        capture_inflight_retire(add(&setup, -1, 0, 0, i + 1), CAPTURE_SUBMISSION_DONE);
+        capture_inflight_retire(&setup.inflight, add(&setup, -1, 0, 0, i + 1),
+                                CAPTURE_SUBMISSION_DONE);
     assert_true(atomic_load(&setup.inflight.count) <= 65536 + 1);
     close_setup(&setup);
 }
@@ -213,6 +216,7 @@ static void *submit_and_retire(void *argument)
     struct submitter *submitter = argument;
     for (uint64_t i = 0; i < SUBMISSIONS; i++)
         capture_inflight_retire(
+            &submitter->setup->inflight,
             add(submitter->setup, submitter->semaphore, i, submitter->semaphore, i + 1),
             CAPTURE_SUBMISSION_DONE);
     return NULL;
@@ -246,27 +250,113 @@ static void every_submission_is_seen_once(void **state)
     close_setup(&setup);
 }
 
-/* ---- What command buffers write ---- */
+/* ---- Open submissions ---- */
 
-static const struct capture_write_range *range_of(const struct capture_writes *writes, uint64_t id)
+static void count_use(void *user, const struct capture_use *use)
 {
-    for (uint32_t i = 0; i < writes->count; i++) {
-        if (writes->ranges[i].buffer == id)
-            return &writes->ranges[i];
+    assert_int_equal(capture_use_buffer(use), 77);
+    ++*(size_t *)user;
+}
+
+static size_t open_uses(struct setup *setup)
+{
+    size_t count = 0;
+    assert_true(capture_inflight_each_open_use(&setup->inflight, count_use, &count));
+    return count;
+}
+
+/* One that reads buffer 77. */
+static struct capture_submission *add_reader(struct setup *setup,
+                                             const struct hal_semaphore_value *wait,
+                                             const struct hal_semaphore_value *signal)
+{
+    static const struct hal_buffer buffer = {.object.id = 77, .memory = HAL_MEMORY_HOST_COHERENT};
+    struct hal_command_buffer commands = {
+        .object = {.layer_data = capture_uses_of(&buffer, 0, 64, true)}};
+    struct hal_command_buffer *const list[] = {&commands};
+    const struct hal_submission submission = {.waits = wait,
+                                              .wait_count = 1,
+                                              .signals = signal,
+                                              .signal_count = 1,
+                                              .commands = list,
+                                              .command_count = 1};
+    struct capture_submission *entry = capture_inflight_add(&setup->inflight, &submission);
+    assert_non_null(entry);
+    capture_uses_release(commands.object.layer_data);
+    capture_inflight_hand_over(entry);
+    if (!entry->is_open)
+        capture_inflight_promise(&setup->inflight, &submission);
+    return entry;
+}
+
+static void what_waits_for_the_host_is_open_and_what_depends_on_it(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    struct hal_semaphore *host = &setup.semaphores[0], *work = &setup.semaphores[1];
+    const struct hal_semaphore_value none = {host, 0}, five = {host, 5}, one = {work, 1},
+                                     two = {work, 2}, three = {work, 3};
+    assert_int_equal(open_uses(&setup), 0);
+    /* It waits for what is there. */
+    struct capture_submission *first = add_reader(&setup, &none, &one);
+    assert_false(first->is_open);
+    assert_int_equal(open_uses(&setup), 0);
+    /* The first one promises its value. */
+    struct capture_submission *second = add_reader(&setup, &one, &two);
+    assert_false(second->is_open);
+    /* Nobody has said that the host's value comes: nor what depends on it. */
+    struct capture_submission *third = add_reader(&setup, &five, &three);
+    struct capture_submission *fourth = add_reader(&setup, &three, &three);
+    assert_true(third->is_open);
+    assert_true(fourth->is_open);
+    assert_int_equal(open_uses(&setup), 2);
+    capture_semaphore_raise(host->object.layer_data, 5);
+    struct capture_submission *fifth = add_reader(&setup, &five, &three);
+    assert_false(fifth->is_open);
+    assert_int_equal(open_uses(&setup), 2);
+    capture_inflight_retire(&setup.inflight, third, CAPTURE_SUBMISSION_DONE);
+    assert_int_equal(open_uses(&setup), 1);
+    capture_inflight_retire(&setup.inflight, fourth, CAPTURE_SUBMISSION_REFUSED);
+    assert_int_equal(open_uses(&setup), 0);
+    close_setup(&setup);
+}
+
+static void too_many_submissions_to_look_through_are_told(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_setup(&setup);
+    const struct hal_semaphore_value one = {&setup.semaphores[0], 1};
+    size_t count = 0;
+    for (unsigned i = 0; i < 1000; i++)
+        add_reader(&setup, &one, &one);
+    assert_false(capture_inflight_each_open_use(&setup.inflight, count_use, &count));
+    close_setup(&setup);
+}
+
+/* ---- What command buffers use ---- */
+
+static const struct capture_use *range_of(const struct capture_uses *uses, uint64_t id, bool reads)
+{
+    for (uint32_t i = 0; i < uses->count; i++) {
+        if (capture_use_buffer(&uses->ranges[i]) == id &&
+            capture_use_writes(&uses->ranges[i]) != reads)
+            return &uses->ranges[i];
     }
     return NULL;
 }
 
-static void assert_range(const struct capture_writes *writes, uint64_t id, uint64_t begin,
+static void assert_range(const struct capture_uses *uses, uint64_t id, bool reads, uint64_t begin,
                          uint64_t end)
 {
-    const struct capture_write_range *range = range_of(writes, id);
+    const struct capture_use *range = range_of(uses, id, reads);
     assert_non_null(range);
     assert_int_equal(range->begin, begin);
     assert_int_equal(range->end, end);
 }
 
-static void transfers_and_bindings_count_reads_and_private_memory_do_not(void **state)
+static void transfers_and_bindings_count_and_private_memory_does_not(void **state)
 {
     (void)state;
     struct hal_buffer buffers[4] = {{.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT},
@@ -276,10 +366,14 @@ static void transfers_and_bindings_count_reads_and_private_memory_do_not(void **
     struct {
         struct hal_segment_fill fill, hidden;
         struct hal_segment_copy copy;
+        struct hal_segment_dispatch_indirect indirect;
     } arena = {
         .fill = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[0], 100, 50, 0, 1},
         .hidden = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[2], 0, 8, 0, 1},
-        .copy = {{HAL_SEGMENT_COPY, 0, sizeof arena.copy}, &buffers[1], &buffers[0], 0, 20, 30}};
+        .copy = {{HAL_SEGMENT_COPY, 0, sizeof arena.copy}, &buffers[1], &buffers[0], 5, 20, 30},
+        .indirect = {{HAL_SEGMENT_DISPATCH_INDIRECT, 0, sizeof arena.indirect},
+                     .counts = &buffers[0],
+                     .offset = 400}};
     const struct hal_binding bindings[3] = {{&buffers[3], 64, 128}, {NULL, 0, 0}};
     struct hal_dispatch_state dispatch = {.binding_count = {0, 3}, .bindings = {NULL, bindings}};
     const struct hal_command_buffer commands = {.arena = (uint8_t *)&arena,
@@ -288,20 +382,22 @@ static void transfers_and_bindings_count_reads_and_private_memory_do_not(void **
                                                 .state_count = 1};
     bool failed;
     struct capture_survey survey;
-    struct capture_writes *writes = capture_writes_create(&commands, &survey, &failed);
+    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
     assert_false(failed);
-    assert_int_equal(writes->count, 2);
-    assert_range(writes, 10, 20, 150);
-    assert_range(writes, 13, 64, 192);
+    assert_int_equal(uses->count, 4);
+    assert_range(uses, 10, false, 20, 150);
+    assert_range(uses, 10, true, 400, 412);
+    assert_range(uses, 11, true, 5, 35);
+    assert_range(uses, 13, false, 64, 192);
     assert_int_equal(survey.record_bytes, sizeof arena);
     assert_in_range(survey.largest_bytes, sizeof arena.copy, TRACE_MAX_RECORD_BYTES);
     assert_int_equal(survey.longest_list, 0);
     assert_false(survey.has_labels);
-    capture_writes_release(capture_writes_retain(writes));
-    capture_writes_release(writes);
+    capture_uses_release(capture_uses_retain(uses));
+    capture_uses_release(uses);
 
     const struct hal_command_buffer nothing = {0};
-    assert_null(capture_writes_create(&nothing, &survey, &failed));
+    assert_null(capture_uses_create(&nothing, &survey, &failed));
     assert_false(failed);
 }
 
@@ -322,11 +418,11 @@ static void many_buffers_are_told_apart(void **state)
                                                 .arena_bytes = MANY * TIMES * sizeof *fills};
     bool failed;
     struct capture_survey survey;
-    struct capture_writes *writes = capture_writes_create(&commands, &survey, &failed);
-    assert_int_equal(writes->count, MANY);
+    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    assert_int_equal(uses->count, MANY);
     for (unsigned i = 0; i < MANY; i++)
-        assert_range(writes, 1000 + i, 0, 8 * TIMES);
-    capture_writes_release(writes);
+        assert_range(uses, 1000 + i, false, 0, 8 * TIMES);
+    capture_uses_release(uses);
     free(fills);
     free(buffers);
 }
@@ -342,7 +438,9 @@ int main(void)
         cmocka_unit_test(long_chains_and_long_lists_work),
         cmocka_unit_test(programs_that_never_look_cost_bounded_memory),
         cmocka_unit_test(every_submission_is_seen_once),
-        cmocka_unit_test(transfers_and_bindings_count_reads_and_private_memory_do_not),
+        cmocka_unit_test(what_waits_for_the_host_is_open_and_what_depends_on_it),
+        cmocka_unit_test(too_many_submissions_to_look_through_are_told),
+        cmocka_unit_test(transfers_and_bindings_count_and_private_memory_does_not),
         cmocka_unit_test(many_buffers_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collecting the ranges that a command buffer may write. */
-#include "capture/writes.h"
+/* Collecting the ranges that a command buffer may write or read. */
+#include "capture/uses.h"
 
 #include "format/record.h"
 #include "hal/base/mem.h"
@@ -9,19 +9,19 @@
 enum { few = 16 };
 
 struct builder {
-    struct capture_write_range *ranges; /* `own`, or allocated */
+    struct capture_use *ranges; /* `own`, or allocated */
     size_t count, capacity;
     uint32_t *slots; /* open addressing: index + 1 into ranges; NULL while there are few */
     size_t slot_count;
     size_t last; /* commands often write the buffer that the one before wrote */
     bool failed;
-    struct capture_write_range own[few];
+    struct capture_use own[few];
 };
 
-static uint32_t *slot_of(const struct builder *builder, uint64_t buffer)
+static uint32_t *slot_of(const struct builder *builder, uint64_t key)
 {
-    size_t slot = (size_t)((buffer * 0x9E3779B97F4A7C15u) >> 32) & (builder->slot_count - 1);
-    while (builder->slots[slot] && builder->ranges[builder->slots[slot] - 1].buffer != buffer)
+    size_t slot = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & (builder->slot_count - 1);
+    while (builder->slots[slot] && builder->ranges[builder->slots[slot] - 1].key != key)
         slot = (slot + 1) & (builder->slot_count - 1);
     return &builder->slots[slot];
 }
@@ -31,7 +31,7 @@ static bool make_room(struct builder *builder)
     if (builder->count < builder->capacity)
         return true;
     const size_t capacity = 2 * builder->capacity;
-    struct capture_write_range *ranges = hal_alloc(capacity, sizeof *ranges);
+    struct capture_use *ranges = hal_alloc(capacity, sizeof *ranges);
     uint32_t *slots = hal_alloc(2 * capacity, sizeof *slots);
     if (!ranges || !slots) {
         free(ranges);
@@ -47,47 +47,46 @@ static bool make_room(struct builder *builder)
     builder->slots = slots;
     builder->slot_count = 2 * capacity;
     for (size_t i = 0; i < builder->count; i++)
-        *slot_of(builder, ranges[i].buffer) = (uint32_t)i + 1;
+        *slot_of(builder, ranges[i].key) = (uint32_t)i + 1;
     return true;
 }
 
-/* The index of the buffer's range, or the count when it has none yet. */
-static size_t search(const struct builder *builder, uint64_t buffer)
+/* The index of the range, or the count when there is none yet. */
+static size_t search(const struct builder *builder, uint64_t key)
 {
     if (builder->slots) {
-        const uint32_t found = *slot_of(builder, buffer);
+        const uint32_t found = *slot_of(builder, key);
         return found ? found - 1 : builder->count;
     }
     size_t i = 0;
-    while (i < builder->count && builder->ranges[i].buffer != buffer)
+    while (i < builder->count && builder->ranges[i].key != key)
         i++;
     return i;
 }
 
-static struct capture_write_range *find(struct builder *builder, uint64_t buffer)
+static struct capture_use *find(struct builder *builder, uint64_t key)
 {
-    if (builder->count && builder->ranges[builder->last].buffer == buffer)
+    if (builder->count && builder->ranges[builder->last].key == key)
         return &builder->ranges[builder->last];
-    size_t index = search(builder, buffer);
+    size_t index = search(builder, key);
     if (index == builder->count) {
         if (!make_room(builder))
             return NULL;
-        builder->ranges[index] =
-            (struct capture_write_range){.buffer = buffer, .begin = UINT64_MAX};
+        builder->ranges[index] = (struct capture_use){.key = key, .begin = UINT64_MAX};
         builder->count++;
         if (builder->slots)
-            *slot_of(builder, buffer) = (uint32_t)index + 1;
+            *slot_of(builder, key) = (uint32_t)index + 1;
     }
     builder->last = index;
     return &builder->ranges[index];
 }
 
-static void add(struct builder *builder, const struct hal_buffer *buffer, uint64_t offset,
-                uint64_t bytes)
+static inline void add(struct builder *builder, const struct hal_buffer *buffer, uint64_t offset,
+                       uint64_t bytes, bool reads)
 {
     if (!buffer || !(buffer->memory & HAL_MEMORY_HOST_COHERENT) || builder->failed)
         return;
-    struct capture_write_range *range = find(builder, buffer->object.id);
+    struct capture_use *range = find(builder, capture_use_key(buffer->object.id, reads));
     if (!range) {
         builder->failed = true;
         return;
@@ -124,17 +123,18 @@ static inline void add_segment(struct builder *builder, const struct hal_segment
     switch ((enum hal_segment_kind)segment->kind) {
     case HAL_SEGMENT_FILL: {
         const struct hal_segment_fill *fill = (const void *)segment;
-        add(builder, fill->target, fill->offset, fill->bytes);
+        add(builder, fill->target, fill->offset, fill->bytes, false);
         break;
     }
     case HAL_SEGMENT_COPY: {
         const struct hal_segment_copy *copy = (const void *)segment;
-        add(builder, copy->target, copy->target_offset, copy->bytes);
+        add(builder, copy->target, copy->target_offset, copy->bytes, false);
+        add(builder, copy->source, copy->source_offset, copy->bytes, true);
         break;
     }
     case HAL_SEGMENT_UPDATE: {
         const struct hal_segment_update *update = (const void *)segment;
-        add(builder, update->target, update->offset, update->bytes);
+        add(builder, update->target, update->offset, update->bytes, false);
         survey_bytes(survey, segment);
         break;
     }
@@ -160,7 +160,11 @@ static inline void add_segment(struct builder *builder, const struct hal_segment
         break;
     case HAL_SEGMENT_PUSH_CONSTANTS:
     case HAL_SEGMENT_PUSH_DESCRIPTOR_SET: survey_bytes(survey, segment); break;
-    case HAL_SEGMENT_DISPATCH_INDIRECT:
+    case HAL_SEGMENT_DISPATCH_INDIRECT: {
+        const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
+        add(builder, dispatch->counts, dispatch->offset, HAL_COUNTS_BYTES, true);
+        break;
+    }
     case HAL_SEGMENT_EVENT_SIGNAL:
     case HAL_SEGMENT_EVENT_RESET:
     case HAL_SEGMENT_DEBUG_END: break;
@@ -174,14 +178,14 @@ static void add_states(struct builder *builder, const struct hal_command_buffer 
         for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
             for (uint32_t k = 0; k < state->binding_count[set]; k++) {
                 const struct hal_binding *binding = &state->bindings[set][k];
-                add(builder, binding->buffer, binding->offset, binding->bytes);
+                add(builder, binding->buffer, binding->offset, binding->bytes, false);
             }
         }
     }
 }
 
-struct capture_writes *capture_writes_create(const struct hal_command_buffer *commands,
-                                             struct capture_survey *out_survey, bool *out_failed)
+struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands,
+                                         struct capture_survey *out_survey, bool *out_failed)
 {
     struct capture_survey survey = {.record_bytes = commands->arena_bytes,
                                     .largest_bytes = fixed_bytes};
@@ -192,7 +196,7 @@ struct capture_writes *capture_writes_create(const struct hal_command_buffer *co
     builder.count = builder.slot_count = builder.last = 0;
     builder.slots = NULL;
     builder.failed = false;
-    struct capture_writes *writes = NULL;
+    struct capture_uses *uses = NULL;
     while (at < end) {
         const struct hal_segment *segment = (const void *)at;
         add_segment(&builder, segment, &survey);
@@ -202,45 +206,45 @@ struct capture_writes *capture_writes_create(const struct hal_command_buffer *co
     add_states(&builder, commands);
     const size_t bytes = builder.count * sizeof *builder.ranges;
     if (builder.count && !builder.failed) {
-        writes = malloc(sizeof *writes + bytes);
-        builder.failed = !writes;
+        uses = malloc(sizeof *uses + bytes);
+        builder.failed = !uses;
     }
-    if (writes) {
-        atomic_init(&writes->references, 1);
-        writes->count = (uint32_t)builder.count;
-        memcpy(writes->ranges, builder.ranges, bytes);
+    if (uses) {
+        atomic_init(&uses->references, 1);
+        uses->count = (uint32_t)builder.count;
+        memcpy(uses->ranges, builder.ranges, bytes);
     }
     if (builder.ranges != builder.own)
         free(builder.ranges);
     free(builder.slots);
     *out_failed = builder.failed;
-    return writes;
+    return uses;
 }
 
-struct capture_writes *capture_writes_of(const struct hal_buffer *buffer, uint64_t offset,
-                                         uint64_t bytes)
+struct capture_uses *capture_uses_of(const struct hal_buffer *buffer, uint64_t offset,
+                                     uint64_t bytes, bool reads)
 {
     if (!(buffer->memory & HAL_MEMORY_HOST_COHERENT) || bytes == 0)
         return NULL;
-    struct capture_writes *writes = malloc(sizeof *writes + sizeof writes->ranges[0]);
-    if (!writes)
+    struct capture_uses *uses = malloc(sizeof *uses + sizeof uses->ranges[0]);
+    if (!uses)
         return NULL;
-    atomic_init(&writes->references, 1);
-    writes->count = 1;
-    writes->ranges[0] = (struct capture_write_range){
-        .buffer = buffer->object.id, .begin = offset, .end = offset + bytes};
-    return writes;
+    atomic_init(&uses->references, 1);
+    uses->count = 1;
+    uses->ranges[0] = (struct capture_use){
+        .key = capture_use_key(buffer->object.id, reads), .begin = offset, .end = offset + bytes};
+    return uses;
 }
 
-struct capture_writes *capture_writes_retain(struct capture_writes *writes)
+struct capture_uses *capture_uses_retain(struct capture_uses *uses)
 {
-    if (writes)
-        atomic_fetch_add_explicit(&writes->references, 1, memory_order_relaxed);
-    return writes;
+    if (uses)
+        atomic_fetch_add_explicit(&uses->references, 1, memory_order_relaxed);
+    return uses;
 }
 
-void capture_writes_release(struct capture_writes *writes)
+void capture_uses_release(struct capture_uses *uses)
 {
-    if (writes && atomic_fetch_sub_explicit(&writes->references, 1, memory_order_acq_rel) == 1)
-        free(writes);
+    if (uses && atomic_fetch_sub_explicit(&uses->references, 1, memory_order_acq_rel) == 1)
+        free(uses);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command buffer may write or read, as far as the host can see it or be seen without asking:
+ * per buffer of coherent memory one range that covers all that is written, and one for what is only
+ * read. Bindings count as written, since nothing tells what a kernel only reads. */
+#ifndef CAPTURE_USES_H
+#define CAPTURE_USES_H
+
+#include "hal/driver.h"
+
+struct capture_use {
+    uint64_t key; /* the buffer's id, and whether it is only read */
+    uint64_t begin, end;
+};
+
+static inline uint64_t capture_use_key(uint64_t buffer, bool reads)
+{
+    return buffer << 1 | reads;
+}
+
+static inline uint64_t capture_use_buffer(const struct capture_use *use)
+{
+    return use->key >> 1;
+}
+
+static inline bool capture_use_writes(const struct capture_use *use)
+{
+    return !(use->key & 1);
+}
+
+struct capture_uses {
+    _Atomic uint32_t references;
+    uint32_t count;
+    struct capture_use ranges[];
+};
+
+/* What recording the list takes, found on the same walk. */
+struct capture_survey {
+    uint64_t record_bytes;  /* of all segments' records */
+    uint32_t largest_bytes; /* no record is larger; never 0 */
+    uint32_t longest_list;  /* of buffer barriers or events */
+    bool has_labels;
+};
+
+/* Walks the sealed list; one reference is the caller's. NULL: it uses nothing of that kind, or
+ * (*out_failed) memory is out. `out_survey` is filled in any case. */
+struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands,
+                                         struct capture_survey *out_survey, bool *out_failed);
+
+/* Both accept NULL. */
+/* One range; NULL: nobody could see it, or memory is out. */
+struct capture_uses *capture_uses_of(const struct hal_buffer *buffer, uint64_t offset,
+                                     uint64_t bytes, bool reads);
+
+struct capture_uses *capture_uses_retain(struct capture_uses *uses);
+void capture_uses_release(struct capture_uses *uses);
+
+#endif
