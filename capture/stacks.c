@@ -9,7 +9,9 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { max_frames = 128, stack_buckets = 1 << 14, module_buckets = 1 << 10 };
@@ -80,6 +82,79 @@ static void record_stack(struct capture_thread *thread, uint32_t id, void *const
     capture_publish(thread, bytes);
 }
 
+#ifndef __APPLE__
+
+/* Whether memory can be read, the library asks a pipe that it has opened long ago: it writes and
+ * reads bytes by descriptor numbers that the program may have closed and be using for files of its
+ * own. So it is not asked. What lies in the calling thread's stack can be read, between its present
+ * end and its beginning; for anything else the system makes a copy. */
+
+struct stack_bounds {
+    uintptr_t low, high;
+    bool known;
+};
+
+static int (*write_memory)(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
+                           void *cursor);
+
+static const struct stack_bounds *own_stack(void)
+{
+    static __thread struct stack_bounds bounds;
+    pthread_attr_t attributes;
+    if (bounds.known)
+        return &bounds;
+    bounds.known = true;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return &bounds;
+    void *low;
+    size_t bytes;
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+        bounds.low = (uintptr_t)low;
+        bounds.high = bounds.low + bytes;
+    }
+    pthread_attr_destroy(&attributes);
+    return &bounds;
+}
+
+/* Saved registers lie anywhere in a frame, also where a sanitizer allows the program nothing. */
+__attribute__((no_sanitize("address", "thread"))) static int read_memory(unw_addr_space_t space,
+                                                                         unw_word_t address,
+                                                                         unw_word_t *value,
+                                                                         int write, void *cursor)
+{
+    if (write)
+        return write_memory(space, address, value, write, cursor);
+    const struct stack_bounds *stack = own_stack();
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (here >= stack->low && address >= here && address <= stack->high - sizeof *value &&
+        stack->high > sizeof *value) {
+        memcpy(value, (const void *)address, sizeof *value);
+        return 0;
+    }
+    struct iovec local = {value, sizeof *value}, remote = {(void *)address, sizeof *value};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof *value ? 0 : -1;
+}
+
+/* For good: another capture of the process may be walking. */
+static void read_without_pipe(void)
+{
+    unw_accessors_t *accessors = unw_get_accessors(unw_local_addr_space);
+    write_memory = accessors->access_mem;
+    accessors->access_mem = read_memory;
+}
+
+static void prepare_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_without_pipe);
+}
+
+#else
+
+static void prepare_library(void) {}
+
+#endif
+
 /* Only the runtime of ThreadSanitizer has it. */
 extern __attribute__((weak)) void __tsan_init(void);
 
@@ -117,6 +192,7 @@ enum hal_status capture_stacks_init(struct capture_stacks *stacks)
     (void)capture_modules_own(&stacks->own_begin, &stacks->own_end);
     /* The library sets itself up at its first walk: before there are threads that walk at once. */
     void *frames[max_frames];
+    prepare_library();
     (void)unwind(frames);
     return HAL_OK;
 }
