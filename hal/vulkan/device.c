@@ -4,6 +4,7 @@
 #include "hal/vulkan/vulkan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { MAX_PHYSICAL = 64, MAX_FAMILIES = 32 };
@@ -115,7 +116,18 @@ static void free_device(struct vulkan_device *device)
     pthread_mutex_destroy(&device->clock_lock);
     free(device->hardware);
     free(device->queues);
+    free(device->given_up);
     free(device);
+}
+
+/* What a device works on for ever cannot be destroyed under it. */
+static void keep(struct vulkan_device *device)
+{
+    static struct vulkan_device *kept;
+    pthread_mutex_lock(&vulkan_lock);
+    device->next_kept = kept;
+    kept = device;
+    pthread_mutex_unlock(&vulkan_lock);
 }
 
 static void device_destroy(struct hal_driver_device *self)
@@ -123,7 +135,10 @@ static void device_destroy(struct hal_driver_device *self)
     struct vulkan_device *device = to_vulkan_device(self);
     vulkan_host_destroy(device->host);
     vulkan_queues_stop(device);
-    free_device(device);
+    if (device->given_up)
+        keep(device);
+    else
+        free_device(device);
 }
 
 static uint64_t local_bytes(const struct vulkan_device *device)
@@ -169,8 +184,16 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
 static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
                                               struct hal_command_buffer *commands)
 {
+    struct vulkan_device *device = to_vulkan_device(self);
     struct vulkan_program *program;
-    HAL_TRY(vulkan_program_create(to_vulkan_device(self), commands, &program));
+    char name[HAL_OBJECT_NAME_BYTES];
+    vulkan_listen();
+    HAL_TRY(vulkan_program_create(device, commands, VULKAN_PLAIN, &program));
+    const enum hal_status status = vulkan_heard(HAL_OK);
+    if (status != HAL_OK) {
+        vulkan_program_destroy(device, program);
+        return hal_add_context(status, "%s", hal_object_name(&commands->object, name));
+    }
     commands->driver_data = program;
     return HAL_OK;
 }
@@ -206,6 +229,8 @@ static const struct hal_driver_ops ops = {
     .executable_create = vulkan_executable_create,
     .executable_reflect = vulkan_executable_reflect,
     .entry_reflect = vulkan_entry_reflect,
+    .cache_open = vulkan_cache_open,
+    .cache_measure = vulkan_cache_measure,
     .command_buffer_prepare = command_buffer_prepare,
     .shares_semaphores = true,
     .semaphore_create = vulkan_semaphore_create,
@@ -223,7 +248,10 @@ static const struct hal_driver_ops ops = {
 struct wishes {
     uint32_t queues;
     bool pools; /* no pushed descriptors */
+    int64_t watchdog_ns;
 };
+
+enum { LONGEST_WATCHDOG_S = 86400 };
 
 static enum hal_status read_queues(const struct hal_uri_parameter *parameter, uint32_t *out_count)
 {
@@ -246,6 +274,23 @@ static enum hal_status read_descriptors(const struct hal_uri_parameter *paramete
     return hal_fail(HAL_INVALID, "descriptors=%s is neither push nor pool", parameter->value);
 }
 
+/* Seconds, or milliseconds: 10, 10s, 500ms. */
+static enum hal_status read_watchdog(const struct hal_uri_parameter *parameter, int64_t *out_ns)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long number = strtoull(parameter->value, &end, 10);
+    const bool is_ms = strcmp(end, "ms") == 0;
+    const unsigned long long most =
+        is_ms ? LONGEST_WATCHDOG_S * 1000ULL : (unsigned long long)LONGEST_WATCHDOG_S;
+    if (parameter->value[0] < '0' || parameter->value[0] > '9' || errno || number < 1 ||
+        number > most || (*end && !is_ms && strcmp(end, "s") != 0))
+        return hal_fail(HAL_INVALID, "watchdog=%s is not in 1ms to %ds", parameter->value,
+                        LONGEST_WATCHDOG_S);
+    *out_ns = (int64_t)number * (is_ms ? 1000000 : 1000000000);
+    return HAL_OK;
+}
+
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
                                        struct wishes *out_wishes)
 {
@@ -255,9 +300,12 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
             HAL_TRY(read_queues(&parameters[i], &out_wishes->queues));
         else if (strcmp(parameters[i].name, "descriptors") == 0)
             HAL_TRY(read_descriptors(&parameters[i], &out_wishes->pools));
+        else if (strcmp(parameters[i].name, "watchdog") == 0)
+            HAL_TRY(read_watchdog(&parameters[i], &out_wishes->watchdog_ns));
         else
             return hal_fail(HAL_INVALID,
-                            "unknown parameter '%s' (known: queues, descriptors, caching)",
+                            "unknown parameter '%s' (known: queues, descriptors, watchdog, "
+                            "caching)",
                             parameters[i].name);
     }
     return HAL_OK;
@@ -443,8 +491,11 @@ static void describe(const struct vulkan_device *device, uint32_t index,
 {
     const VkPhysicalDeviceLimits *limits = &device->limits;
     const uint32_t version = device->properties.apiVersion;
-    snprintf(out_info->uri, sizeof out_info->uri, "vulkan://%u?queues=%u%s", index,
-             device->queue_count, wishes->pools ? "&descriptors=pool" : "");
+    int used = snprintf(out_info->uri, sizeof out_info->uri, "vulkan://%u?queues=%u%s", index,
+                        device->queue_count, wishes->pools ? "&descriptors=pool" : "");
+    if (wishes->watchdog_ns)
+        snprintf(out_info->uri + used, sizeof out_info->uri - (size_t)used,
+                 "&watchdog=%" PRId64 "ms", wishes->watchdog_ns / 1000000);
     snprintf(out_info->driver, sizeof out_info->driver, "vulkan");
     snprintf(out_info->name, sizeof out_info->name, "%.127s", device->properties.deviceName);
     snprintf(out_info->architecture, sizeof out_info->architecture, "vulkan %u.%u",
@@ -478,6 +529,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
         return status;
     }
     device->base.ops = &ops;
+    device->watchdog_ns = wishes.watchdog_ns;
     pthread_mutex_init(&device->spare_lock, NULL);
     pthread_mutex_init(&device->clock_lock, NULL);
     status = find_physical(path, &index, &device->physical);
@@ -515,7 +567,7 @@ static void list_devices(bool (*visit)(void *user, const struct hal_device_entry
 static const struct hal_driver vulkan_driver = {
     .name = "vulkan",
     .description = "GPUs through Vulkan",
-    .parameters = "queues, descriptors",
+    .parameters = "queues, descriptors, watchdog",
     .list = list_devices,
     .open = open_device,
 };

@@ -3,8 +3,7 @@
  * entry points take; the constants get their values in the module itself, by the rules that all
  * drivers share. */
 #include "hal/base/mem.h"
-#include "hal/spirv/module.h"
-#include "hal/vulkan/vulkan.h"
+#include "hal/vulkan/archive.h"
 
 #include <stdio.h>
 
@@ -72,8 +71,9 @@ static VkResult create_layout(struct vulkan_device *device, struct vulkan_entry 
     return vk.CreatePipelineLayout(device->device, &info, NULL, &entry->layout);
 }
 
-enum hal_status vulkan_entry_create(struct vulkan_device *device, VkShaderModule module,
-                                    const char *name, struct vulkan_entry *entry)
+enum hal_status vulkan_entry_create(struct vulkan_device *device, VkPipelineCache cache,
+                                    VkShaderModule module, const char *name,
+                                    struct vulkan_entry *entry)
 {
     VkResult result = create_layout(device, entry);
     if (result != VK_SUCCESS)
@@ -89,8 +89,7 @@ enum hal_status vulkan_entry_create(struct vulkan_device *device, VkShaderModule
             },
         .layout = entry->layout,
     };
-    result = vk.CreateComputePipelines(device->device, device->pipelines, 1, &info, NULL,
-                                       &entry->pipeline);
+    result = vk.CreateComputePipelines(device->device, cache, 1, &info, NULL, &entry->pipeline);
     if (result != VK_SUCCESS)
         return vulkan_fail(result, "the pipeline of '%s'", name);
     vulkan_name(device, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)entry->pipeline, name);
@@ -153,6 +152,7 @@ static enum hal_status translate(const struct hal_executable_desc *desc,
 struct modules {
     VkShaderModule plain, carrying; /* made when an entry needs it */
     struct spirv_module source;     /* with its constants' values */
+    struct vulkan_archive archive;
 };
 
 static enum hal_status specialize(const struct hal_executable_variant *variant,
@@ -246,7 +246,9 @@ static enum hal_status make_entry(struct vulkan_device *device, struct modules *
     entry->binding_count = where->binding_count;
     memcpy(entry->bindings, where->bindings, sizeof entry->bindings);
     HAL_TRY(need_module(device, modules, entry->carries_constants, &module));
-    return vulkan_entry_create(device, module, wanted->name, entry);
+    return vulkan_entry_create(device,
+                               modules->archive.cache ? modules->archive.cache : device->pipelines,
+                               module, wanted->name, entry);
 }
 
 static enum hal_status fill(struct vulkan_device *device, const struct hal_executable_desc *desc,
@@ -264,6 +266,9 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
     if (status == HAL_OK)
         status = hal_add_context(vulkan_check_demands(device, &modules.source), "executable '%s'",
                                  desc->label ? desc->label : "");
+    vulkan_listen();
+    if (status == HAL_OK)
+        vulkan_archive_open(&modules.archive, device, desc, &modules.source);
     for (size_t i = 0; status == HAL_OK && i < desc->entry_point_count; i++) {
         status = check_layout(device, desc, i, &executable->translation->entries[i]);
         if (status != HAL_OK)
@@ -277,6 +282,10 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
         status = make_entry(device, &modules, &desc->entry_points[i],
                             &executable->translation->entries[i], &executable->entries[i]);
     }
+    if (status == HAL_OK)
+        status = hal_add_context(vulkan_heard(status), "executable '%s'",
+                                 desc->label ? desc->label : "");
+    executable->base.was_kept = vulkan_archive_close(&modules.archive, device, status == HAL_OK);
     free_modules(device, &modules);
     return status;
 }

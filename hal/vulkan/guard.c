@@ -22,7 +22,8 @@ enum hal_status vulkan_guard_create(struct vulkan_device *device)
     const VkResult result = vk.CreateShaderModule(device->device, &info, NULL, &module);
     if (result != VK_SUCCESS)
         return vulkan_fail(result, "the kernel for indirect dispatches");
-    const enum hal_status status = vulkan_entry_create(device, module, "main", &device->guard);
+    const enum hal_status status =
+        vulkan_entry_create(device, device->pipelines, module, "main", &device->guard);
     vk.DestroyShaderModule(device->device, module, NULL);
     return status;
 }

@@ -16,6 +16,8 @@ static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
 static VkDebugUtilsMessengerEXT messenger;
 static PFN_vkGetInstanceProcAddr find;
 static _Atomic uint32_t complaints;
+static bool complaints_fail;               /* written before there is an instance */
+static _Thread_local char complaint[1024]; /* the first since vulkan_listen; "": none */
 
 /* ---- Errors --------------------------------------------------------------------------------- */
 
@@ -50,6 +52,7 @@ static enum hal_status status_of(VkResult result)
     case VK_ERROR_OUT_OF_POOL_MEMORY:
     case VK_ERROR_TOO_MANY_OBJECTS: return HAL_NO_MEMORY;
     case VK_ERROR_INVALID_SHADER_NV: return HAL_INVALID;
+    case VK_ERROR_DEVICE_LOST: return HAL_DEVICE_LOST;
     default: return HAL_FAILED;
     }
 }
@@ -79,12 +82,26 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL hear(VkDebugUtilsMessageSeverityFlagBitsEX
     (void)user;
     if (is_validation)
         atomic_fetch_add(&complaints, 1);
+    if (is_validation && is_error && !complaint[0])
+        snprintf(complaint, sizeof complaint, "%s", data->pMessage ? data->pMessage : "?");
     hal_log(is_error        ? HAL_LOG_ERROR
             : is_validation ? HAL_LOG_WARN
                             : HAL_LOG_INFO,
             "vulkan%s: %s", is_validation ? " validation" : "",
             data->pMessage ? data->pMessage : "");
     return VK_FALSE;
+}
+
+void vulkan_listen(void)
+{
+    complaint[0] = '\0';
+}
+
+enum hal_status vulkan_heard(enum hal_status status)
+{
+    if (status != HAL_OK || !complaints_fail || !complaint[0])
+        return status;
+    return hal_fail(HAL_INVALID, "Vulkan's validation: %s", complaint);
 }
 
 /* ---- Instance ------------------------------------------------------------------------------- */
@@ -177,6 +194,7 @@ static enum hal_status create_instance(void)
         .pEnabledValidationFeatures = enabled,
     };
     const bool validates = wants_validation();
+    complaints_fail = validates && strcmp(getenv("HAL_VULKAN_VALIDATION"), "error") == 0;
     vulkan_has_debug_utils = has_extension(extensions[0]);
     const VkInstanceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,

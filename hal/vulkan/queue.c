@@ -2,6 +2,7 @@
 /* Submissions. One is handed to the device as soon as all that it waits for is reached or with the
  * device already; a thread per queue learns that it has ended, reports it as retired, lets go of
  * what it held, and raises the semaphores. */
+#include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/vulkan/vulkan.h"
 
@@ -12,13 +13,15 @@ struct vulkan_submission {
     struct vulkan_device *device;
     uint64_t id, sequence;
     struct vulkan_submission *next_ready, *next_blocked, *next_on_queue;
-    struct vulkan_submission *next_in_flight, *previous_in_flight;
+    struct vulkan_submission *next_in_flight, *previous_in_flight, *next_abandoned;
     struct vulkan_queue *queue;
     uint64_t number;     /* that it raises its queue's timeline to; 0: it is not with the device */
     size_t missing;      /* waits that are neither reached nor promised */
     bool is_work;        /* there are commands */
     bool is_guarded;     /* nobody knows beforehand whether it will do well */
-    bool holds_programs; /* nobody else runs those that have guards */
+    bool is_exclusive;   /* one of its programs runs once at a time */
+    bool holds_programs; /* nobody else runs those */
+    bool is_abandoned;   /* the device still has what it holds */
     struct vulkan_slot *slot;
     struct vulkan_host_call host;
     struct hal_buffer *buffer; /* of the host call; retained */
@@ -32,12 +35,20 @@ struct vulkan_submission {
     struct vulkan_wait *waits;
     struct vulkan_promise *signals;
     struct hal_command_buffer **commands;
+    struct vulkan_program **programs; /* of the command buffers, or made to be timed */
+    struct hal_dispatch_time *times;
+    size_t time_count;
     uint64_t *after; /* per queue: the number that it waits for on the device */
 };
 
 static struct vulkan_program *program_of(const struct vulkan_submission *submission, size_t i)
 {
-    return submission->commands[i]->driver_data;
+    return submission->programs[i];
+}
+
+static bool is_timed(const struct vulkan_submission *submission, size_t i)
+{
+    return submission->programs[i] != submission->commands[i]->driver_data;
 }
 
 /* ---- Readiness ------------------------------------------------------------------------------ */
@@ -130,6 +141,9 @@ static void report(const struct vulkan_submission *submission)
         .begin_ns = submission->begin_ns,
         .end_ns = submission->end_ns,
         .busy_ns = submission->end_ns - submission->begin_ns,
+        .dispatches = submission->times,
+        .dispatch_count = submission->time_count,
+        .is_isolated = submission->time_count > 0,
     };
     submission->retired(submission->user, &result);
 }
@@ -138,8 +152,11 @@ static void release_held(struct vulkan_submission *submission)
 {
     if (submission->buffer)
         hal_object_release(&submission->buffer->object);
-    for (size_t i = 0; i < submission->command_count; i++)
+    for (size_t i = 0; i < submission->command_count; i++) {
+        if (is_timed(submission, i))
+            vulkan_program_destroy(submission->device, submission->programs[i]);
         hal_object_release(&submission->commands[i]->object);
+    }
     for (size_t i = 0; i < submission->wait_count; i++)
         hal_object_release(&submission->waits[i].semaphore->base.object);
 }
@@ -195,9 +212,10 @@ static void retire(struct vulkan_submission *submission, struct vulkan_ready *re
     pthread_mutex_lock(&vulkan_lock);
     unblock_locked(submission, ready);
     pthread_mutex_unlock(&vulkan_lock);
-    if (submission->slot)
+    if (submission->slot && !submission->is_abandoned)
         vulkan_slot_give(submission->device, submission->slot);
-    release_held(submission);
+    if (!submission->is_abandoned)
+        release_held(submission);
     pthread_mutex_lock(&vulkan_lock);
     signal_all_locked(submission, ready);
     pthread_mutex_unlock(&vulkan_lock);
@@ -207,7 +225,15 @@ static void retire(struct vulkan_submission *submission, struct vulkan_ready *re
     if (submission->number)
         submission->queue->retired_number = submission->number;
     leave_flight_locked(submission);
+    if (submission->is_abandoned) {
+        submission->next_abandoned = submission->device->abandoned;
+        submission->device->abandoned = submission;
+    }
+    const bool is_abandoned = submission->is_abandoned;
     pthread_mutex_unlock(&vulkan_lock);
+    if (is_abandoned)
+        return;
+    free(submission->times);
     free(submission->message);
     free(submission);
 }
@@ -315,13 +341,41 @@ static void enter_queue_locked(struct vulkan_submission *submission, struct vulk
     pthread_cond_signal(&queue->handed_in);
 }
 
+static enum hal_status check_works(struct vulkan_device *device)
+{
+    char why[512] = "";
+    pthread_mutex_lock(&vulkan_lock);
+    if (device->given_up)
+        snprintf(why, sizeof why, "%s", device->given_up);
+    pthread_mutex_unlock(&vulkan_lock);
+    return why[0] ? hal_fail(HAL_DEVICE_LOST, "'%s' was given up: %s",
+                             device->properties.deviceName, why)
+                  : HAL_OK;
+}
+
+/* "submission 7 (command buffer 'decode')"; returns `out`. */
+static const char *name_of(const struct vulkan_submission *submission, char out[160])
+{
+    char commands[HAL_OBJECT_NAME_BYTES];
+    if (submission->command_count)
+        snprintf(out, 160, "submission %" PRIu64 " (%s%s)", submission->id,
+                 hal_object_name(&submission->commands[0]->object, commands),
+                 submission->command_count > 1 ? " and others" : "");
+    else
+        snprintf(out, 160, "submission %" PRIu64, submission->id);
+    return out;
+}
+
 static enum hal_status commit(struct vulkan_submission *submission, struct vulkan_ready *ready)
 {
     struct vulkan_hardware_queue *hardware = submission->queue->hardware;
     struct handing handing;
+    HAL_TRY(check_works(submission->device));
     HAL_TRY(vulkan_slot_take(submission->device, &submission->slot));
     if (!list_all(submission, &handing))
         return hal_fail(HAL_NO_MEMORY, "no memory to submit");
+    char name[160];
+    vulkan_listen();
     pthread_mutex_lock(&hardware->lock);
     const VkResult result = hand_over(submission, &handing);
     if (result == VK_SUCCESS) {
@@ -331,8 +385,7 @@ static enum hal_status commit(struct vulkan_submission *submission, struct vulka
     }
     pthread_mutex_unlock(&hardware->lock);
     free(handing.commands);
-    return result == VK_SUCCESS ? HAL_OK
-                                : vulkan_fail(result, "submission %" PRIu64, submission->id);
+    return result == VK_SUCCESS ? HAL_OK : vulkan_fail(result, "%s", name_of(submission, name));
 }
 
 /* True: another submission runs one of its programs, it waits. */
@@ -340,7 +393,7 @@ static bool is_blocked(struct vulkan_submission *submission)
 {
     struct vulkan_device *device = submission->device;
     bool is_busy = false;
-    if (!submission->is_guarded)
+    if (!submission->is_exclusive)
         return false;
     pthread_mutex_lock(&vulkan_lock);
     for (size_t i = 0; i < submission->command_count; i++)
@@ -350,7 +403,7 @@ static bool is_blocked(struct vulkan_submission *submission)
         device->blocked = submission;
     }
     for (size_t i = 0; i < submission->command_count && !is_busy; i++)
-        program_of(submission, i)->is_busy = program_of(submission, i)->guard_count > 0;
+        program_of(submission, i)->is_busy = program_of(submission, i)->is_exclusive;
     submission->holds_programs = !is_busy;
     pthread_mutex_unlock(&vulkan_lock);
     return is_busy;
@@ -426,18 +479,66 @@ static void take_times(struct vulkan_submission *submission)
     submission->begin_ns = clamp(begin_ns, submission->ready_ns, submission->end_ns);
 }
 
+static void take_dispatch_times(struct vulkan_submission *submission)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < submission->command_count; i++)
+        most += program_of(submission, i)->timed_count;
+    if (!most || !(submission->times = hal_alloc(most, sizeof *submission->times)))
+        return;
+    for (size_t i = 0; i < submission->command_count; i++)
+        submission->time_count +=
+            vulkan_times_read(submission->device, program_of(submission, i), (uint32_t)i,
+                              submission->times + submission->time_count);
+    for (size_t i = 0; i < submission->time_count; i++) {
+        struct hal_dispatch_time *time = &submission->times[i];
+        time->begin_ns = clamp(time->begin_ns, submission->begin_ns, submission->end_ns);
+        time->end_ns = clamp(time->end_ns, time->begin_ns, submission->end_ns);
+    }
+}
+
+static void fail_to_end(struct vulkan_submission *submission, VkResult result)
+{
+    char name[160];
+    const enum hal_status status = vulkan_fail(result, "%s of '%s'", name_of(submission, name),
+                                               submission->device->properties.deviceName);
+    fail_with(submission, status, hal_message());
+    submission->begin_ns = submission->end_ns = hal_clock_ns();
+}
+
+/* The device goes on with it, for ever perhaps: what it holds is kept. */
+static void give_up(struct vulkan_submission *submission)
+{
+    struct vulkan_device *device = submission->device;
+    char name[160];
+    const enum hal_status status =
+        device->given_up
+            ? hal_fail(HAL_DEVICE_LOST, "%s cannot end: %s", name_of(submission, name),
+                       device->given_up)
+            : hal_fail(HAL_DEVICE_LOST,
+                       "%s has not ended after %" PRId64 " ms (the parameter watchdog of the "
+                       "device)",
+                       name_of(submission, name), device->watchdog_ns / 1000000);
+    fail_with(submission, status, hal_message());
+    submission->is_abandoned = true;
+    submission->begin_ns = submission->end_ns = hal_clock_ns();
+    pthread_mutex_lock(&vulkan_lock);
+    if (!device->given_up)
+        device->given_up = hal_copy_string(hal_message());
+    pthread_mutex_unlock(&vulkan_lock);
+}
+
 static void end(struct vulkan_submission *submission, VkResult result)
 {
     struct vulkan_ready ready = {0};
     if (result == VK_SUCCESS) {
         take_times(submission);
+        take_dispatch_times(submission);
         check_guards(submission);
+    } else if (result == VK_TIMEOUT) {
+        give_up(submission);
     } else {
-        const enum hal_status status =
-            vulkan_fail(result, "submission %" PRIu64 " of '%s'", submission->id,
-                        submission->device->properties.deviceName);
-        fail_with(submission, status, hal_message());
-        submission->begin_ns = submission->end_ns = hal_clock_ns();
+        fail_to_end(submission, result);
     }
     settle_waits(submission);
     retire(submission, &ready);
@@ -459,20 +560,52 @@ static struct vulkan_submission *next_of(struct vulkan_queue *queue)
     return submission;
 }
 
+/* It waits for another queue of the device: the time is that one's. */
+static bool waits_for_others(struct vulkan_submission *submission)
+{
+    struct vulkan_device *device = submission->device;
+    bool waits = false;
+    pthread_mutex_lock(&vulkan_lock);
+    for (size_t i = 0; i < device->queue_count; i++)
+        waits |= &device->queues[i] != submission->queue &&
+                 device->queues[i].retired_number < submission->after[i];
+    pthread_mutex_unlock(&vulkan_lock);
+    return waits;
+}
+
+/* VK_TIMEOUT: longer than the watchdog allows, counted from when it was the queue's first. */
+static VkResult wait_for(struct vulkan_submission *submission)
+{
+    const struct vulkan_queue *queue = submission->queue;
+    const int64_t limit_ns = queue->device->watchdog_ns;
+    const VkSemaphoreWaitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+        .semaphoreCount = 1,
+        .pSemaphores = &queue->timeline,
+        .pValues = &submission->number,
+    };
+    int64_t begin_ns = hal_clock_ns();
+    if (queue->is_stuck)
+        return VK_TIMEOUT;
+    for (;;) {
+        const VkResult result = vk.WaitSemaphores(queue->device->device, &info,
+                                                  limit_ns ? (uint64_t)limit_ns : UINT64_MAX);
+        if (result != VK_TIMEOUT)
+            return result;
+        const int64_t now_ns = hal_clock_ns();
+        if (!limit_ns || waits_for_others(submission))
+            begin_ns = now_ns;
+        else if (now_ns - begin_ns >= limit_ns)
+            return VK_TIMEOUT;
+    }
+}
+
 static void *watch(void *argument)
 {
     struct vulkan_queue *queue = argument;
     for (struct vulkan_submission *submission; (submission = next_of(queue)) != NULL;) {
-        const VkSemaphoreWaitInfo info = {
-            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-            .semaphoreCount = 1,
-            .pSemaphores = &queue->timeline,
-            .pValues = &submission->number,
-        };
-        VkResult result;
-        do
-            result = vk.WaitSemaphores(queue->device->device, &info, UINT64_MAX);
-        while (result == VK_TIMEOUT);
+        const VkResult result = wait_for(submission);
+        queue->is_stuck = result == VK_TIMEOUT;
         end(submission, result);
     }
     return NULL;
@@ -488,7 +621,7 @@ static enum hal_status create_submission(struct vulkan_device *device,
     const size_t commands = source->command_count;
     struct vulkan_submission *submission =
         hal_alloc(1, sizeof *submission + waits * sizeof(struct vulkan_wait) +
-                         signals * sizeof(struct vulkan_promise) + commands * sizeof(void *) +
+                         signals * sizeof(struct vulkan_promise) + 2 * commands * sizeof(void *) +
                          device->queue_count * sizeof(uint64_t));
     if (!submission)
         return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);
@@ -504,6 +637,7 @@ static enum hal_status create_submission(struct vulkan_device *device,
     submission->signals = (struct vulkan_promise *)(submission->waits + waits);
     submission->after = (uint64_t *)(submission->signals + signals);
     submission->commands = (struct hal_command_buffer **)(submission->after + device->queue_count);
+    submission->programs = (struct vulkan_program **)(submission->commands + commands);
     if (source->host.run) {
         submission->buffer = source->buffer;
         submission->host = (struct vulkan_host_call){
@@ -516,6 +650,18 @@ static enum hal_status create_submission(struct vulkan_device *device,
     }
     *out_submission = submission;
     return HAL_OK;
+}
+
+/* Without memory for one that is timed, the work is done untimed. */
+static struct vulkan_program *choose_program(const struct vulkan_submission *submission,
+                                             const struct hal_submission *source, size_t i)
+{
+    struct vulkan_device *device = submission->device;
+    struct vulkan_program *timed = NULL;
+    if (source->time_dispatches && source->commands[i]->dispatch_count && device->timestamp_bits &&
+        vulkan_program_create(device, source->commands[i], VULKAN_TIMED, &timed) != HAL_OK)
+        hal_log(HAL_LOG_WARN, "vulkan: dispatches are not timed: %s", hal_message());
+    return timed ? timed : source->commands[i]->driver_data;
 }
 
 static void retain_all(struct vulkan_submission *submission, const struct hal_submission *source)
@@ -537,9 +683,11 @@ static void retain_all(struct vulkan_submission *submission, const struct hal_su
     for (size_t i = 0; i < source->command_count; i++) {
         submission->commands[i] = source->commands[i];
         hal_object_retain(&source->commands[i]->object);
+        submission->programs[i] = choose_program(submission, source, i);
         const struct vulkan_program *program = program_of(submission, i);
         submission->is_work |= !program->is_empty;
         submission->is_guarded |= program->guard_count > 0;
+        submission->is_exclusive |= program->is_exclusive && !is_timed(submission, i);
     }
 }
 
@@ -721,7 +869,7 @@ void vulkan_queues_stop(struct vulkan_device *device)
         struct vulkan_queue *queue = &device->queues[i];
         if (queue->has_thread)
             pthread_join(queue->thread, NULL);
-        if (queue->timeline)
+        if (queue->timeline && !device->given_up)
             vk.DestroySemaphore(device->device, queue->timeline, NULL);
         pthread_cond_destroy(&queue->handed_in);
     }

@@ -189,8 +189,10 @@ void vulkan_clock_start(struct vulkan_device *device)
 
 /* Without calibration, the first ticks that are seen are taken for the moment they are seen at, and
  * later ones may only move that earlier: the end of work is never before its ticks. */
-static int64_t to_host_ns(struct vulkan_device *device, uint64_t ticks, int64_t now_ns)
+int64_t vulkan_clock_ns(struct vulkan_device *device, uint64_t ticks, int64_t now_ns)
 {
+    ticks &=
+        device->timestamp_bits >= 64 ? UINT64_MAX : ((uint64_t)1 << device->timestamp_bits) - 1;
     pthread_mutex_lock(&device->clock_lock);
     if (device->has_calibrated) {
         if (device->clock_time_ns == INT64_MIN || now_ns - device->clock_time_ns > CLOCK_LIFE_NS) {
@@ -215,8 +217,6 @@ static int64_t to_host_ns(struct vulkan_device *device, uint64_t ticks, int64_t 
 void vulkan_slot_times(struct vulkan_device *device, const struct vulkan_slot *slot,
                        int64_t *out_begin_ns, int64_t *out_end_ns)
 {
-    const uint64_t mask =
-        device->timestamp_bits >= 64 ? UINT64_MAX : ((uint64_t)1 << device->timestamp_bits) - 1;
     uint64_t ticks[2];
     *out_begin_ns = *out_end_ns = 0;
     if (!device->timestamp_bits ||
@@ -225,6 +225,6 @@ void vulkan_slot_times(struct vulkan_device *device, const struct vulkan_slot *s
                                VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) != VK_SUCCESS)
         return;
     const int64_t now_ns = hal_clock_ns();
-    *out_end_ns = to_host_ns(device, ticks[1] & mask, now_ns);
-    *out_begin_ns = to_host_ns(device, ticks[0] & mask, now_ns);
+    *out_end_ns = vulkan_clock_ns(device, ticks[1], now_ns);
+    *out_begin_ns = vulkan_clock_ns(device, ticks[0], now_ns);
 }

@@ -23,12 +23,13 @@
     f(AllocateCommandBuffers) f(AllocateDescriptorSets) f(AllocateMemory) f(BeginCommandBuffer)    \
     f(BindBufferMemory) f(CmdBindDescriptorSets) f(CmdBindPipeline) f(CmdCopyBuffer)               \
     f(CmdDispatch) f(CmdDispatchIndirect) f(CmdFillBuffer) f(CmdPipelineBarrier)                   \
-    f(CmdPushConstants) f(CmdResetQueryPool) f(CmdUpdateBuffer) f(CmdWriteTimestamp)               \
+    f(CmdPushConstants) f(CmdResetEvent) f(CmdResetQueryPool) f(CmdSetEvent) f(CmdUpdateBuffer)                     \
+    f(CmdWaitEvents) f(CmdWriteTimestamp)                                                          \
     f(CreateBuffer) f(CreateCommandPool) f(CreateComputePipelines) f(CreateDescriptorPool)         \
-    f(CreateDescriptorSetLayout) f(CreateDevice) f(CreateFence) f(CreatePipelineCache)             \
+    f(CreateDescriptorSetLayout) f(CreateDevice) f(CreateEvent) f(CreateFence) f(CreatePipelineCache)             \
     f(CreatePipelineLayout) f(CreateQueryPool) f(CreateSemaphore) f(CreateShaderModule)            \
     f(DestroyBuffer) f(DestroyCommandPool) f(DestroyDescriptorPool)                                \
-    f(DestroyDescriptorSetLayout) f(DestroyDevice) f(DestroyFence) f(DestroyInstance)              \
+    f(DestroyDescriptorSetLayout) f(DestroyDevice) f(DestroyEvent) f(DestroyFence) f(DestroyInstance)              \
     f(DestroyPipeline) f(DestroyPipelineCache) f(DestroyPipelineLayout) f(DestroyQueryPool)        \
     f(DestroySemaphore) f(DestroyShaderModule) f(DeviceWaitIdle) f(EndCommandBuffer)               \
     f(EnumerateDeviceExtensionProperties) f(EnumeratePhysicalDevices)                              \
@@ -64,6 +65,11 @@ enum hal_status vulkan_hold(void) HAL_CHECKED;
 
 /* Messages of the validation layer since the process began. */
 uint32_t vulkan_complaints(void);
+
+/* With HAL_VULKAN_VALIDATION=error: the call fails on whose thread an error was reported since the
+ * last vulkan_listen. */
+void vulkan_listen(void);
+enum hal_status vulkan_heard(enum hal_status status) HAL_CHECKED;
 
 /* A failure of Vulkan as one of the HAL; the message ends in what Vulkan says. */
 enum hal_status vulkan_fail(VkResult result, const char *format, ...) HAL_PRINTF(2, 3);
@@ -173,6 +179,12 @@ static inline struct vulkan_executable *to_vulkan_executable(const struct hal_ex
     return (struct vulkan_executable *)(uintptr_t)base;
 }
 
+/* Executable caches (archive.c): pipelines of an executable in a file of the cache's directory. */
+enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
+                                  char **out_directory, uint64_t *io_max_bytes);
+enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char *directory,
+                                     uint64_t *out_bytes, uint64_t *out_entries);
+
 enum hal_status vulkan_executable_create(struct hal_driver_device *self,
                                          const struct hal_executable_desc *desc,
                                          struct hal_executable **out);
@@ -194,8 +206,9 @@ enum hal_status vulkan_check_shared(const struct vulkan_device *device,
                                     const char *name) HAL_CHECKED;
 
 /* Makes the layouts and the pipeline of an entry whose bindings and constants are filled in. */
-enum hal_status vulkan_entry_create(struct vulkan_device *device, VkShaderModule module,
-                                    const char *name, struct vulkan_entry *entry) HAL_CHECKED;
+enum hal_status vulkan_entry_create(struct vulkan_device *device, VkPipelineCache cache,
+                                    VkShaderModule module, const char *name,
+                                    struct vulkan_entry *entry) HAL_CHECKED;
 void vulkan_entry_destroy(struct vulkan_device *device, struct vulkan_entry *entry);
 
 /* ---- Command buffers (program.c, guard.c) ---------------------------------------------------- */
@@ -233,19 +246,38 @@ struct vulkan_program {
     struct vulkan_staging guarded; /* struct vulkan_guarded for each of the guards */
     struct vulkan_guard *guards;
     size_t guard_count;
-    size_t barrier_count;
+    VkEvent *events; /* of its signals */
+    size_t event_count;
+    VkQueryPool times; /* VK_NULL_HANDLE: its dispatches are not timed */
+    uint32_t *timed;   /* numbers of the dispatches that are: queries 2 i and 2 i + 1 */
+    uint32_t timed_count;
     bool is_empty;
-    bool is_busy; /* vulkan_lock: with guards, it runs once at a time */
+    bool is_exclusive; /* guards and events serve one run at a time */
+    bool is_busy;      /* vulkan_lock */
 };
+
+/* What a program is made for beyond its commands. */
+enum vulkan_program_kind { VULKAN_PLAIN, VULKAN_TIMED };
 
 enum hal_status vulkan_program_create(struct vulkan_device *device,
                                       const struct hal_command_buffer *commands,
+                                      enum vulkan_program_kind kind,
                                       struct vulkan_program **out_program) HAL_CHECKED;
 void vulkan_program_destroy(struct vulkan_device *device, struct vulkan_program *program);
 
 /* It has run: whether the counts of its indirect dispatches were inside the limits. */
 enum hal_status vulkan_program_check(const struct vulkan_device *device,
                                      const struct vulkan_program *program) HAL_CHECKED;
+
+/* times.c: around a dispatch, whose neighbours are kept out of it. Nothing, if it is not timed. */
+void vulkan_time_begin(struct vulkan_program *program, VkCommandBuffer target);
+void vulkan_time_end(struct vulkan_program *program, VkCommandBuffer target, uint32_t dispatch);
+enum hal_status vulkan_times_create(struct vulkan_device *device, struct vulkan_program *program,
+                                    uint32_t dispatches, VkCommandBuffer target) HAL_CHECKED;
+void vulkan_times_destroy(struct vulkan_device *device, struct vulkan_program *program);
+/* It has ended: appends what is known to the list, with this number for the command buffer. */
+size_t vulkan_times_read(struct vulkan_device *device, const struct vulkan_program *program,
+                         uint32_t command_buffer, struct hal_dispatch_time *out_times);
 
 enum hal_status vulkan_guard_create(struct vulkan_device *device) HAL_CHECKED;
 
@@ -343,6 +375,7 @@ struct vulkan_queue {
     pthread_cond_t handed_in;
     pthread_t thread;
     bool has_thread;
+    bool is_stuck; /* the thread's: a submission did not end */
 };
 
 enum hal_status vulkan_queues_start(struct vulkan_device *device) HAL_CHECKED;
@@ -367,6 +400,9 @@ enum hal_status vulkan_slot_take(struct vulkan_device *device,
                                  struct vulkan_slot **out_slot) HAL_CHECKED;
 void vulkan_slot_give(struct vulkan_device *device, struct vulkan_slot *slot);
 void vulkan_slots_free(struct vulkan_device *device);
+
+/* Ticks of the device on the host's clock; now_ns: a moment after them. */
+int64_t vulkan_clock_ns(struct vulkan_device *device, uint64_t ticks, int64_t now_ns);
 
 /* When the submission in the slot, which has ended, began and ended; 0: nobody knows. */
 void vulkan_slot_times(struct vulkan_device *device, const struct vulkan_slot *slot,
@@ -435,8 +471,14 @@ struct vulkan_device {
     /* vulkan_lock */
     struct vulkan_submission *first_in_flight, *last_in_flight;
     struct vulkan_submission *blocked;
+    struct vulkan_submission *abandoned; /* that the device never ended */
+    char *given_up;                      /* why; NULL: the device works */
     uint64_t next_sequence;
     bool is_interrupted, is_stopping;
+
+    struct vulkan_device *next_kept;
+
+    int64_t watchdog_ns; /* that a submission may run; 0: as long as it likes */
 };
 
 static inline struct vulkan_device *to_vulkan_device(struct hal_driver_device *self)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See archive.h. A driver of Vulkan believes what it is given: a file is used only when it is this
+ * user's alone, has the digest that it says and was made by this device with this driver. A file is
+ * written beside its place and renamed into it: whoever reads it, reads all of one. */
+#include "hal/vulkan/archive.h"
+
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+#include "hal/base/places.h"
+#include "hal/base/store.h"
+
+#include <openssl/evp.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char suffix[] = ".vkpipelines";
+static const char version[] = "haltrace-vulkan-1"; /* of what is in a name */
+
+enum { DIGEST_BYTES = 32, MAX_BYTES = 256 << 20 };
+
+/* What stands before Vulkan's bytes. */
+struct file_head {
+    char magic[8];
+    uint64_t bytes;
+    uint8_t digest[DIGEST_BYTES]; /* SHA-256 of those */
+};
+static const char magic[8] = "HALVKPC1";
+
+/* ---- The directory -------------------------------------------------------------------------- */
+
+enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
+                                  char **out_directory, uint64_t *io_max_bytes)
+{
+    char usual[PATH_MAX], base[PATH_MAX], path[PATH_MAX];
+    (void)self;
+    if (!wanted) {
+        if (!hal_cache_directory(base, sizeof base) ||
+            (size_t)snprintf(usual, sizeof usual, "%s/vulkan", base) >= sizeof usual)
+            return hal_fail(HAL_IO, "the environment names no place for compiled kernels "
+                                    "(HAL_CACHE_DIR)");
+        wanted = usual;
+    }
+    HAL_TRY(hal_store_open(wanted, path, sizeof path));
+    *out_directory = hal_copy_string(path);
+    if (!*out_directory)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
+    if (*io_max_bytes == 0)
+        *io_max_bytes = hal_store_limit_bytes();
+    return HAL_OK;
+}
+
+enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char *directory,
+                                     uint64_t *out_bytes, uint64_t *out_entries)
+{
+    (void)self;
+    return hal_store_measure(directory, suffix, out_bytes, out_entries);
+}
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+/* Each part with its length, so that parts cannot flow into each other. */
+static bool add(EVP_MD_CTX *digest, const void *bytes, size_t count)
+{
+    const uint64_t prefix = count;
+    return EVP_DigestUpdate(digest, &prefix, sizeof prefix) == 1 &&
+           EVP_DigestUpdate(digest, bytes, count) == 1;
+}
+
+static bool add_device(EVP_MD_CTX *digest, const struct vulkan_device *device)
+{
+    const VkPhysicalDeviceProperties *properties = &device->properties;
+    const uint32_t numbers[] = {properties->vendorID, properties->deviceID,
+                                properties->driverVersion, properties->apiVersion,
+                                device->has_push};
+    return add(digest, version, sizeof version) && add(digest, numbers, sizeof numbers) &&
+           add(digest, properties->pipelineCacheUUID, VK_UUID_SIZE) &&
+           add(digest, properties->deviceName, strlen(properties->deviceName));
+}
+
+/* The module has its constants' values by now. */
+static bool find_path(struct vulkan_archive *archive, const struct vulkan_device *device,
+                      const struct hal_executable_desc *desc, const struct spirv_module *module)
+{
+    uint8_t key[EVP_MAX_MD_SIZE];
+    unsigned bytes = 0;
+    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
+                add_device(digest, device) &&
+                add(digest, module->words, module->count * sizeof *module->words);
+    for (size_t i = 0; good && i < desc->entry_point_count; i++)
+        good = add(digest, desc->entry_points[i].name, strlen(desc->entry_points[i].name));
+    good = good && EVP_DigestFinal_ex(digest, key, &bytes) == 1 && bytes == HAL_STORE_KEY_BYTES;
+    EVP_MD_CTX_free(digest);
+    char name[2 * HAL_STORE_KEY_BYTES + 1];
+    for (size_t i = 0; good && i < HAL_STORE_KEY_BYTES; i++)
+        snprintf(name + 2 * i, 3, "%02x", key[i]);
+    return good && (size_t)snprintf(archive->path, sizeof archive->path, "%s/%s%s",
+                                    archive->directory, name, suffix) < sizeof archive->path;
+}
+
+static bool digest_of(const void *data, size_t bytes, uint8_t out_digest[DIGEST_BYTES])
+{
+    unsigned count = DIGEST_BYTES;
+    return EVP_Digest(data, bytes, out_digest, &count, EVP_sha256(), NULL) == 1;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+static bool read_all(int file, void *data, size_t bytes)
+{
+    uint8_t *next = data;
+    while (bytes > 0) {
+        const ssize_t count = read(file, next, bytes);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return false;
+        next += count;
+        bytes -= (size_t)count;
+    }
+    return true;
+}
+
+/* Vulkan's own head: drivers are to look at it, not all do. */
+static const char *judge_data(const struct vulkan_device *device, const void *data, size_t bytes)
+{
+    VkPipelineCacheHeaderVersionOne head;
+    if (bytes < sizeof head)
+        return "it is too short";
+    memcpy(&head, data, sizeof head);
+    if (head.headerSize < sizeof head || head.headerSize > bytes ||
+        head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE)
+        return "its head is of another kind";
+    if (head.vendorID != device->properties.vendorID ||
+        head.deviceID != device->properties.deviceID ||
+        memcmp(head.pipelineCacheUUID, device->properties.pipelineCacheUUID, VK_UUID_SIZE) != 0)
+        return "it is another device's or driver's";
+    return NULL;
+}
+
+/* Allocates *out_data; returns what is wrong with the file. */
+static const char *read_file(const struct vulkan_device *device, int file, uint8_t **out_data,
+                             size_t *out_bytes)
+{
+    struct file_head head;
+    struct stat facts;
+    uint8_t digest[DIGEST_BYTES];
+    if (fstat(file, &facts) != 0 || !read_all(file, &head, sizeof head) ||
+        memcmp(head.magic, magic, sizeof magic) != 0)
+        return "it has no head";
+    if (head.bytes == 0 || head.bytes > MAX_BYTES ||
+        (uint64_t)facts.st_size != sizeof head + head.bytes)
+        return "its size is not what it says";
+    *out_data = hal_alloc(1, head.bytes);
+    *out_bytes = head.bytes;
+    if (!*out_data)
+        return "there is no memory for it";
+    if (!read_all(file, *out_data, head.bytes) || !digest_of(*out_data, head.bytes, digest) ||
+        memcmp(digest, head.digest, sizeof digest) != 0)
+        return "its bytes are not those that were written";
+    return judge_data(device, *out_data, head.bytes);
+}
+
+static void load(struct vulkan_archive *archive, const struct vulkan_device *device,
+                 uint8_t **out_data)
+{
+    const int file = open(archive->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    size_t bytes = 0;
+    if (file < 0)
+        return;
+    const char *problem = hal_store_is_trusted(archive->path)
+                              ? read_file(device, file, out_data, &bytes)
+                              : "it is not this user's alone";
+    close(file);
+    archive->found_bytes = problem ? 0 : bytes;
+    if (problem)
+        hal_log(HAL_LOG_WARN, "vulkan: '%s' is made again: %s", archive->path, problem);
+}
+
+void vulkan_archive_open(struct vulkan_archive *archive, const struct vulkan_device *device,
+                         const struct hal_executable_desc *desc, const struct spirv_module *module)
+{
+    if (!desc->cache || !desc->cache->directory)
+        return;
+    archive->directory = desc->cache->directory;
+    archive->max_bytes = desc->cache->max_bytes;
+    if (!find_path(archive, device, desc, module)) {
+        hal_log(HAL_LOG_WARN, "vulkan: no name in '%s' for executable '%s'", archive->directory,
+                desc->label ? desc->label : "");
+        archive->directory = NULL;
+        return;
+    }
+    uint8_t *data = NULL;
+    load(archive, device, &data);
+    const VkPipelineCacheCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
+        .initialDataSize = archive->found_bytes,
+        .pInitialData = archive->found_bytes ? data : NULL,
+    };
+    if (vk.CreatePipelineCache(device->device, &info, NULL, &archive->cache) != VK_SUCCESS) {
+        archive->cache = VK_NULL_HANDLE;
+        archive->directory = NULL;
+    }
+    free(data);
+}
+
+/* ---- Writing -------------------------------------------------------------------------------- */
+
+static bool write_all(int file, const void *data, size_t bytes)
+{
+    const uint8_t *next = data;
+    while (bytes > 0) {
+        const ssize_t count = write(file, next, bytes);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return false;
+        next += count;
+        bytes -= (size_t)count;
+    }
+    return true;
+}
+
+/* A file of its own, readable by this user alone, then into its place. */
+static bool publish(const struct vulkan_archive *archive, const struct file_head *head,
+                    const void *data)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/tmp-XXXXXX", archive->directory);
+    const int file = mkstemp(path);
+    if (file < 0)
+        return false;
+    const bool written = write_all(file, head, sizeof *head) && write_all(file, data, head->bytes);
+    const bool published = close(file) == 0 && written && rename(path, archive->path) == 0;
+    const int number = errno;
+    if (!published)
+        unlink(path);
+    errno = number;
+    return published;
+}
+
+static void store(const struct vulkan_archive *archive, const void *data, size_t bytes)
+{
+    struct file_head head = {.bytes = bytes};
+    memcpy(head.magic, magic, sizeof magic);
+    errno = 0;
+    if (!digest_of(data, bytes, head.digest) || !publish(archive, &head, data))
+        hal_log(HAL_LOG_WARN, "vulkan: '%s' is not kept: %s", archive->path, strerror(errno));
+    else
+        hal_store_trim(archive->directory, suffix, archive->max_bytes);
+}
+
+bool vulkan_archive_close(struct vulkan_archive *archive, const struct vulkan_device *device,
+                          bool are_made)
+{
+    size_t bytes = 0;
+    bool is_whole = false;
+    if (!archive->cache)
+        return false;
+    if (are_made &&
+        vk.GetPipelineCacheData(device->device, archive->cache, &bytes, NULL) == VK_SUCCESS &&
+        bytes > 0 && bytes <= MAX_BYTES) {
+        uint8_t *data = hal_alloc(1, bytes);
+        is_whole = bytes == archive->found_bytes;
+        if (is_whole)
+            hal_store_used(archive->path);
+        else if (data && vk.GetPipelineCacheData(device->device, archive->cache, &bytes, data) ==
+                             VK_SUCCESS)
+            store(archive, data, bytes);
+        free(data);
+    }
+    vk.DestroyPipelineCache(device->device, archive->cache, NULL);
+    archive->cache = VK_NULL_HANDLE;
+    return is_whole;
+}
