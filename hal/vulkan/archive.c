@@ -249,7 +249,8 @@ static void store(const struct vulkan_archive *archive, const void *data, size_t
     memcpy(head.magic, magic, sizeof magic);
     errno = 0;
     if (!digest_of(data, bytes, head.digest) || !publish(archive, &head, data))
-        hal_log(HAL_LOG_WARN, "vulkan: '%s' is not kept: %s", archive->path, strerror(errno));
+        hal_log(errno == EACCES || errno == EROFS ? HAL_LOG_INFO : HAL_LOG_WARN, /* only to read */
+                "vulkan: '%s' is not kept: %s", archive->path, strerror(errno));
     else
         hal_store_trim(archive->directory, suffix, archive->max_bytes);
 }
