@@ -27,7 +27,7 @@ static const char usage[] =
     "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
     "  -f, --force         replace an existing file\n"
     "  -m, --mode=MODE     what to record: queue (default), dispatch (and times of dispatches),\n"
-    "                      executable (and counters)\n"
+    "                      executable (and counters: no driver has any yet)\n"
     "  -s, --stacks=WHAT   call stacks: none, submission (default), command\n"
     "      --contents=WHAT what the program writes: all (default), digest, none\n"
     "      --outputs=WHAT  what it reads back: contents (default), digest, none\n"

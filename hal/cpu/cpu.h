@@ -139,7 +139,8 @@ struct cpu_op {
             const struct msl_function *function;
             struct msl_launch launch;
             _Atomic uint32_t *group_cost; /* the entry's */
-            uint32_t indirect;            /* number of the program's indirect dispatch */
+            uint32_t number;              /* of the program's dispatches, these and those */
+            uint32_t indirect;            /* of its indirect ones */
         } dispatch;
         struct {
             uint8_t *target;
@@ -186,7 +187,8 @@ struct cpu_program {
     struct cpu_indirect *indirects;
     size_t indirect_count, indirect_capacity;
     struct cpu_block *blocks; /* buffer tables and constants */
-    uint64_t dispatch_count, transfer_bytes;
+    uint32_t dispatch_count;  /* indirect ones, too */
+    uint64_t transfer_bytes;
 };
 
 enum hal_status cpu_program_create(const struct hal_command_buffer *commands, uint32_t workers,
@@ -228,10 +230,16 @@ enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_w
 
 /* ---- Runs (phase.c) ----------------------------------------------------------------------- */
 
+/* When a dispatch ran: its first tile began, its last one ended. 0: no tile did. */
+struct cpu_time {
+    _Atomic int64_t begin_ns, end_ns;
+};
+
 /* A phase of a run. Workers claim its tiles from `unclaimed`. */
 struct cpu_step {
     const struct cpu_phase *phase;
     const struct cpu_counts *counts; /* of the program's indirect dispatches */
+    struct cpu_time *times;          /* of the program's dispatches; NULL: nobody asked */
     _Atomic uint64_t unclaimed, unfinished;
 };
 
@@ -244,14 +252,16 @@ struct cpu_run_lane {
     size_t finished;           /* so many have ended */
     size_t program, phase;     /* the next one to become ready */
     size_t bases[CPU_LANES];   /* steps of the programs before, by lane */
-    struct cpu_counts *counts; /* of the program */
+    struct cpu_counts *counts; /* of the program, as are the times */
+    struct cpu_time *times;
 };
 
-/* Programs that run one after the other, shared by the workers. The owner fills programs, done
- * and free and zeroes the rest. */
+/* Programs that run one after the other, shared by the workers. The owner fills programs, done,
+ * free and is_timed and zeroes the rest. */
 struct cpu_run {
     struct cpu_program *const *programs;
     size_t program_count;
+    bool is_timed;                     /* dispatches one by one */
     void (*done)(struct cpu_run *run); /* on the thread that ended it; times are set */
     void (*free)(struct cpu_run *run); /* no worker refers to it any more */
     int64_t begin_ns, end_ns, busy_ns;
@@ -260,7 +270,8 @@ struct cpu_run {
     _Atomic bool failed; /* tiles do nothing any more */
 
     struct cpu_run_lane lanes[CPU_LANES];
-    void *memory;              /* of the lanes' steps and counts */
+    void *memory;              /* of the lanes' steps, counts and times */
+    struct cpu_time *times;    /* of all dispatches; NULL: nobody asked */
     _Atomic uint32_t advances; /* asked for and not done yet: the first to ask does them all */
     bool over;                 /* who advances: everything has ended */
 
@@ -274,6 +285,14 @@ struct cpu_run {
 /* Room for the run's steps; cpu_run_finish frees it. Not needed by cpu_run_here. */
 enum hal_status cpu_run_prepare(struct cpu_run *run) HAL_CHECKED;
 void cpu_run_finish(struct cpu_run *run);
+
+/* A tile of the step's op ran then. From any worker. */
+void cpu_run_note(const struct cpu_step *step, const struct cpu_op *op, int64_t begin_ns,
+                  int64_t end_ns);
+
+/* When it is over: the times of dispatches that ran, to be freed with free(); NULL: none, or no
+ * memory. */
+struct hal_dispatch_time *cpu_run_times(const struct cpu_run *run, size_t *out_count);
 
 /* Tiles that nobody has claimed do nothing; the run's status stays as it is. From any thread,
  * while the run is in flight. */

@@ -7,23 +7,30 @@
 
 enum hal_status cpu_run_prepare(struct cpu_run *run)
 {
-    size_t steps[CPU_LANES] = {0}, counts = 0;
+    size_t steps[CPU_LANES] = {0}, counts = 0, times = 0;
     for (size_t i = 0; i < run->program_count; i++) {
         for (size_t lane = 0; lane < CPU_LANES; lane++)
             steps[lane] += run->programs[i]->lanes[lane].phase_count;
         counts += run->programs[i]->indirect_count;
+        times += run->is_timed ? run->programs[i]->dispatch_count : 0;
     }
     const size_t all_steps = steps[CPU_TRANSFERS] + steps[CPU_DISPATCHES];
     if (all_steps == 0)
         return HAL_OK;
     /* No overflow: the programs themselves are larger. */
-    struct cpu_step *step = malloc(all_steps * sizeof *step + counts * sizeof(struct cpu_counts));
+    struct cpu_step *step = malloc(all_steps * sizeof *step + times * sizeof(struct cpu_time) +
+                                   counts * sizeof(struct cpu_counts));
     if (!step)
         return hal_fail(HAL_NO_MEMORY, "no memory to run %zu phases", all_steps);
+    struct cpu_time *const first_time = (struct cpu_time *)(step + all_steps);
     run->memory = step;
+    run->times = times ? first_time : NULL;
+    if (times)
+        memset(first_time, 0, times * sizeof *first_time);
     for (size_t lane = 0; lane < CPU_LANES; lane++) {
         run->lanes[lane].steps = step;
-        run->lanes[lane].counts = (struct cpu_counts *)((struct cpu_step *)run->memory + all_steps);
+        run->lanes[lane].times = run->times;
+        run->lanes[lane].counts = (struct cpu_counts *)(first_time + times);
         step += steps[lane];
     }
     return HAL_OK;
@@ -33,6 +40,45 @@ void cpu_run_finish(struct cpu_run *run)
 {
     free(run->memory);
     free(run->message);
+}
+
+/* ---- Times -------------------------------------------------------------------------------- */
+
+void cpu_run_note(const struct cpu_step *step, const struct cpu_op *op, int64_t begin_ns,
+                  int64_t end_ns)
+{
+    if (op->kind != CPU_OP_DISPATCH && op->kind != CPU_OP_DISPATCH_INDIRECT)
+        return;
+    struct cpu_time *time = &step->times[op->dispatch.number];
+    int64_t first_ns = atomic_load_explicit(&time->begin_ns, memory_order_relaxed);
+    int64_t last_ns = atomic_load_explicit(&time->end_ns, memory_order_relaxed);
+    while ((first_ns == 0 || begin_ns < first_ns) &&
+           !atomic_compare_exchange_weak_explicit(&time->begin_ns, &first_ns, begin_ns,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        continue;
+    while (end_ns > last_ns &&
+           !atomic_compare_exchange_weak_explicit(&time->end_ns, &last_ns, end_ns,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
+struct hal_dispatch_time *cpu_run_times(const struct cpu_run *run, size_t *out_count)
+{
+    const struct cpu_time *time = run->times;
+    size_t all = 0;
+    *out_count = 0;
+    for (size_t i = 0; time && i < run->program_count; i++)
+        all += run->programs[i]->dispatch_count;
+    struct hal_dispatch_time *times = all ? hal_alloc(all, sizeof *times) : NULL;
+    for (uint32_t i = 0; times && i < run->program_count; i++) {
+        for (uint32_t k = 0; k < run->programs[i]->dispatch_count; k++, time++) {
+            const int64_t begin_ns = atomic_load_explicit(&time->begin_ns, memory_order_relaxed);
+            const int64_t end_ns = atomic_load_explicit(&time->end_ns, memory_order_relaxed);
+            if (begin_ns)
+                times[(*out_count)++] = (struct hal_dispatch_time){i, k, begin_ns, end_ns};
+        }
+    }
+    return times;
 }
 
 /* ---- Failing ------------------------------------------------------------------------------ */
@@ -63,6 +109,8 @@ static const struct cpu_phase *next_phase(struct cpu_run *run, enum cpu_lane whi
         for (size_t i = 0; i < CPU_LANES; i++)
             lane->bases[i] += program->lanes[i].phase_count;
         lane->counts += program->indirect_count;
+        if (lane->times)
+            lane->times += program->dispatch_count;
     }
     return NULL;
 }
@@ -100,6 +148,7 @@ static void make_ready(struct cpu_run *run, struct cpu_run_lane *lane,
     read_counts(run, lane, phase);
     step->phase = phase;
     step->counts = lane->counts;
+    step->times = lane->times;
     atomic_init(&step->unfinished, phase->tile_count);
     atomic_init(&step->unclaimed, phase->tile_count);
     lane->phase++;

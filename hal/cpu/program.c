@@ -44,7 +44,6 @@ struct builder {
     uint32_t workers;
     struct past needs[STAGES]; /* what commands of the stage wait for from now on */
     bool is_open[CPU_LANES];   /* the lane's last phase takes more commands */
-    uint32_t dispatch_number;
 
     struct hal_idmap events;
     struct past *signals; /* what an event stands for, by the map's index */
@@ -386,8 +385,7 @@ static enum hal_status make_launch(struct builder *builder, const struct hal_exe
     out_op->dispatch.function = entry->function;
     out_op->dispatch.launch = builder->launch;
     out_op->dispatch.group_cost = &entry->group_cost;
-    builder->program->dispatch_count++;
-    builder->dispatch_number++;
+    out_op->dispatch.number = builder->program->dispatch_count++;
     return HAL_OK;
 }
 
@@ -420,7 +418,7 @@ static enum hal_status add_dispatch_indirect(struct builder *builder,
     const struct cpu_indirect indirect = {
         .counts = view(dispatch->counts, dispatch->offset),
         .entry = &dispatch->executable->entry_points[dispatch->entry],
-        .dispatch_number = builder->dispatch_number,
+        .dispatch_number = program->dispatch_count,
     };
     HAL_TRY(make_launch(builder, dispatch->executable, dispatch->entry, dispatch->state, &op));
     HAL_TRY(add_op(builder, CPU_DISPATCHES, op, tiles_of_a_dispatch(builder), 1));

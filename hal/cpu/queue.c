@@ -98,6 +98,8 @@ static void report(const struct cpu_submission *submission)
 {
     if (!submission->retired)
         return;
+    size_t count;
+    struct hal_dispatch_time *times = cpu_run_times(&submission->run, &count);
     const struct hal_submission_result result = {
         .status = submission->status,
         .message = submission->message ? submission->message : "",
@@ -105,8 +107,11 @@ static void report(const struct cpu_submission *submission)
         .begin_ns = submission->run.begin_ns,
         .end_ns = submission->run.end_ns,
         .busy_ns = submission->run.busy_ns,
+        .dispatches = times,
+        .dispatch_count = count,
     };
     submission->retired(submission->user, &result);
+    free(times);
 }
 
 static void signal_all(struct cpu_submission *submission, struct cpu_wakes *wakes)
@@ -314,6 +319,7 @@ static enum hal_status create_submission(struct cpu_device *device,
     submission->programs = (struct cpu_program **)(submission->commands + commands);
     submission->run.programs = submission->programs;
     submission->run.program_count = commands;
+    submission->run.is_timed = source->time_dispatches;
     submission->run.done = run_done;
     submission->run.free = free_submission;
     *out_submission = submission;

@@ -143,6 +143,16 @@ static const struct cpu_op *find_op(struct worker *worker, uint64_t tile)
     return worker->op;
 }
 
+static enum hal_status run_timed(struct worker *worker, const struct cpu_op *op, uint64_t first,
+                                 uint64_t last)
+{
+    const struct cpu_step *step = worker->step;
+    const int64_t begin_ns = hal_clock_ns();
+    const enum hal_status status = cpu_op_run(op, step->counts, worker->kernels, first, last);
+    cpu_run_note(step, op, begin_ns, hal_clock_ns());
+    return status;
+}
+
 static void run_tiles(struct worker *worker, struct cpu_run *run, uint64_t first, uint64_t count)
 {
     const struct cpu_step *step = worker->step;
@@ -152,8 +162,10 @@ static void run_tiles(struct worker *worker, struct cpu_run *run, uint64_t first
     for (uint64_t end = first + count; first < end;) {
         const struct cpu_op *op = find_op(worker, first);
         const uint64_t op_end = op + 1 < ops_end && op[1].first_tile < end ? op[1].first_tile : end;
-        const enum hal_status status = cpu_op_run(op, step->counts, worker->kernels,
-                                                  first - op->first_tile, op_end - op->first_tile);
+        const uint64_t begin = first - op->first_tile, last = op_end - op->first_tile;
+        const enum hal_status status =
+            step->times ? run_timed(worker, op, begin, last)
+                        : cpu_op_run(op, step->counts, worker->kernels, begin, last);
         if (status != HAL_OK)
             cpu_run_fail(run, status);
         first = op_end;
