@@ -5,6 +5,7 @@
 #include "hal/base/store.h"
 #include "hal/msl/diagnose.h"
 #include "hal/msl/library.h"
+#include "hal/msl/plain.h"
 #include "hal/msl/process.h"
 #include "hal/msl/toolchain.h"
 #include "hal/msl/unit.h"
@@ -147,10 +148,10 @@ static void write_road(const struct msl_source *source, bool split, struct msl_t
     msl_text_append_string(program, "return 0; }\n");
 }
 
-/* A file name inside a #line directive. */
-static void write_line_directive(const char *file, struct msl_text *text)
+/* "#line 1" or "# 1", and the file's name. */
+static void write_line_marker(const char *directive, const char *file, struct msl_text *text)
 {
-    msl_text_append_string(text, "#line 1 \"");
+    msl_text_print(text, "%s \"", directive);
     for (const char *at = file; *at; at++) {
         if (*at == '"' || *at == '\\')
             msl_text_append(text, "\\", 1);
@@ -185,10 +186,21 @@ static enum hal_status run_compiler(const struct job *job, const char *const *ar
     return status;
 }
 
+/* The lines as the preprocessor numbers them. */
+static enum hal_status take_as_it_is(const struct job *job, struct msl_text *out_text)
+{
+    write_line_marker("# 1", job->file, out_text);
+    msl_text_append(out_text, job->source->text, job->source->bytes);
+    msl_text_append_string(out_text, "\n");
+    return msl_text_check(out_text);
+}
+
 static enum hal_status preprocess(const struct job *job, struct msl_text *out_text)
 {
+    if (msl_is_plain(job->source->text, job->source->bytes))
+        return take_as_it_is(job, out_text);
     struct msl_text input = {0};
-    write_line_directive(job->file, &input);
+    write_line_marker("#line 1", job->file, &input);
     msl_text_append(&input, job->source->text, job->source->bytes);
     msl_text_append_string(&input, "\n");
     enum hal_status status = msl_text_check(&input);
@@ -238,12 +250,13 @@ static enum hal_status run_with_headers(const struct job *job, const struct msl_
     return status;
 }
 
-/* Starting the compiler for a link takes longer than the link. */
+/* Starting the compiler for a link takes longer than the link, and reading the scripts and archives
+ * that "-lc" stands for as long. */
 static bool link_directly(const struct job *job)
 {
-    const char *const arguments[] = {
-        job->compiler.linker, "-shared", "-z",  "defs", "--eh-frame-hdr", job->object, "-o",
-        job->built,           "-lm",     "-lc", NULL};
+    const char *const arguments[] = {job->compiler.linker, "-shared",      "-z", "defs",
+                                     "--eh-frame-hdr",     job->object,    "-o", job->built,
+                                     "-l:libm.so.6",       "-l:libc.so.6", NULL};
     const struct msl_process process = {
         .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
     struct msl_text output = {0}, errors = {0};

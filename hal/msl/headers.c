@@ -4,6 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/store.h"
+#include "hal/msl/plain.h"
 #include "hal/msl/process.h"
 
 #include <errno.h>
@@ -62,6 +63,32 @@ static const char *const includable[] = {
     "stddef.h",
     "cstddef",
 };
+
+bool msl_is_includable(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof includable / sizeof *includable; i++)
+        if (strlen(includable[i]) == length && memcmp(includable[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+/* All are lines of macros.h that begin with "#define". */
+bool msl_is_macro(const char *name, size_t length)
+{
+    static const char word[] = "#define ";
+    for (size_t i = 0; i < HEADER_COUNT; i++) {
+        const char *at = (const char *)headers[i].contents, *const end = at + headers[i].bytes;
+        if (strcmp(headers[i].name, "macros.h") != 0)
+            continue;
+        while ((at = memmem(at, (size_t)(end - at), word, sizeof word - 1))) {
+            at += sizeof word - 1;
+            if ((size_t)(end - at) > length && memcmp(at, name, length) == 0 &&
+                strchr(" (\n", at[length]))
+                return true;
+        }
+    }
+    return false;
+}
 
 static const char *const flags[] = {
 #if defined(__x86_64__)
@@ -223,7 +250,9 @@ static enum hal_status precompile(const struct msl_compiler *compiler,
     arguments[0] = compiler->path;
     size_t count = msl_compiler_flags(options, arguments, 1);
     const char *const more[] = {
-        "-Xclang", "-fno-pch-timestamp", root, "-x", "c++-header", source, "-o", built};
+        "-Xclang", "-fno-pch-timestamp",
+        /* What the headers themselves use is made here, not again in every source. */
+        "-fpch-instantiate-templates", root, "-x", "c++-header", source, "-o", built};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         arguments[count++] = more[i];
     arguments[count] = NULL;

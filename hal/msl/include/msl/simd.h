@@ -6,10 +6,11 @@
 #include "msl/abi.h"
 #include "msl/atomic.h"
 
-/* Defined once per compiled source, known to hal/msl/fission by name. They must neither move nor
- * merge: the address of the call tells which lanes execute the same operation. */
+/* Defined in each compiled source that uses them (tail.h), known to hal/msl/fission by name. They
+ * must neither move nor merge: the address of the call tells which lanes execute the same
+ * operation. */
 extern "C" {
-#define MSL_TOGETHER __attribute__((convergent, nomerge, visibility("hidden")))
+#define MSL_TOGETHER inline __attribute__((noinline, convergent, nomerge, visibility("hidden")))
 MSL_TOGETHER void __msl_group_barrier(void);
 MSL_TOGETHER void __msl_simdgroup_barrier(void);
 MSL_TOGETHER const void *__msl_exchange(const void *value, uint32_t bytes, uint32_t *out_active);

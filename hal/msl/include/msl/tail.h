@@ -8,31 +8,30 @@
 static const msl_abi_runtime *__msl_runtime;
 
 extern "C" {
-__attribute__((noinline)) void __msl_group_barrier(void)
+inline void __msl_group_barrier(void)
 {
     __msl_runtime->group_barrier();
 }
-__attribute__((noinline)) void __msl_simdgroup_barrier(void)
+inline void __msl_simdgroup_barrier(void)
 {
     const uint32_t nothing = 0;
     uint32_t active;
     __msl_runtime->exchange(&nothing, sizeof nothing, __builtin_return_address(0), &active);
 }
-__attribute__((noinline)) const void *__msl_exchange(const void *value, uint32_t bytes,
-                                                     uint32_t *out_active)
+inline const void *__msl_exchange(const void *value, uint32_t bytes, uint32_t *out_active)
 {
     return __msl_runtime->exchange(value, bytes, __builtin_return_address(0), out_active);
 }
-__attribute__((noinline)) uint32_t __msl_lane(void)
+inline uint32_t __msl_lane(void)
 {
     return __msl_runtime->lane();
 }
-__attribute__((noinline)) void __msl_spread(const void *tile, void *pair, uint32_t element_bytes)
+inline void __msl_spread(const void *tile, void *pair, uint32_t element_bytes)
 {
     const uint32_t at = msl::pair_of(__msl_runtime->lane()) * 2 * element_bytes;
     __builtin_memcpy(pair, (const char *)tile + at, 2 * element_bytes);
 }
-__attribute__((noinline)) void __msl_collect(const void *pair, void *tile, uint32_t element_bytes)
+inline void __msl_collect(const void *pair, void *tile, uint32_t element_bytes)
 {
     uint32_t active;
     const char *pairs = (const char *)__msl_runtime->exchange(pair, 2 * element_bytes,
