@@ -17,7 +17,9 @@
 enum hal_status view_build_room(void *array, size_t *capacity, size_t count, size_t extra,
                                 size_t bytes_each, const char *what) HAL_CHECKED;
 
-enum hal_status view_build_tables(struct view_model *model) HAL_CHECKED;
+/* `progress` NULL: nobody is told. */
+enum hal_status view_build_tables(struct view_model *model,
+                                  const struct view_progress *progress) HAL_CHECKED;
 /* Lets all times count from the first event. */
 void view_build_origin(struct view_model *model);
 

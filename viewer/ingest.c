@@ -119,10 +119,26 @@ static void finish_scopes(struct ingest *in)
 
 /* ---- All ---------------------------------------------------------------------------------- */
 
+/* Now and then. */
+static enum hal_status tell(struct ingest *in)
+{
+    enum { STEP = 1 << 16 };
+    const struct trace_counts *counts = trace_reader_counts(in->model->reader);
+    if (!in->progress || in->read - in->told < STEP)
+        return HAL_OK;
+    in->told = in->read;
+    if (in->progress->tell(in->progress->user, in->model->reader, in->read,
+                           counts->events + counts->segments))
+        return HAL_OK;
+    return hal_fail(HAL_TIMEOUT, "reading '%s' was given up", in->model->path);
+}
+
 static enum hal_status take(void *user, const struct trace_event *event,
                             const struct trace_segment *segments)
 {
     struct ingest *in = user;
+    in->read++;
+    HAL_TRY(tell(in));
     const void *record = event;
     switch ((enum trace_event_kind)event->kind) {
     case TRACE_BUFFER_CREATE: return view_ingest_buffer(in, record);
@@ -153,7 +169,11 @@ static enum hal_status take(void *user, const struct trace_event *event,
         return view_ingest_other(in, event, created->layout, created->label);
     }
     case TRACE_COMMAND_BUFFER_CREATE: return view_ingest_command_buffer(in, record);
-    case TRACE_COMMAND_BUFFER_SEAL: return view_ingest_seal(in, record, segments);
+    case TRACE_COMMAND_BUFFER_SEAL: {
+        const struct trace_command_buffer_seal *seal = record;
+        in->read += seal->segment_count;
+        return view_ingest_seal(in, seal, segments);
+    }
     case TRACE_SEMAPHORE_CREATE: return view_ingest_semaphore(in, record);
     case TRACE_SEMAPHORE_QUERY:
     case TRACE_SEMAPHORE_SIGNAL:
@@ -197,12 +217,34 @@ static int compare_pieces(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+/* Numbers without holes: each row is swapped to its place. False: there are holes. */
+static bool place_submissions(struct view_model *m)
+{
+    const size_t count = m->submissions_count;
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        least = m->submissions[i].number < least ? m->submissions[i].number : least;
+        most = m->submissions[i].number > most ? m->submissions[i].number : most;
+    }
+    if (!count || most - least != count - 1) /* numbers are different: rows have one each */
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        while (m->submissions[i].number - least != i) {
+            const size_t place = (size_t)(m->submissions[i].number - least);
+            const struct view_submission other = m->submissions[place];
+            m->submissions[place] = m->submissions[i];
+            m->submissions[i] = other;
+        }
+    }
+    return true;
+}
+
 static void order_submissions(struct view_model *m)
 {
     bool sorted = true;
     for (size_t i = 1; i < m->submissions_count; i++)
         sorted = sorted && m->submissions[i - 1].number < m->submissions[i].number;
-    if (!sorted)
+    if (!sorted && !place_submissions(m))
         qsort(m->submissions, m->submissions_count, sizeof *m->submissions, compare_submissions);
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         if (m->submissions[i].call != VIEW_NO_REF)
@@ -223,9 +265,9 @@ static void finish_ingest(struct ingest *in)
     free(in->times);
 }
 
-enum hal_status view_build_tables(struct view_model *model)
+enum hal_status view_build_tables(struct view_model *model, const struct view_progress *progress)
 {
-    struct ingest in = {.model = model};
+    struct ingest in = {.model = model, .progress = progress};
     model->first_ns = INT64_MAX;
     model->last_ns = INT64_MIN;
     enum hal_status status = view_ingest_no_body(&in);

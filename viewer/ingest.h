@@ -15,6 +15,8 @@ struct last_row {
 
 struct ingest {
     struct view_model *model;
+    const struct view_progress *progress; /* NULL: nobody is told */
+    uint64_t read, told;                  /* events and commands; when that was told last */
     struct last_row last_hosts, last_buffers, last_executables, last_command_buffers,
         last_semaphores, last_submissions, last_others;
     uint32_t recent_ops[1024]; /* by their hash */

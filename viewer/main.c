@@ -4,6 +4,7 @@
 #include "viewer/follow.h"
 #include "viewer/options.h"
 #include "viewer/plain.h"
+#include "viewer/preview.h"
 #include "viewer/term.h"
 #include "viewer/view.h"
 
@@ -186,31 +187,100 @@ static enum hal_status interact(struct session *s, const char *keys)
     return status;
 }
 
+/* A trace while it is read. */
+struct reading {
+    const char *path;
+    struct view_screen screen;
+    int64_t next_ns; /* when to show how far it is */
+    bool given_up;
+};
+
+/* At most 20 frames a second; the first at once. */
+static bool show_progress(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
+{
+    struct reading *r = user;
+    const int64_t pause_ns = 50000000, now_ns = hal_clock_ns();
+    int rows, columns;
+    if (now_ns < r->next_ns)
+        return true;
+    r->next_ns = now_ns + pause_ns;
+    for (struct view_term_event event = view_term_read(0); event.kind != VIEW_TERM_NOTHING;
+         event = view_term_read(0)) {
+        if (event.kind == VIEW_TERM_END ||
+            (event.kind == VIEW_TERM_KEY && (event.key == 'q' || event.key == VIEW_KEY_ESCAPE)))
+            r->given_up = true;
+    }
+    view_term_size(&rows, &columns);
+    if (view_screen_resize(&r->screen, rows, columns) == HAL_OK) {
+        view_preview_draw(&r->screen, reader, r->path, read, total);
+        view_term_draw(&r->screen);
+    }
+    return !r->given_up;
+}
+
 /* `model` is replaced when the file grew. */
 static enum hal_status show(struct view_model **model, const struct view_options *o,
                             int64_t took_ns)
 {
-    const struct view_term_options options = {
-        .colors = o->colors, .ascii = o->ascii, .mouse = o->mouse};
     struct session s = {.model = *model, .follows = o->follow};
     HAL_TRY(view_create(*model, &s.view));
     s.view->mouse = o->mouse;
     s.view->show_frames = o->frame_count;
     view_follow_begin(&s.follow, o->path, *model, took_ns);
     s.view->following = s.follows && !s.follow.ended;
-    enum hal_status status = view_term_open(&options);
-    if (status == HAL_OK)
-        status = interact(&s, o->keys);
+    const enum hal_status status = interact(&s, o->keys);
     view_destroy(s.view);
     *model = s.model;
-    view_term_close();
     return status;
+}
+
+/* The terminal is there before the trace: what the index tells is seen at once. */
+static enum hal_status open_and_show(const struct view_options *o, struct view_model **out_model)
+{
+    const struct view_term_options options = {
+        .colors = o->colors, .ascii = o->ascii, .mouse = o->mouse};
+    struct reading reading = {.path = o->path};
+    const struct view_progress progress = {.tell = show_progress, .user = &reading};
+    const int64_t begin_ns = hal_clock_ns();
+    *out_model = NULL;
+    HAL_TRY(view_term_open(&options));
+    enum hal_status status = view_model_open_slowly(o->path, &progress, out_model);
+    view_screen_finish(&reading.screen);
+    if (status == HAL_OK)
+        status = show(out_model, o, hal_clock_ns() - begin_ns);
+    view_term_close();
+    return reading.given_up ? HAL_OK : status;
 }
 
 static int fail(int code)
 {
     fprintf(stderr, "hal-view: %s\n", hal_message());
     return code;
+}
+
+static bool needs_terminal(const struct view_options *o)
+{
+    return !o->dump && !o->svg && !o->print && !o->diff && !o->plain && !o->judge_only;
+}
+
+static bool is_trace(const char *path)
+{
+    struct trace_reader *reader;
+    const bool is = trace_reader_open(path, &reader) == HAL_OK;
+    trace_reader_close(reader);
+    return is;
+}
+
+/* What the trace says about the conditions, if it was shown; `model` NULL: it was not read. */
+static int finish(struct view_model *model, const struct view_options *o, enum hal_status status)
+{
+    bool failed = false;
+    if (status == HAL_OK && model)
+        status = judge(model, o, &failed);
+    view_model_close(model);
+    if (status == HAL_OK)
+        return failed ? EXIT_CONDITION : EXIT_SUCCESS;
+    return fail(status == HAL_INVALID || status == HAL_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE);
 }
 
 int main(int argc, char **argv)
@@ -220,11 +290,17 @@ int main(int argc, char **argv)
     setlocale(LC_CTYPE, "");
     if (view_options_parse(argc, argv, &options) != HAL_OK)
         return fail(EXIT_USAGE);
-    const int64_t begin_ns = hal_clock_ns();
+    if (needs_terminal(&options)) {
+        if (!is_trace(options.path)) /* said where it stays to be seen */
+            return fail(EXIT_UNREADABLE);
+        const enum hal_status shown = open_and_show(&options, &model);
+        if (shown == HAL_OK && model && *model->truncated && !options.follow)
+            fprintf(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
+        return finish(model, &options, shown);
+    }
     enum hal_status status = view_model_open(options.path, &model);
     if (status != HAL_OK)
         return fail(EXIT_UNREADABLE);
-    const int64_t took_ns = hal_clock_ns() - begin_ns;
     if (*model->truncated && !options.follow)
         fprintf(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
     if (options.dump || options.svg)
@@ -235,13 +311,5 @@ int main(int argc, char **argv)
         status = diff(model, &options);
     else if (options.plain)
         status = talk(model, &options);
-    else if (!options.judge_only)
-        status = show(&model, &options, took_ns);
-    bool failed = false;
-    if (status == HAL_OK)
-        status = judge(model, &options, &failed);
-    view_model_close(model);
-    if (status == HAL_OK)
-        return failed ? EXIT_CONDITION : EXIT_SUCCESS;
-    return fail(status == HAL_INVALID || status == HAL_UNSUPPORTED ? EXIT_USAGE : EXIT_UNREADABLE);
+    return finish(model, &options, status);
 }

@@ -35,6 +35,12 @@ void view_model_close(struct view_model *model)
 
 enum hal_status view_model_open(const char *path, struct view_model **out_model)
 {
+    return view_model_open_slowly(path, NULL, out_model);
+}
+
+enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,
+                                       struct view_model **out_model)
+{
     struct view_model *model = hal_alloc(1, sizeof *model);
     *out_model = NULL;
     if (!model || !(model->path = hal_copy_string(path))) {
@@ -46,7 +52,7 @@ enum hal_status view_model_open(const char *path, struct view_model **out_model)
         model->header = trace_reader_header(model->reader);
         model->health = trace_reader_health(model->reader);
         model->truncated = trace_reader_truncated(model->reader);
-        status = view_build_tables(model);
+        status = view_build_tables(model, progress);
     }
     if (status == HAL_OK)
         status = view_build_lanes(model);

@@ -308,6 +308,14 @@ struct view_model {
 
 /* Reads the whole file. HAL_IO, HAL_CORRUPT, HAL_VERSION, HAL_NO_MEMORY. */
 enum hal_status view_model_open(const char *path, struct view_model **out_model) HAL_CHECKED;
+/* Likewise, and tells how far it is: `tell` is called now and then, with how many of all events and
+ * commands have been read. Returning false gives up: HAL_TIMEOUT. */
+struct view_progress {
+    bool (*tell)(void *user, struct trace_reader *reader, uint64_t read, uint64_t total);
+    void *user;
+};
+enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,
+                                       struct view_model **out_model) HAL_CHECKED;
 void view_model_close(struct view_model *model);
 
 /* Never NULL. */

@@ -64,6 +64,25 @@ static bool merge_runs(struct view_span *spans, size_t first, size_t count)
     return true;
 }
 
+/* Mostly in order already: what is out of place moves a little. False where that costs more than
+ * sorting would. */
+static bool settle(struct view_span *spans, size_t count)
+{
+    size_t moves = 8 * count;
+    for (size_t i = 1; i < count; i++) {
+        if (compare_spans(&spans[i - 1], &spans[i]) <= 0)
+            continue;
+        const struct view_span span = spans[i];
+        size_t k = i;
+        for (; k > 0 && moves > 0 && compare_spans(&spans[k - 1], &span) > 0; moves--, k--)
+            spans[k] = spans[k - 1];
+        spans[k] = span;
+        if (!moves)
+            return false;
+    }
+    return true;
+}
+
 /* What is gathered from several tables is one sorted run behind the other. */
 void view_spans_sort(struct view_span *spans, size_t count)
 {
@@ -71,7 +90,9 @@ void view_spans_sort(struct view_span *spans, size_t count)
     if (first == count)
         return;
     const size_t second = end_of_run(spans, first, count);
-    if (second < count || !merge_runs(spans, first, count))
+    if (second == count && merge_runs(spans, first, count))
+        return;
+    if (!settle(spans, count))
         qsort(spans, count, sizeof *spans, compare_spans);
 }
 
@@ -130,6 +151,24 @@ static int compare_ends(const void *left, const void *right)
     return (*a)->end_ns < (*b)->end_ns ? -1 : (*a)->end_ns > (*b)->end_ns;
 }
 
+/* Mostly in order already: what is out of place moves a little. Gives up where that costs more than
+ * sorting would. */
+static void sort_ends(const struct view_span **ends, size_t count)
+{
+    size_t moves = 8 * count;
+    for (size_t i = 1; i < count; i++) {
+        const struct view_span *end = ends[i];
+        size_t k = i;
+        for (; k > 0 && ends[k - 1]->end_ns > end->end_ns && moves > 0; moves--, k--)
+            ends[k] = ends[k - 1];
+        ends[k] = end;
+        if (!moves) {
+            qsort(ends, count, sizeof *ends, compare_ends);
+            return;
+        }
+    }
+}
+
 /* An instant shows where nothing higher runs: short events must not vanish. */
 static void emit_instant(struct sweep *s, const struct view_span *part)
 {
@@ -177,7 +216,7 @@ static enum hal_status cut_overlaps(struct view_series *series, const struct vie
         ends[end_count++] = &parts[i];
     }
     if (!sorted)
-        qsort(ends, end_count, sizeof *ends, compare_ends);
+        sort_ends(ends, end_count);
     sweep_parts(&s, parts, count, ends, end_count);
     free(ends);
     struct view_span *shrunk = realloc(s.out, (s.out_count ? s.out_count : 1) * sizeof *s.out);

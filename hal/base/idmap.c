@@ -8,10 +8,12 @@
 /* Where `id` is, or where it would go. There is always a free slot. */
 static struct hal_idmap_slot *slot_of(const struct hal_idmap *map, uint64_t id)
 {
-    uint64_t mixed = id ^ map->seed;
+    enum { NEIGHBOURS = 4 }; /* ids in a row lie in one line of the cache */
+    uint64_t mixed = (id / NEIGHBOURS) ^ map->seed;
     mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccdull;
     mixed = (mixed ^ (mixed >> 33)) * 0xc4ceb9fe1a85ec53ull;
-    size_t slot = (size_t)(mixed ^ (mixed >> 33)) & (map->capacity - 1);
+    mixed = (mixed ^ (mixed >> 33)) * NEIGHBOURS + id % NEIGHBOURS;
+    size_t slot = (size_t)mixed & (map->capacity - 1);
     while (map->slots[slot].index && map->slots[slot].id != id)
         slot = (slot + 1) & (map->capacity - 1);
     return &map->slots[slot];

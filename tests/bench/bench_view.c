@@ -3,6 +3,7 @@
 #include "hal/base/os.h"
 #include "tests/bench/bench.h"
 #include "tests/viewer/decode_trace.h"
+#include "viewer/preview.h"
 #include "viewer/view.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 enum { ROWS = 50, COLUMNS = 200, REPEATS = 15, FRAMES = 60, FRAME_MS = 16 };
+#define FIRST_FRAME_S 0.3
 enum { TEN_MILLION_S = 2, TEN_MILLION_MIB = 400, LONG_REPEATS = 3 };
 
 struct subject {
@@ -66,10 +68,29 @@ static double first_frame(const char *path)
     return seconds;
 }
 
+/* From nothing to what the index alone tells: what a large file shows while it is read. */
+static double first_preview(const char *path)
+{
+    struct trace_reader *reader;
+    struct view_screen screen = {0};
+    const int64_t begin_ns = hal_clock_ns();
+    bench_try(trace_reader_open(path, &reader));
+    bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
+    view_preview_draw(&screen, reader, path, 0, 1);
+    const double seconds = seconds_since(begin_ns);
+    view_screen_finish(&screen);
+    trace_reader_close(reader);
+    return seconds;
+}
+
 static void bench_opening(struct bench *bench, const struct subject *subject)
 {
     double seconds[REPEATS];
     const size_t repeats = subject->is_large ? LONG_REPEATS : REPEATS;
+    for (size_t i = 0; i < REPEATS; i++)
+        seconds[i] = first_preview(subject->path);
+    row(bench, subject, "first frame, from the index", bench_median(seconds, REPEATS), "s",
+        BENCH_LOWER, FIRST_FRAME_S);
     for (size_t i = 0; i < repeats; i++)
         seconds[i] = first_frame(subject->path);
     row(bench, subject, "opened and first frame drawn", bench_median(seconds, repeats), "s",

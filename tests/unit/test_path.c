@@ -9,6 +9,7 @@
 #include "tests/viewer/decode_trace.h"
 #include "viewer/findings.h"
 #include "viewer/path.h"
+#include "viewer/preview.h"
 #include "viewer/view.h"
 
 #include <setjmp.h>
@@ -266,6 +267,59 @@ static void the_cost_of_waits_is_what_leaving_them_out_saves(void **state)
     view_findings_finish(&findings);
 }
 
+/* ---- Reading, told as it goes on ---- */
+
+struct told {
+    uint64_t calls, last, total;
+    bool go_on;
+};
+
+static bool note_progress(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
+{
+    struct told *told = user;
+    struct view_screen preview = {0};
+    assert_true(read > told->last && read <= total);
+    *told = (struct told){told->calls + 1, read, total, told->go_on};
+    for (int size = 1; size < 40; size += 13) { /* whatever the size: nothing beside the screen */
+        assert_int_equal(view_screen_resize(&preview, size, 3 * size), HAL_OK);
+        view_preview_draw(&preview, reader, "/a/b.pb.zst", read, total);
+    }
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    view_screen_write_text(&preview, file, false);
+    fclose(file);
+    assert_non_null(strstr(text, "b.pb.zst"));
+    assert_non_null(strstr(text, "q or Esc gives up"));
+    free(text);
+    view_screen_finish(&preview);
+    return told->go_on;
+}
+
+static void reading_tells_how_far_it_is_and_can_be_given_up(void **state)
+{
+    (void)state;
+    const struct decode_options options = {
+        .tokens = 400, .layers = 24, .sync = DECODE_SYNC_TOKEN, .seed = 5};
+    char file[80];
+    struct view_model *m;
+    struct told told = {.go_on = true};
+    const struct view_progress progress = {.tell = note_progress, .user = &told};
+    snprintf(file, sizeof file, "%s/decode.pb.zst", folder);
+    assert_int_equal(decode_trace_write(file, &options, true), HAL_OK);
+    assert_int_equal(view_model_open_slowly(file, &progress, &m), HAL_OK);
+    const struct trace_counts *counts = trace_reader_counts(m->reader);
+    assert_int_equal(told.total, counts->events + counts->segments);
+    assert_true(told.calls >= told.total / 131072 && told.calls > 1);
+    view_model_close(m);
+    told = (struct told){.go_on = false};
+    assert_int_equal(view_model_open_slowly(file, &progress, &m), HAL_TIMEOUT);
+    assert_null(m);
+    assert_int_equal(told.calls, 1);
+    unlink(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_value_that_never_came_is_named),
         cmocka_unit_test(lines_go_as_far_as_asked_for),
         cmocka_unit_test(the_critical_path_explains_every_moment),
+        cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
         cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
     };
     return cmocka_run_group_tests(tests, make, remove_all);

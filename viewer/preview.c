@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts and the shape of the work, from the index at the file's end: no event is decoded. */
+#include "viewer/preview.h"
+
+#include "viewer/text.h"
+
+#include <string.h>
+
+/* Longest axis that is drawn; more columns stay blank. */
+enum { MOST_COLUMNS = 1000 };
+
+/* Submissions per column, each frame's spread evenly over its time. */
+static double spread(struct trace_reader *reader, int columns, double *out_density)
+{
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    const double whole_ns = (double)counts->last_ns - (double)counts->first_ns;
+    double most = 0;
+    for (int i = 0; i < columns; i++)
+        out_density[i] = 0;
+    for (size_t i = 0; i < trace_reader_chunk_count(reader) && whole_ns > 0; i++) {
+        const struct trace_span span = trace_reader_chunk_span(reader, i);
+        const bool any = span.has_submissions && span.first_submission <= span.last_submission;
+        const double begin = ((double)span.first_ns - (double)counts->first_ns) / whole_ns;
+        const double end = ((double)span.last_ns - (double)counts->first_ns) / whole_ns;
+        if (!any || !(begin >= 0) || !(end <= 1) || begin > end)
+            continue;
+        int from = (int)(begin * columns), to = (int)(end * columns);
+        from = from < columns ? from : columns - 1;
+        to = to < columns ? to : columns - 1;
+        const double each =
+            (double)(span.last_submission - span.first_submission + 1) / (to - from + 1);
+        for (int column = from; column <= to; column++)
+            out_density[column] += each;
+    }
+    for (int i = 0; i < columns; i++)
+        most = out_density[i] > most ? out_density[i] : most;
+    return most;
+}
+
+static void draw_overview(struct view_area axis, struct trace_reader *reader)
+{
+    double density[MOST_COLUMNS];
+    const int columns = axis.columns < MOST_COLUMNS ? axis.columns : MOST_COLUMNS;
+    const double most = columns > 0 ? spread(reader, columns, density) : 0;
+    for (int column = 0; column < columns && most > 0; column++) {
+        const int level = (int)(density[column] / most * 7.99);
+        if (density[column] > 0)
+            view_put(axis, 0, column, 0x2581u + (uint32_t)level, VIEW_STYLE_DIM);
+    }
+}
+
+static void draw_bar(struct view_area area, int row, double share)
+{
+    const int columns = area.columns - 2, filled = (int)(share * columns);
+    view_fill(area, row, 1, columns, 0x2591, VIEW_STYLE_DIM);
+    view_fill(area, row, 1, filled, 0x2588, VIEW_STYLE_TITLE);
+}
+
+void view_preview_draw(struct view_screen *screen, struct trace_reader *reader, const char *path,
+                       uint64_t read, uint64_t total)
+{
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    const struct trace_header *header = trace_reader_header(reader);
+    const char *slash = strrchr(path, '/');
+    const struct view_area all = view_area_all(screen);
+    const double share = total ? (double)read / (double)total : 0;
+    int row = 0;
+    view_screen_clear(screen);
+    view_print(all, row++, 1, VIEW_STYLE_TITLE | VIEW_BOLD, "%s  %s  %s  %s",
+               slash ? slash + 1 : path, view_time(counts->last_ns - counts->first_ns).text,
+               view_things(counts->submissions, "submission").text,
+               view_things(counts->dispatches, "dispatch").text);
+    draw_overview(view_area_part(all, row++, 1, 1, all.columns - 2), reader);
+    if (all.rows > 8)
+        row++;
+    view_print(all, row++, 1, VIEW_STYLE_TEXT, "program  %s", header->program);
+    view_print(all, row++, 1, VIEW_STYLE_TEXT, "events   %s, %s", view_count(counts->events).text,
+               view_things(counts->segments, "command").text);
+    view_print(all, row++, 1, VIEW_STYLE_TEXT, "contents %s in %s",
+               view_bytes(counts->content_bytes).text, view_count(counts->contents).text);
+    if (all.rows > 8)
+        row++;
+    draw_bar(all, row++, share > 1 ? 1 : share);
+    view_print(all, row, 1, VIEW_STYLE_DIM, "reading, %d %%: q or Esc gives up",
+               (int)(100 * (share > 1 ? 1 : share)));
+}
