@@ -298,22 +298,18 @@ static void start_search(struct view *view, int key)
     view->typed[0] = '\0';
 }
 
+static void start_difference(struct view *view, int key)
+{
+    (void)key;
+    view->prompt = VIEW_PROMPT_DIFFERENCE;
+    view->typed[0] = '\0';
+}
+
 static void start_go(struct view *view, int key)
 {
     (void)key;
     view->prompt = VIEW_PROMPT_GO;
     view->typed[0] = '\0';
-}
-
-static void copy_locator(struct view *view, int key)
-{
-    (void)key;
-    const struct view_span *event = view_selected(view);
-    const struct view_span cursor = {.begin_ns = view->cursor_ns};
-    const struct view_lane nowhere = {.kind = VIEW_LANE_GAPS};
-    view_span_locator(view->model, event ? &view->model->lanes[view->lane] : &nowhere,
-                      event ? event : &cursor, view->copied, sizeof view->copied);
-    view_say(view, "copied %s", view->copied);
 }
 
 static void to_kernel(struct view *view, int key)
@@ -345,7 +341,7 @@ const struct view_binding view_find_bindings[] = {
     {'&', VIEW_KEY_NONE, "& \\", "show only: name~mul dur>50us queue=0 failed; show all",
      start_filter},
     {'\\', VIEW_KEY_NONE, "", NULL, clear_filter},
+    {'D', VIEW_KEY_NONE, "D", "compare with another trace", start_difference},
     {'g', VIEW_KEY_NONE, "g", "go to 1.5ms, +250us, 50%, #s12", start_go},
-    {'y', VIEW_KEY_NONE, "y", "copy the locator (OSC 52)", copy_locator},
     {0, 0, NULL, NULL, NULL},
 };

@@ -131,7 +131,9 @@ void view_carry(struct view *view, const struct view *old)
     view->first_row = old->first_row;
     carry_orders(view, old);
     carry_search(view, old);
-    view->panel = old->panel;
+    view->panel = old->panel == VIEW_PANEL_DIFFERENCE ? VIEW_PANEL_SUMMARY : old->panel;
+    view->flow = old->flow;
+    view->shows_path = old->shows_path;
     view->panel_full = old->panel_full;
     view->help = old->help;
     view->scroll = old->scroll;

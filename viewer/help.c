@@ -71,6 +71,7 @@ static void draw(struct view *view, struct view_area area)
     add_bindings("Moving", view_move_bindings, &lines);
     add_bindings("Finding", view_find_bindings, &lines);
     add_bindings("Following", view_trail_bindings, &lines);
+    add_bindings("Taking along", view_copy_bindings, &lines);
     add_bindings("Measuring", view_range_bindings, &lines);
     add_bindings("Panels", view_common_bindings, &lines);
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {

@@ -88,14 +88,14 @@ static void draw_bar(struct view *view, struct view_area area)
     view_fill(area, 0, 0, area.columns, 0x2500, VIEW_STYLE_DIM);
     int column = 1, needed = 1;
     view->layout.short_tabs = false;
-    for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++)
+    for (unsigned p = 0; p < view_panel_count(view); p++)
         needed += view_tab_columns(view, p);
     view->layout.short_tabs = needed > area.columns;
-    for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
+    for (unsigned p = 0; p < view_panel_count(view); p++) {
         const bool here = p == (unsigned)view->panel && !view->help;
         const unsigned style = here ? VIEW_STYLE_TITLE | VIEW_BOLD | VIEW_REVERSE : VIEW_STYLE_DIM;
-        view_print(area, 0, column, style, " %u %.*s ", p + 1, view_tab_columns(view, p) - 4,
-                   view_panel_pane((enum view_panel)p)->name);
+        view_print(area, 0, column, style, " %c %.*s ", p < 9 ? (char)('1' + p) : 'D',
+                   view_tab_columns(view, p) - 4, view_panel_pane((enum view_panel)p)->name);
         column += view_tab_columns(view, p);
     }
     const char *hint = view->help ? " J K scroll  Esc close "

@@ -136,6 +136,32 @@ static void handle(struct view *view, struct view_term_event event)
     view->wants_redraw = false;
 }
 
+/* Under the first name that is not taken. */
+static void write_picture(struct view *view, const struct view_screen *screen)
+{
+    enum { MOST = 1000 };
+    char path[32];
+    FILE *file = NULL;
+    int number = 1;
+    view->wants_picture = false;
+    for (; !file && number <= MOST; number++) {
+        snprintf(path, sizeof path, "hal-view-%d.svg", number);
+        file = fopen(path, "wx");
+        if (!file && errno != EEXIST)
+            break;
+    }
+    if (!file) {
+        view_say(view, "cannot write %s: %s", path, strerror(errno));
+        return;
+    }
+    view_screen_write_svg(screen, file);
+    const bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        view_say(view, "cannot write %s", path);
+    else
+        view_say(view, "written to %s", path);
+}
+
 /* What is shown, and the file it comes from when that still grows. */
 struct session {
     struct view_model *model;
@@ -178,6 +204,8 @@ static enum hal_status interact(struct session *s, const char *keys)
         view = s->view;
         while (event.kind != VIEW_TERM_NOTHING && !view->quit) {
             handle(view, event);
+            if (view->wants_picture)
+                write_picture(view, &screen);
             event = view_term_read(0);
         }
         if (mouse != view->mouse)

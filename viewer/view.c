@@ -23,8 +23,14 @@ const struct view_pane *view_panel_pane(enum view_panel panel)
         [VIEW_PANEL_MEMORY] = &view_memory_pane,
         [VIEW_PANEL_ITERATIONS] = &view_iterations_pane,
         [VIEW_PANEL_CONTENTS] = &view_contents_pane,
+        [VIEW_PANEL_DIFFERENCE] = &view_difference_pane,
     };
     return panes[panel];
+}
+
+unsigned view_panel_count(const struct view *view)
+{
+    return view->difference.text ? VIEW_PANEL_COUNT : VIEW_PANEL_DIFFERENCE;
 }
 
 void view_destroy(struct view *view)
@@ -46,6 +52,7 @@ void view_destroy(struct view *view)
     view_filter_destroy(view->filter);
     free(view->hidden);
     view_findings_finish(&view->findings);
+    view_lines_finish(&view->difference);
     free(view);
 }
 
@@ -164,6 +171,8 @@ static void type_into_prompt(struct view *view, int key)
             view_set_filter(view);
         else if (prompt == VIEW_PROMPT_COMMAND)
             run_command(view);
+        else if (prompt == VIEW_PROMPT_DIFFERENCE)
+            view_difference(view);
         else
             view_go(view);
     } else if (key == VIEW_KEY_TAB && view->prompt == VIEW_PROMPT_COMMAND) {
@@ -237,6 +246,7 @@ void view_key(struct view *view, int key)
              !view_run_binding(view, view_move_bindings, key) &&
              !view_run_binding(view, view_find_bindings, key) &&
              !view_run_binding(view, view_trail_bindings, key) &&
+             !view_run_binding(view, view_copy_bindings, key) &&
              !view_run_binding(view, view_range_bindings, key) && key != VIEW_KEY_ESCAPE)
         view_say(view, "this key does nothing: ? shows those that do");
 }
@@ -251,12 +261,19 @@ static bool holds(struct view_area area, struct view_pointer *pointer)
     return true;
 }
 
+static void show_panel(struct view *view, enum view_panel panel)
+{
+    view->panel = panel;
+    view->scroll = 0;
+    view->help = false;
+}
+
 static void point_at_bar(struct view *view, int column)
 {
     int left = 1;
-    for (unsigned p = 0; p < VIEW_PANEL_COUNT; left += view_tab_columns(view, p++)) {
+    for (unsigned p = 0; p < view_panel_count(view); left += view_tab_columns(view, p++)) {
         if (column >= left && column < left + view_tab_columns(view, p))
-            view_key(view, (int)('1' + p));
+            show_panel(view, (enum view_panel)p);
     }
 }
 
@@ -328,13 +345,6 @@ void view_point(struct view *view, struct view_pointer pointer)
 
 /* ---- Keys that always work ---------------------------------------------------------------- */
 
-static void show_panel(struct view *view, enum view_panel panel)
-{
-    view->panel = panel;
-    view->scroll = 0;
-    view->help = false;
-}
-
 static void panel_by_number(struct view *view, int key)
 {
     show_panel(view, (enum view_panel)(key - '1'));
@@ -342,8 +352,8 @@ static void panel_by_number(struct view *view, int key)
 
 static void next_panel(struct view *view, int key)
 {
-    const unsigned by = key == VIEW_KEY_TAB ? 1 : VIEW_PANEL_COUNT - 1;
-    show_panel(view, (enum view_panel)(((unsigned)view->panel + by) % VIEW_PANEL_COUNT));
+    const unsigned count = view_panel_count(view), by = key == VIEW_KEY_TAB ? 1 : count - 1;
+    show_panel(view, (enum view_panel)(((unsigned)view->panel + by) % count));
 }
 
 static void full_panel(struct view *view, int key)

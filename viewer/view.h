@@ -70,6 +70,7 @@ enum view_panel {
     VIEW_PANEL_MEMORY,
     VIEW_PANEL_ITERATIONS,
     VIEW_PANEL_CONTENTS,
+    VIEW_PANEL_DIFFERENCE, /* only when another trace was named */
     VIEW_PANEL_COUNT
 };
 
@@ -78,7 +79,8 @@ enum view_prompt {
     VIEW_PROMPT_SEARCH,
     VIEW_PROMPT_GO,
     VIEW_PROMPT_FILTER,
-    VIEW_PROMPT_COMMAND
+    VIEW_PROMPT_COMMAND,
+    VIEW_PROMPT_DIFFERENCE
 };
 
 /* As what the contents of buffers are shown. */
@@ -101,7 +103,7 @@ enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
 /* None; its end follows the cursor; both ends are set. */
 enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
 
-enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 128, VIEW_MARKS = 26, VIEW_VISITED = 64 };
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 256, VIEW_MARKS = 26, VIEW_VISITED = 64 };
 
 /* How far the lines go that lead from the selected event. */
 enum view_flow { VIEW_FLOW_NEIGHBOURS, VIEW_FLOW_CHAIN, VIEW_FLOW_NONE, VIEW_FLOW_COUNT };
@@ -168,14 +170,15 @@ struct view {
     enum view_type_of_bytes content_type;
     struct view_findings findings; /* looked for when they are first asked for */
     bool has_findings;
-    size_t finding; /* the current one; SIZE_MAX: none */
+    size_t finding;               /* the current one; SIZE_MAX: none */
+    struct view_lines difference; /* to another trace; empty: none was named */
 
     enum view_prompt prompt;
     char typed[VIEW_PROMPT_BYTES];
     regex_t search;
     bool has_search;
     char searched[VIEW_PROMPT_BYTES]; /* what it was made of */
-    char message[256];
+    char message[512];
 
     struct view_layout layout;
     enum view_drag drag;
@@ -183,8 +186,9 @@ struct view {
     bool mouse, quit;
     bool following; /* the file is still being written, and looked at */
     bool wants_redraw, wants_suspend;
-    char copied[64]; /* for the clipboard; whoever sends it there empties it */
-    uint64_t frames; /* drawn so far */
+    bool wants_picture; /* of the frame, in a file: whoever has the screen writes it */
+    char copied[512];   /* for the clipboard; whoever sends it there empties it */
+    uint64_t frames;    /* drawn so far */
     bool show_frames;
 };
 
@@ -273,13 +277,15 @@ extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pa
     view_timeline_pane, view_status_pane, view_help_pane;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
     view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
-    view_contents_pane;
+    view_contents_pane, view_difference_pane;
 
 const struct view_pane *view_panel_pane(enum view_panel panel);
+/* How many panels there are to choose from. */
+unsigned view_panel_count(const struct view *view);
 
-/* Keys that work whatever pane is shown: moves.c, find.c, trail.c, range.c, view.c. */
+/* Keys that work whatever pane is shown: moves.c, find.c, trail.c, copies.c, range.c, view.c. */
 extern const struct view_binding view_move_bindings[], view_find_bindings[], view_trail_bindings[],
-    view_range_bindings[], view_common_bindings[];
+    view_copy_bindings[], view_range_bindings[], view_common_bindings[];
 
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
@@ -352,6 +358,9 @@ const struct view_path *view_critical_path(struct view *view);
 /* Over the drawn lanes; of the selected submission. */
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);
+
+/* difference.c: compares with the trace whose name was typed. */
+void view_difference(struct view *view);
 
 /* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
 void view_draw_flow(struct view *view, struct view_area area);

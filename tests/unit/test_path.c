@@ -233,6 +233,61 @@ static void the_critical_path_explains_every_moment(void **state)
     assert_true(frame_contains("yes: every nanosecond"));
 }
 
+/* ---- Taking along ---- */
+
+static void commands_are_copied_ready_for_a_shell(void **state)
+{
+    (void)state;
+    char expected[200];
+    type("2g#s1<Enter>Y");
+    snprintf(expected, sizeof expected, "hal-replay --range='#s1' %s", path);
+    assert_string_equal(view->copied, expected);
+    type("!Y");
+    snprintf(expected, sizeof expected, "hal-replay --stop-at='#s3' %s", path);
+    assert_string_equal(view->copied, expected);
+}
+
+/* What the copied keys say is where they lead. */
+static void copied_keys_lead_back(void **state)
+{
+    (void)state;
+    char keys[128];
+    type("10<Home>kkkkkk");
+    type("g201ns<Enter>");
+    view->lane = view_row_count(view) - 1; /* gaps or memory: of no submission */
+    view->event = VIEW_NO_REF;
+    type("Y");
+    const char *begin = strstr(view->copied, "'--keys="),
+               *end = begin ? strchr(begin + 1, '\'') : NULL;
+    assert_non_null(end);
+    begin += strlen("'--keys=");
+    snprintf(keys, sizeof keys, "%.*s", (int)(end - begin), begin);
+    type("<Home>");
+    assert_int_equal(view->cursor_ns, 0);
+    type(keys);
+    assert_int_equal(view->cursor_ns, 201);
+}
+
+static void another_trace_is_compared_in_a_panel(void **state)
+{
+    (void)state;
+    char keys[120];
+    assert_int_equal(view_panel_count(view), VIEW_PANEL_DIFFERENCE);
+    type("1D/no such file<Enter>");
+    assert_non_null(strstr(view->message, "/no such file"));
+    assert_int_equal(view->panel, VIEW_PANEL_SUMMARY);
+    snprintf(keys, sizeof keys, "D%s<Enter>", path);
+    type(keys);
+    assert_int_equal(view->panel, VIEW_PANEL_DIFFERENCE);
+    assert_true(frame_contains("D Diff"));
+    assert_true(frame_contains("submissions"));
+    assert_true(frame_contains("same"));
+    type("<Tab>");
+    assert_int_equal(view->panel, VIEW_PANEL_SUMMARY);
+    type("<S-Tab>");
+    assert_int_equal(view->panel, VIEW_PANEL_DIFFERENCE);
+}
+
 /* ---- The estimate for host waits ---- */
 
 static int64_t device_span(const struct decode_options *options, struct view_findings *findings)
@@ -327,6 +382,9 @@ int main(void)
         cmocka_unit_test(a_value_that_never_came_is_named),
         cmocka_unit_test(lines_go_as_far_as_asked_for),
         cmocka_unit_test(the_critical_path_explains_every_moment),
+        cmocka_unit_test(commands_are_copied_ready_for_a_shell),
+        cmocka_unit_test(copied_keys_lead_back),
+        cmocka_unit_test(another_trace_is_compared_in_a_panel),
         cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
         cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
     };
