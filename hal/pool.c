@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/pool_block.h"
 
+enum { QUICK_BLOCKS = 64 };
 static const uint64_t smallest_slab_bytes = UINT64_C(1) << 20;
 static const uint64_t largest_step_bytes = UINT64_C(64) << 20;
 
@@ -47,47 +48,65 @@ static bool give_semaphore_locked(struct hal_pool *pool, const struct hal_idle_s
     return true;
 }
 
-/* Frees what nobody refers to and has finished; the semaphores of the successful are used again. */
-static void reap_locked(struct hal_pool *pool, struct hal_pool_garbage *garbage)
+/* An orphan that has finished goes; the semaphores of the successful are used again. False: it
+ * stays, for now. */
+static bool reap_one_locked(struct hal_pool *pool, struct hal_pool_release *release,
+                            struct hal_pool_garbage *garbage)
 {
-    struct hal_pool_release **link = &pool->orphans;
-    while (*link) {
-        struct hal_pool_release *release = *link;
-        const enum hal_release_state state = hal_pool_release_state(release);
-        if (state == HAL_RELEASE_PENDING) {
-            link = &release->next;
-            continue;
-        }
-        const struct hal_idle_semaphore idle = {release->semaphore, release->value};
-        if (state == HAL_RELEASE_FAILED || !give_semaphore_locked(pool, &idle)) {
-            if (!garbage) {
-                link = &release->next;
-                continue;
-            }
-            discard(garbage, &release->semaphore->object);
-        }
-        *link = release->next;
-        hal_pool_release_free(release);
+    const enum hal_release_state state = hal_pool_release_state(release);
+    const struct hal_idle_semaphore idle = {release->semaphore, release->value};
+    if (state == HAL_RELEASE_PENDING)
+        return false;
+    if (state == HAL_RELEASE_FAILED || !give_semaphore_locked(pool, &idle)) {
+        if (!garbage)
+            return false;
+        discard(garbage, &release->semaphore->object);
+    }
+    hal_pool_release_free(release);
+    return true;
+}
+
+/* Looks at so many orphans, the oldest first; those that stay are the newest then. */
+static void reap_locked(struct hal_pool *pool, size_t most, struct hal_pool_garbage *garbage)
+{
+    const struct hal_pool_release *last = pool->last_orphan;
+    bool all = pool->orphans == NULL;
+    for (size_t i = 0; i < most && !all; i++) {
+        struct hal_pool_release *release = pool->orphans;
+        all = release == last;
+        pool->orphans = release->next;
+        if (!reap_one_locked(pool, release, garbage))
+            hal_pool_orphan(pool, release);
     }
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
-static struct hal_pool_block *find_best(const struct hal_pool *pool, uint32_t memory,
+/* The smallest that fits, of those in the bin that are looked at. */
+static struct hal_pool_block *find_in(const struct hal_pool_bin *bin, size_t most, uint32_t memory,
+                                      uint64_t bytes, const struct hal_semaphore_value *waits,
+                                      size_t wait_count)
+{
+    struct hal_pool_block *best = NULL, *block = bin->oldest;
+    for (size_t i = 0; block && i < most; i++, block = block->next_free) {
+        if (block->slab->memory != memory || block->bytes < bytes ||
+            (best && block->bytes >= best->bytes) ||
+            !hal_block_is_free_for(block, waits, wait_count))
+            continue;
+        best = block;
+        if (best->bytes == bytes)
+            break;
+    }
+    return best;
+}
+
+static struct hal_pool_block *find_best(const struct hal_pool *pool, size_t most, uint32_t memory,
                                         uint64_t bytes, const struct hal_semaphore_value *waits,
                                         size_t wait_count)
 {
     struct hal_pool_block *best = NULL;
-    for (const struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
-        if (slab->memory != memory)
-            continue;
-        for (struct hal_pool_block *block = slab->first; block; block = block->next) {
-            if (block->state == HAL_BLOCK_FREE && block->bytes >= bytes &&
-                (!best || block->bytes < best->bytes) &&
-                hal_block_is_free_for(block, waits, wait_count))
-                best = block;
-        }
-    }
+    for (size_t i = 63 - (size_t)__builtin_clzll(bytes); i < HAL_POOL_BINS && !best; i++)
+        best = find_in(&pool->bins[i], most, memory, bytes, waits, wait_count);
     return best;
 }
 
@@ -117,6 +136,7 @@ static void give_up_failed_locked(struct hal_pool *pool)
             for (size_t i = 0; block->state == HAL_BLOCK_FREE && i < block->after_count; i++) {
                 if (hal_pool_release_state(block->after[i]) != HAL_RELEASE_FAILED)
                     continue;
+                hal_block_leave_bin(pool, block);
                 block->state = HAL_BLOCK_LOST;
                 slab->lost++;
             }
@@ -126,16 +146,22 @@ static void give_up_failed_locked(struct hal_pool *pool)
 
 /* ---- Taking ------------------------------------------------------------------------------- */
 
-struct hal_pool_block *hal_pool_take(struct hal_pool *pool, uint32_t memory, uint64_t bytes,
+struct hal_pool_block *hal_pool_take(struct hal_pool *pool, enum hal_pool_search search,
+                                     uint32_t memory, uint64_t bytes,
                                      const struct hal_semaphore_value *waits, size_t wait_count)
 {
+    const size_t most = search == HAL_POOL_THOROUGH ? SIZE_MAX : QUICK_BLOCKS;
     pthread_mutex_lock(&pool->lock);
-    reap_locked(pool, NULL);
-    struct hal_pool_block *block = find_best(pool, memory, bytes, waits, wait_count);
-    if (!block)
+    reap_locked(pool, most, NULL);
+    struct hal_pool_block *block = find_best(pool, most, memory, bytes, waits, wait_count);
+    if (!block && search == HAL_POOL_THOROUGH)
         give_up_failed_locked(pool);
-    if (block && !hal_block_split(pool, block, bytes))
+    if (block)
+        hal_block_leave_bin(pool, block);
+    if (block && !hal_block_split(pool, block, bytes)) {
+        hal_block_enter_bin(pool, block);
         block = NULL;
+    }
     if (block)
         count_use(pool, block);
     pthread_mutex_unlock(&pool->lock);
@@ -154,13 +180,14 @@ struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *bu
     }
     *slab = (struct hal_pool_slab){.buffer = buffer, .first = block, .memory = memory};
     *block = (struct hal_pool_block){.slab = slab, .bytes = buffer->bytes};
+    struct hal_transient_statistics *statistics = &pool->statistics;
+    pthread_mutex_lock(&pool->lock);
     if (!hal_block_split(pool, block, bytes)) {
+        pthread_mutex_unlock(&pool->lock);
         free(slab);
         free(block);
         return NULL;
     }
-    struct hal_transient_statistics *statistics = &pool->statistics;
-    pthread_mutex_lock(&pool->lock);
     slab->next = pool->slabs;
     pool->slabs = slab;
     statistics->slab_count++;
@@ -228,6 +255,7 @@ void hal_pool_untake(struct hal_pool *pool, struct hal_pool_block *block)
     pthread_mutex_lock(&pool->lock);
     count_end(pool, block);
     block->state = HAL_BLOCK_FREE;
+    hal_block_enter_bin(pool, block);
     hal_block_join(pool, block);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -273,6 +301,7 @@ void hal_pool_give(struct hal_pool *pool, struct hal_pool_block *block,
     release->references = 1; /* until the block has its own */
     if (hal_block_add_after(block, release)) {
         block->state = HAL_BLOCK_FREE;
+        hal_block_enter_bin(pool, block);
         hal_block_join(pool, block);
     } else {
         block->state = HAL_BLOCK_LOST;
@@ -293,6 +322,8 @@ static void remove_slab_locked(struct hal_pool *pool, struct hal_pool_slab **lin
     pool->statistics.reserved_bytes -= slab->buffer->bytes;
     while (slab->first) {
         struct hal_pool_block *next = slab->first->next;
+        if (slab->first->state == HAL_BLOCK_FREE)
+            hal_block_leave_bin(pool, slab->first);
         hal_block_clear_after(pool, slab->first);
         hal_block_free(slab->first);
         slab->first = next;
@@ -324,7 +355,7 @@ void hal_pool_lose(struct hal_pool *pool, struct hal_pool_block *block,
     block->state = HAL_BLOCK_LOST;
     block->slab->lost++;
     remove_unused_locked(pool, !pool->closed, garbage);
-    reap_locked(pool, garbage);
+    reap_locked(pool, SIZE_MAX, garbage);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -332,7 +363,7 @@ void hal_pool_trim(struct hal_pool *pool, bool lost_only, struct hal_pool_garbag
 {
     pthread_mutex_lock(&pool->lock);
     remove_unused_locked(pool, lost_only, garbage);
-    reap_locked(pool, garbage);
+    reap_locked(pool, SIZE_MAX, garbage);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -363,7 +394,7 @@ void hal_pool_close(struct hal_pool *pool, struct hal_pool_garbage *garbage)
     pthread_mutex_lock(&pool->lock);
     pool->closed = true;
     remove_unused_locked(pool, false, garbage);
-    reap_locked(pool, garbage);
+    reap_locked(pool, SIZE_MAX, garbage);
     while (pool->idle_count > 0)
         discard(garbage, &pool->idle[--pool->idle_count].semaphore->object);
     pthread_mutex_unlock(&pool->lock);

@@ -42,7 +42,8 @@ enum hal_block_state {
 };
 
 struct hal_pool_block {
-    struct hal_pool_block *next, *previous; /* by address */
+    struct hal_pool_block *next, *previous;           /* by address */
+    struct hal_pool_block *next_free, *previous_free; /* in the bin of a free block */
     struct hal_pool_slab *slab;
     uint64_t offset, bytes;
     enum hal_block_state state;
@@ -70,10 +71,17 @@ struct hal_pool_garbage {
     size_t count, capacity;
 };
 
+/* Free blocks of [2^i, 2^(i + 1)) bytes. What became free first is the first to be free for all. */
+struct hal_pool_bin {
+    struct hal_pool_block *oldest, *newest;
+};
+enum { HAL_POOL_BINS = 64 };
+
 struct hal_pool {
     pthread_mutex_t lock;
     struct hal_pool_slab *slabs;
-    struct hal_pool_release *orphans;
+    struct hal_pool_bin bins[HAL_POOL_BINS];
+    struct hal_pool_release *orphans, *last_orphan; /* the oldest first */
     struct hal_idle_semaphore {
         struct hal_semaphore *semaphore;
         uint64_t value; /* reached */
@@ -95,9 +103,16 @@ void hal_pool_init(struct hal_pool *pool);
 void hal_pool_close(struct hal_pool *pool, struct hal_pool_garbage *garbage);
 void hal_pool_finish(struct hal_pool *pool);
 
+/* How long to look for a block. */
+enum hal_pool_search {
+    HAL_POOL_QUICK,    /* at some blocks of each size, however many there are */
+    HAL_POOL_THOROUGH, /* at all, before a new slab is made */
+};
+
 /* Takes a block of `bytes` (a multiple of the alignment) that is free for somebody who waits for
- * `waits`. NULL: there is none, or no memory. */
-struct hal_pool_block *hal_pool_take(struct hal_pool *pool, uint32_t memory, uint64_t bytes,
+ * `waits`. NULL: none was found, or no memory. */
+struct hal_pool_block *hal_pool_take(struct hal_pool *pool, enum hal_pool_search search,
+                                     uint32_t memory, uint64_t bytes,
                                      const struct hal_semaphore_value *waits, size_t wait_count);
 
 /* A new slab joins, taken over with its buffer; the first block of it is the caller's. NULL: no

@@ -19,8 +19,17 @@ void hal_pool_drop(struct hal_pool *pool, struct hal_pool_release *release)
 {
     if (--release->references > 0)
         return;
-    release->next = pool->orphans;
-    pool->orphans = release;
+    hal_pool_orphan(pool, release);
+}
+
+void hal_pool_orphan(struct hal_pool *pool, struct hal_pool_release *release)
+{
+    release->next = NULL;
+    if (pool->orphans)
+        pool->last_orphan->next = release;
+    else
+        pool->orphans = release;
+    pool->last_orphan = release;
 }
 
 static bool is_covered(const struct hal_pool_release *release,
@@ -82,6 +91,36 @@ static bool comes_after(const struct hal_pool_block *block, const struct hal_poo
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
+static struct hal_pool_bin *bin_of(struct hal_pool *pool, const struct hal_pool_block *block)
+{
+    return &pool->bins[63 - __builtin_clzll(block->bytes)];
+}
+
+void hal_block_enter_bin(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_pool_bin *bin = bin_of(pool, block);
+    block->next_free = NULL;
+    block->previous_free = bin->newest;
+    if (bin->newest)
+        bin->newest->next_free = block;
+    else
+        bin->oldest = block;
+    bin->newest = block;
+}
+
+void hal_block_leave_bin(struct hal_pool *pool, struct hal_pool_block *block)
+{
+    struct hal_pool_bin *bin = bin_of(pool, block);
+    if (block->previous_free)
+        block->previous_free->next_free = block->next_free;
+    else
+        bin->oldest = block->next_free;
+    if (block->next_free)
+        block->next_free->previous_free = block->previous_free;
+    else
+        bin->newest = block->previous_free;
+}
+
 void hal_block_free(struct hal_pool_block *block)
 {
     free(block->after);
@@ -89,7 +128,6 @@ void hal_block_free(struct hal_pool_block *block)
     free(block);
 }
 
-/* Cuts the block behind `bytes`; what is left over is free as the block was. */
 bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes)
 {
     if (block->bytes == bytes)
@@ -114,6 +152,7 @@ bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64
         rest->next->previous = rest;
     block->next = rest;
     block->bytes = bytes;
+    hal_block_enter_bin(pool, rest);
     return true;
 }
 
@@ -139,6 +178,8 @@ static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
         free(joined.after);
         return;
     }
+    hal_block_leave_bin(pool, block);
+    hal_block_leave_bin(pool, next);
     hal_block_clear_after(pool, block);
     hal_block_clear_after(pool, next);
     free(block->after);
@@ -150,6 +191,7 @@ static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
     if (next->next)
         next->next->previous = block;
     hal_block_free(next);
+    hal_block_enter_bin(pool, block);
 }
 
 void hal_block_join(struct hal_pool *pool, struct hal_pool_block *block)

@@ -9,6 +9,7 @@ enum hal_release_state hal_pool_release_state(const struct hal_pool_release *rel
 
 /* One reference less; without any the release becomes an orphan. */
 void hal_pool_drop(struct hal_pool *pool, struct hal_pool_release *release);
+void hal_pool_orphan(struct hal_pool *pool, struct hal_pool_release *release);
 
 /* For somebody who waits for `waits`: all deallocas before are over, or among them. */
 bool hal_block_is_free_for(const struct hal_pool_block *block,
@@ -21,10 +22,16 @@ void hal_block_clear_after(struct hal_pool *pool, struct hal_pool_block *block);
 /* The struct, with nothing that it comes after. */
 void hal_block_free(struct hal_pool_block *block);
 
-/* Cuts the block behind `bytes`; what is left over is free as the block was. False: no memory. */
+/* Into the bin of its size, as the newest there, and out of it. */
+void hal_block_enter_bin(struct hal_pool *pool, struct hal_pool_block *block);
+void hal_block_leave_bin(struct hal_pool *pool, struct hal_pool_block *block);
+
+/* Cuts a block that is in no bin behind `bytes`; what is left over is free as the block was, and in
+ * its bin. False: no memory. */
 bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes);
 
-/* Joins a free block with free neighbours, where what all come after is known and short. */
+/* Joins a free block, in its bin, with free neighbours, where what all come after is known and
+ * short. */
 void hal_block_join(struct hal_pool *pool, struct hal_pool_block *block);
 
 #endif

@@ -82,11 +82,13 @@ static enum hal_status take_block(struct hal_device *device, const struct hal_su
 {
     const uint64_t bytes = hal_align_up(desc->bytes, HAL_POOL_ALIGNMENT);
     struct hal_pool *pool = &device->pool;
-    *out_block = hal_pool_take(pool, desc->memory, bytes, submit->waits, submit->wait_count);
+    *out_block =
+        hal_pool_take(pool, HAL_POOL_QUICK, desc->memory, bytes, submit->waits, submit->wait_count);
     if (*out_block)
         return HAL_OK;
     hal_pool_grow_begin(pool);
-    *out_block = hal_pool_take(pool, desc->memory, bytes, submit->waits, submit->wait_count);
+    *out_block = hal_pool_take(pool, HAL_POOL_THOROUGH, desc->memory, bytes, submit->waits,
+                               submit->wait_count);
     const enum hal_status status = *out_block ? HAL_OK : grow(device, desc, bytes, out_block);
     hal_pool_grow_end(pool);
     return status;

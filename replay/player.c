@@ -12,8 +12,11 @@
 enum {
     MS = 1000 * 1000,
     DEFAULT_TIMEOUT_S = 60,
-    FIRST_LOOK_MS = 100,    /* waits this long are not looked at by the watchdog */
-    GIVING_UP_MS = 5 * 1000 /* work that was set free must end by then, or by the player's limit */
+    FIRST_LOOK_MS = 100, /* waits this long are not looked at by the watchdog */
+    /* Work that was set free must end by then, or by the player's limit; but one of a few
+     * milliseconds says nothing about how long a busy machine takes to end it. */
+    GIVING_UP_MS = 5 * 1000,
+    LEAST_GIVING_UP_MS = 1000
 };
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
@@ -442,8 +445,9 @@ static void give_up(struct replay_player *player, bool failed)
 {
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);
-    const int64_t most_ns = (int64_t)GIVING_UP_MS * MS;
-    const int64_t wait_ns = player->timeout_ns < most_ns ? player->timeout_ns : most_ns;
+    const int64_t most_ns = (int64_t)GIVING_UP_MS * MS, least_ns = (int64_t)LEAST_GIVING_UP_MS * MS;
+    const int64_t limit_ns = player->timeout_ns < most_ns ? player->timeout_ns : most_ns;
+    const int64_t wait_ns = limit_ns > least_ns ? limit_ns : least_ns;
     (void)!replay_memory_read_end(player);
     fail_semaphores(player, failed ? "the replay was given up" : "the replay ends here");
     player->abandoned = hal_device_wait_idle(player->device, wait_ns) == HAL_TIMEOUT;
