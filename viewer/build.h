@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a model is made, in steps that follow each other: ingest.c turns the file's records into
  * tables, origin.c says when time begins, lanes.c turns tables into lanes, analyse.c lanes into
- * numbers. */
+ * numbers, order.c gives them their places. */
 #ifndef VIEWER_BUILD_H
 #define VIEWER_BUILD_H
 
@@ -25,6 +25,9 @@ void view_build_origin(struct view_model *model);
 
 enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
+
+/* Names that several threads have, and the order of lanes when there are many. Last of all. */
+enum hal_status view_build_order(struct view_model *model) HAL_CHECKED;
 
 /* The levels of memory, and their lane. */
 enum hal_status view_build_memory(struct view_model *model) HAL_CHECKED;

@@ -81,15 +81,11 @@ static void other_name(const struct view_model *m, uint32_t other, const char *n
 
 static void host_name(const struct view_model *m, uint32_t host, char *out, size_t bytes)
 {
-    name_or_number(m, m->hosts[host].name, "thread", m->hosts[host].system_id, out, bytes);
-}
-
-static bool scopes_on_several_hosts(const struct view_model *m)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < m->hosts_count; i++)
-        count += m->hosts[i].scope_depth > 0;
-    return count > 1;
+    const struct view_host *h = &m->hosts[host];
+    name_or_number(m, h->name, "thread", h->system_id, out, bytes);
+    const size_t length = strlen(out);
+    if (h->shares_name && h->name && length < bytes)
+        snprintf(out + length, bytes - length, " %" PRIu64, h->system_id);
 }
 
 void view_lane_name(const struct view_model *model, const struct view_lane *lane, char *out,
@@ -101,7 +97,7 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
         host_name(model, lane->object, name, sizeof name);
         if (lane->depth > 0)
             snprintf(out, bytes, "level %u", lane->depth + 1);
-        else if (scopes_on_several_hosts(model))
+        else if (model->scoped_hosts > 1)
             snprintf(out, bytes, "scope %s", name);
         else
             snprintf(out, bytes, "scope");

@@ -171,16 +171,17 @@ static const char *file_name(const struct view_model *model)
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
                         struct view_lines *lines)
 {
-    char cost[64] = "";
+    char cost[80] = "       -";
+    const char *name = file_name(model);
     if (finding->cost_ns != VIEW_NO_TIME)
         snprintf(cost, sizeof cost, "%s %5.1f %%",
                  view_right(view_time(finding->cost_ns).text, 8).text,
                  100 * view_finding_share(model, finding));
     view_lines_add(lines, cost, "%s%s%s", finding->title, *finding->locator ? ", see " : "",
                    finding->locator);
-    view_lines_add(lines, "", "%s%s%s%s%s", finding->evidence,
-                   *finding->proof ? " To prove it: " : "", finding->proof,
-                   *finding->proof ? " " : "", *finding->proof ? file_name(model) : "");
+    view_lines_add(lines, "", "%s", finding->evidence);
+    if (*finding->proof)
+        view_lines_add(lines, "", "to prove it: %s %s", finding->proof, name);
 }
 
 /* ---- The panel ---------------------------------------------------------------------------- */
@@ -230,19 +231,23 @@ static void choose(struct view *view, size_t index)
         view_reveal(view, finding->at_ns, VIEW_KEY_NONE);
 }
 
-/* Rows that the evidence takes below the title. */
+/* The current one is marked, and scrolled to. */
 static void draw(struct view *view, struct view_area area)
 {
     const struct view_findings *findings = findings_of(view);
     struct view_lines lines = {0};
+    size_t current = SIZE_MAX;
     for (size_t i = 0; i < findings->list_count; i++) {
-        const size_t before = lines.count;
+        if (i == view->finding) {
+            current = lines.count;
+            view_lines_add(&lines, "›", "%s", view_finding_names[findings->list[i].kind]);
+        }
         view_finding_lines(view->model, &findings->list[i], &lines);
-        if (i == view->finding)
-            view->scroll = (int)before;
     }
     if (!findings->list_count)
         view_lines_add(&lines, "", "none: nothing here is slow, wrong or redundant");
+    if (current != SIZE_MAX)
+        view_scroll_to_line(view, area, &lines, current);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);
 }

@@ -49,7 +49,9 @@ static void lay_out(struct view *view, struct view_screen *screen)
         l->bar = view_area_part(all, 1, columns + 1, 1, SIDE_PANEL_COLUMNS);
         l->panel = view_area_part(all, 2, columns + 1, all.rows - 3, SIDE_PANEL_COLUMNS);
     } else {
-        panel = small ? (middle > 1) : LEAST_PANEL_ROWS;
+        panel = small                             ? (middle > 1)
+                : all.rows / 4 > LEAST_PANEL_ROWS ? all.rows / 4
+                                                  : LEAST_PANEL_ROWS;
         const int bar = !small;
         lanes = least(lanes, middle - panel - bar);
         if (!small)

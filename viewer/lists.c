@@ -41,12 +41,13 @@ static int draw_value(struct view_area area, int row, int column, const char *va
     return row;
 }
 
-/* Returns how many rows they take when the first one stands at `row`. */
-static int draw_all(struct view_area area, int row, int widest, const struct view_lines *lines)
+/* Returns how many rows the first `count` take when the first one stands at `row`. */
+static int draw_all(struct view_area area, int row, int widest, const struct view_lines *lines,
+                    size_t count)
 {
     const int first = row;
     char text[1200];
-    for (const char *at = lines->text; at && *at;) {
+    for (const char *at = lines->text; at && *at && count > 0; count--) {
         const char *tab = strchr(at, '\t'), *end = strchr(tab, '\n');
         snprintf(text, sizeof text, "%.*s", (int)(tab - at), at);
         const bool heading = end == tab + 1 && tab > at;
@@ -58,7 +59,7 @@ static int draw_all(struct view_area area, int row, int widest, const struct vie
     return row - first;
 }
 
-void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines)
+static int widest_key(const struct view_lines *lines)
 {
     enum { MAX_KEY = 24 };
     int widest = 0;
@@ -66,11 +67,23 @@ void view_draw_lines(struct view *view, struct view_area area, const struct view
         const int columns = (int)(strchr(at, '\t') - at);
         widest = columns > widest && columns <= MAX_KEY ? columns : widest;
     }
-    const int rows = draw_all(area, area.rows, widest, lines); /* below: only counts */
+    return widest;
+}
+
+void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines)
+{
+    const int widest = widest_key(lines);
+    const int rows = draw_all(area, area.rows, widest, lines, SIZE_MAX); /* below: only counts */
     view->scroll = clamp(view->scroll, 0, rows > area.rows ? rows - area.rows : 0);
-    draw_all(area, -view->scroll, widest, lines);
+    draw_all(area, -view->scroll, widest, lines, SIZE_MAX);
     if (rows - view->scroll > area.rows)
         view_write(area, area.rows - 1, area.columns - 8, VIEW_STYLE_DIM, " J more ");
+}
+
+void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,
+                         size_t line)
+{
+    view->scroll = draw_all(area, area.rows, widest_key(lines), lines, line);
 }
 
 /* ---- Lists -------------------------------------------------------------------------------- */

@@ -58,6 +58,8 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
         status = view_build_lanes(model);
     if (status == HAL_OK)
         status = view_build_numbers(model);
+    if (status == HAL_OK)
+        status = view_build_order(model);
     if (status != HAL_OK) {
         view_model_close(model);
         return status;

@@ -183,6 +183,7 @@ struct view_host {
     uint64_t wait_count, submit_count, call_count;
     int64_t wait_ns;
     uint32_t scope_depth; /* most scopes open at once */
+    bool shares_name;     /* another thread has the same one */
 };
 
 /* The device did nothing between two submissions. */
@@ -294,6 +295,7 @@ struct view_model {
     VIEW_TABLE(view_gap, gaps);
     VIEW_TABLE(view_family, families);
     VIEW_TABLE(view_lane, lanes);
+    size_t scoped_hosts; /* threads with scopes */
     uint32_t *segments;
     size_t segments_count, segments_capacity;
     uint32_t *submitted;

@@ -322,12 +322,12 @@ enum hal_status view_path_find(const struct view_model *model, struct view_path 
             w.at_ns = s->end_ns;
         }
     }
-    /* Every step goes back in time; a file whose times contradict each other ends the walk. */
-    for (int64_t before_ns = INT64_MAX; w.submission != VIEW_NO_REF && w.status == HAL_OK;) {
-        if (w.at_ns >= before_ns || model->submissions[w.submission].begin_ns >= w.at_ns)
-            break;
-        before_ns = w.at_ns;
-        if (!walk_submission(&w))
+    /* Every submission is passed at most once; a file whose times contradict each other ends the
+     * walk sooner. */
+    for (size_t steps = 0; steps < model->submissions_count && w.submission != VIEW_NO_REF;
+         steps++) {
+        if (w.status != HAL_OK || model->submissions[w.submission].begin_ns > w.at_ns ||
+            !walk_submission(&w))
             break;
     }
     if (w.status != HAL_OK)

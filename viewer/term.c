@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only file that knows curses. Signals are blocked but while waiting for input, so that their
- * handlers need only raise a flag; those of a crash restore the terminal with what was prepared. */
+ * handlers need only raise a flag; what a crash needs is prepared for rescue.c. */
 #define NCURSES_WIDECHAR 1
 #include "viewer/term.h"
 
 #include "hal/base/os.h"
+#include "viewer/rescue.h"
 #include "viewer/text.h"
 
 #include <curses.h>
@@ -48,53 +49,25 @@ static void note_signal(int number)
         was_ended = number;
 }
 
-static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 static const int ends[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
 static const int notes[] = {SIGWINCH, SIGTSTP};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static struct {
-    bool ready;
-    struct termios modes;
-    char text[256];
-    size_t length;
-    struct sigaction before[COUNT(crashes)];
-} rescue;
-
-/* Leaves the terminal usable, then lets the crash happen as it would have. */
-static void crash(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    if (rescue.ready) {
-        ssize_t ignored = write(STDOUT_FILENO, rescue.text, rescue.length);
-        (void)ignored;
-        tcsetattr(STDIN_FILENO, TCSANOW, &rescue.modes);
-    }
-    for (size_t i = 0; i < COUNT(crashes); i++)
-        sigaction(crashes[i], &rescue.before[i], NULL);
-    if (info->si_code <= 0 || number == SIGABRT) /* sent, not caused by an instruction */
-        raise(number);
-}
-
+/* What makes a terminal usable again, in case of a crash. */
 static void prepare_rescue(void)
 {
     static const char *const names[] = {"rmcup", "cnorm", "sgr0", "rmkx"};
-    struct sigaction action = {.sa_sigaction = crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    rescue.length = 0;
+    char sequence[256] = "";
+    size_t length = 0;
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *text = tigetstr(names[i]);
-        if (!text || text == (const char *)-1 ||
-            strlen(text) > sizeof rescue.text - rescue.length - 40)
+        if (!text || text == (const char *)-1 || strlen(text) > sizeof sequence - length - 40)
             continue;
-        memcpy(rescue.text + rescue.length, text, strlen(text));
-        rescue.length += strlen(text);
+        memcpy(sequence + length, text, strlen(text) + 1);
+        length += strlen(text);
     }
-    memcpy(rescue.text + rescue.length, "\033[?1000l\033[?1002l\033[?1006l\r\n", 26);
-    rescue.length += 26;
-    rescue.ready = true;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < COUNT(crashes); i++)
-        sigaction(crashes[i], &action, &rescue.before[i]);
+    snprintf(sequence + length, sizeof sequence - length, "\033[?1000l\033[?1002l\033[?1006l\r\n");
+    view_rescue_prepare(sequence);
 }
 
 static void handle_signals(void)
@@ -196,7 +169,7 @@ enum hal_status view_term_open(const struct view_term_options *options)
 {
     const char *name = getenv("TERM");
     term.options = *options;
-    if (tcgetattr(STDIN_FILENO, &rescue.modes) != 0)
+    if (!view_rescue_keep_modes())
         return hal_fail(HAL_UNSUPPORTED, "standard input is no terminal: use --print");
     int known = 0;
     if (setupterm(NULL, STDOUT_FILENO, &known) == OK) {
@@ -242,7 +215,7 @@ void view_term_close(void)
     view_term_set_mouse(false);
     leave_screen();
     delscreen(term.curses);
-    rescue.ready = false;
+    view_rescue_end();
     view_screen_finish(&term.shown);
     memset(&term, 0, sizeof term);
     if (was_ended) {

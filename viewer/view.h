@@ -298,6 +298,10 @@ int view_tab_columns(const struct view *view, unsigned panel);
 /* Draws key\tvalue lines from view->scroll on, keys in a column of their own. */
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines);
 
+/* Scrolls so that this line, counted from 0, is the first one. */
+void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,
+                         size_t line);
+
 /* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. */
 void view_order_sort(struct view *view, struct view_order *order,
                      int64_t (*key)(struct view *view, uint32_t row, int by));

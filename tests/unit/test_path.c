@@ -288,6 +288,70 @@ static void another_trace_is_compared_in_a_panel(void **state)
     assert_int_equal(view->panel, VIEW_PANEL_DIFFERENCE);
 }
 
+/* ---- Many threads ---- */
+
+/* Ten threads, thread t with t * 7 % 10 calls; 1 and 3 have no more than one name. */
+static void busy_threads_stand_with_the_queues_and_others_below(void **state)
+{
+    (void)state;
+    enum { THREADS = 10, LEADING = 6 };
+    char file[80], first[64], third[64];
+    struct trace_builder b;
+    struct view_model *m;
+    snprintf(file, sizeof file, "%s/threads.pb.zst", folder);
+    builder_open(&b, file, NULL);
+    at(&b, 0, 5);
+    builder_semaphore_create(&b, FIRST, "first", 0);
+    for (uint32_t t = 1; t < THREADS; t++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%u", t == 3 ? 1 : t);
+        builder_thread(&b, t + 1, 100 + t, name);
+        b.thread = t + 1;
+        for (uint32_t k = 0; k < t * 7 % 10 + (t == 1); k++) {
+            at(&b, 100 * t + 10 * k, 100 * t + 10 * k + 5);
+            builder_semaphore(&b, TRACE_SEMAPHORE_QUERY, FIRST, 0, 0);
+        }
+    }
+    b.thread = 1;
+    builder_command_buffer_create(&b, COMMANDS, NULL, 1);
+    builder_seal(&b, COMMANDS);
+    submit(&b, 0, 0, 2000, NULL, NULL);
+    ran(&b, 0, 0, 2010, 2020, 2030);
+    submit(&b, 1, 0, 2100, NULL, NULL);
+    ran(&b, 1, 0, 2110, 2120, 2130);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(view_model_open(file, &m), HAL_OK);
+    size_t leading = 0, below = 0;
+    while (leading < m->lanes_count && m->lanes[leading].kind == VIEW_LANE_HOST)
+        leading++;
+    while (m->lanes[m->lanes_count - 1 - below].kind == VIEW_LANE_HOST)
+        below++;
+    assert_int_equal(leading, LEADING);
+    assert_int_equal(leading + below, m->hosts_count);
+    for (size_t i = 0; i < leading; i++) {
+        for (size_t k = 0; k < below; k++)
+            assert_true(m->hosts[m->lanes[i].object].call_count >=
+                        m->hosts[m->lanes[m->lanes_count - 1 - k].object].call_count);
+    }
+    for (uint32_t h = 0; h < m->hosts_count; h++) {
+        const struct view_lane *lane = &m->lanes[m->hosts[h].lane];
+        assert_int_equal(lane->kind, VIEW_LANE_HOST);
+        assert_int_equal(lane->object, h);
+        if (m->hosts[h].system_id == 101)
+            view_lane_name(m, lane, first, sizeof first);
+        if (m->hosts[h].system_id == 103)
+            view_lane_name(m, lane, third, sizeof third);
+    }
+    assert_string_equal(first, "t1 101");
+    assert_string_equal(third, "t1 103");
+    assert_int_equal(m->lanes[m->queue_lanes[0]].kind, VIEW_LANE_QUEUE);
+    assert_int_equal(m->lanes[m->device_lane].kind, VIEW_LANE_DEVICE);
+    assert_int_equal(m->lanes[m->gap_lane].kind, VIEW_LANE_GAPS);
+    assert_int_equal(m->lanes[m->device_lane + 1].parent, m->device_lane);
+    view_model_close(m);
+    unlink(file);
+}
+
 /* ---- The estimate for host waits ---- */
 
 static int64_t device_span(const struct decode_options *options, struct view_findings *findings)
@@ -385,6 +449,7 @@ int main(void)
         cmocka_unit_test(commands_are_copied_ready_for_a_shell),
         cmocka_unit_test(copied_keys_lead_back),
         cmocka_unit_test(another_trace_is_compared_in_a_panel),
+        cmocka_unit_test(busy_threads_stand_with_the_queues_and_others_below),
         cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
         cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
     };

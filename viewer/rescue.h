@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A crash leaves the terminal as it was found: modes put back, a sequence sent, and the crash goes
+ * on as it would have. One terminal, the standard input and output. */
+#ifndef VIEWER_RESCUE_H
+#define VIEWER_RESCUE_H
+
+#include <stdbool.h>
+
+/* Keeps the terminal's modes as they are now. False: standard input is no terminal. */
+bool view_rescue_keep_modes(void);
+
+/* From now on a crash sends the sequence, which is copied, and restores the modes. */
+void view_rescue_prepare(const char *sequence);
+
+/* There is nothing to restore any more. */
+void view_rescue_end(void);
+
+#endif
