@@ -399,8 +399,9 @@ enum hal_status trace_writer_records(struct trace_writer *writer, uint32_t threa
     struct seal_state seal = stream->seal;
     for (size_t at = 0; at < bytes;) {
         const struct trace_segment *head = (const void *)((const uint8_t *)records + at);
-        HAL_TRY(hal_add_context(check_record(writer, &seal, head, bytes - at),
-                                "record at byte %zu of thread %u", at, thread));
+        const enum hal_status status = check_record(writer, &seal, head, bytes - at);
+        if (status != HAL_OK) /* said only here: it is asked of each record */
+            return hal_add_context(status, "record at byte %zu of thread %u", at, thread);
         at += head->bytes;
     }
     const enum hal_status status = take_records(writer, stream, records, bytes);
