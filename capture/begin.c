@@ -78,6 +78,7 @@ static struct capture_policy policy_of(const struct hal_profiling_options *optio
         .outputs = detail_of(options->outputs),
         .files = strcmp(options->files, "fail") == 0        ? CAPTURE_FILES_FAIL
                  : strcmp(options->files, "reference") == 0 ? CAPTURE_FILES_REFERENCE
+                 : strcmp(options->files, "all") == 0       ? CAPTURE_FILES_ALL
                                                             : CAPTURE_FILES_RANGES,
         .budget_bytes = options->budget_bytes,
     };

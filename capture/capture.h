@@ -93,6 +93,14 @@ struct capture_content {
  * ticket. */
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
 
+/* So many at once; and whether the budget has room for so many more, which are counted. */
+uint64_t capture_piece_bytes(const struct capture_stream *stream);
+bool capture_budget_allows(struct capture_stream *stream, uint64_t bytes);
+
+/* A queue is about to read from the file, whose path is the string `name` (files.c). Blocks as that
+ * does. */
+void capture_record_file(struct capture_thread *thread, const char *path, uint32_t name);
+
 /* In one record of times or stacks of commands, so that it fits into the smallest ring. */
 enum { CAPTURE_MOST_TIMES = 1024 };
 
@@ -115,6 +123,11 @@ void capture_record_mapping(const struct capture_call *call, enum trace_event_ki
 void capture_record_executable(const struct capture_call *call, struct hal_driver_device *next,
                                const struct hal_executable_desc *desc,
                                struct hal_executable *executable, uint32_t flags);
+/* The call works, and is too large for a trace, which says so and goes on. `name`: the HAL's
+ * function; `ticket`: the call's, unless another record has it. */
+void capture_record_unsupported(const struct capture_call *call, uint64_t ticket, uint64_t object,
+                                const char *name, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
                          const struct capture_survey *survey, uint32_t flags);
 void capture_record_semaphore(const struct capture_call *call, const char *label,

@@ -6,14 +6,14 @@
 #include "format/limits.h"
 
 /* A piece is far smaller than the staging, so that copying and writing overlap. */
-static uint64_t piece_bytes(const struct capture_stream *stream)
+uint64_t capture_piece_bytes(const struct capture_stream *stream)
 {
     const uint64_t share = stream->staging.bytes / 8;
     return share < TRACE_PIECE_BYTES ? share : TRACE_PIECE_BYTES;
 }
 
 /* Before anything is copied. What does not fit leaves the rest to smaller contents. */
-static bool budget_allows(struct capture_stream *stream, uint64_t bytes)
+bool capture_budget_allows(struct capture_stream *stream, uint64_t bytes)
 {
     const uint64_t budget = stream->policy.budget_bytes;
     if (budget == 0)
@@ -35,7 +35,7 @@ static enum capture_detail detail_of(struct capture_stream *stream,
         content->kind == TRACE_HOST_READ ? stream->policy.outputs : stream->policy.contents;
     if (content->file && stream->policy.files == CAPTURE_FILES_REFERENCE)
         return CAPTURE_DIGEST;
-    if (detail == CAPTURE_BYTES && !budget_allows(stream, content->bytes))
+    if (detail == CAPTURE_BYTES && !capture_budget_allows(stream, content->bytes))
         detail = CAPTURE_DIGEST;
     if (detail == CAPTURE_DIGEST && content->kind == TRACE_HOST_READ)
         atomic_fetch_add_explicit(&stream->digest_reads, 1, memory_order_relaxed);
@@ -87,7 +87,7 @@ static bool record_piece(struct capture_thread *thread, const struct capture_con
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content)
 {
     struct capture_content decided = *content;
-    const uint64_t most = piece_bytes(thread->stream);
+    const uint64_t most = capture_piece_bytes(thread->stream);
     const int64_t begin_ns = hal_clock_ns();
     const struct trace_event head = {.kind = content->kind,
                                      .bytes = sizeof(struct trace_content_event),

@@ -3,7 +3,11 @@
 #include "capture/encode.h"
 
 #include "format/limits.h"
+#include "hal/base/log.h"
 #include "hal/base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 
 SAME_NUMBER(TRACE_ONE_SHOT, HAL_ONE_SHOT);
 SAME_NUMBER(TRACE_REUSABLE, HAL_REUSABLE);
@@ -30,6 +34,33 @@ bool capture_list_fits(const struct capture_call *call, const char *what, size_t
     capture_stop(stream, HAL_UNSUPPORTED, "%zu %s in one call: a trace holds at most %u", count,
                  what, TRACE_MAX_LIST);
     return false;
+}
+
+void capture_record_unsupported(const struct capture_call *call, uint64_t ticket, uint64_t object,
+                                const char *name, const char *format, ...)
+{
+    char text[HAL_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (call->status == HAL_OK) {
+        atomic_fetch_add(&call->thread->stream->unsupported_calls, 1);
+        hal_log(HAL_LOG_WARN, "%s is left out of the trace: %s", name, text);
+    }
+    const uint32_t called = capture_string(call->thread, name);
+    const uint32_t message = capture_string(call->thread, text);
+    struct trace_unsupported *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_unsupported){
+        .head = capture_head(call, TRACE_UNSUPPORTED, sizeof *record),
+        .object = object,
+        .call = called,
+        .message = message,
+    };
+    record->head.ticket = ticket;
+    capture_publish(call->thread, sizeof *record);
 }
 
 static uint64_t id_of(const struct hal_object *object)

@@ -88,11 +88,17 @@ static void fill_lists(struct trace_executable_create *record,
                bindings->count * sizeof *bindings->list);
 }
 
-static bool executable_fits(const struct capture_call *call, const struct hal_executable_desc *desc)
+static bool executable_fits(const struct capture_call *call, const struct hal_executable_desc *desc,
+                            uint64_t id)
 {
-    if (!capture_list_fits(call, "entry points", desc->entry_point_count) ||
-        !capture_list_fits(call, "specialization constants", desc->constant_count))
+    static const char name[] = "hal_executable_create";
+    if (desc->entry_point_count > TRACE_MAX_LIST || desc->constant_count > TRACE_MAX_LIST) {
+        capture_record_unsupported(call, call->ticket, id, name,
+                                   "%zu entry points and %zu specialization constants: a trace "
+                                   "holds at most %u of each",
+                                   desc->entry_point_count, desc->constant_count, TRACE_MAX_LIST);
         return false;
+    }
     struct capture_stream *stream = call->thread->stream;
     const uint64_t staging = stream->staging.bytes;
     const uint64_t most = staging < TRACE_MAX_CONTENT_BYTES ? staging : TRACE_MAX_CONTENT_BYTES;
@@ -101,11 +107,11 @@ static bool executable_fits(const struct capture_call *call, const struct hal_ex
         bytes += desc->variants[i].bytes <= most ? staged_bytes(desc->variants[i].bytes) : most + 1;
     if (bytes <= most)
         return true;
-    atomic_fetch_add(&stream->lost_records, 1);
-    capture_stop(stream, HAL_UNSUPPORTED,
-                 "an executable of %zu variants and %llu bytes or more: the capture holds at most "
-                 "%llu",
-                 desc->variant_count, (unsigned long long)bytes, (unsigned long long)most);
+    capture_record_unsupported(call, call->ticket, id, name,
+                               "an executable of %zu variants and %llu bytes or more: the capture "
+                               "holds at most %llu",
+                               desc->variant_count, (unsigned long long)bytes,
+                               (unsigned long long)most);
     return false;
 }
 
@@ -166,7 +172,7 @@ void capture_record_executable(const struct capture_call *call, struct hal_drive
                                struct hal_executable *executable, uint32_t flags)
 {
     struct capture_bindings bindings;
-    if (!executable_fits(call, desc))
+    if (!executable_fits(call, desc, executable ? executable->object.id : 0))
         return;
     uint32_t *names = hal_alloc(desc->entry_point_count, sizeof *names);
     if (!names) {

@@ -196,19 +196,30 @@ static bool number_labels(struct capture_thread *thread, const struct hal_comman
     return true;
 }
 
+/* False: too large, or (as the stream says) memory is out. */
 static bool seal_fits(const struct capture_call *call, const struct hal_command_buffer *commands,
                       const struct capture_survey *survey)
 {
+    static const char name[] = "hal_command_buffer_end";
     struct capture_stream *stream = call->thread->stream;
-    if (!capture_list_fits(call, "buffer barriers or events", survey->longest_list))
-        return false;
-    if (commands->segment_count > TRACE_MAX_SEGMENTS)
-        capture_stop(stream, HAL_UNSUPPORTED,
-                     "a command buffer of %u commands: a trace holds at most %u",
-                     commands->segment_count, TRACE_MAX_SEGMENTS);
-    else if (capture_can_hold(call->thread, survey->largest_bytes))
+    const uint64_t id = commands->object.id;
+    const uint64_t most =
+        stream->ring_bytes < TRACE_MAX_RECORD_BYTES ? stream->ring_bytes : TRACE_MAX_RECORD_BYTES;
+    if (survey->longest_list > TRACE_MAX_LIST)
+        capture_record_unsupported(call, capture_ticket(stream), id, name,
+                                   "a command with %u buffer barriers or events: a trace holds at "
+                                   "most %u",
+                                   survey->longest_list, TRACE_MAX_LIST);
+    else if (commands->segment_count > TRACE_MAX_SEGMENTS)
+        capture_record_unsupported(call, capture_ticket(stream), id, name,
+                                   "a command buffer of %u commands: a trace holds at most %u",
+                                   commands->segment_count, TRACE_MAX_SEGMENTS);
+    else if (survey->largest_bytes > most)
+        capture_record_unsupported(call, capture_ticket(stream), id, name,
+                                   "a command of %u bytes: the capture holds at most %llu",
+                                   survey->largest_bytes, (unsigned long long)most);
+    else
         return true;
-    atomic_fetch_add(&stream->lost_records, 1 + commands->segment_count);
     return false;
 }
 
@@ -302,11 +313,14 @@ static void record_stacks(const struct capture_call *call,
 void capture_record_seal(const struct capture_call *call, const struct hal_command_buffer *commands,
                          const struct capture_survey *survey, uint32_t flags)
 {
-    if (!seal_fits(call, commands, survey))
+    const bool fits = seal_fits(call, commands, survey);
+    if (fits && !capture_can_hold(call->thread, survey->largest_bytes)) {
+        atomic_fetch_add(&call->thread->stream->lost_records, 1 + commands->segment_count);
         return;
-    if (survey->has_labels && !number_labels(call->thread, commands))
+    }
+    if (fits && survey->has_labels && !number_labels(call->thread, commands))
         return;
-    if (commands->notes)
+    if (fits && commands->notes)
         record_stacks(call, commands);
     struct trace_command_buffer_seal *record = capture_reserve(call->thread, sizeof *record);
     if (!record)
@@ -314,11 +328,12 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
     *record = (struct trace_command_buffer_seal){
         .head = capture_head(call, TRACE_COMMAND_BUFFER_SEAL, sizeof *record),
         .command_buffer = commands->object.id,
-        .segment_count = commands->segment_count,
-        .dispatch_count = commands->dispatch_count,
-        .segment_bytes = survey->record_bytes,
+        .segment_count = fits ? commands->segment_count : 0,
+        .dispatch_count = fits ? commands->dispatch_count : 0,
+        .segment_bytes = fits ? survey->record_bytes : 0,
         .flags = flags,
     };
     capture_publish(call->thread, sizeof *record);
-    record_segments(call->thread, commands, survey);
+    if (fits)
+        record_segments(call->thread, commands, survey);
 }

@@ -60,6 +60,7 @@ struct capture_submission {
     struct hal_host_call host; /* the application's */
     uint64_t buffer, offset;   /* of the host call */
     uint32_t file;             /* string */
+    const char *path;          /* the same, until the call has returned */
     uint64_t file_offset;
 
     struct capture_submission *list;

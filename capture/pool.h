@@ -14,8 +14,8 @@
 enum { CAPTURE_POOL_BLOCKS = 24 };
 
 struct capture_pool {
-    size_t entry_bytes;         /* with the pool's own head */
-    _Atomic uint64_t free_head; /* change count << 32 | index + 1 of the first free entry */
+    size_t entry_bytes;           /* with the pool's own head */
+    _Atomic uint64_t free_head;   /* change count << 32 | index + 1 of the first free entry */
     _Atomic uint32_t used, there; /* entries that somebody ever had, and that have memory */
     pthread_mutex_t blocks_lock;
     /* Block i holds 64 << i entries. */

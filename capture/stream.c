@@ -18,7 +18,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { full_rings = 64, string_buckets = 1 << 16, enough_staging_bytes = 8 << 20 };
+enum {
+    full_rings = 64,
+    string_buckets = 1 << 16,
+    file_buckets = 256,
+    enough_staging_bytes = 8 << 20
+};
 
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
 {
@@ -130,6 +135,8 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
         status = open_memory(stream, options);
     if (status == HAL_OK)
         status = capture_table_init(&stream->strings, string_buckets, TRACE_MAX_STRINGS - 1);
+    if (status == HAL_OK)
+        status = capture_table_init(&stream->files, file_buckets, TRACE_MAX_STRINGS - 1);
     if (status != HAL_OK)
         capture_stream_close(stream);
     return status;
@@ -187,6 +194,7 @@ enum hal_status capture_stream_close(struct capture_stream *stream)
     }
     capture_threads_close(stream);
     capture_table_finish(&stream->strings);
+    capture_table_finish(&stream->files);
     capture_staging_finish(&stream->staging);
     leave_sidecar(stream);
     capture_sidecar_close(&stream->sidecar);

@@ -23,7 +23,12 @@
 /* What is recorded of contents. */
 enum capture_detail { CAPTURE_BYTES, CAPTURE_DIGEST, CAPTURE_NOTHING };
 
-enum capture_files { CAPTURE_FILES_RANGES, CAPTURE_FILES_REFERENCE, CAPTURE_FILES_FAIL };
+enum capture_files {
+    CAPTURE_FILES_RANGES,
+    CAPTURE_FILES_REFERENCE,
+    CAPTURE_FILES_ALL, /* ranges, and the whole files */
+    CAPTURE_FILES_FAIL,
+};
 
 struct capture_policy {
     enum capture_detail contents, outputs; /* what the host writes, and what it reads */
@@ -87,6 +92,7 @@ struct capture_stream {
     struct capture_sidecar sidecar;
     struct capture_staging staging;
     struct capture_table strings;
+    struct capture_table files; /* that were told of, with size and time */
 
     pthread_mutex_t threads_lock; /* the next four, and the slots' use */
     struct capture_thread *threads;
@@ -97,7 +103,7 @@ struct capture_stream {
     pthread_mutex_t error_lock; /* the next two */
     enum hal_status error;
     char *message;
-    _Atomic uint64_t lost_records, stalls, stall_ns;
+    _Atomic uint64_t lost_records, unsupported_calls, stalls, stall_ns;
     _Atomic uint64_t overhead_ns; /* of threads that are gone */
 
     struct capture_policy policy;

@@ -70,6 +70,8 @@ static enum hal_status host_call(void *user, void *data, uint64_t bytes)
         capture_call_take_ticket(&call);
         capture_record_host_call(&call, TRACE_HOST_CALL_BEGIN, submission->id, NULL);
     }
+    if (call.thread && submission->path && submission->host.writes)
+        capture_record_file(call.thread, submission->path, submission->file);
     if (call.thread && bytes && !submission->host.writes)
         capture_record_content(call.thread, &content);
     capture_call_begin(&call);
@@ -103,6 +105,7 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
         entry->buffer = submission->buffer->object.id;
         entry->offset = submission->offset;
         entry->file = capture_string(call->thread, submission->file);
+        entry->path = submission->file;
         entry->file_offset = submission->file_offset;
         wrapped.host.run = host_call;
         wrapped.host.user = entry;

@@ -64,7 +64,7 @@ static void store_run(struct drain *drain, const struct capture_thread *thread,
 /* Where a record keeps the position of its contents. */
 static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
 {
-    if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) {
+    if (event->kind != TRACE_EXECUTABLE_CREATE) {
         struct trace_content_event *content = (struct trace_content_event *)(void *)event;
         *out_bytes = trace_content_bytes(content);
         return &content->content;
@@ -163,7 +163,7 @@ static void keep_table(struct drain *drain, const struct trace_event *event)
 static bool has_content(const struct trace_event *event)
 {
     return event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ ||
-           event->kind == TRACE_EXECUTABLE_CREATE;
+           event->kind == TRACE_EXECUTABLE_CREATE || event->kind == TRACE_FILE;
 }
 
 /* Stores whole records; segments of a seal may be cut off at the end. */
@@ -331,6 +331,7 @@ static struct trace_health health_of(struct capture_stream *stream)
         .status = (uint32_t)(left ? HAL_FAILED : stream->error),
         .message = left ? "the process exited with work in flight" : stream->message,
         .lost_records = atomic_load(&stream->lost_records),
+        .unsupported_calls = atomic_load(&stream->unsupported_calls),
         .ring_stalls = atomic_load(&stream->stalls),
         .ring_stall_ns = atomic_load(&stream->stall_ns),
         .digest_only = atomic_load(&stream->digest_reads),

@@ -14,14 +14,19 @@ _Static_assert(sizeof(void *) == 8, "records and columns are 64-bit");
     _Generic(((M *)0)->field, int64_t * : TRACE_CODING_DELTA, uint64_t * : TRACE_CODING_PLAIN)
 #define IS_SIGNED(R, member) _Generic(((R *)0)->member, int64_t : true, default : false)
 #define COLUMN_AS(M, field, R, where, how, refers, rare)                                           \
+    COLUMN_NAMED(#where, M, field, R, where, how, refers, rare)
+#define COLUMN_NAMED(text, M, field, R, where, how, refers, rare)                                  \
     {                                                                                              \
-        .name = #field, .member = #where, .count_at = offsetof(M, n_##field),                      \
+        .name = #field, .member = (text), .count_at = offsetof(M, n_##field),                      \
         .values_at = offsetof(M, field), .member_at = offsetof(R, where),                          \
         .width = sizeof(((R *)0)->where), .coding = (how), .reference = TRACE_REFERENCE_##refers,  \
         .is_signed = IS_SIGNED(R, where), .is_rare = (rare)                                        \
     }
 #define COLUMN_OF(M, field, R, where, refers)                                                      \
     COLUMN_AS(M, field, R, where, CODING(M, field), refers, false)
+/* Of a struct inside the record. */
+#define INNER_COLUMN_OF(M, field, R, where, refers)                                                \
+    COLUMN_NAMED(#field, M, field, R, where, CODING(M, field), refers, false)
 #define RARE_COLUMN_OF(M, field, R, where, refers)                                                 \
     COLUMN_AS(M, field, R, where, CODING(M, field), refers, true)
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
@@ -92,6 +97,22 @@ static const struct trace_column host_content[] = {
     COLUMN_OF(Haltrace__HostContent, flags, struct trace_content_event, flags, NONE),
     COLUMN_OF(Haltrace__HostContent, file, struct trace_content_event, file, STRING),
     COLUMN_OF(Haltrace__HostContent, file_offset, struct trace_content_event, file_offset, NONE),
+};
+
+static const struct trace_column file[] = {
+    INNER_COLUMN_OF(Haltrace__File, file, struct trace_file, part.file, STRING),
+    COLUMN_OF(Haltrace__File, file_bytes, struct trace_file, file_bytes, NONE),
+    COLUMN_OF(Haltrace__File, modified_ns, struct trace_file, modified_ns, NONE),
+    INNER_COLUMN_OF(Haltrace__File, file_offset, struct trace_file, part.file_offset, NONE),
+    INNER_COLUMN_OF(Haltrace__File, size, struct trace_file, part.size, NONE),
+    INNER_COLUMN_OF(Haltrace__File, content, struct trace_file, part.content, CONTENT),
+    INNER_COLUMN_OF(Haltrace__File, flags, struct trace_file, part.flags, NONE),
+};
+
+static const struct trace_column unsupported[] = {
+    COLUMN_OF(Haltrace__Unsupported, object, struct trace_unsupported, object, OBJECT),
+    COLUMN_OF(Haltrace__Unsupported, call, struct trace_unsupported, call, STRING),
+    COLUMN_OF(Haltrace__Unsupported, message, struct trace_unsupported, message, STRING),
 };
 
 static const struct trace_column executable_create[] = {
@@ -472,6 +493,9 @@ const struct trace_family trace_event_family =
                 [TRACE_COMMAND_STACKS] =
                     EVENT_PARTS(command_stacks, trace_command_stacks,
                                 command_stacks, command_stacks, command_stacks_parts),
+                [TRACE_FILE] = EVENT(file, trace_file, file, file),
+                [TRACE_UNSUPPORTED] =
+                    EVENT(unsupported, trace_unsupported, unsupported, unsupported),
             },
 };
 

@@ -69,6 +69,8 @@ enum trace_event_kind {
     TRACE_PIPELINE_LAYOUT_DESTROY = 37,
     TRACE_DISPATCH_TIMES = 38, /* of one submission's dispatches, on the device */
     TRACE_COMMAND_STACKS = 39, /* where the commands of a command buffer were recorded */
+    TRACE_FILE = 40,        /* a file that queues read from, when one did so for the first time */
+    TRACE_UNSUPPORTED = 41, /* a call that the trace cannot hold: what it made is left out */
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
@@ -149,6 +151,21 @@ struct trace_content_event {
     uint32_t flags; /* enum trace_flag */
     uint32_t file;  /* string: the path that the bytes came from; 0: from the host */
     uint64_t file_offset;
+};
+
+/* One piece of a file, or none (part.size 0). Pieces share their ticket. `part` has no buffer; its
+ * file and file_offset say where the bytes lie. */
+struct trace_file {
+    struct trace_content_event part;
+    uint64_t file_bytes;
+    int64_t modified_ns; /* of the system's clock; INT64_MIN: the system did not say */
+};
+
+struct trace_unsupported {
+    struct trace_event head;
+    uint64_t object; /* that the call made or sealed */
+    uint32_t call;   /* string: the function of the HAL */
+    uint32_t message;
 };
 
 enum { TRACE_DIGEST_BYTES = 32 };

@@ -142,7 +142,8 @@ static enum hal_status define_missing(struct recovery *recovery)
 static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
 {
     void *data = event;
-    if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ) {
+    if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ ||
+        event->kind == TRACE_FILE) {
         *out_bytes = trace_content_bytes(data);
         return &((struct trace_content_event *)data)->content;
     }

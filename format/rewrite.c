@@ -217,6 +217,7 @@ static enum hal_status map_contents(struct trace_rewrite *rewrite,
 {
     void *record = event;
     switch (event->kind) {
+    case TRACE_FILE:
     case TRACE_HOST_WRITE: return map_host_content(rewrite, source, record, rules->writes);
     case TRACE_HOST_READ: return map_host_content(rewrite, source, record, rules->reads);
     case TRACE_EXECUTABLE_CREATE:

@@ -67,14 +67,14 @@ static const char *const environment[SETTING_COUNT] = {
 /* Settings that are one of a few words. */
 struct choice {
     const char *usual;
-    const char *words[3];
+    const char *words[4];
 };
 
 static const struct choice choices[SETTING_COUNT] = {
     [STACKS] = {"submission", {"none", "submission", "command"}},
     [CONTENTS] = {"all", {"all", "digest", "none"}},
     [OUTPUTS] = {"contents", {"contents", "digest", "none"}},
-    [FILES] = {"ranges", {"ranges", "reference", "fail"}},
+    [FILES] = {"ranges", {"ranges", "reference", "all", "fail"}},
 };
 
 static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing */
@@ -92,7 +92,7 @@ const char *hal_flags_help(void)
            "  --device_profiling_contents=WHAT what the host writes: all (default), digest, none\n"
            "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none\n"
            "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
-           "                                   reference, fail\n"
+           "                                   reference, all, fail\n"
            "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n"
            "  --device_profiling_window=#sA..#sB  capture these submissions alone; or: signal\n"
            "                                   (SIGUSR1 begins and ends captures)\n"
@@ -147,7 +147,7 @@ static enum hal_status choose(enum setting setting, const char *source, const ch
     const char *const *words = choice->words;
     if (!*word)
         *word = choice->usual;
-    for (size_t i = 0; i < 3 && words[i]; i++) {
+    for (size_t i = 0; i < 4 && words[i]; i++) {
         if (strcmp(words[i], *word) == 0) {
             *word = words[i];
             return HAL_OK;
@@ -156,6 +156,9 @@ static enum hal_status choose(enum setting setting, const char *source, const ch
     if (!words[2])
         return hal_fail(HAL_INVALID, "%s must be %s or %s, not '%s'", source, words[0], words[1],
                         *word);
+    if (words[3])
+        return hal_fail(HAL_INVALID, "%s must be %s, %s, %s or %s, not '%s'", source, words[0],
+                        words[1], words[2], words[3], *word);
     return hal_fail(HAL_INVALID, "%s must be %s, %s or %s, not '%s'", source, words[0], words[1],
                     words[2], *word);
 }

@@ -952,8 +952,8 @@ struct hal_profiling_options {
      * nothing is compared. */
     const char *outputs;
     /* And of those that queues read from files: "ranges" (NULL): like the host's writes,
-     * "reference": a replay reads the same file, whose path and digest are recorded, "fail":
-     * recording ends there with an error. */
+     * "reference": a replay reads the same file, whose path and digest are recorded, "all": as
+     * "ranges", and the whole files besides, "fail": recording ends there with an error. */
     const char *files;
     /* So many bytes are recorded, and digests of all others: 0: no limit. Counted before they are
      * copied, each time that they are written or read, compressed or known already or not. */

@@ -17,6 +17,7 @@ void replay_decoder_finish(struct replay_decoder *decoder)
     hal_idmap_finish(&decoder->objects);
     hal_idmap_finish(&decoder->contents);
     hal_idmap_finish(&decoder->submissions);
+    hal_idmap_finish(&decoder->left_out);
     hal_idmap_finish(&decoder->done_ids);
     free(decoder->done);
     free(decoder->unsettled);
@@ -350,6 +351,53 @@ static enum hal_status decode_commands_create(struct replay_decoder *decoder,
     return add_object(decoder, REPLAY_COMMANDS, &event->command_buffer, &event->head);
 }
 
+/* ---- What the trace could not hold ---- */
+
+static bool is_left_out(const struct replay_decoder *decoder, uint64_t id)
+{
+    uint32_t index;
+    return hal_idmap_find(&decoder->left_out, id, &index);
+}
+
+static enum hal_status decode_unsupported(struct replay_decoder *decoder,
+                                          const struct trace_unsupported *event)
+{
+    struct replay_plan *plan = decoder->plan;
+    uint32_t index;
+    if (!plan->allow_unsupported)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "no replay can repeat a call of %s: %s (--allow-unsupported leaves such "
+                        "calls out)",
+                        trace_reader_string(plan->reader, event->call),
+                        trace_reader_string(plan->reader, event->message));
+    plan->info.unsupported_calls++;
+    if (event->object && !hal_idmap_add(&decoder->left_out, event->object, 0, &index))
+        return replay_decode_no_memory("objects that are left out");
+    return HAL_OK;
+}
+
+/* Commands around one that is left out would rest on what it had done: none of them stay. */
+static void leave_out_commands(struct replay_decoder *decoder,
+                               struct trace_command_buffer_seal *seal,
+                               const struct trace_segment *segments)
+{
+    const struct trace_segment *segment = segments;
+    bool lacks = false;
+    for (uint32_t i = 0; decoder->left_out.count && i < seal->segment_count && !lacks; i++) {
+        const struct trace_dispatch *dispatch = (const void *)segment;
+        const struct trace_dispatch_indirect *indirect = (const void *)segment;
+        lacks = (segment->kind == TRACE_DISPATCH && is_left_out(decoder, dispatch->executable)) ||
+                (segment->kind == TRACE_DISPATCH_INDIRECT &&
+                 is_left_out(decoder, indirect->executable));
+        segment = (const void *)((const uint8_t *)segment + segment->bytes);
+    }
+    if (!lacks)
+        return;
+    decoder->plan->info.left_out_commands += seal->segment_count;
+    seal->segment_count = seal->dispatch_count = 0;
+    seal->segment_bytes = 0;
+}
+
 static enum hal_status decode_seal(struct replay_decoder *decoder,
                                    const struct replay_gathered *gathered)
 {
@@ -361,6 +409,7 @@ static enum hal_status decode_seal(struct replay_decoder *decoder,
     if (commands->commands.seal)
         return hal_fail(HAL_CORRUPT, "%s is sealed already",
                         replay_object_name(plan, (uint32_t)event->command_buffer, name));
+    leave_out_commands(decoder, event, gathered->segments);
     HAL_TRY(replay_decode_segments(decoder, event, gathered->segments));
     HAL_TRY(
         replay_decode_push(decoder, REPLAY_RECORD_COMMANDS, event->command_buffer, &event->head));
@@ -436,6 +485,8 @@ static enum hal_status decode_destroy(struct replay_decoder *decoder, enum repla
                                       enum replay_action action, struct trace_object_event *event)
 {
     struct replay_object *object;
+    if (kind == REPLAY_EXECUTABLE && is_left_out(decoder, event->object))
+        return HAL_OK;
     HAL_TRY(replay_decode_use(decoder, kind, &event->object, &object));
     if (kind != REPLAY_COMMANDS || object->commands.seal)
         HAL_TRY(replay_decode_push(decoder, action, event->object, &event->head));
@@ -502,9 +553,11 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
     case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
+    case TRACE_UNSUPPORTED: return decode_unsupported(decoder, event);
     case TRACE_SUBMISSION_DONE:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
+    case TRACE_FILE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:
     case TRACE_STRING:

@@ -25,6 +25,7 @@ struct replay_decoder {
     struct hal_idmap objects;     /* recorded id to index */
     struct hal_idmap contents;    /* content number to index */
     struct hal_idmap submissions; /* ids seen in submit events (the index means nothing) */
+    struct hal_idmap left_out;    /* ids of objects that the trace could not hold */
     struct hal_idmap done_ids;    /* submission id to index into `done` */
     struct replay_done *done;
     size_t done_count, done_capacity;

@@ -147,8 +147,9 @@ struct gathering {
 static bool is_ordered(enum trace_event_kind kind)
 {
     return kind != TRACE_SUBMISSION_DONE && kind != TRACE_SCOPE_BEGIN && kind != TRACE_SCOPE_END &&
-           kind != TRACE_DISPATCH_TIMES && kind != TRACE_COMMAND_STACKS && kind != TRACE_STRING &&
-           kind != TRACE_STACK && kind != TRACE_MODULE && kind != TRACE_THREAD;
+           kind != TRACE_DISPATCH_TIMES && kind != TRACE_COMMAND_STACKS && kind != TRACE_FILE &&
+           kind != TRACE_STRING && kind != TRACE_STACK && kind != TRACE_MODULE &&
+           kind != TRACE_THREAD;
 }
 
 static enum hal_status gather(void *user, const struct trace_event *event,
@@ -262,12 +263,13 @@ static void judge_health(struct replay_plan *plan)
         say_incomplete(plan, "%" PRIu64 " events were lost", health->lost_records);
 }
 
-/* The program did what the recording could only note. */
-static enum hal_status check_supported(struct replay_plan *plan, bool allowed)
+/* The program did what the recording could only note, or could not even note. */
+static enum hal_status check_supported(struct replay_plan *plan)
 {
     const struct trace_health *health = trace_reader_health(plan->reader);
-    plan->info.unsupported_calls = health ? health->unsupported_calls : 0;
-    if (!plan->info.unsupported_calls || allowed)
+    if (health && health->unsupported_calls > plan->info.unsupported_calls)
+        plan->info.unsupported_calls = health->unsupported_calls;
+    if (!plan->info.unsupported_calls || plan->allow_unsupported)
         return HAL_OK;
     return hal_fail(HAL_UNSUPPORTED,
                     "the program made %" PRIu64 " calls that no replay can repeat "
@@ -448,6 +450,7 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     if (!plan)
         return hal_fail(HAL_NO_MEMORY, "no memory for a plan");
     plan->all_submissions_end = true;
+    plan->allow_unsupported = options->allow_unsupported;
     plan->memory_limit_bytes =
         options->memory_limit_bytes ? options->memory_limit_bytes : physical_memory_bytes();
     enum hal_status status = trace_reader_open(path, &plan->reader);
@@ -460,11 +463,11 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     if (status == HAL_OK)
         status = add_bases(plan, options);
     if (status == HAL_OK)
-        status = check_supported(plan, options->allow_unsupported);
-    if (status == HAL_OK)
         status = reserve_zero(plan);
     if (status == HAL_OK)
         status = load_events(plan);
+    if (status == HAL_OK)
+        status = check_supported(plan);
     if (status == HAL_OK)
         status = load_contents(plan);
     if (status != HAL_OK) {

@@ -58,6 +58,7 @@ struct replay_plan_info {
     uint64_t skipped_calls;    /* that returned an error */
     uint64_t timed_out_waits;
     uint64_t unsupported_calls; /* that are left out, since no replay can repeat them */
+    uint64_t left_out_commands; /* of command buffers that need what such a call had made */
     uint64_t peak_buffer_bytes;
     uint64_t content_bytes;
     bool contents_in_memory; /* else they are read from the file while the clock runs */

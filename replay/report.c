@@ -242,6 +242,9 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     if (plan->unsupported_calls)
         fprintf(file, "%" PRIu64 " calls that no replay can repeat were left out\n",
                 plan->unsupported_calls);
+    if (plan->left_out_commands)
+        fprintf(file, "%" PRIu64 " commands that need what those had made were left out\n",
+                plan->left_out_commands);
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);

@@ -46,6 +46,7 @@ static void plan(struct trace_text *text, const struct replay_plan_info *plan)
     replay_field_u64(text, "commands", plan->commands);
     replay_field_u64(text, "dispatches", plan->dispatches);
     replay_field_u64(text, "unsupported_calls", plan->unsupported_calls);
+    replay_field_u64(text, "left_out_commands", plan->left_out_commands);
     replay_field_u64(text, "skipped_calls", plan->skipped_calls);
     replay_field_u64(text, "timed_out_waits", plan->timed_out_waits);
     replay_field_u64(text, "peak_buffer_bytes", plan->peak_buffer_bytes);

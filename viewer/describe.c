@@ -302,6 +302,8 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_QUEUE_FLUSH:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
+    case TRACE_FILE:
+    case TRACE_UNSUPPORTED:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

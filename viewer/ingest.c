@@ -193,6 +193,8 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_HOST_CALL_END:
     case TRACE_QUEUE_FLUSH:
     case TRACE_COMMAND_STACKS:
+    case TRACE_FILE:
+    case TRACE_UNSUPPORTED:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -45,6 +45,8 @@ static enum view_class class_of_call(const struct view_model *m, const struct vi
     case TRACE_QUEUE_FLUSH:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
+    case TRACE_FILE:
+    case TRACE_UNSUPPORTED:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -140,6 +140,86 @@ static enum hal_status extract_executables(struct extract *e)
     return HAL_OK;
 }
 
+/* ---- Files ---- */
+
+struct file_parts {
+    struct extract *e;
+    const char *path; /* as it was recorded */
+    uint64_t ticket;  /* of the last time that it was kept */
+    uint64_t bytes;   /* of the whole file then, and how many were written */
+    uint64_t done;
+    int output;
+    const char *name;
+};
+
+static bool is_part(const struct file_parts *parts, const struct trace_event *event)
+{
+    const struct trace_file *file = (const void *)event;
+    if (event->kind != TRACE_FILE || !file->part.content || file->part.flags & TRACE_FLAG_DIGEST)
+        return false;
+    const char *path = trace_reader_string(parts->e->reader, file->part.file);
+    return path && strcmp(path, parts->path) == 0;
+}
+
+static enum hal_status find_parts(void *user, const struct trace_event *event,
+                                  const struct trace_segment *segments)
+{
+    struct file_parts *parts = user;
+    (void)segments;
+    if (is_part(parts, event) && event->ticket > parts->ticket) {
+        parts->ticket = event->ticket;
+        parts->bytes = ((const struct trace_file *)(const void *)event)->file_bytes;
+    }
+    return HAL_OK;
+}
+
+/* One thread recorded them, in order. */
+static enum hal_status write_part(void *user, const struct trace_event *event,
+                                  const struct trace_segment *segments)
+{
+    struct file_parts *parts = user;
+    const struct trace_file *file = (const void *)event;
+    uint8_t *data;
+    size_t bytes;
+    (void)segments;
+    if (!is_part(parts, event) || event->ticket != parts->ticket)
+        return HAL_OK;
+    if (file->part.file_offset != parts->done)
+        return hal_fail(HAL_CORRUPT,
+                        "file '%s' goes on at %" PRIu64 ", and %" PRIu64 " bytes are there",
+                        parts->path, file->part.file_offset, parts->done);
+    HAL_TRY(read_content(parts->e->reader, file->part.content, &data, &bytes));
+    const enum hal_status status = write_all(parts->output, parts->name, data, bytes);
+    free(data);
+    parts->done += bytes;
+    return status;
+}
+
+/* `output` NULL: standard output. */
+static enum hal_status extract_file(struct extract *e, const char *path, const char *output)
+{
+    struct file_parts parts = {
+        .e = e, .path = path, .output = STDOUT_FILENO, .name = output ? output : "standard output"};
+    HAL_TRY(trace_reader_each(e->reader, find_parts, &parts));
+    if (!parts.ticket)
+        return hal_fail(HAL_NOT_FOUND,
+                        "the trace has no contents of a file '%s': it has those of files that "
+                        "queues read from when captured with --device_profiling_files=all",
+                        path);
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (e->force ? O_TRUNC : O_EXCL);
+    if (output && (parts.output = open(output, flags, 0666)) < 0)
+        return hal_fail(HAL_IO, "cannot create '%s': %s%s", output, strerror(errno),
+                        errno == EEXIST ? " (--force replaces it)" : "");
+    enum hal_status status = trace_reader_each(e->reader, write_part, &parts);
+    if (output && close(parts.output) != 0 && status == HAL_OK)
+        status = hal_fail(HAL_IO, "cannot write '%s': %s", output, strerror(errno));
+    if (status == HAL_OK && parts.done != parts.bytes)
+        status =
+            hal_fail(HAL_FAILED, "the trace has %" PRIu64 " of the %" PRIu64 " bytes of file '%s'",
+                     parts.done, parts.bytes, path);
+    return status;
+}
+
 static bool parse_number(const char *text, uint64_t *out)
 {
     char *rest;
@@ -148,13 +228,16 @@ static bool parse_number(const char *text, uint64_t *out)
     return isdigit((unsigned char)*text) && !*rest && errno == 0 && *out > 0;
 }
 
-static int extract(const char *path, struct extract *e, uint64_t content, const char *output)
+static int extract(const char *path, struct extract *e, const char *file, uint64_t content,
+                   const char *output)
 {
     enum hal_status status = tool_open(path, &e->bases, &e->reader);
     if (status != HAL_OK)
         return tool_fail(status);
     if (e->folder)
         status = extract_executables(e);
+    else if (file)
+        status = extract_file(e, file, output);
     else
         status = save(e, content, output);
     if (status == HAL_OK && (fflush(stdout) != 0 || ferror(stdout)))
@@ -169,17 +252,19 @@ static int run(int argc, char **argv)
 {
     static const struct option options[] = {{"executables", required_argument, NULL, 'e'},
                                             {"content", required_argument, NULL, 'c'},
+                                            {"file", required_argument, NULL, 'p'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"force", no_argument, NULL, 'f'},
                                             TOOL_BASE_OPTION,
                                             {0}};
     struct extract e = {0};
-    const char *output = NULL;
+    const char *output = NULL, *file = NULL;
     uint64_t content = 0;
     for (int option; (option = getopt_long(argc, argv, "o:f", options, NULL)) != -1;) {
         switch (option) {
         case 'e': e.folder = optarg; break;
         case 'o': output = optarg; break;
+        case 'p': file = optarg; break;
         case 'f': e.force = true; break;
         case 'B':
             if (!tool_base("extract", optarg, &e.bases))
@@ -195,24 +280,29 @@ static int run(int argc, char **argv)
             return TOOL_USAGE;
         }
     }
-    if (!e.folder == !content || (e.folder && output)) {
-        tool_error("extract: either --executables=FOLDER, or --content=N [-o FILE]");
+    if (!!e.folder + !!content + !!file != 1 || (e.folder && output)) {
+        tool_error("extract: either --executables=FOLDER, or --content=N [-o FILE], or "
+                   "--file=PATH [-o FILE]");
         return TOOL_USAGE;
     }
     const char *path = tool_one_file(argc, argv, optind);
-    return path ? extract(path, &e, content, output) : TOOL_USAGE;
+    return path ? extract(path, &e, file, content, output) : TOOL_USAGE;
 }
 
 const struct tool_command tool_extract = {
     .name = "extract",
     .summary = "kernels and contents as files",
-    .help = "usage: hal-trace extract --executables=FOLDER [--force] FILE\n"
-            "       hal-trace extract --content=N [-o OUTPUT] [--force] FILE\n\n"
-            "Writes every executable's source or binary into the folder, as NUMBER-LABEL.metal,\n"
-            ".metallib or .spv, and prints the names; or one content, whose number dump shows.\n\n"
-            "  --executables=FOLDER   made when it does not exist\n"
-            "  --content=N            to standard output without -o\n"
-            "  -o, --output=OUTPUT    where to\n"
-            "  -f, --force            replace files that exist\n" TOOL_BASE_HELP,
+    .help =
+        "usage: hal-trace extract --executables=FOLDER [--force] FILE\n"
+        "       hal-trace extract --content=N [-o OUTPUT] [--force] FILE\n"
+        "       hal-trace extract --file=PATH [-o OUTPUT] [--force] FILE\n\n"
+        "Writes every executable's source or binary into the folder, as NUMBER-LABEL.metal,\n"
+        ".metallib or .spv, and prints the names; or one content, whose number dump shows; or a\n"
+        "file that queues read from, by its path then (--device_profiling_files=all).\n\n"
+        "  --executables=FOLDER   made when it does not exist\n"
+        "  --content=N            to standard output without -o\n"
+        "  --file=PATH            likewise\n"
+        "  -o, --output=OUTPUT    where to\n"
+        "  -f, --force            replace files that exist\n" TOOL_BASE_HELP,
     .run = run,
 };

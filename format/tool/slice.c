@@ -513,6 +513,8 @@ static void judge(struct slice *slice, struct slice_event *event)
     case TRACE_PIPELINE_LAYOUT_DESTROY:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
+    case TRACE_FILE:
+    case TRACE_UNSUPPORTED:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

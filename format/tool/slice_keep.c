@@ -98,6 +98,7 @@ static uint64_t subject(const struct trace_event *event)
         return ((const struct trace_command_buffer_create *)record)->command_buffer;
     case TRACE_COMMAND_BUFFER_SEAL:
         return ((const struct trace_command_buffer_seal *)record)->command_buffer;
+    case TRACE_UNSUPPORTED: return ((const struct trace_unsupported *)record)->object;
     case TRACE_COMMAND_STACKS: return ((const struct trace_command_stacks *)record)->command_buffer;
     case TRACE_SEMAPHORE_CREATE: return ((const struct trace_semaphore_create *)record)->semaphore;
     case TRACE_SEMAPHORE_FAIL: return ((const struct trace_semaphore_event *)record)->semaphore;
@@ -128,6 +129,18 @@ static void keep_scope(struct slice *slice, struct slice_event *event)
         end->fate = SLICE_KEPT;
 }
 
+/* A file stays when work that reads it does. */
+static bool file_is_read(const struct slice *slice, uint32_t file)
+{
+    for (size_t i = 0; i < slice->event_count; i++) {
+        const struct trace_submit *submit = (const void *)slice->events[i].record;
+        if (submit->head.kind == TRACE_SUBMIT && slice->events[i].fate == SLICE_KEPT &&
+            submit->operation == TRACE_OPERATION_READ && submit->file == file)
+            return true;
+    }
+    return false;
+}
+
 static void keep_event(struct slice *slice, struct slice_event *event)
 {
     const struct trace_event *record = event->record;
@@ -142,6 +155,11 @@ static void keep_event(struct slice *slice, struct slice_event *event)
                               : SLICE_DROPPED;
     } else if (record->kind == TRACE_SCOPE_BEGIN) {
         keep_scope(slice, event);
+    } else if (record->kind == TRACE_FILE) {
+        event->fate =
+            file_is_read(slice, ((const struct trace_file *)(const void *)record)->part.file)
+                ? SLICE_KEPT
+                : SLICE_DROPPED;
     } else if (record->kind == TRACE_SUBMISSION_DONE) {
         const struct slice_event *submission = slice_submission(
             slice, ((const struct trace_submission_done *)(const void *)record)->submission);

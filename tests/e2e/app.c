@@ -6,6 +6,7 @@
  *   no-reads    the same without looking at the result
  *   threads     two threads record and submit to two queues; each round of one waits on the device
  *               for the other's round before, and the first for a signal that the host gives last
+ *   long-kernel the same as read, with a kernel of more than 2 MiB, most of them comments
  *   file FILE   a queue reads the numbers from the file, a kernel scales them
  *   api FILE    works, starts a capture into FILE, works, ends it, works
  *   bad-kernel  a kernel that does not compile; the mistake is in line 7
@@ -28,6 +29,7 @@ static const char good_kernel[] = "#include <metal_stdlib>\n"
                                   "    if (i < sizes.x)\n"
                                   "        values[i] = values[i] * sizes.y + i;\n"
                                   "}\n";
+static const char *kernel = good_kernel; /* that workers use */
 static const char bad_kernel[] = "#include <metal_stdlib>\n"
                                  "using namespace metal;\n"
                                  "kernel void scale(device uint *values [[buffer(0)]],\n"
@@ -73,7 +75,7 @@ static enum hal_status worker_init(struct worker *worker, struct hal_device *dev
                                          .bytes = BUFFER_BYTES};
     *worker = (struct worker){.device = device, .queues = 1u << number, .factor = 3 + number};
     HAL_TRY(hal_semaphore_create(device, number ? "rounds 1" : "rounds 0", 0, &worker->own));
-    HAL_TRY(create_executable(device, good_kernel, &worker->executable));
+    HAL_TRY(create_executable(device, kernel, &worker->executable));
     return hal_buffer_create(device, &desc, &worker->values);
 }
 
@@ -289,10 +291,24 @@ static enum hal_status scale_and_forget(struct hal_device *device)
     return scale_and_check(&forgotten, 3, true);
 }
 
+static enum hal_status scale_with_long_kernel(struct hal_device *device)
+{
+    static char source[(2 << 20) + sizeof good_kernel];
+    memset(source, '/', sizeof source);
+    for (size_t i = 79; i < sizeof source; i += 80)
+        source[i] = '\n';
+    memcpy(source + sizeof source - sizeof good_kernel, good_kernel, sizeof good_kernel);
+    source[sizeof source - sizeof good_kernel - 1] = '\n';
+    kernel = source;
+    return scale_alone(device, true);
+}
+
 static enum hal_status run(struct hal_device *device, const char *what, const char *file)
 {
     if (strcmp(what, "read") == 0)
         return scale_alone(device, true);
+    if (strcmp(what, "long-kernel") == 0)
+        return scale_with_long_kernel(device);
     if (strcmp(what, "no-reads") == 0)
         return scale_alone(device, false);
     if (strcmp(what, "threads") == 0)

@@ -100,6 +100,35 @@ for files in ranges reference fail; do
     says stdout 'all right'
 done
 says stderr "reads file 'data/numbers', which device_profiling_files=fail forbids"
+run 0 "$bin/hal-trace" dump --json reference.pb.zst
+says stdout '"file":"data/numbers","file_bytes":4000'
+# The whole of a larger file, with the part that was read, as it was then; what is left out of the trace
+# takes the file along.
+cat data/numbers >data/whole
+head -c 9000000 /dev/urandom >>data/whole
+cp data/whole whole
+run 0 "$bin/hal-capture" -o all.pb.zst --files=all -- "$bin/e2e-app" file data/whole
+says stdout 'all right'
+rm data/whole
+run 0 "$bin/hal-replay" all.pb.zst
+[ "$(compared)" = 1 ] || fail "nothing was compared"
+run 0 "$bin/hal-trace" verify all.pb.zst
+run 0 "$bin/hal-trace" recompress -o again.pb.zst all.pb.zst
+run 0 "$bin/hal-trace" trim --submissions=0-9 -o trimmed.pb.zst again.pb.zst
+for trace in all again trimmed; do
+    run 0 "$bin/hal-trace" extract --file=data/whole -f -o extracted "$trace.pb.zst"
+    cmp extracted whole || fail "$trace: another file was extracted"
+done
+run 1 "$bin/hal-trace" extract --file=data/whole -o extracted all.pb.zst
+says stderr '--force replaces it'
+run 1 "$bin/hal-trace" extract --file=data/whole ranges.pb.zst
+says stderr '--device_profiling_files=all'
+run 0 "$bin/hal-trace" strip -o stripped.pb.zst all.pb.zst
+run 1 "$bin/hal-trace" extract --file=data/whole stripped.pb.zst
+cp whole data/whole
+run 0 "$bin/hal-capture" -o small.pb.zst --files=all --budget=1M -- "$bin/e2e-app" file data/whole
+run 1 "$bin/hal-trace" extract --file=data/whole small.pb.zst
+rm data/whole
 run 0 "$bin/hal-replay" ranges.pb.zst
 run 4 "$bin/hal-replay" reference.pb.zst # the jail has what it was given, and no more
 says stderr "file 'data/numbers', which cannot be opened: Permission denied"
@@ -128,3 +157,24 @@ run 4 "$bin/hal-replay" --map=data/=moved/ reference.pb.zst
 says stderr 'neither a regular file nor a block device'
 run 2 "$bin/hal-replay" --map=data reference.pb.zst
 says stderr 'not OLD=NEW'
+
+# ---- A call that the trace cannot hold: a kernel larger than the memory for contents.
+run 0 env HAL_DEVICE_PROFILING_STAGING_MIB=1 "$bin/hal-capture" -o long.pb.zst -- \
+    "$bin/e2e-app" long-kernel
+says stdout 'all right'
+says stderr 'hal_executable_create is left out of the trace: an executable of 1 variants'
+run 0 "$bin/hal-trace" verify long.pb.zst
+run 0 "$bin/hal-trace" info long.pb.zst
+says stdout '1 calls that no replay can do'
+run 0 "$bin/hal-trace" dump --json long.pb.zst
+says stdout '"call":"hal_executable_create","message":"an executable of 1 variants'
+run 0 "$bin/hal-view" --print=summary long.pb.zst
+run 4 "$bin/hal-replay" long.pb.zst
+one_line
+says stderr 'no replay can repeat a call of hal_executable_create: an executable of 1 variants'
+run 1 "$bin/hal-replay" --allow-unsupported long.pb.zst
+says stdout '1 calls that no replay can repeat were left out'
+says stdout 'commands that need what those had made were left out'
+[ "$(compared)" = 1 ] || fail "the result that nobody computed was not compared"
+run 0 "$bin/hal-capture" -o long.pb.zst -f -- "$bin/e2e-app" long-kernel
+run 0 "$bin/hal-replay" long.pb.zst

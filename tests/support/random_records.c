@@ -473,6 +473,18 @@ static void command_stacks(struct random_records *r)
         stacks->stacks[i] = (uint32_t)random_below(r, r->stack_count + 1);
 }
 
+static void file(struct random_records *r)
+{
+    struct trace_file *file = event(r, TRACE_FILE, sizeof *file);
+    file->part.size = random_sized(r);
+    file->part.content = random_below(r, r->content_count + 1);
+    file->part.flags = small(r);
+    file->part.file = string(r);
+    file->part.file_offset = random_sized(r);
+    file->file_bytes = random_sized(r);
+    file->modified_ns = (int64_t)random_sized(r);
+}
+
 void random_event(struct random_records *r, uint32_t kind, uint32_t most_segments)
 {
     switch ((enum trace_event_kind)kind) {
@@ -503,6 +515,14 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     }
     case TRACE_DISPATCH_TIMES: dispatch_times(r); break;
     case TRACE_COMMAND_STACKS: command_stacks(r); break;
+    case TRACE_FILE: file(r); break;
+    case TRACE_UNSUPPORTED: {
+        struct trace_unsupported *unsupported = event(r, kind, sizeof *unsupported);
+        unsupported->object = random_sized(r);
+        unsupported->call = string(r);
+        unsupported->message = string(r);
+        break;
+    }
     case TRACE_SET_LAYOUT_CREATE: set_layout(r); break;
     case TRACE_PIPELINE_LAYOUT_CREATE: pipeline_layout(r); break;
     case TRACE_EXECUTABLE_CREATE: executable(r); break;

@@ -23,7 +23,7 @@ struct random_records {
 };
 
 /* Kinds of segments are 1 to this. Kinds of events have gaps up to theirs. */
-enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_COMMAND_STACKS };
+enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_UNSUPPORTED };
 
 uint64_t random_number(struct random_records *r);
 /* 0 to limit - 1. */

@@ -89,7 +89,7 @@ static void wrong_values_change_nothing(void **state)
         {"p --device_profiling_stacks all", "must be none, submission or command, not 'all'"},
         {"p --device_profiling_contents=some", "must be all, digest or none, not 'some'"},
         {"p --device_profiling_outputs=all", "must be contents, digest or none, not 'all'"},
-        {"p --device_profiling_files=x", "must be ranges, reference or fail, not 'x'"},
+        {"p --device_profiling_files=x", "must be ranges, reference, all or fail, not 'x'"},
         {"p --device_profiling_budget=0", "must be a number of bytes from 1"},
         {"p --device_profiling_budget=17000000T", "must be a number of bytes from 1"},
         {"p --device_profiling_budget=1Mi", "must be a number of bytes from 1"},

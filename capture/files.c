@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that queues read from: what they are, and with device_profiling_files=all their contents.
+ * A file is told of once, and again when its size or its time has changed. Who reads is about to
+ * read from the file itself, so the work here is of the same kind; it happens where the driver
+ * calls the host, never on a thread that submits. */
+#include "capture/capture.h"
+
+#include "format/limits.h"
+#include "hal/base/log.h"
+#include "hal/base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+#define st_mtim st_mtimespec
+#endif
+
+static int64_t modified_ns(const struct stat *about)
+{
+    int64_t seconds_ns, ns;
+    if (__builtin_mul_overflow((int64_t)about->st_mtim.tv_sec, (int64_t)1000000000, &seconds_ns) ||
+        __builtin_add_overflow(seconds_ns, (int64_t)about->st_mtim.tv_nsec, &ns))
+        return INT64_MIN;
+    return ns;
+}
+
+static bool is_known(struct capture_stream *stream, const char *path, const struct stat *about)
+{
+    char key[PATH_MAX + 64];
+    bool is_new;
+    const int length = snprintf(key, sizeof key, "%llx %llx %s", (unsigned long long)about->st_size,
+                                (unsigned long long)modified_ns(about), path);
+    if (length < 0 || (size_t)length >= sizeof key)
+        return true;
+    return !capture_table_number(&stream->files, key, (size_t)length, &is_new) || !is_new;
+}
+
+static bool record_piece(struct capture_thread *thread, struct trace_file *file, uint64_t position,
+                         uint64_t offset, uint64_t bytes)
+{
+    struct trace_file *record = capture_reserve(thread, sizeof *record);
+    if (!record)
+        return false;
+    *record = *file;
+    record->part.content = position;
+    record->part.file_offset = offset;
+    record->part.size = bytes;
+    record->part.head.end_ns = hal_clock_ns();
+    capture_publish(thread, sizeof *record);
+    return true;
+}
+
+static ssize_t read_at(int descriptor, uint8_t *data, uint64_t bytes, uint64_t offset)
+{
+    uint64_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = pread(descriptor, data + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (uint64_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* Up to its end, or to the first piece that cannot be read. */
+static bool record_bytes(struct capture_thread *thread, struct trace_file *file, const char *path)
+{
+    const uint64_t most = capture_piece_bytes(thread->stream);
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    uint8_t *data = malloc(most);
+    uint64_t done = 0;
+    ssize_t got = -1;
+    while (descriptor >= 0 && data && done < file->file_bytes) {
+        const uint64_t left = file->file_bytes - done;
+        uint64_t position;
+        got = read_at(descriptor, data, left < most ? left : most, done);
+        if (got <= 0 || !capture_stage(thread, data, (uint64_t)got, &position) ||
+            !record_piece(thread, file, position, done, (uint64_t)got))
+            break;
+        done += (uint64_t)got;
+    }
+    if (done < file->file_bytes)
+        hal_log(HAL_LOG_WARN, "of file '%s' the capture has %llu of %llu bytes: %s", path,
+                (unsigned long long)done, (unsigned long long)file->file_bytes,
+                got == 0 ? "it has become shorter" : strerror(data ? errno : ENOMEM));
+    free(data);
+    if (descriptor >= 0)
+        close(descriptor);
+    return done > 0;
+}
+
+void capture_record_file(struct capture_thread *thread, const char *path, uint32_t name)
+{
+    struct capture_stream *stream = thread->stream;
+    struct stat about;
+    if (stat(path, &about) != 0 || is_known(stream, path, &about))
+        return;
+    const int64_t begin_ns = hal_clock_ns();
+    struct trace_file file = {.part = {.head = {.kind = TRACE_FILE,
+                                                .bytes = sizeof file,
+                                                .ticket = capture_ticket(stream),
+                                                .begin_ns = begin_ns},
+                                       .file = name},
+                              .file_bytes = (uint64_t)about.st_size,
+                              .modified_ns = modified_ns(&about)};
+    const bool wanted = stream->policy.files == CAPTURE_FILES_ALL && S_ISREG(about.st_mode) &&
+                        about.st_size > 0 && capture_budget_allows(stream, file.file_bytes);
+    if (!wanted || !record_bytes(thread, &file, path))
+        (void)record_piece(thread, &file, 0, 0, 0);
+    capture_call_measure(thread, begin_ns);
+}
