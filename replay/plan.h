@@ -116,7 +116,7 @@ struct replay_plan {
     struct replay_block *blocks;
     uint64_t block_bytes;
     uint64_t memory_limit_bytes;
-    uint32_t max_list;        /* most values, command buffers, barriers or events of any record */
+    uint32_t max_list; /* most values, command buffers, barriers or events of any record */
     bool allow_unsupported;
     bool all_submissions_end; /* the trace saw each one end */
     bool borrows;             /* all but ops, objects and blocks is another plan's */
