@@ -168,7 +168,7 @@ static enum hal_status run_compiler(const struct job *job, const char *const *ar
                                         .input = job->input,
                                         .temporary = job->scratch,
                                         .output_limit = output_limit,
-                                        .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+                                        .time_limit_ns = job->compiler.limit_ns};
     struct msl_text errors = {0}, message = {0};
     int code = 0;
     enum hal_status status = msl_process_run(&process, out_output, &errors, &code);
@@ -258,7 +258,7 @@ static bool link_directly(const struct job *job)
                                      "--eh-frame-hdr",     job->object,    "-o", job->built,
                                      "-l:libm.so.6",       "-l:libc.so.6", NULL};
     const struct msl_process process = {
-        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = job->compiler.limit_ns};
     struct msl_text output = {0}, errors = {0};
     int code = 1;
     const bool linked = job->compiler.linker[0] &&
@@ -297,7 +297,7 @@ static enum hal_status run_splitter(const struct job *job)
                                                                   : "--may-refuse";
     const char *const arguments[] = {job->road.splitter, what, job->bitcode, job->object, NULL};
     const struct msl_process process = {
-        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+        .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = job->compiler.limit_ns};
     struct msl_text output = {0}, errors = {0};
     int code = 0;
     enum hal_status status = msl_process_run(&process, &output, &errors, &code);

@@ -146,8 +146,26 @@ static enum hal_status search(struct msl_compiler *out_compiler)
     return hal_fail(HAL_NOT_FOUND, "no compiler for kernels: %s", advice);
 }
 
+/* A slow machine, or a program of thousands of kernels, may need more. */
+static enum hal_status find_limit(int64_t *out_ns)
+{
+    enum { MOST_SECONDS = 86400 };
+    const char *const text = getenv("HAL_MSL_TIME_LIMIT");
+    char *end;
+    *out_ns = MSL_COMPILER_LIMIT_NS;
+    if (!text || !*text)
+        return HAL_OK;
+    const long seconds = strtol(text, &end, 10);
+    if (*end || seconds < 1 || seconds > MOST_SECONDS)
+        return hal_fail(HAL_INVALID, "HAL_MSL_TIME_LIMIT is '%s'; it is 1 to %d seconds", text,
+                        MOST_SECONDS);
+    *out_ns = (int64_t)seconds * 1000000000;
+    return HAL_OK;
+}
+
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler)
 {
+    HAL_TRY(find_limit(&out_compiler->limit_ns));
     out_compiler->linker[0] = '\0';
 #if defined(__linux__)
     if (!on_path("ld", out_compiler->linker, sizeof out_compiler->linker))

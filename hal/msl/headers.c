@@ -259,7 +259,7 @@ static enum hal_status precompile(const struct msl_compiler *compiler,
     const struct msl_process process = {.arguments = arguments,
                                         .temporary = scratch,
                                         .output_limit = 1 << 16,
-                                        .time_limit_ns = MSL_COMPILER_LIMIT_NS};
+                                        .time_limit_ns = compiler->limit_ns};
     struct msl_text output = {0}, errors = {0};
     int code = 0;
     enum hal_status status = msl_process_run(&process, &output, &errors, &code);

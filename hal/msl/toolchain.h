@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds that one run of the compiler may take. */
+/* Nanoseconds that one run of the compiler may take, unless the environment says otherwise. */
 #define MSL_COMPILER_LIMIT_NS INT64_C(60000000000)
 
 struct msl_compiler {
@@ -17,9 +17,11 @@ struct msl_compiler {
     char version[96];            /* "clang version 16.0.6" */
     struct msl_key identity;     /* of the program file and of this processor */
     char linker[MSL_PATH_BYTES]; /* the system's ld, started directly; "": through the compiler */
+    int64_t limit_ns;            /* for one run of it, and of the programs that go with it */
 };
 
-/* HAL_NOT_FOUND: none is usable; the message says what to install. */
+/* HAL_NOT_FOUND: none is usable; the message says what to install. HAL_INVALID: HAL_MSL_TIME_LIMIT
+ * is no number of seconds. */
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler) HAL_CHECKED;
 
 /* The same for any program: its file and this processor. HAL_NOT_FOUND. */

@@ -268,6 +268,17 @@ static void compilers_that_cannot_be_used(void **state)
         assert_int_equal(msl_compiler_version(version, sizeof version), HAL_NOT_FOUND);
     }
     unsetenv("HAL_MSL_CLANG");
+
+    static const char *const limits[] = {"0", "86401", "ten", "-1", "5s"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        setenv("HAL_MSL_TIME_LIMIT", limits[i], 1);
+        assert_int_equal(msl_compiler_version(version, sizeof version), HAL_INVALID);
+        assert_non_null(strstr(hal_message(), limits[i]));
+        assert_non_null(strstr(hal_message(), "1 to 86400 seconds"));
+    }
+    setenv("HAL_MSL_TIME_LIMIT", "86400", 1);
+    assert_int_equal(msl_compiler_version(version, sizeof version), HAL_OK);
+    unsetenv("HAL_MSL_TIME_LIMIT");
 }
 
 /* All the failures above must not have left a file on its way. */
