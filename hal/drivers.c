@@ -11,12 +11,16 @@ extern const struct hal_driver hal_cpu_driver;
 
 static const struct hal_driver *const drivers[] = {&hal_cpu_driver};
 
+/* There when they are linked statically with the library. */
+extern __attribute__((weak)) hal_driver_module hal_metal_module, hal_vulkan_module;
+
 /* A driver that needs what not every system has is a module. */
 static const struct {
     const char *scheme, *variable, *file, *symbol;
+    hal_driver_module *linked;
 } modules[] = {
-    {"metal", "HAL_METAL_MODULE", "libhal_metal.so", "hal_metal_module"},
-    {"vulkan", "HAL_VULKAN_MODULE", "libhal_vulkan.so", "hal_vulkan_module"},
+    {"metal", "HAL_METAL_MODULE", "libhal_metal.so", "hal_metal_module", hal_metal_module},
+    {"vulkan", "HAL_VULKAN_MODULE", "libhal_vulkan.so", "hal_vulkan_module", hal_vulkan_module},
 };
 
 enum {
@@ -102,11 +106,13 @@ static enum hal_status fail_unknown(const char *scheme)
 
 static enum hal_status load_driver(size_t index, const struct hal_driver **out_driver)
 {
-    hal_driver_module *find;
-    void *symbol;
-    HAL_TRY(hal_module_load(modules[index].scheme, modules[index].variable, modules[index].file,
-                            modules[index].symbol, &symbol));
-    memcpy(&find, &symbol, sizeof find);
+    hal_driver_module *find = modules[index].linked;
+    if (!find) {
+        void *symbol;
+        HAL_TRY(hal_module_load(modules[index].scheme, modules[index].variable, modules[index].file,
+                                modules[index].symbol, &symbol));
+        memcpy(&find, &symbol, sizeof find);
+    }
     *out_driver = find(HAL_DRIVER_ABI);
     if (*out_driver)
         return HAL_OK;

@@ -103,7 +103,7 @@ static bool allow_own(int ruleset)
     if (hal_program_path(path, sizeof path) == HAL_OK)
         good = allow_beside(ruleset, path, "../lib") && good;
     if (hal_module_path((const void *)(uintptr_t)hal_clock_ns, path, sizeof path) == HAL_OK)
-        good = allow_beside(ruleset, path, "../lib") && good;
+        good = allow_beside(ruleset, path, ".") && good;
     if (hal_cache_directory(path, sizeof path))
         good = allow(ruleset, path, RIGHT_READ) && good;
     return good;

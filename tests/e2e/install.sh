@@ -1,17 +1,124 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The installed headers and libraries suffice: the minimal application is compiled against them
-# alone, runs, and is captured by the installed programs.
+# What is installed suffices: the minimal application is built against it outside of the tree, by
+# hand, with pkg-config and with CMake, shared and static; runs, and is captured and replayed by the
+# installed programs, from wherever they were moved to. Libraries export what the headers say and
+# nothing else. Uninstalling leaves nothing.
 . "$(dirname "$0")/lib.sh"
 build=$3 compiler=$4 flags=$5
 
-run 0 cmake --install "$build" --prefix "$work/prefix"
+# The list of what an installation put where; that of the build's last one stays.
+install_to()
+{
+    manifest=$build/install_manifest.txt
+    [ ! -e "$manifest" ] || cp "$manifest" "$work/kept"
+    run 0 cmake --install "$build" --prefix "$1"
+    mv "$manifest" "$work/manifest"
+    [ ! -e "$work/kept" ] || mv "$work/kept" "$manifest"
+}
+
+# ---- What is exported ----
+
+# The functions of a header, as a C compiler sees them; and what a library defines for others.
+declared()
+{
+    echo "#include <$1>" | "$compiler" -E -P -I"$prefix/include" - | tr '\n' ' ' | tr ';' '\n' |
+        grep -oE 'hal_[a-z0-9_]+ ?\(' | tr -d ' (' | LC_ALL=C sort -u >"$work/words"
+    # Not the types of functions that have no name in a library.
+    sed -n 's/^.*HAL_API.*[ *]\(hal_[a-z0-9_]*\)(.*$/\1/p' "$prefix/include/$1" |
+        LC_ALL=C sort -u >"$work/marked"
+    LC_ALL=C comm -12 "$work/words" "$work/marked"
+}
+defined() { nm -D --defined-only --with-symbol-versions "$1" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort; }
+
+check_exports()
+{
+    defined "$1" >"$work/defined"
+    declared "$2" >"$work/declared"
+    [ "$(grep -c '' "$work/declared")" -ge "$3" ] || fail "$2 declares less than $3 functions"
+    sed -n 's/@@HAL_0$//p' "$work/defined" | LC_ALL=C sort >"$work/public"
+    cmp "$work/public" "$work/declared" >"$work/stdout" 2>&1 || {
+        LC_ALL=C comm -3 "$work/public" "$work/declared"
+        fail "$1 does not promise what $2 declares"
+    }
+    ! grep -v '@@HAL_0$' "$work/defined" | grep -v '^hal_[a-z0-9_]*@@HAL_PRIVATE_' ||
+        fail "$1 exports what is none of the library's"
+}
+
+# ---- Applications ----
+
+app()
+{
+    run 0 "$@"
+    says stdout 'all right'
+    run 0 "$prefix/bin/hal-capture" --force -o app.pb.zst -- "$@"
+    run 0 "$prefix/bin/hal-replay" app.pb.zst
+    says stdout 'same: '
+}
+
+build_with_cmake()
+{
+    mkdir app
+    cp "$root/tests/workloads/minimal/minimal.c" app
+    cat >app/CMakeLists.txt <<'TEXT'
+cmake_minimum_required(VERSION 3.25)
+project(app LANGUAGES C)
+find_package(haltrace 0.1 REQUIRED)
+foreach(kind hal hal_static)
+    if(TARGET haltrace::${kind})
+        add_executable(with_${kind} minimal.c)
+        target_link_libraries(with_${kind} PRIVATE haltrace::${kind})
+    endif()
+endforeach()
+TEXT
+    run 0 cmake -G Ninja -S app -B app/build -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS="$flags"
+    run 0 cmake --build app/build
+    app app/build/with_hal
+}
+
+prefix="$work/first place"
+install_to "$prefix"
+mv "$prefix" "$work/prefix"
+prefix=$work/prefix
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+[ -z "$(find "$prefix" -name '*.h' | grep -v /include/hal/)" ] || fail "a private header was installed"
+for program in hal-capture hal-replay hal-trace hal-view; do
+    run 0 "$prefix/bin/$program" --version
+    [ -s "$prefix/share/man/man1/$program.1" ] || fail "$program has no manual page"
+done
+
 cp "$root/tests/workloads/minimal/minimal.c" .
-# shellcheck disable=SC2086 # a list of flags
-run 0 "$compiler" -std=c11 -Wall -Wextra -Werror $flags -I"$work/prefix/include" minimal.c \
-    -L"$work/prefix/lib" -Wl,-rpath,"$work/prefix/lib" -lhal -lhalbase -o minimal
-run 0 ./minimal
-says stdout 'all right'
-run 0 "$work/prefix/bin/hal-capture" -o minimal.pb.zst -- ./minimal
-run 0 "$work/prefix/bin/hal-replay" minimal.pb.zst
-[ -z "$(find "$work/prefix" -name '*.h' | grep -v /include/hal/)" ] || fail "a private header was installed"
+# shellcheck disable=SC2046,SC2086 # lists of flags
+run 0 "$compiler" -std=c11 -Wall -Wextra -Werror $flags minimal.c \
+    $(pkg-config --cflags --libs haltrace) -Wl,-rpath,"$prefix/lib" -o minimal
+app ./minimal
+build_with_cmake
+
+if [ "$(uname)" = Linux ]; then
+    check_exports "$prefix/lib/libhal.so" hal/hal.h 80
+    check_exports "$prefix/lib/libhalbase.so" hal/base/status.h 5
+    for module in capture:hal_capture_begin vulkan:hal_vulkan_module; do
+        file=$prefix/lib/haltrace/libhal_${module%%:*}.so
+        [ ! -e "$file" ] || same "$(nm -D --defined-only "$file" | awk '{ print $3 }')" \
+            "${module#*:}" "the symbols of $file"
+    done
+    declared hal/hal.h >both
+    declared hal/base/status.h >>both
+    nm -g --defined-only "$prefix/lib/libhal.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort >static
+    LC_ALL=C sort both | cmp - static || fail "libhal.a defines other names than the headers declare"
+
+    # shellcheck disable=SC2046,SC2086 # lists of flags
+    run 0 "$compiler" -std=c11 $flags minimal.c $(pkg-config --cflags --libs haltrace-static) -o alone
+    ! ldd alone | grep -q libhal || fail "the static program needs libhal.so"
+    app ./alone
+    app app/build/with_hal_static
+fi
+
+# Uninstalled, from the place that the list names.
+mv "$prefix" "$work/first place"
+run 0 cmake -DMANIFEST="$work/manifest" -P "$root/hal/install/uninstall.cmake"
+left=$(find "$work/first place" ! -type d -o -name haltrace -o -name hal)
+[ -z "$left" ] || fail "uninstalling leaves $left"
+run 1 cmake -DMANIFEST="$work/manifest" -P "$root/hal/install/uninstall.cmake"
+says stderr 'there is no '
