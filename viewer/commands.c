@@ -47,6 +47,7 @@ const struct view_command view_commands[] = {
     {"lane up", "k", false, ""},
     {"hide lane", "x", false, ""},
     {"show lanes", "X", false, "hidden ones, too"},
+    {"pin lane", "*", false, "to the top, and back"},
     {"open", "<Space>", false, "or close the lane"},
     {"summary", "1", false, "panel"},
     {"details", "2", false, "panel: all about the selection"},

@@ -31,8 +31,7 @@ static int row_of(const struct flow *flow, uint32_t lane)
 {
     if (lane == VIEW_NO_LANE || !view_lane_shown(flow->view, lane))
         return -1;
-    const int64_t row = (int64_t)view_row_of(flow->view, lane) - flow->view->first_row;
-    return row >= 0 && row < flow->area.rows ? (int)row : -1;
+    return view_drawn_row(flow->view, lane, flow->area.rows);
 }
 
 static bool is_background(uint32_t character)

@@ -79,6 +79,7 @@ static void carry_lanes(struct view *view, const struct view *old, int64_t by_ns
             continue;
         view->open[lane] = old->open[i];
         view->hidden[lane] = old->hidden[i];
+        view->pinned[lane] = old->pinned[i];
     }
     if (old->lane == VIEW_NO_LANE)
         return;

@@ -20,6 +20,8 @@ static struct view_node node_of(enum view_node_kind kind, uint32_t index)
     return (struct view_node){.kind = index == VIEW_NO_REF ? VIEW_NODE_NONE : kind, .index = index};
 }
 
+enum { HAND_OVER_NS = 50000 }; /* what waking another thread may take */
+
 /* ---- Neighbours --------------------------------------------------------------------------- */
 
 uint32_t view_path_awaited(const struct view_model *model, const struct view_call *wait)
@@ -236,11 +238,69 @@ static uint32_t before_on_queue(const struct view_model *m, uint32_t index)
     return best;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When the calls of a thread that lie close together before that moment began. */
+static int64_t burst_begin(const struct view_model *m, uint32_t host, int64_t ns)
+{
+    const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
+    int64_t begin_ns = ns;
+    for (size_t i = view_spans_before(lane->events, lane->event_count, ns); i-- > 0;) {
+        if (lane->events[i].end_ns < begin_ns - HAND_OVER_NS)
+            break;
+        begin_ns = lane->events[i].begin_ns < begin_ns ? lane->events[i].begin_ns : begin_ns;
+    }
+    return begin_ns;
+}
+
+/* The other thread that called at that moment or shortly before, or VIEW_NO_REF. */
+static uint32_t handed_over_by(const struct view_model *m, uint32_t host, int64_t ns)
+{
+    uint32_t best = VIEW_NO_REF;
+    int64_t best_ns = ns - HAND_OVER_NS;
+    for (uint32_t h = 0; h < m->hosts_count; h++) {
+        if (h == host || m->hosts[h].lane == VIEW_NO_LANE)
+            continue;
+        const struct view_lane *lane = &m->lanes[m->hosts[h].lane];
+        const size_t before = view_spans_before(lane->events, lane->event_count, ns);
+        if (!before)
+            continue;
+        const int64_t end_ns = least(lane->events[before - 1].end_ns, ns);
+        if (end_ns > best_ns) {
+            best_ns = end_ns;
+            best = h;
+        }
+    }
+    return best;
+}
+
+/* A thread that never waits and was quiet got its work from another one: most likely from the one
+ * that called last before. */
+static uint32_t walk_burst(struct walk *w, uint32_t host)
+{
+    const struct view_model *m = w->model;
+    if (m->hosts[host].lane == VIEW_NO_LANE)
+        return VIEW_NO_REF;
+    const int64_t begin_ns = burst_begin(m, host, w->at_ns);
+    const uint32_t other = begin_ns > w->start_ns ? handed_over_by(m, host, begin_ns) : VIEW_NO_REF;
+    if (other != VIEW_NO_REF)
+        add(w, VIEW_PATH_HOST, host, begin_ns);
+    return other;
+}
+
 /* A thread worked until at_ns: since its last wait that blocked, or since it began. */
 static bool walk_host(struct walk *w, uint32_t host)
 {
     const struct view_model *m = w->model;
-    const uint32_t wait = wait_before(m, host, w->at_ns, true);
+    uint32_t wait = wait_before(m, host, w->at_ns, true);
+    if (wait == VIEW_NO_REF) {
+        const uint32_t other = walk_burst(w, host);
+        host = other == VIEW_NO_REF ? host : other;
+        wait = other == VIEW_NO_REF ? VIEW_NO_REF : wait_before(m, other, w->at_ns, true);
+    }
     if (wait == VIEW_NO_REF) {
         add(w, VIEW_PATH_HOST, host, w->start_ns);
         return false;
@@ -249,11 +309,6 @@ static bool walk_host(struct walk *w, uint32_t host)
     add(w, VIEW_PATH_HOST, host, m->calls[wait].end_ns);
     add(w, VIEW_PATH_WAKE, host, m->submissions[w->submission].end_ns);
     return true;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* One submission, and what it waited for last: its call, a value, or the queue. */

@@ -199,6 +199,12 @@ uint32_t view_character(struct view_area area, int row, int column)
     return cell ? cell->character : 0;
 }
 
+bool view_is_blank(struct view_area area, int row, int column)
+{
+    const struct view_cell *cell = inside(area, row, column);
+    return cell && cell->character == ' ' && cell->style == VIEW_STYLE_TEXT;
+}
+
 /* ---- Palette ------------------------------------------------------------------------------ */
 
 /* After Okabe and Ito: told apart by people who see colours differently. */

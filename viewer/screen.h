@@ -95,6 +95,8 @@ void view_highlight(struct view_area area, int row, int column, int count, unsig
 /* Where a terminal shows its cursor; nowhere when that is outside. */
 void view_place_cursor(struct view_area area, int row, int column);
 uint32_t view_character(struct view_area area, int row, int column);
+/* Whether nothing was drawn there: a blank of a label is none. */
+bool view_is_blank(struct view_area area, int row, int column);
 
 /* ---- Showing it --------------------------------------------------------------------------- */
 

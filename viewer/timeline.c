@@ -322,6 +322,8 @@ static void draw_name(struct view *view, uint32_t index, struct view_area area)
         view_put(area, 0, column++, view->open[index] ? 0x25BE : 0x25B8, style);
     else if (lane->parent != VIEW_NO_LANE)
         column++;
+    if (view->pinned[index])
+        view_put(area, 0, column++, '*', style);
     view_write_cut(area, 0, column, area.columns - column - 1, style, name);
 }
 
@@ -357,8 +359,11 @@ static void keep_current_row_visible(struct view *view, int rows)
 {
     const uint32_t count = view_row_count(view), visible = (uint32_t)rows;
     const uint32_t current = view->lane == VIEW_NO_LANE ? 0 : view_row_of(view, view->lane);
-    if (current < view->first_row)
-        view->first_row = current;
+    uint32_t pinned = 0;
+    while (pinned < count && view->pinned[view_lane_of_row(view, pinned)])
+        pinned++;
+    if (current >= pinned && current < view->first_row + pinned)
+        view->first_row = current - pinned;
     if (rows > 0 && current >= view->first_row + visible)
         view->first_row = current - visible + 1;
     if (view->first_row + visible > count)
@@ -371,11 +376,11 @@ static void draw(struct view *view, struct view_area area)
     keep_current_row_visible(view, area.rows);
     if (!view->model->lanes_count)
         view_write(area, 0, gutter, VIEW_STYLE_DIM, "nothing happened in this trace");
-    uint32_t lane = view_lane_of_row(view, view->first_row);
     int row = 0;
-    for (; row < area.rows && lane < view->model->lanes_count; lane++) {
-        if (!view_lane_shown(view, lane))
-            continue;
+    for (; row < area.rows; row++) {
+        const uint32_t lane = view_lane_of_row(view, view_row_drawn(view, row));
+        if (lane == VIEW_NO_LANE)
+            break;
         const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
         draw_name(view, lane, view_area_part(area, row, 0, 1, gutter));
         draw_axis(view, &view->model->lanes[lane], axis);
@@ -383,7 +388,6 @@ static void draw(struct view *view, struct view_area area)
             draw_selection(view, axis);
             view_place_cursor(axis, 0, view_column_of(view->window, axis.columns, view->cursor_ns));
         }
-        row++;
     }
     view_draw_path(view, view_area_part(area, 0, gutter, row, area.columns - gutter));
     view_draw_flow(view, area);
@@ -394,7 +398,7 @@ static void point(struct view *view, struct view_area area, struct view_pointer 
 {
     const struct view_area axis =
         view_area_part(area, 0, view->layout.gutter, area.rows, area.columns - view->layout.gutter);
-    const uint32_t lane = view_lane_of_row(view, view->first_row + (uint32_t)pointer.row);
+    const uint32_t lane = view_lane_of_row(view, view_row_drawn(view, pointer.row));
     const int column = pointer.column - view->layout.gutter;
     if (column >= 0 && column < axis.columns)
         view->cursor_ns = view_column_begin(view->window, axis.columns, column);

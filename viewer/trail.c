@@ -190,13 +190,13 @@ void view_draw_path(struct view *view, struct view_area axis)
         const uint32_t lane = most ? lane_of(view->model, most) : VIEW_NO_LANE;
         if (lane == VIEW_NO_LANE || !view_lane_shown(view, lane))
             continue;
-        const int64_t row = (int64_t)view_row_of(view, lane) - view->first_row;
-        if (row < 0 || row >= axis.rows)
+        const int row = view_drawn_row(view, lane, axis.rows);
+        if (row < 0)
             continue;
-        if (view_character(axis, (int)row, column) == ' ')
-            view_put(axis, (int)row, column, 0x2550, VIEW_STYLE_FLOW | VIEW_BOLD);
+        if (view_is_blank(axis, row, column))
+            view_put(axis, row, column, 0x2550, VIEW_STYLE_FLOW | VIEW_BOLD);
         else
-            view_highlight(axis, (int)row, column, 1, VIEW_STYLE_FLOW | VIEW_UNDERLINE | VIEW_BOLD);
+            view_highlight(axis, row, column, 1, VIEW_STYLE_FLOW | VIEW_UNDERLINE | VIEW_BOLD);
     }
 }
 

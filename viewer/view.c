@@ -51,6 +51,7 @@ void view_destroy(struct view *view)
     view_contents_destroy(view->contents);
     view_filter_destroy(view->filter);
     free(view->hidden);
+    free(view->pinned);
     view_findings_finish(&view->findings);
     view_lines_finish(&view->difference);
     free(view);
@@ -101,7 +102,9 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
         view->open = hal_alloc(model->lanes_count, sizeof *view->open);
     if (view)
         view->hidden = hal_alloc(model->lanes_count, sizeof *view->hidden);
-    if (!view || !view->open || !view->hidden ||
+    if (view)
+        view->pinned = hal_alloc(model->lanes_count, sizeof *view->pinned);
+    if (!view || !view->open || !view->hidden || !view->pinned ||
         !make_order(&view->submissions, model->submissions_count) ||
         !make_order(&view->gaps, model->gaps_count) ||
         !make_order(&view->buffers, model->buffers_count)) {

@@ -142,7 +142,7 @@ struct view {
     uint32_t lane;              /* the current one, VIEW_NO_LANE: there are none */
     uint32_t event;             /* the selected event of that lane, or VIEW_NO_REF */
     bool *open;                 /* by lane: its children are shown */
-    bool *hidden;               /* by lane */
+    bool *hidden, *pinned;      /* by lane; pinned ones come first and are not scrolled */
     struct view_filter *filter; /* NULL: everything is shown */
     int64_t marks[VIEW_MARKS];  /* VIEW_NO_TIME: not set */
     int awaited;                /* the key before a mark's letter, or VIEW_KEY_NONE */
@@ -227,7 +227,12 @@ void view_reveal(struct view *view, int64_t ns, int key);
 /* Whether the lane has a row: its parent is open. */
 bool view_lane_shown(const struct view *view, uint32_t lane);
 
-/* The shown lanes before this one. */
+/* The row on which the lane is drawn, of so many; -1: it is scrolled out of view. The row of the
+ * list of lanes that is drawn there. */
+int view_drawn_row(const struct view *view, uint32_t lane, int rows);
+uint32_t view_row_drawn(const struct view *view, int row);
+
+/* The shown lanes before this one: pinned ones stand before all others. */
 uint32_t view_row_of(const struct view *view, uint32_t lane);
 uint32_t view_row_count(const struct view *view);
 /* VIEW_NO_LANE: there are not so many. */

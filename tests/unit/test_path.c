@@ -233,6 +233,51 @@ static void the_critical_path_explains_every_moment(void **state)
     assert_true(frame_contains("yes: every nanosecond"));
 }
 
+/* Main submits and waits until 260; a thread that never waits submits at 280 what main gave it. */
+static void a_thread_that_never_waits_goes_on_with_what_another_gave_it(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t begin_ns, end_ns;
+        enum view_path_kind kind;
+    } expected[] = {{100, 110, VIEW_PATH_HOST},   {110, 130, VIEW_PATH_LAUNCH},
+                    {130, 200, VIEW_PATH_DEVICE}, {200, 260, VIEW_PATH_WAKE},
+                    {260, 280, VIEW_PATH_HOST},   {280, 290, VIEW_PATH_HOST},
+                    {290, 300, VIEW_PATH_LAUNCH}, {300, 350, VIEW_PATH_DEVICE}};
+    const struct trace_semaphore_value first = {FIRST, 1};
+    char file[80];
+    struct trace_builder b;
+    struct view_model *m;
+    struct view_path p;
+    snprintf(file, sizeof file, "%s/threads.pb.zst", folder);
+    builder_open(&b, file, NULL);
+    at(&b, 0, 5);
+    builder_semaphore_create(&b, FIRST, "first", 0);
+    builder_command_buffer_create(&b, COMMANDS, NULL, 1);
+    builder_seal(&b, COMMANDS);
+    submit(&b, 0, 0, 100, NULL, &first);
+    at(&b, 111, 260);
+    builder_semaphore_wait(&b, 0, &first, 1, INT64_MAX);
+    builder_thread(&b, 2, 7, "worker");
+    b.thread = 2;
+    submit(&b, 1, 0, 280, NULL, NULL);
+    ran(&b, 0, 0, 110, 130, 200);
+    ran(&b, 1, 0, 290, 300, 350);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(view_model_open(file, &m), HAL_OK);
+    assert_int_equal(view_path_find(m, &p), HAL_OK);
+    assert_int_equal(p.parts_count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < p.parts_count; i++) {
+        assert_int_equal(p.parts[i].begin_ns, expected[i].begin_ns);
+        assert_int_equal(p.parts[i].end_ns, expected[i].end_ns);
+        assert_int_equal(p.parts[i].kind, expected[i].kind);
+    }
+    assert_int_not_equal(p.parts[4].ref, p.parts[5].ref); /* two threads */
+    view_path_finish(&p);
+    view_model_close(m);
+    unlink(file);
+}
+
 /* ---- Taking along ---- */
 
 static void commands_are_copied_ready_for_a_shell(void **state)
@@ -286,6 +331,43 @@ static void another_trace_is_compared_in_a_panel(void **state)
     assert_int_equal(view->panel, VIEW_PANEL_SUMMARY);
     type("<S-Tab>");
     assert_int_equal(view->panel, VIEW_PANEL_DIFFERENCE);
+}
+
+/* ---- Pinned lanes ---- */
+
+static int drawn_row(uint32_t lane)
+{
+    return view_drawn_row(view, lane, view->layout.lanes.rows);
+}
+
+static void a_pinned_lane_stays_at_the_top_of_a_small_screen(void **state)
+{
+    (void)state;
+    const uint32_t last = view_row_count(view) - 1, bottom = view_lane_of_row(view, last);
+    assert_int_equal(view_screen_resize(&screen, 10, 60), HAL_OK); /* not all lanes fit */
+    type("<Home>");
+    while (view->lane != bottom)
+        type("j");
+    assert_true(view->first_row > 0);
+    type("*");
+    assert_int_equal(drawn_row(bottom), 0);
+    assert_int_equal(view_row_of(view, bottom), 0);
+    assert_int_equal(view->lane, bottom);
+    for (uint32_t row = 0; row < view_row_count(view); row++) {
+        const uint32_t lane = view_lane_of_row(view, row);
+        assert_int_equal(view_row_of(view, lane), row);
+        type("j");
+        assert_int_equal(drawn_row(bottom), 0); /* however far it is scrolled */
+        assert_true(drawn_row(view->lane) >= 0);
+        assert_int_equal(view_lane_of_row(view, view_row_drawn(view, drawn_row(view->lane))),
+                         view->lane);
+    }
+    while (view->lane != bottom)
+        type("k");
+    type("*");
+    assert_int_equal(view_row_of(view, bottom), last);
+    assert_int_equal(view_screen_resize(&screen, 40, 100), HAL_OK);
+    type("<Home>");
 }
 
 /* ---- Many threads ---- */
@@ -446,9 +528,11 @@ int main(void)
         cmocka_unit_test(a_value_that_never_came_is_named),
         cmocka_unit_test(lines_go_as_far_as_asked_for),
         cmocka_unit_test(the_critical_path_explains_every_moment),
+        cmocka_unit_test(a_thread_that_never_waits_goes_on_with_what_another_gave_it),
         cmocka_unit_test(commands_are_copied_ready_for_a_shell),
         cmocka_unit_test(copied_keys_lead_back),
         cmocka_unit_test(another_trace_is_compared_in_a_panel),
+        cmocka_unit_test(a_pinned_lane_stays_at_the_top_of_a_small_screen),
         cmocka_unit_test(busy_threads_stand_with_the_queues_and_others_below),
         cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
         cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),

@@ -31,6 +31,7 @@ static const struct frame frames[] = {
     {.name = "start-40x10", .sync = DECODE_SYNC_TOKEN, .columns = 40, .rows = 10},
     {.name = "ops-120x32", .sync = DECODE_SYNC_OP, .columns = 120, .rows = 32, .keys = "jj"},
     {"flow-120x32", DECODE_SYNC_TOKEN, false, 120, 32, "g#s5<Enter>wwww", false},
+    {"path-120x32", DECODE_SYNC_OP, false, 120, 32, "cg#s9<Enter>wwwwjjj*kk", false},
     {"commands-120x32", DECODE_SYNC_LAYER, false, 120, 32, "g#s4<Enter>fj<Enter>ss", false},
     {"findings-120x32", DECODE_SYNC_OP, false, 120, 32, "5!", false},
     {"submissions-120x32", DECODE_SYNC_LAYER, false, 120, 32, "3JJJS", false},
