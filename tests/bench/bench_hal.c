@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench-hal: what the HAL and the CPU driver add to the work itself: submissions, wake-ups, tiny
- * dispatches, and how well independent dispatches use two cores. */
+ * dispatches, transient memory, and how well independent dispatches use two cores. */
 #include "hal/base/os.h"
 #include "hal/hal.h"
 #include "tests/bench/bench.h"
@@ -100,6 +100,14 @@ static double elapsed_ns(int64_t begin_ns)
     return (double)(hal_clock_ns() - begin_ns);
 }
 
+/* Of all threads: other programs do not add to it. */
+static double processor_time_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
 /* ---- Submissions ---------------------------------------------------------------------------- */
 
 /* From the call to the end of the wait; nothing has to wake. */
@@ -184,7 +192,7 @@ static void bind(const struct rig *rig, struct hal_command_buffer *commands, uin
 static void tiny_dispatches(struct bench *bench)
 {
     struct rig rig;
-    double record_ns[REPEATS], run_ns[REPEATS];
+    double record_ns[REPEATS], run_ns[REPEATS], processor_ns[REPEATS];
     const uint32_t one[3] = {1, 1, 1};
     open_rig(&rig, "cpu?threads=1");
     for (int i = -1; i < REPEATS; i++) {
@@ -197,15 +205,20 @@ static void tiny_dispatches(struct bench *bench)
         if (i >= 0)
             record_ns[i] = elapsed_ns(begin_ns) / TINY;
         begin_ns = hal_clock_ns();
+        const double before_ns = processor_time_ns();
         submit_and_wait(&rig, commands);
-        if (i >= 0)
+        if (i >= 0) {
             run_ns[i] = elapsed_ns(begin_ns) / TINY;
+            processor_ns[i] = (processor_time_ns() - before_ns) / TINY;
+        }
         hal_command_buffer_release(commands);
     }
     bench_row(bench, "100,000 tiny dispatches, recording and sealing",
               bench_median(record_ns, REPEATS), "ns/each", BENCH_LOWER, NAN);
     bench_row(bench, "100,000 tiny dispatches, one worker", bench_median(run_ns, REPEATS),
               "ns/each", BENCH_LOWER, 150);
+    bench_row(bench, "the same, processor's time", bench_median(processor_ns, REPEATS), "ns/each",
+              BENCH_LOWER, 150);
     close_rig(&rig);
 }
 
@@ -243,6 +256,36 @@ static void one_workgroup(struct bench *bench)
     bench_row(bench, "dispatch of one workgroup, sleeps of 9 threads",
               (double)(sleeps() - before) / WAKES, "each", BENCH_LOWER, 4);
     hal_command_buffer_release(commands);
+    close_rig(&rig);
+}
+
+/* ---- Transient memory ----------------------------------------------------------------------- */
+
+/* What it costs to take and give back does not grow with what is alive. */
+static void transient_memory(struct bench *bench)
+{
+    enum { LIVE = 20000 };
+    static struct hal_buffer *buffers[LIVE];
+    static const struct hal_buffer_desc desc = {.bytes = 1000};
+    struct rig rig;
+    double take_us[3], give_us[3];
+    open_rig(&rig, "cpu?threads=1");
+    for (int i = 0; i < 3; i++) {
+        int64_t begin_ns = hal_clock_ns();
+        for (int n = 0; n < LIVE; n++)
+            bench_try(hal_queue_alloca(rig.device, NULL, &desc, &buffers[n]));
+        take_us[i] = elapsed_ns(begin_ns) / LIVE / 1000;
+        begin_ns = hal_clock_ns();
+        for (int n = 0; n < LIVE; n++) /* LIVE is no multiple of 7919 */
+            bench_try(hal_queue_dealloca(rig.device, NULL, buffers[n * 7919ll % LIVE]));
+        give_us[i] = elapsed_ns(begin_ns) / LIVE / 1000;
+        for (int n = 0; n < LIVE; n++)
+            hal_buffer_release(buffers[n]);
+    }
+    bench_row(bench, "alloca, up to 20,000 alive", bench_median(take_us, 3), "us/each", BENCH_LOWER,
+              NAN);
+    bench_row(bench, "dealloca, in another order", bench_median(give_us, 3), "us/each", BENCH_LOWER,
+              NAN);
     close_rig(&rig);
 }
 
@@ -334,6 +377,7 @@ int main(int argc, char **argv)
     close_rig(&rig);
     tiny_dispatches(&bench);
     one_workgroup(&bench);
+    transient_memory(&bench);
     two_cores(&bench);
     return bench_end(&bench);
 }
