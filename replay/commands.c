@@ -130,6 +130,9 @@ static enum hal_status record_segment(struct replay_player *player,
     return hal_fail(HAL_CORRUPT, "segment kind %u", head->kind);
 }
 
+/* What was loaded has left the caches long ago. Events lie behind each other, in this order. */
+enum { AHEAD_BYTES = 1024 };
+
 static enum hal_status record_all(struct replay_player *player, uint32_t object,
                                   struct hal_command_buffer *commands)
 {
@@ -140,6 +143,7 @@ static enum hal_status record_all(struct replay_player *player, uint32_t object,
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_marks_record(player->marks, slot, 0, commands));
     for (uint32_t i = 0; i < planned->commands.seal->segment_count; i++) {
+        __builtin_prefetch((const uint8_t *)segment + AHEAD_BYTES);
         const enum hal_status status = record_segment(player, commands, segment);
         if (status != HAL_OK)
             return hal_add_context(status, "%s, segment %u (%s)",

@@ -572,6 +572,8 @@ enum hal_status replay_decode(struct replay_decoder *decoder,
                               const struct replay_gathered *gathered)
 {
     char name[REPLAY_NAME_BYTES];
-    return hal_add_context(decode_event(decoder, gathered), "%s",
-                           replay_event_name(gathered->event, name));
+    const enum hal_status status = decode_event(decoder, gathered);
+    return status == HAL_OK
+               ? HAL_OK
+               : hal_add_context(status, "%s", replay_event_name(gathered->event, name));
 }

@@ -190,8 +190,9 @@ enum hal_status replay_decode_segments(struct replay_decoder *decoder,
     struct trace_segment *segment = segments;
     uint32_t debug_depth = 0, dispatches = 0;
     for (uint32_t i = 0; i < seal->segment_count; i++) {
-        HAL_TRY(hal_add_context(decode_segment(decoder, segment, &debug_depth), "segment %u (%s)",
-                                i, trace_segment_name(segment->kind)));
+        const enum hal_status status = decode_segment(decoder, segment, &debug_depth);
+        if (status != HAL_OK)
+            return hal_add_context(status, "segment %u (%s)", i, trace_segment_name(segment->kind));
         dispatches += trace_is_dispatch(segment->kind);
         segment = (void *)((uint8_t *)segment + segment->bytes);
     }

@@ -3,7 +3,8 @@
  * a trace loads. Workload a: one submission of 100,000 commands and as many barriers; b: 10,000
  * submissions of 5 and 5 that follow each other on one timeline semaphore. The program and the
  * replay of the same calls run in turn; recording and preparing command buffers are part of both.
- */
+ * Times are of the clock, and beside them of the processor, all threads together, which other
+ * programs that use the machine disturb less. */
 #include "hal/base/os.h"
 #include "replay/replay.h"
 #include "tests/bench/bench.h"
@@ -11,6 +12,7 @@
 #include "tests/support/trace_builder.h"
 
 #include <math.h>
+#include <time.h>
 
 enum {
     REPEATS = 21,
@@ -30,9 +32,23 @@ struct workload {
     uint64_t pairs; /* a command and a barrier, in each submission */
 };
 
-static double seconds_since(int64_t begin_ns)
+/* By the clock, and of the processor: of all threads of this process. */
+struct stopwatch {
+    double clock, processor;
+};
+
+static struct stopwatch now(void)
 {
-    return (double)(hal_clock_ns() - begin_ns) / 1e9;
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (struct stopwatch){(double)hal_clock_ns() / 1e9,
+                              (double)used.tv_sec + (double)used.tv_nsec / 1e9};
+}
+
+static struct stopwatch since(struct stopwatch begin)
+{
+    const struct stopwatch end = now();
+    return (struct stopwatch){end.clock - begin.clock, end.processor - begin.processor};
 }
 
 /* ---- The program ---------------------------------------------------------------------------- */
@@ -46,11 +62,11 @@ static void record(struct hal_command_buffer *commands, struct hal_buffer *buffe
     bench_try(hal_command_buffer_end(commands));
 }
 
-static double run_program(struct hal_device *device, const struct workload *workload)
+static struct stopwatch run_program(struct hal_device *device, const struct workload *workload)
 {
     struct hal_buffer *buffer;
     struct hal_semaphore *semaphore;
-    const int64_t begin_ns = hal_clock_ns();
+    const struct stopwatch begin = now();
     bench_try(hal_buffer_create(device, &(struct hal_buffer_desc){.bytes = FILL_BYTES}, &buffer));
     bench_try(hal_semaphore_create(device, NULL, 0, &semaphore));
     for (uint64_t i = 0; i < workload->submissions; i++) {
@@ -71,10 +87,10 @@ static double run_program(struct hal_device *device, const struct workload *work
     }
     bench_try(hal_semaphore_wait(semaphore, workload->submissions, HAL_FOREVER));
     bench_try(hal_device_wait_idle(device, HAL_FOREVER));
-    const double seconds = seconds_since(begin_ns);
+    const struct stopwatch time = since(begin);
     hal_semaphore_release(semaphore);
     hal_buffer_release(buffer);
-    return seconds;
+    return time;
 }
 
 /* ---- The same as a trace -------------------------------------------------------------------- */
@@ -106,59 +122,98 @@ static void build_trace(const char *path, const struct workload *workload)
 
 /* ---- Figures -------------------------------------------------------------------------------- */
 
-static void compare(struct bench *bench, struct hal_device *device, const char *path,
-                    const struct workload *workload)
+struct pairs {
+    struct stopwatch program[REPEATS], replay[REPEATS];
+};
+
+static void run_pairs(struct hal_device *device, struct replay_player *player,
+                      const struct workload *workload, struct pairs *out)
 {
-    struct replay_plan *plan;
-    struct replay_player *player;
-    double program[REPEATS], replay[REPEATS], ratio[REPEATS];
-    char name[64];
-    build_trace(path, workload);
-    bench_try(replay_plan_load(path, &(struct replay_load_options){0}, &plan));
-    bench_try(replay_player_create(plan, device, &(struct replay_options){0}, &player));
     for (int i = -1; i < REPEATS; i++) { /* -1 warms up */
         struct replay_report report;
-        const double seconds = run_program(device, workload);
+        const struct stopwatch program = run_program(device, workload);
+        const struct stopwatch begin = now();
         bench_try(replay_player_run(player, &report));
+        struct stopwatch replay = since(begin);
+        replay.clock = (double)report.total_ns / 1e9;
         if (i < 0)
             continue;
-        program[i] = seconds;
-        replay[i] = (double)report.total_ns / 1e9;
+        out->program[i] = program;
+        out->replay[i] = replay;
+    }
+}
+
+/* `at` is the place of the clock's or the processor's seconds in a stopwatch. */
+static double seconds(const struct stopwatch *watch, size_t at)
+{
+    return *(const double *)(const void *)((const uint8_t *)watch + at);
+}
+
+static void report_pairs(struct bench *bench, const struct pairs *pairs, size_t at,
+                         const char *what, const struct workload *workload)
+{
+    double program[REPEATS], replay[REPEATS], ratio[REPEATS];
+    char name[96];
+    for (int i = 0; i < REPEATS; i++) {
+        program[i] = seconds(&pairs->program[i], at);
+        replay[i] = seconds(&pairs->replay[i], at);
         ratio[i] = replay[i] / program[i];
     }
     const double calls = (double)(workload->submissions * workload->pairs * 2);
-    snprintf(name, sizeof name, "program, %s", workload->name);
+    snprintf(name, sizeof name, "program, %s%s", workload->name, what);
     bench_row(bench, name, bench_median(program, REPEATS) / calls * 1e9, "ns/call", BENCH_LOWER,
               NAN);
-    snprintf(name, sizeof name, "replay, %s", workload->name);
+    snprintf(name, sizeof name, "replay, %s%s", workload->name, what);
     bench_row(bench, name, bench_median(replay, REPEATS) / calls * 1e9, "ns/call", BENCH_LOWER,
               NAN);
-    snprintf(name, sizeof name, "replay / program, %s", workload->name);
+    snprintf(name, sizeof name, "replay / program, %s%s", workload->name, what);
     bench_row(bench, name, bench_median(ratio, REPEATS), "", BENCH_LOWER, 1.05);
+}
+
+static void compare(struct bench *bench, struct hal_device *device, const char *path,
+                    const struct workload *workload)
+{
+    static struct pairs pairs;
+    struct replay_plan *plan;
+    struct replay_player *player;
+    build_trace(path, workload);
+    bench_try(replay_plan_load(path, &(struct replay_load_options){0}, &plan));
+    bench_try(replay_player_create(plan, device, &(struct replay_options){0}, &player));
+    run_pairs(device, player, workload, &pairs);
+    report_pairs(bench, &pairs, offsetof(struct stopwatch, clock), "", workload);
+    report_pairs(bench, &pairs, offsetof(struct stopwatch, processor), ", processor", workload);
     replay_player_destroy(player);
     replay_plan_destroy(plan);
 }
 
-static void load(struct bench *bench, const char *path)
+static void load(struct bench *bench, const char *path, const struct workload *workload)
 {
-    const struct workload workload = {.submissions = LOAD_BUFFERS, .pairs = A_PAIRS / 2};
-    double rate[REPEATS];
-    build_trace(path, &workload);
+    char name[96];
+    double rate[REPEATS], processor_rate[REPEATS];
+    build_trace(path, workload);
     for (int i = 0; i < REPEATS; i++) {
         struct replay_plan *plan;
-        const int64_t begin_ns = hal_clock_ns();
+        const struct stopwatch begin = now();
         bench_try(replay_plan_load(path, &(struct replay_load_options){0}, &plan));
+        const struct stopwatch time = since(begin);
         const struct replay_plan_info *info = replay_plan_get_info(plan);
-        rate[i] = (double)(info->events + info->commands) / seconds_since(begin_ns) / 1e6;
+        const double events = (double)(info->events + info->commands) / 1e6;
+        rate[i] = events / time.clock;
+        processor_rate[i] = events / time.processor;
         replay_plan_destroy(plan);
     }
-    bench_row(bench, "loading a plan", bench_median(rate, REPEATS), "M events/s", BENCH_HIGHER, 8);
+    snprintf(name, sizeof name, "loading, %s", workload->name);
+    bench_row(bench, name, bench_median(rate, REPEATS), "M events/s", BENCH_HIGHER, 8);
+    snprintf(name, sizeof name, "loading, %s, processor", workload->name);
+    bench_row(bench, name, bench_median(processor_rate, REPEATS), "M events/s", BENCH_HIGHER, 8);
 }
 
 int main(int argc, char **argv)
 {
     const struct workload a = {.name = "a", .submissions = 1, .pairs = A_PAIRS};
     const struct workload b = {.name = "b", .submissions = B_SUBMISSIONS, .pairs = B_PAIRS};
+    const struct workload large = {
+        .name = "command buffers", .submissions = LOAD_BUFFERS, .pairs = A_PAIRS / 2};
     struct bench bench;
     struct test_folder folder;
     struct hal_device *device;
@@ -172,7 +227,8 @@ int main(int argc, char **argv)
     bench_try(hal_device_open("cpu", &device));
     compare(&bench, device, path, &a);
     compare(&bench, device, path, &b);
-    load(&bench, path);
+    load(&bench, path, &large);
+    load(&bench, path, &b);
     hal_device_release(device);
     test_folder_remove(&folder);
     return bench_end(&bench);
