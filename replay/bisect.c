@@ -261,6 +261,71 @@ static enum hal_status find_writers(struct search *s, size_t read_op, uint64_t b
     return HAL_OK;
 }
 
+/* ---- Where its inputs came from ---- */
+
+/* What the host wrote, or read and found right, is right. */
+static enum hal_status forget_known(const struct replay_op *op, struct replay_touches *wanted)
+{
+    const struct trace_content_event *event = (const void *)op->event;
+    if (op->action != REPLAY_READ && op->action != REPLAY_WRITE)
+        return HAL_OK;
+    return replay_touches_subtract(wanted,
+                                   (struct replay_touch){.buffer = event->buffer,
+                                                         .begin = event->offset,
+                                                         .end = event->offset + event->size});
+}
+
+/* When the step may have written some of `wanted`, what it read is wanted as well. */
+static enum hal_status follow_step(struct search *s, const struct replay_step *step,
+                                   struct replay_touches *wanted, bool *out_met)
+{
+    struct replay_touches writes, reads;
+    *out_met = false;
+    HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_WRITES, &writes));
+    for (size_t i = 0; i < writes.count; i++)
+        *out_met |= replay_touches_meet(wanted, &writes.list[i]);
+    replay_touches_finish(&writes);
+    if (!*out_met)
+        return HAL_OK;
+    HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_READS, &reads));
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < reads.count && status == HAL_OK; i++)
+        status = replay_touches_append(wanted, reads.list[i]);
+    replay_touches_finish(&reads);
+    replay_touches_merge(wanted);
+    return status;
+}
+
+/* Walks back from the read. What may have written the byte itself, find_writers has counted. */
+static enum hal_status follow_inputs(struct search *s, size_t read_op, uint64_t buffer,
+                                     uint64_t offset)
+{
+    const struct replay_plan *plan = s->serial.plan;
+    struct replay_finding *finding = s->finding;
+    struct replay_touches wanted = {0};
+    enum hal_status status = replay_touches_append(
+        &wanted, (struct replay_touch){.buffer = buffer, .begin = offset, .end = offset + 1});
+    for (size_t op = read_op; op-- > 0 && wanted.count && status == HAL_OK;) {
+        bool met = false;
+        if (plan->ops[op].action == REPLAY_STEP) {
+            const struct replay_step *step = &s->serial.steps[plan->ops[op].object];
+            bool itself = false;
+            status = follow_step(s, step, &wanted, &met);
+            if (status == HAL_OK && met)
+                status = may_write(s, step, buffer, offset, &itself);
+            if (met && !itself) {
+                finding->ancestors++;
+                replay_step_locate(step, &finding->first_ancestor);
+                replay_step_name(plan, step, finding->first_ancestor_what);
+            }
+        } else {
+            status = forget_known(&plan->ops[op], &wanted);
+        }
+    }
+    replay_touches_finish(&wanted);
+    return status;
+}
+
 static void describe_read(const struct replay_plan *plan, uint32_t buffer,
                           struct replay_finding *finding)
 {
@@ -291,6 +356,8 @@ static enum hal_status run_against_recording(struct search *s, struct replay_pla
         const struct trace_content_event *read = (const void *)plan->ops[op - 1].event;
         s->finding->found = true;
         status = find_writers(s, op - 1, read->buffer, report->first.offset);
+        if (status == HAL_OK)
+            status = follow_inputs(s, op - 1, read->buffer, report->first.offset);
         describe_read(plan, (uint32_t)read->buffer, s->finding);
     }
     s->finding->steps = s->serial.step_count;

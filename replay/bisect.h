@@ -47,6 +47,11 @@ struct replay_finding {
     bool tried;       /* narrowing was tried: one by one, its commands agree */
     uint64_t writers; /* against the recording: how many commands may have written it since it was
                          last known to be right; 1: it was this one */
+    /* And how many commands before may have written what that one, or those, read, directly or
+     * through others, since it was last known to be right; where the first of them is. */
+    uint64_t ancestors;
+    struct replay_locator first_ancestor;
+    char first_ancestor_what[REPLAY_NAME_BYTES];
     struct replay_locator where;
     char what[REPLAY_NAME_BYTES];  /* "dispatch of 'scale', segment 3" */
     char label[REPLAY_NAME_BYTES]; /* of the command buffer; "": none */

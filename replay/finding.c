@@ -55,6 +55,16 @@ static void print_place(FILE *file, const struct replay_finding *finding)
     fprintf(file, "\n");
 }
 
+static void print_ancestors(FILE *file, const struct replay_finding *finding)
+{
+    char where[REPLAY_LOCATOR_BYTES];
+    fprintf(file,
+            "  its inputs came from %" PRIu64 " command%s, the first %s: %s; which of these is the "
+            "wrong one, only another device can tell (--against=URI)\n",
+            finding->ancestors, finding->ancestors == 1 ? "" : "s",
+            replay_locator_print(&finding->first_ancestor, where), finding->first_ancestor_what);
+}
+
 void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
                           const char *minimal)
 {
@@ -77,9 +87,8 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
                 "  one of %" PRIu64 " commands that may have written it since it was last seen "
                 "right\n",
                 finding->writers);
-    if (finding->writers == 1)
-        fprintf(file, "  where what it read went wrong, only another device can tell "
-                      "(--against=URI)\n");
+    if (finding->ancestors)
+        print_ancestors(file, finding);
     if (finding->tried && !finding->narrowed)
         fprintf(file, "  one by one its commands agree, and together they do not: their order, or "
                       "a missing barrier\n");
@@ -125,6 +134,10 @@ static void json_found(struct trace_text *text, const struct replay_finding *fin
     const bool is_place = finding->what[0] && !finding->read_back;
     replay_field_bool(text, "narrowed", finding->narrowed);
     replay_field_u64(text, "writers", finding->writers);
+    replay_field_u64(text, "ancestors", finding->ancestors);
+    replay_field_text(text, "first_ancestor",
+                      finding->ancestors ? replay_locator_print(&finding->first_ancestor, where)
+                                         : "");
     replay_field_text(text, "locator",
                       is_place ? replay_locator_print(&finding->where, where) : "");
     replay_field_text(text, "what", finding->what);

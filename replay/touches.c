@@ -51,6 +51,46 @@ static enum hal_status add(struct replay_touches *touches, uint64_t buffer, uint
     return HAL_OK;
 }
 
+enum hal_status replay_touches_append(struct replay_touches *touches, struct replay_touch touch)
+{
+    return add(touches, touch.buffer, touch.begin, touch.end - touch.begin);
+}
+
+static bool overlap(const struct replay_touch *a, const struct replay_touch *b)
+{
+    return a->buffer == b->buffer && a->begin < b->end && b->begin < a->end;
+}
+
+enum hal_status replay_touches_subtract(struct replay_touches *touches, struct replay_touch touch)
+{
+    struct replay_touch tail = {0}; /* ranges are apart: at most one goes on behind */
+    size_t kept = 0;
+    replay_touches_merge(touches);
+    for (size_t i = 0; i < touches->count; i++) {
+        const struct replay_touch old = touches->list[i];
+        if (!overlap(&old, &touch))
+            continue;
+        touches->list[i].end = old.begin < touch.begin ? touch.begin : old.begin;
+        if (old.end > touch.end)
+            tail = (struct replay_touch){old.buffer, touch.end, old.end};
+    }
+    for (size_t i = 0; i < touches->count; i++) {
+        if (touches->list[i].begin < touches->list[i].end)
+            touches->list[kept++] = touches->list[i];
+    }
+    touches->count = kept;
+    return add(touches, tail.buffer, tail.begin, tail.end - tail.begin);
+}
+
+bool replay_touches_meet(const struct replay_touches *touches, const struct replay_touch *touch)
+{
+    for (size_t i = 0; i < touches->count; i++) {
+        if (overlap(&touches->list[i], touch))
+            return true;
+    }
+    return false;
+}
+
 struct walk {
     struct replay_touches *touches;
     struct trace_reflection *reflection;

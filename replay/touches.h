@@ -29,6 +29,13 @@ enum hal_status replay_touches_add(struct replay_touches *touches,
                                    const struct replay_object *commands,
                                    uint32_t kinds) HAL_CHECKED;
 void replay_touches_merge(struct replay_touches *touches);
+
+enum hal_status replay_touches_append(struct replay_touches *touches,
+                                      struct replay_touch touch) HAL_CHECKED;
+/* Takes the bytes out; what is left of a range stays. */
+enum hal_status replay_touches_subtract(struct replay_touches *touches,
+                                        struct replay_touch touch) HAL_CHECKED;
+bool replay_touches_meet(const struct replay_touches *touches, const struct replay_touch *touch);
 void replay_touches_finish(struct replay_touches *touches);
 
 #endif

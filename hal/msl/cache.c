@@ -160,15 +160,15 @@ static bool is_usable(const char *path, const struct msl_key *key, const char *s
     return strcmp(suffix, ".lock") != 0 && access(path, R_OK) == 0;
 }
 
-enum hal_status msl_cache_path(const struct msl_key *key, const char *suffix, char *out_path,
-                               size_t bytes)
+enum hal_status msl_cache_path(const char *directory, const struct msl_key *key, const char *suffix,
+                               char *out_path, size_t bytes)
 {
-    char directory[MSL_PATH_BYTES];
-    if (scratch_directory() && shared_directory(directory, sizeof directory) &&
-        msl_cache_path_in(directory, key, suffix, out_path, bytes) == HAL_OK &&
+    char shared[MSL_PATH_BYTES];
+    if (scratch_directory() && shared_directory(shared, sizeof shared) &&
+        msl_cache_path_in(shared, key, suffix, out_path, bytes) == HAL_OK &&
         is_usable(out_path, key, suffix))
         return HAL_OK;
-    return msl_cache_path_in(NULL, key, suffix, out_path, bytes);
+    return msl_cache_path_in(directory, key, suffix, out_path, bytes);
 }
 
 /* ---- entries ---- */

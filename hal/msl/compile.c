@@ -443,9 +443,7 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = make_key(source, file, &job->compiler, &job->road, &job->options, &key);
     if (status == HAL_OK)
-        status = source->directory
-                     ? msl_cache_path_in(source->directory, &key, ".so", path, sizeof path)
-                     : msl_cache_path(&key, ".so", path, sizeof path);
+        status = msl_cache_path(source->directory, &key, ".so", path, sizeof path);
     if (status == HAL_OK)
         status = load_or_compile(job, path, &key, out_library);
     free(job);

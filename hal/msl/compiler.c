@@ -101,7 +101,7 @@ static enum hal_status examine(const char *path, struct msl_compiler *out_compil
     if (access(out_compiler->path, X_OK) != 0)
         return hal_fail(HAL_NOT_FOUND, "'%s' is no program", path);
     HAL_TRY(msl_program_identify(out_compiler->path, &out_compiler->identity));
-    HAL_TRY(msl_cache_path(&out_compiler->identity, ".compiler", entry, sizeof entry));
+    HAL_TRY(msl_cache_path(NULL, &out_compiler->identity, ".compiler", entry, sizeof entry));
     if (msl_cache_load(entry, &out_compiler->identity, out_compiler->version,
                        sizeof out_compiler->version) == HAL_OK)
         return HAL_OK;

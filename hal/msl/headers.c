@@ -297,18 +297,18 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
     struct msl_digest digest = msl_digest_begin();
     add_headers(&digest);
     HAL_TRY(msl_digest_end(&digest, &contents_key));
-    HAL_TRY(
-        msl_cache_path(&contents_key, "", out_headers->directory, sizeof out_headers->directory));
-    HAL_TRY(
-        msl_cache_path(&contents_key, ".yaml", out_headers->overlay, sizeof out_headers->overlay));
-    HAL_TRY(msl_cache_path(&contents_key, ".lock", lock_path, sizeof lock_path));
+    HAL_TRY(msl_cache_path(NULL, &contents_key, "", out_headers->directory,
+                           sizeof out_headers->directory));
+    HAL_TRY(msl_cache_path(NULL, &contents_key, ".yaml", out_headers->overlay,
+                           sizeof out_headers->overlay));
+    HAL_TRY(msl_cache_path(NULL, &contents_key, ".lock", lock_path, sizeof lock_path));
     digest = msl_digest_begin();
     msl_toolchain_digest(options, &digest);
     msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
     msl_digest_add_string(&digest, out_headers->directory);
     HAL_TRY(msl_digest_end(&digest, &key));
-    HAL_TRY(
-        msl_cache_path(&key, ".pch", out_headers->precompiled, sizeof out_headers->precompiled));
+    HAL_TRY(msl_cache_path(NULL, &key, ".pch", out_headers->precompiled,
+                           sizeof out_headers->precompiled));
     int lock;
     HAL_TRY(make_directory(out_headers->directory));
     HAL_TRY(hal_store_lock(lock_path, &lock));

@@ -75,7 +75,7 @@ static enum hal_status make_key(struct job *job)
                        sizeof source->entry_points[i].group_size);
     }
     HAL_TRY(msl_digest_end(&digest, &job->key));
-    return msl_cache_path(&job->key, ".spirv", job->entry, sizeof job->entry);
+    return msl_cache_path(NULL, &job->key, ".spirv", job->entry, sizeof job->entry);
 }
 
 /* ---- Starting the program ------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "hal/base/os.h"
 #include "replay/replay.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/bench_what_if.h"
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 
@@ -225,10 +226,16 @@ int main(int argc, char **argv)
     }
     test_folder_file(&folder, "bench.pb.zst", path);
     bench_try(hal_device_open("cpu", &device));
-    compare(&bench, device, path, &a);
-    compare(&bench, device, path, &b);
-    load(&bench, path, &large);
-    load(&bench, path, &b);
+    if (bench_wants(&bench, "a"))
+        compare(&bench, device, path, &a);
+    if (bench_wants(&bench, "b"))
+        compare(&bench, device, path, &b);
+    if (bench_wants(&bench, "load")) {
+        load(&bench, path, &large);
+        load(&bench, path, &b);
+    }
+    if (bench_wants(&bench, "what-if"))
+        bench_what_if(&bench, path);
     hal_device_release(device);
     test_folder_remove(&folder);
     return bench_end(&bench);

@@ -35,11 +35,15 @@ says stdout "buffer 'projected'"
 run 0 "$bin/hal-replay" --tolerance=rel:0.1 --type=f32 minimal.pb.zst
 run 0 "$bin/hal-trace" verify minimal.pb.zst
 
-# The read-backs alone do not tell which one it was.
+# The read-backs alone do not tell which one it was; the one that it was is among those whose
+# results came there.
 run 1 "$bin/hal-replay" --trusted --bisect --substitute=silu=wrong.metal good.pb.zst
 says stdout "first difference from recorded: written by #s"
 says stdout ": copy, segment "
 says stdout "only another device can tell"
+ancestor=$(sed -n 's/.*the first #s\([0-9]*\).*/\1/p' stdout)
+wrong=${where#\#s}
+[ "$ancestor" -le "${wrong%%.*}" ] || fail "#s$ancestor is behind $where"
 
 # A whole submission, without looking further.
 run 1 "$bin/hal-replay" --trusted --verify=submissions --against=cpu --substitute=silu=wrong.metal good.pb.zst

@@ -346,6 +346,15 @@ static void the_shared_cache_is_only_read(void **state)
     assert_int_equal(
         run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
         0);
+    /* What is in the shared cache now, a third copy compiles no more. */
+    assert_int_equal(
+        run_program(fixture, "cp", (char *[]){"cp", fixture->path, "third.pb.zst", NULL}), 0);
+    assert_int_equal(run_program(fixture, fixture->program,
+                                 (char *[]){"hal-replay", "--device=cpu", "third.pb.zst", NULL}),
+                     5);
+    assert_int_equal(
+        run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 1);
+    expect(fixture, fixture->out, "2 kernels");
     if (kept)
         setenv("HAL_CACHE_DIR", kept, 1);
     else

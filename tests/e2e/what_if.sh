@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What the decoder's author would do, submit and wait once per token and not for every operation, is
+# what coalesce-submissions does to its trace: as many submissions, waits and read-backs, and the
+# same bytes. How much faster that is, is bench-replay's to say (--only=what-if).
+. "$(dirname "$0")/lib.sh"
+size="--tokens=3 --layers=2 --width=64"
+
+run 0 "$bin/hal-capture" -o op.pb.zst -- "$bin/decode" $size --sync=op
+run 0 "$bin/hal-capture" -o token.pb.zst -- "$bin/decode" $size --sync=token
+number() { sed -n "s/.*\"$2\":{[^}]*\"$3\":\([0-9]*\).*/\1/p" "$1"; }
+run 0 "$bin/hal-replay" --trusted --json --runs=6 --what-if=coalesce-submissions token.pb.zst
+cp stdout token.json
+run 0 "$bin/hal-replay" --json --runs=6 --what-if=coalesce-submissions op.pb.zst
+cp stdout op.json
+says stdout '"pairs":6,"shuffled_runs":6,"different_runs":0,"different_recorded_runs":0'
+[ "$(number op.json before submissions)" -gt $((3 * $(number token.json before submissions))) ] ||
+    fail "an operation is no submission"
+for what in submissions host_waits; do
+    same "$(number op.json after $what)" "$(number token.json before $what)" "coalesced $what"
+done
+
+# The words of the report, and what the hazards say of barriers; never that something is safe. (What
+# runs without needed barriers gives depends on time: its exit status is not asked for.)
+run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=coalesce-submissions op.pb.zst
+says stdout "verified: 12 of 12 runs gave the recorded bytes (6 of them at random moments)"
+says stdout "95 % interval"
+"$bin/hal-replay" --trusted --runs=6 --what-if=drop-barriers=all,merge-dispatches token.pb.zst \
+    >stdout 2>stderr || [ $? = 1 ] || fail "it was not tried"
+
+grep -q "0 order nothing, [0-9]* may order something, [1-9][0-9]* are needed" stdout || fail "nothing is needed"
+grep -qi safe stdout && fail "nobody can say that"
+exit 0
