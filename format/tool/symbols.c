@@ -16,16 +16,17 @@
 enum { PATH_BYTES = 512 };
 
 /* [offset, offset + bytes) of the file; NULL: not all of it is there, or not aligned. */
-static const void *part(const struct tool_symbols *s, uint64_t offset, uint64_t bytes)
+static const void *part(const struct tool_symbols *s, uint64_t offset, uint64_t bytes,
+                        unsigned alignment)
 {
-    if (!hal_range_fits(offset, bytes, s->bytes) || offset % 4)
+    if (!hal_range_fits(offset, bytes, s->bytes) || offset % alignment)
         return NULL;
     return s->data + offset;
 }
 
 static const Elf64_Ehdr *header_of(const struct tool_symbols *s)
 {
-    const Elf64_Ehdr *header = part(s, 0, sizeof *header);
+    const Elf64_Ehdr *header = part(s, 0, sizeof *header, 8);
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
         header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
         return NULL;
@@ -37,7 +38,7 @@ static const Elf64_Phdr *segments_of(const struct tool_symbols *s, size_t *count
     const Elf64_Ehdr *header = header_of(s);
     *count = header->e_phnum;
     return header->e_phentsize == sizeof(Elf64_Phdr)
-               ? part(s, header->e_phoff, *count * sizeof(Elf64_Phdr))
+               ? part(s, header->e_phoff, *count * sizeof(Elf64_Phdr), 8)
                : NULL;
 }
 
@@ -46,7 +47,7 @@ static const Elf64_Shdr *sections_of(const struct tool_symbols *s, size_t *count
     const Elf64_Ehdr *header = header_of(s);
     *count = header->e_shnum;
     return header->e_shentsize == sizeof(Elf64_Shdr)
-               ? part(s, header->e_shoff, *count * sizeof(Elf64_Shdr))
+               ? part(s, header->e_shoff, *count * sizeof(Elf64_Shdr), 8)
                : NULL;
 }
 
@@ -75,7 +76,7 @@ static bool has_build_id(const struct tool_symbols *s, const uint8_t *id, size_t
     const Elf64_Phdr *segments = segments_of(s, &count);
     for (size_t i = 0; segments && i < count; i++) {
         const uint8_t *notes = segments[i].p_type == PT_NOTE
-                                   ? part(s, segments[i].p_offset, segments[i].p_filesz)
+                                   ? part(s, segments[i].p_offset, segments[i].p_filesz, 4)
                                    : NULL;
         if (notes && notes_have(notes, segments[i].p_filesz, id, id_bytes))
             return true;
@@ -95,7 +96,7 @@ static enum hal_status add_table(struct tool_symbols *s, const Elf64_Shdr *table
                                  const Elf64_Shdr *names)
 {
     const size_t count = (size_t)(table->sh_size / sizeof(Elf64_Sym));
-    const Elf64_Sym *symbols = part(s, table->sh_offset, count * sizeof *symbols);
+    const Elf64_Sym *symbols = part(s, table->sh_offset, count * sizeof *symbols, 8);
     if (!symbols || !hal_range_fits(names->sh_offset, names->sh_size, s->bytes) ||
         !names->sh_size || s->data[names->sh_offset + names->sh_size - 1])
         return HAL_OK;
