@@ -103,8 +103,10 @@ enum hal_status capture_op_buffer_map(struct hal_driver_device *self, struct hal
 
 /* What is written through a mapping becomes visible no later than now. */
 static void record_last_writes(struct capture *capture, struct capture_thread *thread,
-                               const struct hal_mapping *mapping)
+                               const struct hal_mapping *mapping,
+                               const struct capture_mapping *known)
 {
+    const void *source = known ? known->source : NULL;
     if (mapping->mode & HAL_MAP_PERSISTENT)
         capture_mappings_collect_range(capture, thread, mapping->buffer, mapping->offset,
                                        mapping->bytes);
@@ -114,7 +116,17 @@ static void record_last_writes(struct capture *capture, struct capture_thread *t
                                                          .buffer = mapping->buffer->object.id,
                                                          .offset = mapping->offset,
                                                          .bytes = mapping->bytes,
-                                                         .data = mapping->data});
+                                                         .data = source ? source : mapping->data});
+}
+
+/* Reading a GPU's own memory through its bus is a hundred times slower than writing. */
+void capture_op_mapping_written(struct hal_driver_device *self, const struct hal_mapping *mapping,
+                                const void *source)
+{
+    struct capture_mapping *known = capture_mapping_find(mapping);
+    (void)self;
+    if (known)
+        known->source = source;
 }
 
 enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,
@@ -128,7 +140,7 @@ enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,
     struct capture_mapping *known = capture_mapping_find(mapping);
     const uint64_t number = known ? known->number : 0;
     if (call.thread)
-        record_last_writes(capture, call.thread, mapping);
+        record_last_writes(capture, call.thread, mapping, known);
     if (known)
         capture_mapping_close(capture, mapping->buffer, known);
     if (!call.thread)

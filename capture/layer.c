@@ -217,6 +217,7 @@ const struct hal_driver_ops capture_ops = {
     .buffer_import = capture_op_buffer_import,
     .buffer_map = capture_op_buffer_map,
     .buffer_unmap = capture_op_buffer_unmap,
+    .mapping_written = capture_op_mapping_written,
     .mapping_flush = capture_op_mapping_flush,
     .mapping_invalidate = capture_op_mapping_invalidate,
     .executable_create = executable_create,

@@ -447,6 +447,8 @@ static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64
     enum hal_status status = map_inside(device, buffer, mode, offset, bytes, &mapping);
     if (status == HAL_OK) {
         memcpy(source ? mapping.data : target, source ? source : mapping.data, bytes);
+        if (source && device->top->ops->mapping_written)
+            device->top->ops->mapping_written(device->top, &mapping, source);
         status = unmap_inside(device, &mapping);
     }
     hal_gate_leave(&device->gate);

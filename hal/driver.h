@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 8 };
+enum { HAL_DRIVER_ABI = 9 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -438,6 +438,11 @@ struct hal_driver_ops {
                                   struct hal_mapping *out);
     enum hal_status (*buffer_unmap)(struct hal_driver_device *self,
                                     const struct hal_mapping *mapping);
+    /* Optional; layers only. The core has copied `source` into the whole mapping, whose unmap comes
+     * next, and nobody else has written there: a device's memory may be slow to read. Valid until
+     * that unmap returns. */
+    void (*mapping_written)(struct hal_driver_device *self, const struct hal_mapping *mapping,
+                            const void *source);
     enum hal_status (*mapping_flush)(struct hal_driver_device *self,
                                      const struct hal_mapping *mapping, uint64_t offset,
                                      uint64_t bytes);
