@@ -208,7 +208,8 @@ static void play_step(struct view *view, struct view_screen *screen)
                                         "<BS>",
                                         "<C-r>",
                                         "g\xE6\xBC\xA2<BS><Enter>"};
-    static const char keys[] = "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678999CbJKSyMR q,.!tTxXvvzm'&<>BecDYp*";
+    static const char keys[] =
+        "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678999CbJKSyMR q,.!tTxXvvzm'&<>BecDYp*";
     const uint32_t kind = random_below(20);
     if (kind == 0)
         assert_int_equal(
