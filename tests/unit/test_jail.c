@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -124,6 +125,36 @@ static int try_others(void *user, struct replay_jail_note *note)
     return 0;
 }
 
+/* Address space alone: nothing of it is touched. */
+static bool can_map(size_t bytes, int protection)
+{
+    void *const at =
+        mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED)
+        munmap(at, bytes);
+    return at != MAP_FAILED;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = 1 }; /* whose own memory is far over any limit: there is none then */
+#else
+enum { SANITIZED = 0 };
+#endif
+enum { GIB_BITS = 30 };
+
+/* Of 1 GiB for buffers: 2 GiB and 8 to spare of data, 4 and 64 of addresses. */
+static int try_memory(void *user, struct replay_jail_note *note)
+{
+    (void)user;
+    (void)note;
+    EXPECT(can_map((size_t)1 << GIB_BITS, PROT_READ | PROT_WRITE));
+    EXPECT(SANITIZED || !can_map((size_t)12 << GIB_BITS, PROT_READ | PROT_WRITE));
+    EXPECT(SANITIZED || !can_map((size_t)80 << GIB_BITS, PROT_NONE));
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    EXPECT(setrlimit(RLIMIT_AS, &limit) != 0);
+    return 0;
+}
+
 static void *in_thread(void *argument)
 {
     return argument;
@@ -222,6 +253,20 @@ static void others_and_limits_are_safe(void **state)
     assert_true(kept >= 0 && kill(fixture->outside, 0) == 0);
     run_inside(fixture, try_others);
     close(kept);
+}
+
+static void memory_has_a_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct replay_jail jail = {.trace = fixture->trace,
+                                     .memory_bytes = (uint64_t)1 << GIB_BITS,
+                                     .time_ns = INT64_C(60000000000),
+                                     .inside = try_memory,
+                                     .user = fixture};
+    int exit_status = -1;
+    assert_true(can_map((size_t)80 << GIB_BITS, PROT_NONE)); /* without a jail */
+    assert_int_equal(replay_jail_run(&jail, &exit_status), HAL_OK);
+    assert_int_equal(exit_status, 0);
 }
 
 static void sealed_is_tighter(void **state)
@@ -371,6 +416,7 @@ int main(void)
         cmocka_unit_test(there_is_no_network),
         cmocka_unit_test(programs_cannot_be_started),
         cmocka_unit_test(others_and_limits_are_safe),
+        cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(results_come_out_and_nothing_else),
         cmocka_unit_test(compiled_kernels_are_kept_by_trace),
         cmocka_unit_test(sealed_is_tighter),
