@@ -96,6 +96,10 @@ HAL_API int hal_signal_wait(const sigset_t *signals, int64_t timeout_ns);
  * then. Its bytes stay. Returns an error number, or 0. */
 HAL_API int hal_file_reserve(int file, uint64_t offset, uint64_t bytes);
 
+/* Nanoseconds of processor time that the process has used, without its children. False: it is gone,
+ * or the system does not tell. */
+HAL_API bool hal_process_cpu_ns(pid_t process, int64_t *out_ns);
+
 /* When the file was last written. */
 HAL_API struct timespec hal_file_written(const struct stat *facts);
 

@@ -154,6 +154,13 @@ int hal_file_reserve(int file, uint64_t offset, uint64_t bytes)
     return errno == ENOSPC ? ENOSPC : 0;
 }
 
+bool hal_process_cpu_ns(pid_t process, int64_t *out_ns)
+{
+    (void)process;
+    (void)out_ns;
+    return false;
+}
+
 struct timespec hal_file_written(const struct stat *facts)
 {
     return facts->st_mtimespec;

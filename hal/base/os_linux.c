@@ -153,6 +153,16 @@ int hal_file_reserve(int file, uint64_t offset, uint64_t bytes)
     return posix_fallocate(file, (off_t)offset, (off_t)bytes);
 }
 
+bool hal_process_cpu_ns(pid_t process, int64_t *out_ns)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return false;
+    *out_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return true;
+}
+
 struct timespec hal_file_written(const struct stat *facts)
 {
     return facts->st_mtim;

@@ -74,10 +74,11 @@ struct msl_library;
 struct msl_function;
 struct msl_worker;
 
-/* Compiles or loads from the cache; blocks, up to the compiler's time limit (60 s). HAL_INVALID:
- * the source does not compile, and the message is the compiler's, in the user's file and lines.
- * HAL_UNSUPPORTED: the source uses something that only a GPU has (named, with its line).
- * HAL_NOT_FOUND: there is no usable compiler (the message says what to install). */
+/* Compiles or loads from the cache; blocks, up to the compiler's time limit (60 s of processor
+ * time, ten times that by the clock). HAL_INVALID: the source does not compile, and the message is
+ * the compiler's, in the user's file and lines. HAL_UNSUPPORTED: the source uses something that
+ * only a GPU has (named, with its line). HAL_NOT_FOUND: there is no usable compiler (the message
+ * says what to install). */
 HAL_API enum hal_status msl_compile(const struct msl_source *source,
                                     struct msl_library **out_library) HAL_CHECKED;
 /* Whether it was there, and nothing had to be compiled. */

@@ -14,7 +14,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ERRORS_LIMIT = 1 << 20, READ_BYTES = 1 << 16 };
+enum { ERRORS_LIMIT = 1 << 20, READ_BYTES = 1 << 16, CLOCK_FACTOR = 10 };
+
+/* A program that has to wait for a processor is not slow: on a busy machine it may take long. */
+struct deadline {
+    pid_t pid;
+    int64_t limit_ns;
+    int64_t look_ns; /* by the clock: when to ask again what it has used */
+    int64_t last_ns; /* by the clock: no later */
+};
+
+static struct deadline begin_deadline(int64_t limit_ns)
+{
+    const int64_t most_ns =
+        limit_ns < INT64_MAX / CLOCK_FACTOR ? limit_ns * CLOCK_FACTOR : INT64_MAX;
+    return (struct deadline){.limit_ns = limit_ns,
+                             .look_ns = hal_deadline_ns(limit_ns),
+                             .last_ns = hal_deadline_ns(most_ns)};
+}
+
+static bool is_late(struct deadline *deadline)
+{
+    const int64_t now_ns = hal_clock_ns();
+    int64_t used_ns;
+    if (now_ns < deadline->look_ns)
+        return false;
+    if (now_ns >= deadline->last_ns || !hal_process_cpu_ns(deadline->pid, &used_ns) ||
+        used_ns >= deadline->limit_ns)
+        return true;
+    deadline->look_ns = now_ns + (deadline->limit_ns - used_ns);
+    if (deadline->look_ns > deadline->last_ns)
+        deadline->look_ns = deadline->last_ns;
+    return false;
+}
 
 /* What a compiler may see of the environment: nothing that adds headers, options or libraries. */
 static const char *const kept_variables[] = {"PATH", "HOME"};
@@ -145,17 +177,17 @@ static void take(int *descriptor, struct msl_text *text)
 }
 
 static enum hal_status collect(const struct msl_process *process, struct pipes *pipes,
-                               int64_t deadline_ns, struct msl_text *out_output,
+                               struct deadline *deadline, struct msl_text *out_output,
                                struct msl_text *out_errors)
 {
     const char *const program = process->arguments[0];
     while (pipes->output[0] >= 0 || pipes->errors[0] >= 0) {
         struct pollfd polls[2] = {{pipes->output[0], POLLIN, 0}, {pipes->errors[0], POLLIN, 0}};
-        const int64_t left_ns = deadline_ns - hal_clock_ns();
-        if (left_ns <= 0)
+        if (is_late(deadline))
             return hal_fail(HAL_TIMEOUT, "'%s' took longer than %lld ms and was stopped", program,
                             (long long)(process->time_limit_ns / 1000000));
-        const int64_t wait_ms = left_ns / 1000000 + 1;
+        const int64_t left_ns = deadline->look_ns - hal_clock_ns();
+        const int64_t wait_ms = left_ns > 0 ? left_ns / 1000000 + 1 : 0;
         const int ready = poll(polls, 2, wait_ms < 60000 ? (int)wait_ms : 60000);
         if (ready < 0 && errno != EINTR)
             return hal_fail(HAL_IO, "cannot wait for '%s': %s", program, strerror(errno));
@@ -177,9 +209,10 @@ static enum hal_status collect(const struct msl_process *process, struct pipes *
 }
 
 /* The program has closed its outputs; it may still run. */
-static enum hal_status await(const struct msl_process *process, pid_t pid, bool kill_first,
-                             int64_t deadline_ns, int *out_exit_code)
+static enum hal_status await(const struct msl_process *process, bool kill_first,
+                             struct deadline *deadline, int *out_exit_code)
 {
+    const pid_t pid = deadline->pid;
     const char *const program = process->arguments[0];
     int state = 0;
     if (kill_first)
@@ -191,7 +224,7 @@ static enum hal_status await(const struct msl_process *process, pid_t pid, bool 
             waitid(P_PID, (id_t)pid, &facts, WEXITED | WNOWAIT | (kill_first ? 0 : WNOHANG));
         if ((error == 0 && facts.si_pid == pid) || (error != 0 && errno != EINTR))
             break;
-        if (hal_clock_ns() >= deadline_ns && !kill_first) {
+        if (!kill_first && is_late(deadline)) {
             kill(-pid, SIGKILL);
             kill_first = true;
         } else if (error == 0) {
@@ -213,26 +246,25 @@ enum hal_status msl_process_run(const struct msl_process *process, struct msl_te
                                 struct msl_text *out_errors, int *out_exit_code)
 {
     struct pipes pipes;
-    pid_t pid = 0;
-    const int64_t deadline_ns = hal_deadline_ns(process->time_limit_ns);
+    struct deadline deadline = begin_deadline(process->time_limit_ns);
     msl_text_append(out_output, "", 0);
     msl_text_append(out_errors, "", 0);
     if (!open_pipes(&pipes))
         return hal_fail(HAL_IO, "cannot make pipes for '%s': %s", process->arguments[0],
                         strerror(errno));
-    enum hal_status status = start(process, &pipes, &pid);
+    enum hal_status status = start(process, &pipes, &deadline.pid);
     close_one(&pipes.output[1]);
     close_one(&pipes.errors[1]);
     if (status == HAL_OK) {
-        status = collect(process, &pipes, deadline_ns, out_output, out_errors);
+        status = collect(process, &pipes, &deadline, out_output, out_errors);
         if (status == HAL_OK) {
-            status = await(process, pid, false, deadline_ns, out_exit_code);
+            status = await(process, false, &deadline, out_exit_code);
         } else {
             /* The first failure is the one to report. */
             char message[HAL_MESSAGE_BYTES];
             int ignored;
             snprintf(message, sizeof message, "%s", hal_message());
-            if (await(process, pid, true, deadline_ns, &ignored) != HAL_OK)
+            if (await(process, true, &deadline, &ignored) != HAL_OK)
                 status = hal_fail(status, "%s", message);
         }
     }

@@ -12,7 +12,7 @@ struct msl_process {
     const char *input;            /* file that is its standard input; NULL: empty */
     const char *temporary;        /* its directory for temporary files; NULL: the system's */
     size_t output_limit;          /* bytes of standard output; more is an error */
-    int64_t time_limit_ns;
+    int64_t time_limit_ns;        /* of processor time; ten times as long by the clock */
 };
 
 /* Blocks until the program and its whole process group have ended or are killed. HAL_NOT_FOUND:

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds that one run of the compiler may take, unless the environment says otherwise. */
+/* Nanoseconds of processor time that one run of the compiler may take, unless the environment says
+ * otherwise. */
 #define MSL_COMPILER_LIMIT_NS INT64_C(60000000000)
 
 struct msl_compiler {

@@ -170,7 +170,7 @@ static const char *const pieces[] = {
 
 static void write_sources(struct msl_text *text)
 {
-    enum { COUNT = 6000, MOST_PIECES = 9 };
+    enum { COUNT = 3000, MOST_PIECES = 9 };
     size_t taken = 0;
     for (size_t n = 0; n < COUNT; n++) {
         struct msl_text one = {0};

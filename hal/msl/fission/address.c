@@ -6,12 +6,18 @@
  * the uniform part of the sum, taken as negative, gives the right address to all that need one. */
 #include "hal/msl/fission/split.h"
 
-enum { MAX_FACTOR = 1024, MAX_DEPTH = 24 };
+enum {
+    MAX_FACTOR = 1024,
+    MAX_DEPTH = 24,
+    MAX_CONSTANT = 1 << 19,
+    MAX_SPAN = 1 << 22 /* of all turns together: three loops of 1024 threads, 1024 apart */
+};
 
-/* rest + factor * turn; no rest: 0 */
+/* rest + constant + the sum of factor * turn; no rest: 0 */
 struct affine {
     ir_value rest;
-    uint64_t factor;
+    int64_t constant;
+    uint64_t factor[REGION_MAX_DEPTH];
 };
 
 static bool in_loop(const struct split *s, const struct region *r, ir_value value)
@@ -53,27 +59,43 @@ static ir_value sum(const struct fission *f, ir_value a, ir_value b)
     return a && b ? LLVMBuildAdd(f->builder, a, b, "") : a ? a : b;
 }
 
+static bool is_small(const struct affine *affine)
+{
+    uint64_t span = 0;
+    for (unsigned i = 0; i < REGION_MAX_DEPTH; i++) {
+        if (affine->factor[i] > MAX_FACTOR)
+            return false;
+        span += affine->factor[i] * FISSION_MAX_THREADS;
+    }
+    return span <= MAX_SPAN && affine->constant >= -MAX_CONSTANT &&
+           affine->constant <= MAX_CONSTANT;
+}
+
 static bool decompose(const struct split *s, const struct region *r, ir_value value, int depth,
                       struct affine *out);
 
 static bool decompose_sum(const struct split *s, const struct region *r, ir_value value, int depth,
                           struct affine *out)
 {
+    const struct fission *const f = s->f;
+    const bool is_difference = ir_is(value, LLVMSub);
     struct affine a, b;
     if (!decompose(s, r, LLVMGetOperand(value, 0), depth + 1, &a) ||
         !decompose(s, r, LLVMGetOperand(value, 1), depth + 1, &b))
         return false;
-    if (ir_is(value, LLVMSub)) {
-        if (b.factor)
+    *out = a;
+    out->constant += is_difference ? -b.constant : b.constant;
+    for (unsigned i = 0; i < REGION_MAX_DEPTH; i++) {
+        if (is_difference && b.factor[i])
             return false;
-        const ir_value zero = LLVMConstNull(LLVMTypeOf(value));
-        *out = (struct affine){
-            LLVMBuildSub(s->f->builder, a.rest ? a.rest : zero, b.rest ? b.rest : zero, ""),
-            a.factor};
-        return true;
+        out->factor[i] += b.factor[i];
     }
-    *out = (struct affine){sum(s->f, a.rest, b.rest), a.factor + b.factor};
-    return out->factor <= MAX_FACTOR;
+    if (!is_difference)
+        out->rest = sum(f, a.rest, b.rest);
+    else if (b.rest)
+        out->rest = LLVMBuildSub(f->builder, a.rest ? a.rest : LLVMConstNull(LLVMTypeOf(value)),
+                                 b.rest, "");
+    return is_small(out);
 }
 
 static bool decompose_product(const struct split *s, const struct region *r, ir_value value,
@@ -85,25 +107,19 @@ static bool decompose_product(const struct split *s, const struct region *r, ir_
     uint64_t factor = LLVMConstIntGetZExtValue(constant);
     if (ir_is(value, LLVMShl))
         factor = factor < 16 ? (uint64_t)1 << factor : MAX_FACTOR + 1;
-    struct affine a;
-    if (factor > MAX_FACTOR || !decompose(s, r, LLVMGetOperand(value, 0), depth + 1, &a))
+    if (factor > MAX_FACTOR || !decompose(s, r, LLVMGetOperand(value, 0), depth + 1, out))
         return false;
-    *out = (struct affine){scaled(s->f, a.rest, factor), a.factor * factor};
-    return out->factor <= MAX_FACTOR;
+    out->rest = scaled(s->f, out->rest, factor);
+    out->constant *= (int64_t)factor;
+    for (unsigned i = 0; i < REGION_MAX_DEPTH; i++)
+        out->factor[i] *= factor;
+    return is_small(out);
 }
 
-static bool decompose(const struct split *s, const struct region *r, ir_value value, int depth,
-                      struct affine *out)
+static bool decompose_inside(const struct split *s, const struct region *r, ir_value value,
+                             int depth, struct affine *out)
 {
-    if (value == r->turn[r->depth - 1]) {
-        *out = (struct affine){NULL, 1};
-        return true;
-    }
-    if (is_fixed(s, r, value, 0)) {
-        *out = (struct affine){value, 0};
-        return true;
-    }
-    if (depth > MAX_DEPTH)
+    if (depth > MAX_DEPTH || !LLVMIsAInstruction(value))
         return false;
     switch ((int)LLVMGetInstructionOpcode(value)) {
     case LLVMAdd:
@@ -114,6 +130,37 @@ static bool decompose(const struct split *s, const struct region *r, ir_value va
     }
 }
 
+static bool is_turn(const struct region *r, ir_value value, struct affine *out)
+{
+    for (int i = 0; i < r->depth; i++)
+        if (value == r->turn[i]) {
+            *out = (struct affine){0};
+            out->factor[i] = 1;
+            return true;
+        }
+    return false;
+}
+
+static bool decompose(const struct split *s, const struct region *r, ir_value value, int depth,
+                      struct affine *out)
+{
+    if (is_turn(r, value, out))
+        return true;
+    if (LLVMIsAConstantInt(value)) {
+        *out = (struct affine){.constant = LLVMConstIntGetSExtValue(value)};
+        if (is_small(out))
+            return true;
+    }
+    /* One value for all threads; a part that grows from one outer turn to the next stays apart. */
+    const bool is_outside = !in_loop(s, r, value);
+    if (!is_outside && decompose_inside(s, r, value, depth, out))
+        return true;
+    *out = (struct affine){.rest = value};
+    return is_outside || is_fixed(s, r, value, 0);
+}
+
+/* What is the same for many addresses, `x[i]` and `x[i + 256]`, is widened in the same way, so that
+ * it is done once; and what turns or is constant is added to that. */
 static ir_value widen(const struct fission *f, const struct affine *affine, const struct region *r,
                       bool is_signed)
 {
@@ -121,13 +168,18 @@ static ir_value widen(const struct fission *f, const struct affine *affine, cons
     const ir_value rest = affine->rest ? affine->rest : fission_number(f, 0);
     ir_value wide = LLVMBuildSExt(b, rest, f->i64, "");
     if (!is_signed) {
-        const uint32_t span = (uint32_t)affine->factor * FISSION_MAX_THREADS;
         const ir_value wraps =
-            LLVMBuildICmp(b, LLVMIntUGT, rest, fission_number(f, UINT32_MAX - span), "");
+            LLVMBuildICmp(b, LLVMIntUGT, rest, fission_number(f, UINT32_MAX - MAX_SPAN), "");
         wide = LLVMBuildSelect(b, wraps, wide, LLVMBuildZExt(b, rest, f->i64, ""), "");
     }
-    const ir_value turn = LLVMBuildZExt(b, r->turn[r->depth - 1], f->i64, "");
-    return LLVMBuildNSWAdd(b, wide, scaled(f, turn, affine->factor), "");
+    for (int i = 0; i < r->depth; i++) {
+        if (!affine->factor[i])
+            continue;
+        const ir_value turn = LLVMBuildZExt(b, r->turn[i], f->i64, "");
+        wide = LLVMBuildNSWAdd(b, wide, scaled(f, turn, affine->factor[i]), "");
+    }
+    const ir_value constant = LLVMConstInt(f->i64, (uint64_t)affine->constant, true);
+    return affine->constant ? LLVMBuildNSWAdd(b, wide, constant, "") : wide;
 }
 
 static void widen_uses(const struct split *s, const struct region *r, ir_value item)
@@ -141,7 +193,8 @@ static void widen_uses(const struct split *s, const struct region *r, ir_value i
         if (!wide) {
             struct affine affine;
             LLVMPositionBuilderBefore(s->f->builder, item);
-            if (!decompose(s, r, LLVMGetOperand(item, 0), 0, &affine) || !affine.factor)
+            if (!decompose(s, r, LLVMGetOperand(item, 0), 0, &affine) ||
+                !affine.factor[r->depth - 1])
                 return;
             wide = widen(s->f, &affine, r, ir_is(item, LLVMSExt));
         }

@@ -10,11 +10,12 @@
  *     start ... the region's own blocks
  *     latch     next thread
  *     after     once for all threads; leads to the next region */
+enum { REGION_MAX_DEPTH = 3 };
 struct region {
     ir_block start, before, enter, latch, after;
     ir_value position[MSL_FISSION_PARAMETERS]; /* NULL: as the function was called */
     ir_value index;                            /* into what there is one of per thread */
-    ir_value turn[3];                          /* counters of the loops, outermost first */
+    ir_value turn[REGION_MAX_DEPTH];           /* counters of the loops, outermost first */
     int depth;
     ir_value counter, limit; /* of the only loop: its first value's store, its comparison */
     bool loops;              /* one turn per thread; else a single one */
