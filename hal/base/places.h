@@ -12,4 +12,8 @@
  * ~/.cache/haltrace. False: the environment names none, or it is too long. It may not exist. */
 HAL_API bool hal_cache_directory(char *out_path, size_t bytes);
 
+/* Where new things of a kind go: the folder of that name in $HAL_CACHE_SCRATCH when that is set
+ * (the cache is only to be read then), else in the cache. False: as above. */
+HAL_API bool hal_cache_folder(const char *kind, char *out_path, size_t bytes);
+
 #endif

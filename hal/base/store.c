@@ -6,6 +6,7 @@
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/places.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,9 +96,13 @@ static int by_use(const void *left, const void *right)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-enum hal_status hal_store_open(const char *wanted, char *out_path, size_t bytes)
+enum hal_status hal_store_open(const char *wanted, const char *kind, char *out_path, size_t bytes)
 {
-    char real[PATH_MAX];
+    char real[PATH_MAX], usual[PATH_MAX];
+    if (!wanted && !hal_cache_folder(kind, usual, sizeof usual))
+        return hal_fail(HAL_IO,
+                        "the environment names no place for compiled kernels (HAL_CACHE_DIR)");
+    wanted = wanted ? wanted : usual;
     errno = 0;
     if (!hal_make_directories(wanted) || !realpath(wanted, real))
         return hal_fail(HAL_IO, "cannot keep compiled kernels in '%s': %s", wanted,

@@ -16,9 +16,9 @@ enum { HAL_STORE_KEY_BYTES = 32, HAL_STORE_SUFFIX_BYTES = 16 };
 /* mkdir -p, for the user alone; false, with errno: it is not there or cannot be written. */
 HAL_API bool hal_make_directories(const char *path);
 
-/* Makes it and gives its absolute path. HAL_IO: it cannot be made or written; HAL_INVALID: the path
- * is too long. */
-HAL_API enum hal_status hal_store_open(const char *wanted, char *out_path,
+/* Makes the directory (NULL: the usual one of that kind) and gives its absolute path. HAL_IO: it
+ * cannot be made or written, or the environment names none; HAL_INVALID: the path is too long. */
+HAL_API enum hal_status hal_store_open(const char *wanted, const char *kind, char *out_path,
                                        size_t bytes) HAL_CHECKED;
 
 /* The entries with that suffix and all their bytes. */

@@ -7,7 +7,6 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
-#include "hal/base/places.h"
 #include "hal/base/store.h"
 
 #include <openssl/evp.h>
@@ -25,16 +24,9 @@ static const char version[] = "haltrace-metal-1"; /* of what is in a name */
 enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted,
                                  char **out_directory, uint64_t *io_max_bytes)
 {
-    char usual[PATH_MAX], base[PATH_MAX], path[PATH_MAX];
+    char path[PATH_MAX];
     (void)self;
-    if (!wanted) {
-        if (!hal_cache_directory(base, sizeof base) ||
-            (size_t)snprintf(usual, sizeof usual, "%s/metal", base) >= sizeof usual)
-            return hal_fail(HAL_IO, "the environment names no place for compiled kernels "
-                                    "(HAL_CACHE_DIR)");
-        wanted = usual;
-    }
-    HAL_TRY(hal_store_open(wanted, path, sizeof path));
+    HAL_TRY(hal_store_open(wanted, "metal", path, sizeof path));
     *out_directory = hal_copy_string(path);
     if (!*out_directory)
         return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);

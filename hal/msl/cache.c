@@ -99,13 +99,6 @@ static const char *scratch_directory(void)
     return path && *path ? path : NULL;
 }
 
-static bool wanted_directory(char *out_path, size_t bytes)
-{
-    const char *const scratch = scratch_directory();
-    return scratch ? (size_t)snprintf(out_path, bytes, "%s/msl", scratch) < bytes
-                   : shared_directory(out_path, bytes);
-}
-
 static enum hal_status make_private_directory_locked(void)
 {
     const char *const base = getenv("TMPDIR");
@@ -123,7 +116,7 @@ static enum hal_status make_private_directory_locked(void)
 
 enum hal_status msl_cache_directory(char *out_path, size_t bytes)
 {
-    if (wanted_directory(out_path, bytes) && hal_make_directories(out_path))
+    if (hal_cache_folder("msl", out_path, bytes) && hal_make_directories(out_path))
         return HAL_OK;
     pthread_mutex_lock(&directory_lock);
     enum hal_status status = HAL_OK;

@@ -8,7 +8,8 @@ static const char kernel_suffix[] = ".so";
 
 enum hal_status msl_directory_open(const char *wanted, char *out_path, size_t bytes)
 {
-    return wanted ? hal_store_open(wanted, out_path, bytes) : msl_cache_directory(out_path, bytes);
+    return wanted ? hal_store_open(wanted, "msl", out_path, bytes)
+                  : msl_cache_directory(out_path, bytes);
 }
 
 enum hal_status msl_directory_measure(const char *directory, uint64_t *out_bytes,

@@ -6,7 +6,6 @@
 
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
-#include "hal/base/places.h"
 #include "hal/base/store.h"
 
 #include <openssl/evp.h>
@@ -35,16 +34,9 @@ static const char magic[8] = "HALVKPC1";
 enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
                                   char **out_directory, uint64_t *io_max_bytes)
 {
-    char usual[PATH_MAX], base[PATH_MAX], path[PATH_MAX];
+    char path[PATH_MAX];
     (void)self;
-    if (!wanted) {
-        if (!hal_cache_directory(base, sizeof base) ||
-            (size_t)snprintf(usual, sizeof usual, "%s/vulkan", base) >= sizeof usual)
-            return hal_fail(HAL_IO, "the environment names no place for compiled kernels "
-                                    "(HAL_CACHE_DIR)");
-        wanted = usual;
-    }
-    HAL_TRY(hal_store_open(wanted, path, sizeof path));
+    HAL_TRY(hal_store_open(wanted, "vulkan", path, sizeof path));
     *out_directory = hal_copy_string(path);
     if (!*out_directory)
         return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
