@@ -279,8 +279,8 @@ static void wrong_policies_are_refused(void **state)
                      device, &(struct hal_profiling_options){.file = path, .outputs = ""}, 0),
                  HAL_INVALID, "profiling outputs must be contents, digest or none, not ''");
     assert_fails(hal_device_profiling_begin(
-                     device, &(struct hal_profiling_options){.file = path, .files = "all"}, 0),
-                 HAL_INVALID, "profiling files must be ranges, reference or fail, not 'all'");
+                     device, &(struct hal_profiling_options){.file = path, .files = "each"}, 0),
+                 HAL_INVALID, "profiling files must be ranges, reference, all or fail, not 'each'");
     hal_device_release(device);
 }
 
