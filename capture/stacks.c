@@ -91,29 +91,42 @@ static void record_stack(struct capture_thread *thread, uint32_t id, void *const
 
 struct stack_bounds {
     uintptr_t low, high;
-    bool known;
 };
 
+static pthread_key_t stack_key;
 static int (*write_memory)(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
                            void *cursor);
 
-static const struct stack_bounds *own_stack(void)
+static void ask_for_stack(struct stack_bounds *out_bounds)
 {
-    static __thread struct stack_bounds bounds;
     pthread_attr_t attributes;
-    if (bounds.known)
-        return &bounds;
-    bounds.known = true;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-        return &bounds;
     void *low;
     size_t bytes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
     if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
-        bounds.low = (uintptr_t)low;
-        bounds.high = bounds.low + bytes;
+        out_bounds->low = (uintptr_t)low;
+        out_bounds->high = out_bounds->low + bytes;
     }
     pthread_attr_destroy(&attributes);
-    return &bounds;
+}
+
+/* Of a key: more thread-local memory of a module that is loaded late is where LeakSanitizer goes
+ * astray (it takes some addresses of it for a block with a head that tells the size). */
+static const struct stack_bounds *own_stack(void)
+{
+    static const struct stack_bounds unknown;
+    struct stack_bounds *bounds = pthread_getspecific(stack_key);
+    if (bounds)
+        return bounds;
+    bounds = hal_alloc(1, sizeof *bounds);
+    if (!bounds)
+        return &unknown;
+    ask_for_stack(bounds);
+    if (pthread_setspecific(stack_key, bounds) == 0)
+        return bounds;
+    free(bounds);
+    return &unknown;
 }
 
 /* Saved registers lie anywhere in a frame, also where a sanitizer allows the program nothing. */
@@ -139,6 +152,8 @@ __attribute__((no_sanitize("address", "thread"))) static int read_memory(unw_add
 static void read_without_pipe(void)
 {
     unw_accessors_t *accessors = unw_get_accessors(unw_local_addr_space);
+    if (pthread_key_create(&stack_key, free) != 0)
+        return;
     write_memory = accessors->access_mem;
     accessors->access_mem = read_memory;
 }
