@@ -21,13 +21,17 @@ for what in submissions host_waits; do
 done
 
 # The words of the report, and what the hazards say of barriers; never that something is safe. (What
-# runs without needed barriers gives depends on time: its exit status is not asked for.)
+# runs without needed barriers gives depends on time: same or different, or, with the thread
+# sanitizer, the races that these barriers prevent.)
 run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=coalesce-submissions op.pb.zst
 says stdout "verified: 12 of 12 runs gave the recorded bytes (6 of them at random moments)"
 says stdout "95 % interval"
 "$bin/hal-replay" --trusted --runs=6 --what-if=drop-barriers=all,merge-dispatches token.pb.zst \
-    >stdout 2>stderr || [ $? = 1 ] || fail "it was not tried"
-
+    >stdout 2>stderr || status=$?
+case ${status:-0}:${3:-} in
+0:* | 1:* | 66:*thread*) ;;
+*) fail "it was not tried" ;;
+esac
 grep -q "0 order nothing, [0-9]* may order something, [1-9][0-9]* are needed" stdout || fail "nothing is needed"
 grep -qi safe stdout && fail "nobody can say that"
 exit 0
