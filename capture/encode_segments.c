@@ -277,7 +277,7 @@ static void record_segments(struct capture_thread *thread,
             label = capture_string(
                 thread, ((const struct hal_segment_debug *)(const void *)segment)->label);
         }
-        if (__builtin_expect((uint64_t)(batch.end - batch.at) < segment->bytes, 0) &&
+        if (__builtin_expect(!batch.at || (uint64_t)(batch.end - batch.at) < segment->bytes, 0) &&
             !next_batch(thread, &batch, most))
             return;
         batch.at += fill_segment(batch.at, segment, label);

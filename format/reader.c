@@ -5,6 +5,7 @@
 #include "format/contents.h"
 #include "format/limits.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static enum hal_status no_memory(void)
@@ -327,6 +328,7 @@ static enum hal_status join(struct trace_reader *reader, const struct trace_chun
     size_t segment_at = 0, count = 0;
     if (!trace_bytes_reserve(records, reader->events.count + reader->segments.count + 1))
         return no_memory();
+    assert(records->data);
     for (size_t at = 0; at < reader->events.count;) {
         struct trace_event *event = (void *)(reader->events.data + at);
         size_t end = segment_at;

@@ -159,12 +159,14 @@ enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const cha
 static enum hal_status check_may_use(const struct hal_semaphore *semaphore,
                                      const struct hal_device *device)
 {
-    const struct hal_device *owner = semaphore ? semaphore->object.device : NULL;
-    if (owner && device->driver->ops->shares_semaphores &&
+    if (!semaphore)
+        return hal_check_object(NULL, "semaphore");
+    const struct hal_device *owner = semaphore->object.device;
+    if (device->driver->ops->shares_semaphores &&
         strcmp(owner->info.driver, device->info.driver) == 0 &&
         atomic_load(&owner->gate.state) != HAL_GATE_FORKED)
         return HAL_OK;
-    return hal_check_belongs(semaphore ? &semaphore->object : NULL, "semaphore", device);
+    return hal_check_belongs(&semaphore->object, "semaphore", device);
 }
 
 enum hal_status hal_check_values(const struct hal_device *device, const char *what,

@@ -244,7 +244,7 @@ static bool insert(struct trace_hazards *hazards, struct trace_hazard_buffer *bu
 static bool cut(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer, uint64_t at)
 {
     const size_t index = piece_at(buffer, at);
-    if (index == buffer->count || buffer->pieces[index].begin >= at)
+    if (index >= buffer->count || buffer->pieces[index].begin >= at)
         return true;
     struct piece left = buffer->pieces[index];
     left.end = at;
@@ -347,7 +347,7 @@ static void visit(struct trace_hazards *hazards, struct trace_hazard_buffer *buf
     const size_t first = piece_at(buffer, at);
     size_t index = first;
     for (; at < access->end; index++) {
-        if (index == buffer->count || buffer->pieces[index].begin > at) {
+        if (index >= buffer->count || buffer->pieces[index].begin > at) {
             struct piece fresh = {.begin = at, .end = access->end};
             if (index < buffer->count && buffer->pieces[index].begin < fresh.end)
                 fresh.end = buffer->pieces[index].begin;

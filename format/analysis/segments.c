@@ -82,23 +82,22 @@ static void barrier(const struct walk *walk, const struct trace_barrier *segment
 static struct signal *signal_of(struct walk *walk, uint64_t event)
 {
     uint32_t index;
+    if (hal_idmap_find(&walk->events, event, &index))
+        return &walk->signals[index];
     void *signals = walk->signals;
-    const size_t old = walk->signal_capacity;
-    if (walk->signal_count >= UINT32_MAX - 1 ||
-        !hal_grow(&signals, &walk->signal_capacity, walk->signal_count + 1,
-                  sizeof *walk->signals) ||
-        !hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index)) {
-        walk->signals = signals;
+    const bool good =
+        walk->signal_count < UINT32_MAX - 1 &&
+        hal_grow(&signals, &walk->signal_capacity, walk->signal_count + 1, sizeof *walk->signals) &&
+        hal_idmap_add(&walk->events, event, (uint32_t)walk->signal_count, &index);
+    walk->signals = signals;
+    if (!good) {
         if (walk->hazards)
             walk->hazards->failed = true;
         return NULL;
     }
-    walk->signals = signals;
-    if (walk->signal_capacity > old)
-        memset(walk->signals + old, 0, (walk->signal_capacity - old) * sizeof *walk->signals);
-    if (index == walk->signal_count)
-        walk->signals[walk->signal_count++] = (struct signal){0};
-    return &walk->signals[index];
+    struct signal *const known = &walk->signals[walk->signal_count++];
+    *known = (struct signal){0};
+    return known;
 }
 
 /* A reset has no stages. */

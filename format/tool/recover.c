@@ -70,27 +70,27 @@ static bool names_sidecar(const char *path)
     return strncmp(name, TRACE_SIDECAR_PREFIX, strlen(TRACE_SIDECAR_PREFIX)) == 0;
 }
 
-static int recover(struct trace_recover_options *options)
+static int recover(const struct trace_recover_options *wanted)
 {
+    struct trace_recover_options options = *wanted;
     char destination[TRACE_PATH_BYTES];
     struct trace_recovered recovered;
-    if (!options->sidecar && names_sidecar(options->path)) {
+    if (!options.sidecar && names_sidecar(options.path)) {
         struct trace_leftover leftover;
-        const enum hal_status status =
-            trace_leftover_open(options->path, options->force, &leftover);
+        const enum hal_status status = trace_leftover_open(options.path, options.force, &leftover);
         if (status != HAL_OK)
             return tool_fail(status);
         memcpy(destination, leftover.destination, sizeof destination);
         trace_leftover_close(&leftover);
-        options->sidecar = options->path;
-        options->path = destination;
+        options.sidecar = options.path;
+        options.path = destination;
     }
-    const enum hal_status status = trace_recover(options, &recovered);
+    const enum hal_status status = trace_recover(&options, &recovered);
     if (status != HAL_OK)
         return tool_fail(status);
     printf("%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
            " contents (%" PRIu64 " bytes) out of the sidecar\n",
-           options->output ? options->output : options->path, recovered.file_events,
+           options.output ? options.output : options.path, recovered.file_events,
            recovered.sidecar_events, recovered.contents, recovered.content_bytes);
     if (recovered.calls_missing)
         printf("the process ended inside calls, which are not recorded\n");

@@ -45,7 +45,7 @@ enum hal_status(hal_fail)(enum hal_status status, const char *format, ...)
     return status;
 }
 
-enum hal_status hal_add_context(enum hal_status status, const char *format, ...)
+enum hal_status(hal_add_context)(enum hal_status status, const char *format, ...)
 {
     if (status == HAL_OK)
         return status;

@@ -74,6 +74,15 @@ HAL_API enum hal_status hal_fail_va(enum hal_status status, const char *format, 
 HAL_API enum hal_status hal_add_context(enum hal_status status, const char *format, ...)
     HAL_PRINTF(2, 3);
 
+#ifdef __clang_analyzer__
+#define hal_add_context(status, ...)                                                               \
+    __extension__({                                                                                \
+        const enum hal_status hal_known_status = (status);                                         \
+        (void)hal_add_context(hal_known_status, __VA_ARGS__);                                      \
+        hal_known_status;                                                                          \
+    })
+#endif
+
 /* The calling thread's last message. Borrowed until that thread's next failure; never NULL. */
 HAL_API const char *hal_message(void);
 

@@ -132,13 +132,13 @@ void *cpu_faults_enter_thread(void)
     return stack;
 }
 
-void cpu_faults_leave_thread(void *stack)
+void cpu_faults_leave_thread(void *entered)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
-    if (!stack)
+    if (!entered)
         return;
     sigaltstack(&none, NULL);
-    munmap(stack, HANDLER_STACK_BYTES);
+    munmap(entered, HANDLER_STACK_BYTES);
 }
 
 static const char *what_happened(int number)
@@ -174,9 +174,9 @@ void *cpu_faults_enter_thread(void)
     return NULL;
 }
 
-void cpu_faults_leave_thread(void *stack)
+void cpu_faults_leave_thread(void *entered)
 {
-    (void)stack;
+    (void)entered;
 }
 
 enum hal_status cpu_kernel_run(const struct msl_function *function, struct msl_worker *worker,

@@ -6,6 +6,8 @@
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
 
+#include <assert.h>
+
 enum {
     TRANSFER_TILE_BYTES = 256 * 1024,
     TILES_PER_WORKER = 16, /* of a dispatch: even load without many claims */
@@ -188,7 +190,8 @@ static enum hal_status add_wait(struct builder *builder, const struct hal_segmen
 {
     for (uint32_t i = 0; i < wait->event_count; i++) {
         uint32_t index;
-        if (hal_idmap_find(&builder->events, hal_waited_events(wait)[i]->object.id, &index))
+        if (builder->signals &&
+            hal_idmap_find(&builder->events, hal_waited_events(wait)[i]->object.id, &index))
             wait_for(builder, wait->target_stages, &builder->signals[index]);
     }
     return HAL_OK;
@@ -424,6 +427,7 @@ static enum hal_status add_dispatch_indirect(struct builder *builder,
     HAL_TRY(add_op(builder, CPU_DISPATCHES, op, tiles_of_a_dispatch(builder), 1));
     struct cpu_lane_program *lane = &program->lanes[CPU_DISPATCHES];
     program->indirects[program->indirect_count++] = indirect;
+    assert(lane->phases);
     lane->phases[lane->phase_count - 1].indirect_count++;
     return HAL_OK;
 }
