@@ -137,7 +137,7 @@ void vulkan_staging_destroy(struct vulkan_device *device, struct vulkan_staging 
 enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);
 void vulkan_buffer_destroy(struct vulkan_device *device, struct vulkan_buffer *buffer);
-enum hal_status vulkan_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
+enum hal_status vulkan_buffer_map(struct hal_driver_device *self, struct hal_buffer *base,
                                   struct hal_mapping *out);
 enum hal_status vulkan_buffer_unmap(struct hal_driver_device *self,
                                     const struct hal_mapping *mapping);
@@ -190,11 +190,10 @@ enum hal_status vulkan_executable_create(struct hal_driver_device *self,
                                          struct hal_executable **out);
 void vulkan_executable_destroy(struct vulkan_device *device, struct vulkan_executable *executable);
 enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
-                                          struct hal_executable *executable,
+                                          struct hal_executable *base,
                                           struct hal_executable_info *out_info);
-enum hal_status vulkan_entry_reflect(struct hal_driver_device *self,
-                                     struct hal_executable *executable, uint32_t entry,
-                                     struct hal_entry_info *out_info);
+enum hal_status vulkan_entry_reflect(struct hal_driver_device *self, struct hal_executable *base,
+                                     uint32_t entry, struct hal_entry_info *out_info);
 
 /* demands.c. HAL_UNSUPPORTED: the device lacks a capability; HAL_INVALID: too much shared memory.
  */
