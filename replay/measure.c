@@ -344,16 +344,16 @@ static enum hal_status isolate(struct isolating *s)
     return HAL_OK;
 }
 
-enum hal_status replay_isolate_run(const struct replay_isolate *isolate_,
+enum hal_status replay_isolate_run(const struct replay_isolate *wanted,
                                    struct replay_isolate_result *out_result)
 {
-    struct isolating s = {.i = isolate_, .result = out_result};
+    struct isolating s = {.i = wanted, .result = out_result};
     *out_result = (struct replay_isolate_result){0};
     const enum hal_status status = isolate(&s);
+    free(s.kernel_ns);
     if (out_result->report.abandoned)
         return status;
     finish_timed(&s.alone);
     finish_timed(&s.whole);
-    free(s.kernel_ns);
     return status;
 }

@@ -75,7 +75,7 @@ struct replay_isolate_result {
     struct replay_report report;
 };
 
-enum hal_status replay_isolate_run(const struct replay_isolate *isolate,
+enum hal_status replay_isolate_run(const struct replay_isolate *wanted,
                                    struct replay_isolate_result *out_result) HAL_CHECKED;
 
 void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *result);

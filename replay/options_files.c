@@ -80,7 +80,7 @@ bool replay_take_substitute(char *text, struct replay_program *program)
 {
     struct replay_substitute *substitute =
         &program->substitutes[program->replay.substitute_count % REPLAY_MOST_SUBSTITUTES];
-    uint8_t *data;
+    uint8_t *data = NULL;
     if (!parse_named_file("substitute", text, program->replay.substitute_count, &data,
                           &substitute->bytes))
         return false;

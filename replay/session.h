@@ -17,9 +17,9 @@ struct replay_session {
 };
 
 /* Blocks. The summary has everything but the failure's message and exit status. */
-enum hal_status replay_session_run(struct replay_session *session) HAL_CHECKED;
+enum hal_status replay_session_run(struct replay_session *s) HAL_CHECKED;
 
 /* Not after work that hangs (summary.report.abandoned). */
-void replay_session_finish(struct replay_session *session);
+void replay_session_finish(struct replay_session *s);
 
 #endif
