@@ -98,7 +98,7 @@ enum hal_status view_ingest_command_buffer(
 /* The empty body. */
 enum hal_status view_ingest_no_body(struct ingest *in) HAL_CHECKED;
 enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,
-                                 const struct trace_segment *segments) HAL_CHECKED;
+                                 const struct trace_segment *segment) HAL_CHECKED;
 enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit *event) HAL_CHECKED;
 enum hal_status view_ingest_done(struct ingest *in,
                                  const struct trace_submission_done *event) HAL_CHECKED;

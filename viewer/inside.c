@@ -141,11 +141,11 @@ void view_draw_barriers(struct view *view, uint32_t submission, struct view_area
     const struct view_submission *s = &m->submissions[submission];
     struct inside in = {.view = view, .submission = s, .area = area};
     const bool shares = look_at(&in);
+    if (!in.barriers)
+        return;
     const bool wide = (uint64_t)count >= 2 * in.barriers;
     int64_t *begins = wide ? dispatch_begins(&in) : NULL;
     uint64_t index = 0;
-    if (!in.barriers)
-        return;
     if (!shares && !begins) {
         char label[64];
         snprintf(label, sizeof label, "%s", view_things(in.barriers, "barrier").text);

@@ -31,8 +31,9 @@ uint32_t view_path_awaited(const struct view_model *model, const struct view_cal
     for (uint32_t k = wait->object; k < wait->object + what->value_count; k++) {
         const struct view_value *value = &model->values[k];
         const uint32_t step = view_model_reached(model, value->semaphore, value->value);
-        const uint32_t submission =
-            step == VIEW_NO_REF ? VIEW_NO_REF : model->steps[step].submission;
+        if (step == VIEW_NO_REF || !model->steps)
+            continue;
+        const uint32_t submission = model->steps[step].submission;
         if (submission != VIEW_NO_REF && (last == VIEW_NO_REF || submission > last))
             last = submission;
     }

@@ -97,9 +97,8 @@ static void follow(struct view *view, int key)
     struct view_node next = {.kind = VIEW_NODE_NONE};
     if (node.kind != VIEW_NODE_NONE)
         next = key == '<' ? view_node_producer(m, node) : view_node_consumer(m, node);
-    if (gap && key == '>') /* the gap ends with it */
-        next = node;
-    else if (step && key == '<') /* the value came from there */
+    /* The gap ends with it; the value came from there. */
+    if ((gap && key == '>') || (step && key == '<'))
         next = node;
     if (next.kind != VIEW_NODE_NONE && select_node(view, next))
         return;

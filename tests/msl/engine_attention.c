@@ -42,7 +42,8 @@ static void check_soft_max(const struct engine_check *check)
     engine_run(check, &(struct engine_launch){{from, mask, to, &args}, {3, 2, 1}});
     for (size_t row = 0; row < 6; row++) {
         double scores[MOST_KEYS];
-        const double slope = pow(0.5, (double)(row / 3) + 1);
+        const size_t head = row / 3;
+        const double slope = pow(0.5, (double)head + 1);
         for (size_t k = 0; k < 100; k++)
             scores[k] = (double)from[row * 100 + k] * (double)args.scale +
                         slope * mask_at(mask, row % 3 * 100 + k);
@@ -153,14 +154,15 @@ static void expect_rope(const struct engine_check *check, const struct args_rope
 {
     const struct engine_format *const format = engine_format(check->format);
     const size_t count = (size_t)args->count, rotated = (size_t)args->rotated;
-    for (size_t row = 0; row < (size_t)(args->heads * args->tokens); row++)
+    for (size_t row = 0; row < (size_t)args->heads * (size_t)args->tokens; row++)
         for (size_t i = 0; i < count; i += 2) {
             const size_t one = row * count + (i < rotated && neox ? i / 2 : i);
             const size_t two = one + (i < rotated && neox ? rotated / 2 : 1);
             const double x = engine_value(format, from, one), y = engine_value(format, from, two);
-            const double plain = positions[row / (size_t)args->heads] *
-                                 pow((double)args->base, -(double)i / (double)rotated);
-            double ramp = ((double)(i / 2) - (double)args->corr_low) /
+            const size_t token = row / (size_t)args->heads, pair = i / 2;
+            const double plain =
+                positions[token] * pow((double)args->base, -(double)i / (double)rotated);
+            double ramp = ((double)pair - (double)args->corr_low) /
                           (double)(args->corr_high - args->corr_low);
             ramp = (1 - fmin(1, fmax(0, ramp))) * (double)args->ext_factor;
             const double angle = (double)args->freq_scale * plain * (1 - ramp) + plain * ramp;

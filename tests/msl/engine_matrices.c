@@ -77,7 +77,7 @@ static void run_mul(const struct engine_check *check, int rows, int columns, uin
     const struct engine_format *const format = engine_format(check->format);
     uint8_t *const weights = engine_random_blocks(format, (size_t)rows * INNER);
     float *const x = engine_random((size_t)columns * INNER);
-    float *const out = engine_random((size_t)(rows * columns));
+    float *const out = engine_random((size_t)rows * (size_t)columns);
     struct args_matrix args = matrix_of(format, rows, columns);
     engine_run(check, &(struct engine_launch){{&args, weights, x, out}, {groups_x, groups_y, 1}});
     expect_products(check, &args, weights, x, out, round);

@@ -73,7 +73,7 @@ static void run_sort(const struct engine_check *check, int top, bool up)
         x[i] = 0.5f; /* equal ones */
     struct args_sort args = {.count = COUNT, .rows = ROWS, .top = top, .padded = 256};
     engine_run(check, &(struct engine_launch){{x, out, &args}, {ROWS, 1, 1}});
-    for (size_t i = 0; i < (size_t)(ROWS * top); i++)
+    for (size_t i = 0; i < (size_t)ROWS * (size_t)top; i++)
         engine_expect(check, i, out[i],
                       (double)place_of_rank(x + i / (size_t)top * COUNT, i % (size_t)top, up), 0);
     free(x);

@@ -95,6 +95,7 @@ static VKAPI_ATTR void VKAPI_CALL CmdSetEvent(VkCommandBuffer target, VkEvent ev
     next_CmdSetEvent(target, event, stages);
 }
 
+/* The parameters are Vulkan's. NOLINTNEXTLINE(readability-function-size) */
 static VKAPI_ATTR void VKAPI_CALL CmdWaitEvents(
     VkCommandBuffer target, uint32_t count, const VkEvent *events, VkPipelineStageFlags source,
     VkPipelineStageFlags destination, uint32_t memory_count, const VkMemoryBarrier *memory,

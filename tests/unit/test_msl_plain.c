@@ -27,14 +27,14 @@ static const char *const unchanged[] = {
     "  #  include  <metal_atomic>  // and why\nint a;\n",
     "#include <simd/simd.h>\n",
     "/* a comment\n of two lines */ int a; // #define\n",
-    "kernel void k(device float *a [[buffer(0)]], uint i [[thread_position_in_grid]]) "
-    "{ a[i] = a[i] * 2.5e-3f; }\n",
+    ("kernel void k(device float *a [[buffer(0)]], uint i [[thread_position_in_grid]]) "
+     "{ a[i] = a[i] * 2.5e-3f; }\n"),
     "#pragma unroll\n",
     "#pragma unroll 4\n",
     "#pragma clang loop unroll(full)\n",
     "#pragma METAL internals : enable\n",
-    "constant char text[] = \"// \\\" /* #define \\\\\"; constant char quote = '\\'', other = "
-    "'\"';\n",
+    ("constant char text[] = \"// \\\" /* #define \\\\\"; constant char quote = '\\'', other = "
+     "'\"';\n"),
     "constant int million = 1'000'000; constant int b = 0x1p3 + .5;\n",
     "int a = b / c /d; int e = f<g>::h; int i = j ? k : l;\n",
     "int a_define; int define; int include; int _b; int c__; int INFINITY_ = 2, NAN2;\n",

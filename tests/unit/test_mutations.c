@@ -401,12 +401,13 @@ static void symbols_of_changed_programs(void **state)
 static void sidecars_of_any_bytes(void **state)
 {
     (void)state;
+    static const char magic[8] = "HALTRACE";
     uint8_t data[8192];
     for (unsigned i = 0; i < 100 * rounds; i++) {
         struct trace_leftover leftover;
         for (size_t k = 0; k < sizeof data; k++)
             data[k] = (uint8_t)(i % 2 ? random_below(&random_state, 256) : 0);
-        memcpy(data, "HALTRACE", 8);
+        memcpy(data, magic, sizeof magic);
         change_bytes(data, 256);
         write_file(bad_path, data, 1 + random_below(&random_state, sizeof data));
         if (trace_leftover_open(bad_path, true, &leftover) == HAL_OK)

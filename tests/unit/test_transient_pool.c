@@ -6,6 +6,7 @@
 
 #include "hal/base/mem.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -506,7 +507,7 @@ static void rounds(unsigned failing)
     const uint64_t count = number_from("HAL_TEST_ROUNDS", 40);
     for (uint64_t i = 0; i < count; i++) {
         random_state = seed + i;
-        print_message("%sHAL_TEST_SEED=%llu", i ? ", " : "", (unsigned long long)(seed + i));
+        print_message("%sHAL_TEST_SEED=%" PRIu64, i ? ", " : "", random_state);
         one_round(failing);
     }
     print_message("\n");
