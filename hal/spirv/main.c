@@ -155,6 +155,8 @@ static void name_kernel(const char *name, size_t number, char *out_kernel, size_
         if (!plain)
             kept[length] = length ? '_' : 'k';
     }
+    if (!length) /* SPIR-V allows that */
+        kept[length++] = 'k';
     kept[length] = '\0';
     /* Two underscores in a row are the language's own. */
     for (size_t i = 1; i < length; i++)
@@ -233,6 +235,8 @@ int main(int argc, char **argv)
     struct msl_text head = {0}, text = {0};
     if (!request.constants || !request.entry_points || !read_request(argv, argc, &request)) {
         fprintf(stderr, "hal-spirv-cc: a part of haltrace, not to be started by hand");
+        free(request.constants);
+        free(request.entry_points);
         return HAL_INVALID;
     }
     set_limits();

@@ -9,7 +9,7 @@
 #define SPV_ENABLE_UTILITY_CODE
 #include <spirv.h>
 
-extern inline void SpvHasResultAndType(SpvOp op, bool *has_result, bool *has_type);
+extern inline void SpvHasResultAndType(SpvOp opcode, bool *hasResult, bool *hasResultType);
 
 enum { HEADER_WORDS = SPIRV_HEADER_WORDS, MAX_IDS = 1 << 22 };
 
