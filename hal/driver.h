@@ -466,12 +466,11 @@ struct hal_driver_ops {
                                      struct hal_executable *executable, uint32_t entry,
                                      struct hal_entry_info *out_info);
 
-    /* Optional; drivers only, called past the layers. Finds the directory in which executables are
-     * kept (absolute, to be freed with free()): made from `wanted`, or the usual one for NULL; and
-     * its limit when *io_max_bytes is 0. And measures one. executable_create finds the cache in
-     * its description. */
+    /* Optional; drivers only, called past the layers. Makes the directory in which executables are
+     * kept, `wanted` or the usual one for NULL, and gives its absolute path. And measures one.
+     * executable_create finds the cache in its description. */
     enum hal_status (*cache_open)(struct hal_driver_device *self, const char *wanted,
-                                  char **out_directory, uint64_t *io_max_bytes);
+                                  char *out_path, size_t bytes);
     enum hal_status (*cache_measure)(struct hal_driver_device *self, const char *directory,
                                      uint64_t *out_bytes, uint64_t *out_entries);
 

@@ -5,7 +5,10 @@
  * finished; the calling thread takes from there and reports, so that the application is called
  * without a lock and on its own thread. */
 #include "hal/base/mem.h"
+#include "hal/base/store.h"
 #include "hal/core.h"
+
+#include <limits.h>
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
@@ -26,10 +29,16 @@ static enum hal_status open_directory(struct hal_device *device, const char *wan
     if (!ops->cache_open)
         return HAL_OK;
     HAL_TRY(hal_device_enter(device));
-    const enum hal_status status =
-        ops->cache_open(device->driver, wanted, &cache->directory, &cache->max_bytes);
+    char path[PATH_MAX];
+    const enum hal_status status = ops->cache_open(device->driver, wanted, path, sizeof path);
     hal_gate_leave(&device->gate);
-    return status;
+    HAL_TRY(status);
+    if (cache->max_bytes == 0)
+        cache->max_bytes = hal_store_limit_bytes();
+    cache->directory = hal_copy_string(path);
+    return cache->directory
+               ? HAL_OK
+               : hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
 }
 
 enum hal_status hal_executable_cache_create(struct hal_device *device,

@@ -102,8 +102,8 @@ enum hal_status cpu_executable_reflect(struct hal_driver_device *self,
 enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_executable *executable,
                                   uint32_t entry, struct hal_entry_info *out_info);
 
-enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wanted,
-                               char **out_directory, uint64_t *io_max_bytes);
+enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wanted, char *out_path,
+                               size_t bytes);
 enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *directory,
                                   uint64_t *out_bytes, uint64_t *out_entries);
 

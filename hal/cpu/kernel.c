@@ -364,18 +364,11 @@ enum hal_status cpu_entry_reflect(struct hal_driver_device *self, struct hal_exe
 
 /* ---- Where kernels are kept ---------------------------------------------------------------- */
 
-enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wanted,
-                               char **out_directory, uint64_t *io_max_bytes)
+enum hal_status cpu_cache_open(struct hal_driver_device *self, const char *wanted, char *out_path,
+                               size_t bytes)
 {
     (void)self;
-    char path[PATH_MAX];
-    HAL_TRY(msl_directory_open(wanted, path, sizeof path));
-    *out_directory = hal_copy_string(path);
-    if (!*out_directory)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
-    if (*io_max_bytes == 0)
-        *io_max_bytes = msl_directory_limit_bytes();
-    return HAL_OK;
+    return msl_directory_open(wanted, out_path, bytes);
 }
 
 enum hal_status cpu_cache_measure(struct hal_driver_device *self, const char *directory,

@@ -21,18 +21,11 @@ static const char version[] = "haltrace-metal-1"; /* of what is in a name */
 
 /* ---- The directory -------------------------------------------------------------------------- */
 
-enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted,
-                                 char **out_directory, uint64_t *io_max_bytes)
+enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted, char *out_path,
+                                 size_t bytes)
 {
-    char path[PATH_MAX];
     (void)self;
-    HAL_TRY(hal_store_open(wanted, "metal", path, sizeof path));
-    *out_directory = hal_copy_string(path);
-    if (!*out_directory)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
-    if (*io_max_bytes == 0)
-        *io_max_bytes = hal_store_limit_bytes();
-    return HAL_OK;
+    return hal_store_open(wanted, "metal", out_path, bytes);
 }
 
 enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *directory,

@@ -157,8 +157,8 @@ enum hal_status metal_pipelines_create(struct metal_device *device,
                                        const struct hal_executable_desc *desc,
                                        struct metal_executable *executable) HAL_CHECKED;
 
-enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted,
-                                 char **out_directory, uint64_t *io_max_bytes);
+enum hal_status metal_cache_open(struct hal_driver_device *self, const char *wanted, char *out_path,
+                                 size_t bytes);
 enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *directory,
                                     uint64_t *out_bytes, uint64_t *out_entries);
 

@@ -32,17 +32,10 @@ static const char magic[8] = "HALVKPC1";
 /* ---- The directory -------------------------------------------------------------------------- */
 
 enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
-                                  char **out_directory, uint64_t *io_max_bytes)
+                                  char *out_path, size_t bytes)
 {
-    char path[PATH_MAX];
     (void)self;
-    HAL_TRY(hal_store_open(wanted, "vulkan", path, sizeof path));
-    *out_directory = hal_copy_string(path);
-    if (!*out_directory)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the name of the folder '%s'", path);
-    if (*io_max_bytes == 0)
-        *io_max_bytes = hal_store_limit_bytes();
-    return HAL_OK;
+    return hal_store_open(wanted, "vulkan", out_path, bytes);
 }
 
 enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char *directory,

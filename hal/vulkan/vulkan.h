@@ -181,7 +181,7 @@ static inline struct vulkan_executable *to_vulkan_executable(const struct hal_ex
 
 /* Executable caches (archive.c): pipelines of an executable in a file of the cache's directory. */
 enum hal_status vulkan_cache_open(struct hal_driver_device *self, const char *wanted,
-                                  char **out_directory, uint64_t *io_max_bytes);
+                                  char *out_path, size_t bytes);
 enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char *directory,
                                      uint64_t *out_bytes, uint64_t *out_entries);
 
