@@ -43,7 +43,7 @@ struct fake_layer {
     bool objects_in_order;
     uint32_t mappings_at_begin;
     struct hal_mapping last_mapping;
-    uint32_t last_queue; /* of a submission */
+    _Atomic uint32_t last_queue; /* of a submission */
     char file[256], mode[32], stacks[32];
     bool force;
 
