@@ -10,6 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_quick;
+
+bool bench_is_quick(void)
+{
+    return is_quick;
+}
+
+int bench_repeats(int usual)
+{
+    return is_quick ? 1 : usual;
+}
+
+uint64_t bench_size(uint64_t usual, uint64_t quick)
+{
+    return is_quick ? quick : usual;
+}
+
 void bench_begin(struct bench *bench, const char *name, int argc, char **argv)
 {
     *bench = (struct bench){0};
@@ -18,8 +35,10 @@ void bench_begin(struct bench *bench, const char *name, int argc, char **argv)
             bench->json = true;
         } else if (strncmp(argv[i], "--only=", 7) == 0) {
             bench->only = argv[i] + 7;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            is_quick = true;
         } else if (strcmp(argv[i], "--help") == 0) {
-            printf("usage: %s [--json] [--only=NAME]\n", name);
+            printf("usage: %s [--json] [--only=NAME] [--quick]\n", name);
             exit(0);
         } else if (strcmp(argv[i], "--version") == 0) {
             printf("%s %s\n", name, HAL_VERSION_STRING);
@@ -65,6 +84,10 @@ int bench_end(struct bench *bench)
 {
     if (bench->json)
         printf("\n]}\n");
+    if (bench->only && !bench->row_count) {
+        fprintf(stderr, "--only=%s: there is no such part\n", bench->only);
+        return 2;
+    }
     return fflush(stdout) == 0 ? 0 : 1;
 }
 

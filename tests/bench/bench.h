@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct bench {
     bool json;
@@ -17,8 +18,8 @@ struct bench {
 /* Which way a figure is better. */
 enum bench_better { BENCH_LOWER, BENCH_HIGHER };
 
-/* Understands --json, --only=NAME, --help and --version, and ends the program for wrong arguments.
- */
+/* Understands --json, --only=NAME, --quick, --help and --version, and ends the program for wrong
+ * arguments. */
 void bench_begin(struct bench *bench, const char *name, int argc, char **argv);
 
 /* Whether the part of that name is asked for. */
@@ -28,10 +29,18 @@ bool bench_wants(const struct bench *bench, const char *name);
 void bench_row(struct bench *bench, const char *name, double value, const char *unit,
                enum bench_better better, double target);
 
-/* The exit status of the program. */
+/* --quick is for trying whether the program still works: everything once and small. Its figures say
+ * nothing. Valid after bench_begin. */
+bool bench_is_quick(void);
+/* How often something is repeated: once when quick. */
+int bench_repeats(int usual);
+/* How large something is. */
+uint64_t bench_size(uint64_t usual, uint64_t quick);
+
+/* The exit status of the program: it fails when --only names no part of it. */
 int bench_end(struct bench *bench);
 
-/* Sorts the values. */
+/* Sorts the values; NAN when there are none. */
 double bench_median(double *values, size_t count);
 
 /* Prints the message and ends the program when a status is not HAL_OK. */

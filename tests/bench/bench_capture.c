@@ -14,21 +14,18 @@
  * Plain and captured runs take turns on one device; a run records, submits and waits. Beginning and
  * ending a capture are not part of a run, except where the row says "until the file is closed".
  *
- * decode: the program, which waits for each token, from its start to its end, plain and with the
- * environment that hal-capture sets; and of that, the loop over the tokens. */
+ * decode: bench_decode.h.
+ */
 #include "format/trace.h"
 #include "hal/base/os.h"
 #include "hal/hal.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/bench_decode.h"
 #include "tests/support/folder.h"
 
 #include <math.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-
-extern char **environ;
 
 enum {
     MOST_REPEATS = 21,
@@ -52,12 +49,24 @@ struct workload {
     uint64_t pairs;  /* a command and a barrier, in each submission */
     bool uses_all;   /* of d */
     bool is_weights; /* of uploads: as those of a model, else random */
-    uint32_t *data;
-    uint64_t distinct; /* uploads that differ */
+    uint32_t *data;  /* of uploads */
+    uint64_t uploads,
+        distinct; /* how many, and how many of them differ; 0: these are not c or cs */
+    uint64_t more_calls, written; /* beside those of the submissions; by the host */
     int repeats;
     double target_ns, target_us; /* cost per call, per submission */
-    double target_ratio, target_closed, target_mb_s, target_bytes;
+    double target_ratio, target_closed, target_mb_s, target_bytes; /* 0: no target */
 };
+
+static uint64_t upload_bytes(void)
+{
+    return bench_size(UPLOAD_BYTES, 1 << 20);
+}
+
+static uint64_t mapped_bytes(void)
+{
+    return bench_size(D_BYTES, 1 << 20);
+}
 
 static double ns_since(int64_t begin_ns)
 {
@@ -167,16 +176,16 @@ static double run_threads(struct hal_device *device, const struct workload *work
 static double run_uploads(struct hal_device *device, const struct workload *workload)
 {
     struct hal_buffer *buffers[UPLOADS];
-    for (int i = 0; i < UPLOADS; i++)
-        buffers[i] = make_buffer(device, UPLOAD_BYTES);
+    for (uint64_t i = 0; i < workload->uploads; i++)
+        buffers[i] = make_buffer(device, upload_bytes());
     const int64_t begin_ns = hal_clock_ns();
-    for (uint64_t i = 0; i < UPLOADS; i++) {
-        for (size_t at = 0; at < UPLOAD_BYTES / sizeof *workload->data; at += DISTINCT_WORDS)
+    for (uint64_t i = 0; i < workload->uploads; i++) {
+        for (size_t at = 0; at < upload_bytes() / sizeof *workload->data; at += DISTINCT_WORDS)
             workload->data[at] = (uint32_t)(i % workload->distinct); /* else they were the same */
-        bench_try(hal_buffer_write(buffers[i], 0, workload->data, UPLOAD_BYTES));
+        bench_try(hal_buffer_write(buffers[i], 0, workload->data, upload_bytes()));
     }
     const double ns = ns_since(begin_ns);
-    for (int i = 0; i < UPLOADS; i++)
+    for (uint64_t i = 0; i < workload->uploads; i++)
         hal_buffer_release(buffers[i]);
     return ns;
 }
@@ -195,7 +204,7 @@ static void submit_copy(const struct mapped *mapped, uint64_t number, uint64_t a
     bench_try(hal_command_copy(commands, mapped->source, at, mapped->target, 0, D_CHANGE));
     bench_try(hal_command_barrier(commands, NULL));
     for (int i = 0; i < 2 && mapped->uses_all; i++)
-        bench_try(hal_command_copy(commands, mapped->source, i ? D_BYTES - FILL_BYTES : 0,
+        bench_try(hal_command_copy(commands, mapped->source, i ? mapped_bytes() - FILL_BYTES : 0,
                                    mapped->target, 0, FILL_BYTES));
     bench_try(hal_command_buffer_end(commands));
     hand_in(mapped->device, commands, mapped->semaphore, number);
@@ -204,15 +213,16 @@ static void submit_copy(const struct mapped *mapped, uint64_t number, uint64_t a
 static double run_mapped(struct hal_device *device, const struct workload *workload)
 {
     struct hal_mapping mapping;
-    struct hal_buffer *buffer = make_buffer(device, D_BYTES), *target;
+    struct hal_buffer *buffer = make_buffer(device, mapped_bytes()), *target;
     const struct hal_buffer_desc private_desc = {.bytes = D_CHANGE,
                                                  .memory = HAL_MEMORY_DEVICE_LOCAL};
     bench_try(hal_buffer_create(device, &private_desc, &target));
     struct hal_semaphore *semaphore = make_semaphore(device);
-    bench_try(hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, D_BYTES, &mapping));
+    bench_try(
+        hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_PERSISTENT, 0, mapped_bytes(), &mapping));
     const struct mapped mapped = {device, buffer, target, semaphore, workload->uses_all};
     const struct mapped whole = {device, buffer, target, semaphore, true};
-    memset(mapping.data, 1, D_BYTES);
+    memset(mapping.data, 1, mapped_bytes());
     submit_copy(&whole, 0, 0); /* everything is seen as written once */
     bench_try(hal_semaphore_wait(semaphore, 1, HAL_FOREVER));
     const enum hal_status flushed = hal_device_profiling_flush(device);
@@ -220,7 +230,7 @@ static double run_mapped(struct hal_device *device, const struct workload *workl
         bench_die("flushing");
     const int64_t begin_ns = hal_clock_ns();
     for (uint64_t i = 1; i <= workload->submissions; i++) {
-        const uint64_t at = i * 7919 % (D_BYTES / D_CHANGE) * D_CHANGE;
+        const uint64_t at = i * 7919 % (mapped_bytes() / D_CHANGE) * D_CHANGE;
         memset((uint8_t *)mapping.data + at, (int)i, D_CHANGE);
         submit_copy(&mapped, i, at);
     }
@@ -236,11 +246,11 @@ static double run_mapped(struct hal_device *device, const struct workload *workl
 /* Random bytes; or numbers between -2 and 2, most of them small, cut to 16 bits: weights. */
 static uint32_t *make_data(bool weights)
 {
-    uint32_t *data = malloc(UPLOAD_BYTES);
+    uint32_t *data = malloc(upload_bytes());
     uint64_t random = 88172645463325252u;
     if (!data)
         bench_die("no memory");
-    for (size_t i = 0; i < UPLOAD_BYTES / sizeof *data; i++) {
+    for (size_t i = 0; i < upload_bytes() / sizeof *data; i++) {
         uint32_t halves = 0;
         for (int k = 0; k < 2 && weights; k++) {
             float sum = 0;
@@ -265,6 +275,34 @@ struct captured_run {
     double bytes, stalls, overhead_ns;
 };
 
+/* What the workload hands to the device must be in the trace: all of it, and nothing else. */
+static void check_counts(const struct workload *workload, const struct trace_counts *counts,
+                         const struct trace_health *health)
+{
+    const uint64_t calls = workload->submissions * workload->pairs * 2 + workload->more_calls;
+    const struct {
+        const char *what;
+        uint64_t wanted, found;
+    } checks[] = {
+        {"commands and barriers", calls, counts->segments},
+        {"bytes written by the host", workload->written, counts->host_write_bytes},
+        {"records lost", 0, health->lost_records},
+    };
+    if (health->status) {
+        fprintf(stderr, "bench-capture: %s: the capture failed: %s\n", workload->name,
+                health->message);
+        exit(1);
+    }
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (checks[i].found == checks[i].wanted)
+            continue;
+        fprintf(stderr, "bench-capture: %s: %s: wanted %llu, the trace has %llu\n", workload->name,
+                checks[i].what, (unsigned long long)checks[i].wanted,
+                (unsigned long long)checks[i].found);
+        exit(1);
+    }
+}
+
 static struct captured_run run_captured(struct hal_device *device, const struct workload *workload,
                                         const char *path)
 {
@@ -284,10 +322,7 @@ static struct captured_run run_captured(struct hal_device *device, const struct 
     bench_try(trace_reader_open(path, &reader));
     const struct trace_counts *counts = trace_reader_counts(reader);
     const struct trace_health *health = trace_reader_health(reader);
-    const uint64_t written = workload->data ? (uint64_t)UPLOADS * UPLOAD_BYTES : 0;
-    if (counts->segments < workload->submissions * workload->pairs * 2 ||
-        counts->host_write_bytes < written || health->status)
-        bench_die("not everything was captured");
+    check_counts(workload, counts, health);
     result.bytes = (double)counts->file_bytes;
     result.stalls = (double)health->ring_stalls;
     result.overhead_ns = (double)health->overhead_ns;
@@ -324,138 +359,54 @@ static void measure(struct hal_device *device, const char *path, const struct wo
     }
 }
 
+static double target_or_none(double target)
+{
+    return target > 0 ? target : NAN;
+}
+
 static void row(struct bench *bench, const struct workload *workload, const char *what,
                 double *values, double divisor, const char *unit, double target)
 {
     char name[96];
     snprintf(name, sizeof name, "%s: %s", workload->name, what);
     bench_row(bench, name, bench_median(values, (size_t)workload->repeats) / divisor, unit,
-              BENCH_LOWER, target);
+              BENCH_LOWER, target_or_none(target));
 }
 
 static void report(struct bench *bench, const struct workload *workload, struct figures *figures)
 {
     const double calls = (double)(workload->submissions * workload->pairs * 2);
     const double submissions = (double)workload->submissions;
-    if (workload->data) {
+    if (workload->uploads) {
         char name[96];
-        const double bytes = (double)UPLOADS * UPLOAD_BYTES;
+        const double bytes = (double)(workload->uploads * upload_bytes());
         snprintf(name, sizeof name, "%s: until the file is closed", workload->name);
         bench_row(bench, name,
                   bytes / bench_median(figures->closed_ns, (size_t)workload->repeats) * 1e3, "MB/s",
-                  BENCH_HIGHER, workload->target_mb_s);
-        row(bench, workload, "plain run", figures->plain, 1e6, "ms", NAN);
+                  BENCH_HIGHER, target_or_none(workload->target_mb_s));
+        row(bench, workload, "plain run", figures->plain, 1e6, "ms", 0);
         row(bench, workload, "file", figures->bytes, 1e6, "MB", workload->target_bytes / 1e6);
-    } else if (!isnan(workload->target_us)) {
-        row(bench, workload, "plain run", figures->plain, 1e3 * submissions, "us/submit", NAN);
+    } else if (workload->target_us > 0) {
+        row(bench, workload, "plain run", figures->plain, 1e3 * submissions, "us/submit", 0);
         row(bench, workload, "cost of being captured", figures->cost, 1e3 * submissions,
             "us/submit", workload->target_us);
-        row(bench, workload, "file", figures->bytes, 1e6, "MB", NAN);
+        row(bench, workload, "file", figures->bytes, 1e6, "MB", 0);
     } else {
-        row(bench, workload, "plain run", figures->plain, calls, "ns/call", NAN);
+        row(bench, workload, "plain run", figures->plain, calls, "ns/call", 0);
         row(bench, workload, "cost of being captured", figures->cost, calls, "ns/call",
             workload->target_ns);
-        row(bench, workload, "of which the thread's own work", figures->work, calls, "ns/call",
-            NAN);
-        row(bench, workload, "of which the trace says itself", figures->own, calls, "ns/call", NAN);
+        row(bench, workload, "of which the thread's own work", figures->work, calls, "ns/call", 0);
+        row(bench, workload, "of which the trace says itself", figures->own, calls, "ns/call", 0);
         row(bench, workload, "file", figures->bytes, calls, "bytes/call", workload->target_bytes);
     }
     row(bench, workload, "captured / plain", figures->ratio, 1, "", workload->target_ratio);
     row(bench, workload, "captured / plain, until the file is closed", figures->closed, 1, "",
         workload->target_closed);
-    row(bench, workload, "times that a thread waited for the writer", figures->stalls, 1, "", NAN);
-    row(bench, workload, "beginning a capture", figures->begin, 1e6, "ms", NAN);
+    row(bench, workload, "times that a thread waited for the writer", figures->stalls, 1, "", 0);
+    row(bench, workload, "beginning a capture", figures->begin, 1e6, "ms", 0);
 }
 
-/* ---- decode ------------------------------------------------------------------------------- */
-
-enum { DECODE_REPEATS = 15 };
-
-struct decode_run {
-    double program_s, loop_s;
-};
-
-/* Reads what decode says about its loop: "...: 0.123 s, ...". */
-static double read_loop_s(int descriptor)
-{
-    char text[1024];
-    size_t bytes = 0;
-    for (ssize_t got; bytes + 1 < sizeof text &&
-                      (got = read(descriptor, text + bytes, sizeof text - 1 - bytes)) > 0;)
-        bytes += (size_t)got;
-    text[bytes] = '\0';
-    const char *at = strstr(text, "token: ");
-    return at ? strtod(at + strlen("token: "), NULL) : NAN;
-}
-
-static struct decode_run run_decode(const char *decode)
-{
-    char *const arguments[] = {"decode",       "--tokens=128",  "--layers=8", "--width=1024",
-                               "--sync=token", "--check=false", NULL};
-    struct decode_run result;
-    posix_spawn_file_actions_t actions;
-    int ends[2], status;
-    pid_t process;
-    if (pipe(ends) != 0)
-        bench_die("a pipe");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    const int64_t begin_ns = hal_clock_ns();
-    if (posix_spawn(&process, decode, &actions, NULL, arguments, environ) != 0)
-        bench_die("decode cannot be started: build it");
-    close(ends[1]);
-    result.loop_s = read_loop_s(ends[0]);
-    if (waitpid(process, &status, 0) != process || status != 0)
-        bench_die("decode failed");
-    result.program_s = ns_since(begin_ns) / 1e9;
-    close(ends[0]);
-    posix_spawn_file_actions_destroy(&actions);
-    return result;
-}
-
-static struct decode_run run_decode_captured(const char *decode, const char *path)
-{
-    static const char *const names[] = {"HAL_DEVICE_PROFILING_MODE", "HAL_DEVICE_PROFILING_FILE",
-                                        "HAL_DEVICE_PROFILING_FORCE"};
-    const char *const values[] = {"queue", path, "true"};
-    struct trace_reader *reader;
-    for (int i = 0; i < 3; i++)
-        setenv(names[i], values[i], 1);
-    const struct decode_run result = run_decode(decode);
-    for (int i = 0; i < 3; i++)
-        unsetenv(names[i]);
-    bench_try(trace_reader_open(path, &reader));
-    if (trace_reader_counts(reader)->dispatches != 128 * 8 * 4)
-        bench_die("not everything was captured");
-    trace_reader_close(reader);
-    return result;
-}
-
-static void compare_decode(struct bench *bench, const char *path)
-{
-    double program[DECODE_REPEATS], loop[DECODE_REPEATS], plain[DECODE_REPEATS];
-    char decode[PATH_MAX];
-    bench_try(hal_program_path(decode, sizeof decode));
-    char *name = strrchr(decode, '/') + 1;
-    snprintf(name, sizeof decode - (size_t)(name - decode), "decode");
-    for (int i = -1; i < DECODE_REPEATS; i++) {
-        const struct decode_run run = run_decode(decode);
-        const struct decode_run captured = run_decode_captured(decode, path);
-        if (i < 0)
-            continue;
-        plain[i] = run.program_s;
-        program[i] = captured.program_s / run.program_s;
-        loop[i] = captured.loop_s / run.loop_s;
-    }
-    bench_row(bench, "decode: plain run", bench_median(plain, DECODE_REPEATS), "s", BENCH_LOWER,
-              NAN);
-    bench_row(bench, "decode: captured / plain, the loop", bench_median(loop, DECODE_REPEATS), "",
-              BENCH_LOWER, 1.05);
-    bench_row(bench, "decode: captured / plain, the program", bench_median(program, DECODE_REPEATS),
-              "", BENCH_LOWER, 1.05);
-}
+/* ---- The workloads ------------------------------------------------------------------------- */
 
 static struct workload workloads[] = {
     {.name = "a",
@@ -464,97 +415,84 @@ static struct workload workloads[] = {
      .pairs = A_PAIRS,
      .repeats = 21,
      .target_ns = 30,
-     .target_us = NAN,
-     .target_ratio = NAN,
      .target_closed = 1.5,
-     .target_mb_s = NAN,
      .target_bytes = 4},
     {.name = "b",
      .run = run_commands,
      .submissions = B_SUBMISSIONS,
      .pairs = B_PAIRS,
      .repeats = 21,
-     .target_ns = 60,
-     .target_us = NAN,
-     .target_ratio = NAN,
-     .target_closed = NAN,
-     .target_mb_s = NAN,
-     .target_bytes = NAN},
+     .target_ns = 60},
     {.name = "mt",
      .run = run_threads,
      .submissions = MT_THREADS,
      .pairs = A_PAIRS / 2,
      .repeats = 21,
-     .target_ns = NAN,
-     .target_us = NAN,
-     .target_ratio = 1.3,
-     .target_closed = NAN,
-     .target_mb_s = NAN,
-     .target_bytes = NAN},
+     .target_ratio = 1.3},
     {.name = "c-random",
      .run = run_uploads,
+     .uploads = UPLOADS,
      .distinct = UPLOADS,
      .repeats = 5,
-     .target_ns = NAN,
-     .target_us = NAN,
      .target_ratio = 2,
-     .target_closed = NAN,
-     .target_mb_s = 700,
-     .target_bytes = NAN},
+     .target_mb_s = 700},
     {.name = "c-weights",
      .run = run_uploads,
      .is_weights = true,
+     .uploads = UPLOADS,
      .distinct = UPLOADS,
      .repeats = 5,
-     .target_ns = NAN,
-     .target_us = NAN,
      .target_ratio = 2,
-     .target_closed = NAN,
-     .target_mb_s = 450,
-     .target_bytes = NAN},
+     .target_mb_s = 450},
     {.name = "cs",
      .run = run_uploads,
+     .uploads = UPLOADS,
      .distinct = 1,
      .repeats = 5,
-     .target_ns = NAN,
-     .target_us = NAN,
      .target_ratio = 2,
-     .target_closed = NAN,
-     .target_mb_s = NAN,
      .target_bytes = 17e6},
     {.name = "d",
      .run = run_mapped,
      .submissions = D_SUBMISSIONS,
      .pairs = 1,
      .repeats = 7,
-     .target_ns = NAN,
-     .target_us = 25,
-     .target_ratio = NAN,
-     .target_closed = NAN,
-     .target_mb_s = NAN,
-     .target_bytes = NAN},
+     .target_us = 25},
     {.name = "d-all",
      .run = run_mapped,
      .submissions = D_SUBMISSIONS,
      .pairs = 1,
      .uses_all = true,
      .repeats = 7,
-     .target_ns = NAN,
-     .target_us = 25,
-     .target_ratio = NAN,
-     .target_closed = NAN,
-     .target_mb_s = NAN,
-     .target_bytes = NAN},
+     .target_us = 25},
 };
+
+/* Smaller when it is tried alone whether the program works; and what a trace of it must have. */
+static void prepare(struct workload *workload)
+{
+    workload->repeats = bench_repeats(workload->repeats);
+    if (workload->uploads) {
+        workload->uploads = bench_size(workload->uploads, 2);
+        workload->written = workload->uploads * upload_bytes();
+    } else if (workload->run == run_mapped) {
+        workload->submissions = bench_size(workload->submissions, 3);
+        /* The first submission uses everything, so that all of the buffer has been written. */
+        workload->written = mapped_bytes() + workload->submissions * D_CHANGE;
+        workload->more_calls = 4 + (workload->uses_all ? 2 * workload->submissions : 0);
+    } else if (workload->pairs > B_PAIRS) {
+        workload->pairs = bench_size(workload->pairs, 100);
+    } else {
+        workload->submissions = bench_size(workload->submissions, 10);
+    }
+}
 
 int main(int argc, char **argv)
 {
-    uint32_t *random = make_data(false), *weights = make_data(true);
     struct bench bench;
     struct test_folder folder;
     struct hal_device *device;
     char path[PATH_MAX];
     bench_begin(&bench, "bench-capture", argc, argv);
+    uint32_t *random = make_data(false), *weights = make_data(true);
     if (!test_folder_make(&folder)) {
         perror("bench-capture: a temporary folder");
         return 1;
@@ -566,12 +504,13 @@ int main(int argc, char **argv)
         if (!bench_wants(&bench, workloads[i].name))
             continue;
         workloads[i].data = workloads[i].is_weights ? weights : random;
+        prepare(&workloads[i]);
         measure(device, path, &workloads[i], &figures);
         report(&bench, &workloads[i], &figures);
     }
     hal_device_release(device);
     if (bench_wants(&bench, "decode"))
-        compare_decode(&bench, path);
+        bench_decode(&bench, path);
     free(random);
     free(weights);
     test_folder_remove(&folder);

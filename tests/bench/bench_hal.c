@@ -114,21 +114,24 @@ static double processor_time_ns(void)
 static void empty_submission(struct bench *bench, struct rig *rig)
 {
     double us[REPEATS];
+    const int submissions = (int)bench_size(SUBMISSIONS, 10);
     struct hal_command_buffer *commands = new_commands(rig);
     bench_try(hal_command_buffer_end(commands));
-    for (int i = -1; i < REPEATS; i++) { /* -1 warms up */
+    for (int i = -1; i < bench_repeats(REPEATS); i++) { /* -1 warms up */
         const int64_t begin_ns = hal_clock_ns();
-        for (int n = 0; n < SUBMISSIONS; n++)
+        for (int n = 0; n < submissions; n++)
             submit_and_wait(rig, commands);
         if (i >= 0)
-            us[i] = elapsed_ns(begin_ns) / SUBMISSIONS / 1000;
+            us[i] = elapsed_ns(begin_ns) / submissions / 1000;
     }
-    bench_row(bench, "empty submission, inline", bench_median(us, REPEATS), "us", BENCH_LOWER, 2);
+    bench_row(bench, "empty submission, inline", bench_median(us, (size_t)bench_repeats(REPEATS)),
+              "us", BENCH_LOWER, 2);
     hal_command_buffer_release(commands);
 }
 
 struct sleeper {
     struct rig *rig;
+    int wakes;
     struct hal_semaphore *start, *woken;
     double us[WAKES];
 };
@@ -139,7 +142,7 @@ static _Atomic int64_t submitted_ns;
 static void *sleep_and_wake(void *argument)
 {
     struct sleeper *sleeper = argument;
-    for (int i = 0; i < WAKES; i++) {
+    for (int i = 0; i < sleeper->wakes; i++) {
         bench_try(hal_semaphore_wait(sleeper->start, (uint64_t)i + 1, HAL_FOREVER));
         sleeper->us[i] = elapsed_ns(atomic_load(&submitted_ns)) / 1000;
         bench_try(hal_semaphore_signal(sleeper->woken, (uint64_t)i + 1));
@@ -160,11 +163,12 @@ static void sleeping_waiter(struct bench *bench, struct rig *rig)
     pthread_t thread;
     struct hal_command_buffer *commands = new_commands(rig);
     sleeper.rig = rig;
+    sleeper.wakes = (int)bench_size(WAKES, 5);
     bench_try(hal_command_buffer_end(commands));
     bench_try(hal_semaphore_create(rig->device, "start", 0, &sleeper.start));
     bench_try(hal_semaphore_create(rig->device, "woken", 0, &sleeper.woken));
     bench_try(hal_thread_start("sleeper", sleep_and_wake, &sleeper, &thread));
-    for (uint64_t i = 1; i <= WAKES; i++) {
+    for (uint64_t i = 1; i <= (uint64_t)sleeper.wakes; i++) {
         const struct hal_semaphore_value signal = {sleeper.start, i};
         const struct hal_submit_desc desc = {
             .signals = &signal, .signal_count = 1, .commands = &commands, .command_count = 1};
@@ -174,8 +178,8 @@ static void sleeping_waiter(struct bench *bench, struct rig *rig)
         bench_try(hal_semaphore_wait(sleeper.woken, i, HAL_FOREVER));
     }
     pthread_join(thread, NULL);
-    bench_row(bench, "empty submission, to a sleeping waiter", bench_median(sleeper.us, WAKES),
-              "us", BENCH_LOWER, 20);
+    bench_row(bench, "empty submission, to a sleeping waiter",
+              bench_median(sleeper.us, (size_t)sleeper.wakes), "us", BENCH_LOWER, 20);
     hal_semaphore_release(sleeper.start);
     hal_semaphore_release(sleeper.woken);
     hal_command_buffer_release(commands);
@@ -194,31 +198,33 @@ static void tiny_dispatches(struct bench *bench)
     struct rig rig;
     double record_ns[REPEATS], run_ns[REPEATS], processor_ns[REPEATS];
     const uint32_t one[3] = {1, 1, 1};
+    const int tiny = (int)bench_size(TINY, 100);
     open_rig(&rig, "cpu?threads=1");
-    for (int i = -1; i < REPEATS; i++) {
+    for (int i = -1; i < bench_repeats(REPEATS); i++) {
         struct hal_command_buffer *commands = new_commands(&rig);
         int64_t begin_ns = hal_clock_ns();
         bind(&rig, commands, 0);
-        for (int n = 0; n < TINY; n++)
+        for (int n = 0; n < tiny; n++)
             bench_try(hal_command_dispatch(commands, rig.executable, ADD_ONE, one));
         bench_try(hal_command_buffer_end(commands));
         if (i >= 0)
-            record_ns[i] = elapsed_ns(begin_ns) / TINY;
+            record_ns[i] = elapsed_ns(begin_ns) / tiny;
         begin_ns = hal_clock_ns();
         const double before_ns = processor_time_ns();
         submit_and_wait(&rig, commands);
         if (i >= 0) {
-            run_ns[i] = elapsed_ns(begin_ns) / TINY;
-            processor_ns[i] = (processor_time_ns() - before_ns) / TINY;
+            run_ns[i] = elapsed_ns(begin_ns) / tiny;
+            processor_ns[i] = (processor_time_ns() - before_ns) / tiny;
         }
         hal_command_buffer_release(commands);
     }
     bench_row(bench, "100,000 tiny dispatches, recording and sealing",
-              bench_median(record_ns, REPEATS), "ns/each", BENCH_LOWER, NAN);
-    bench_row(bench, "100,000 tiny dispatches, one worker", bench_median(run_ns, REPEATS),
-              "ns/each", BENCH_LOWER, 150);
-    bench_row(bench, "the same, processor's time", bench_median(processor_ns, REPEATS), "ns/each",
-              BENCH_LOWER, 150);
+              bench_median(record_ns, (size_t)bench_repeats(REPEATS)), "ns/each", BENCH_LOWER, NAN);
+    bench_row(bench, "100,000 tiny dispatches, one worker",
+              bench_median(run_ns, (size_t)bench_repeats(REPEATS)), "ns/each", BENCH_LOWER, 150);
+    bench_row(bench, "the same, processor's time",
+              bench_median(processor_ns, (size_t)bench_repeats(REPEATS)), "ns/each", BENCH_LOWER,
+              150);
     close_rig(&rig);
 }
 
@@ -234,6 +240,7 @@ static void one_workgroup(struct bench *bench)
 {
     struct rig rig;
     double us[WAKES];
+    const int wakes = (int)bench_size(WAKES, 5);
     const uint32_t one[3] = {1, 1, 1};
     open_rig(&rig, "cpu?threads=8");
     struct hal_command_buffer *commands = new_commands(&rig);
@@ -243,18 +250,18 @@ static void one_workgroup(struct bench *bench)
     submit_and_wait(&rig, commands);
     pause_for(5000000);
     const long before = sleeps();
-    for (int i = 0; i < WAKES; i++) {
+    for (int i = 0; i < wakes; i++) {
         pause_for(200000); /* until the workers sleep */
         const int64_t begin_ns = hal_clock_ns();
         submit_and_wait(&rig, commands);
         us[i] = elapsed_ns(begin_ns) / 1000;
     }
     pause_for(1000000);
-    bench_row(bench, "dispatch of one workgroup, workers asleep", bench_median(us, WAKES), "us",
-              BENCH_LOWER, NAN);
+    bench_row(bench, "dispatch of one workgroup, workers asleep", bench_median(us, (size_t)wakes),
+              "us", BENCH_LOWER, NAN);
     /* This thread pauses once and may sleep once in its wait; one worker goes back to sleep. */
     bench_row(bench, "dispatch of one workgroup, sleeps of 9 threads",
-              (double)(sleeps() - before) / WAKES, "each", BENCH_LOWER, 4);
+              (double)(sleeps() - before) / wakes, "each", BENCH_LOWER, 4);
     hal_command_buffer_release(commands);
     close_rig(&rig);
 }
@@ -269,23 +276,24 @@ static void transient_memory(struct bench *bench)
     static const struct hal_buffer_desc desc = {.bytes = 1000};
     struct rig rig;
     double take_us[3], give_us[3];
+    const int live = (int)bench_size(LIVE, 50);
     open_rig(&rig, "cpu?threads=1");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < bench_repeats(3); i++) {
         int64_t begin_ns = hal_clock_ns();
-        for (int n = 0; n < LIVE; n++)
+        for (int n = 0; n < live; n++)
             bench_try(hal_queue_alloca(rig.device, NULL, &desc, &buffers[n]));
-        take_us[i] = elapsed_ns(begin_ns) / LIVE / 1000;
+        take_us[i] = elapsed_ns(begin_ns) / live / 1000;
         begin_ns = hal_clock_ns();
-        for (int n = 0; n < LIVE; n++) /* LIVE is no multiple of 7919 */
-            bench_try(hal_queue_dealloca(rig.device, NULL, buffers[n * 7919ll % LIVE]));
-        give_us[i] = elapsed_ns(begin_ns) / LIVE / 1000;
-        for (int n = 0; n < LIVE; n++)
+        for (int n = 0; n < live; n++) /* `live` is no multiple of 7919 */
+            bench_try(hal_queue_dealloca(rig.device, NULL, buffers[n * 7919ll % live]));
+        give_us[i] = elapsed_ns(begin_ns) / live / 1000;
+        for (int n = 0; n < live; n++)
             hal_buffer_release(buffers[n]);
     }
-    bench_row(bench, "alloca, up to 20,000 alive", bench_median(take_us, 3), "us/each", BENCH_LOWER,
-              NAN);
-    bench_row(bench, "dealloca, in another order", bench_median(give_us, 3), "us/each", BENCH_LOWER,
-              NAN);
+    bench_row(bench, "alloca, up to 20,000 alive", bench_median(take_us, (size_t)bench_repeats(3)),
+              "us/each", BENCH_LOWER, NAN);
+    bench_row(bench, "dealloca, in another order", bench_median(give_us, (size_t)bench_repeats(3)),
+              "us/each", BENCH_LOWER, NAN);
     close_rig(&rig);
 }
 
@@ -295,9 +303,10 @@ static void transient_memory(struct bench *bench)
 static void *spin_plainly(void *argument)
 {
     const int groups = *(const int *)argument;
+    const uint32_t steps = (uint32_t)bench_size(SPIN_STEPS, 1000);
     for (int g = 0; g < groups; g++) {
         uint32_t v = (uint32_t)g;
-        for (uint32_t n = 0; n < SPIN_STEPS; n++) {
+        for (uint32_t n = 0; n < steps; n++) {
             v = v * 1664525 + 1013904223;
             __asm__ volatile("" : "+r"(v)); /* neither unrolled away nor folded */
         }
@@ -322,7 +331,7 @@ static double plain_speedup(void)
 /* Independent dispatches of one workgroup each. */
 static struct hal_command_buffer *independent(const struct rig *rig)
 {
-    const uint32_t one[3] = {1, 1, 1}, steps = SPIN_STEPS;
+    const uint32_t one[3] = {1, 1, 1}, steps = (uint32_t)bench_size(SPIN_STEPS, 1000);
     struct hal_command_buffer *commands = new_commands(rig);
     bench_try(hal_command_push_constants(commands, 0, &steps, 4));
     for (uint32_t i = 0; i < SPIN_GROUPS; i++) {
@@ -340,7 +349,7 @@ static void two_cores(struct bench *bench)
     open_rig(&one, "cpu?threads=1");
     open_rig(&two, "cpu?threads=2");
     struct hal_command_buffer *alone = independent(&one), *shared = independent(&two);
-    for (int i = -1; i < REPEATS; i++) {
+    for (int i = -1; i < bench_repeats(REPEATS); i++) {
         const double threads = plain_speedup();
         int64_t begin_ns = hal_clock_ns();
         submit_and_wait(&one, alone);
@@ -354,12 +363,12 @@ static void two_cores(struct bench *bench)
         device[i] = speedup;
         ratio[i] = speedup / threads;
     }
-    bench_row(bench, "two plain threads / one", bench_median(plain, REPEATS), "times", BENCH_HIGHER,
-              NAN);
-    bench_row(bench, "independent dispatches, two workers / one", bench_median(device, REPEATS),
+    bench_row(bench, "two plain threads / one", bench_median(plain, (size_t)bench_repeats(REPEATS)),
               "times", BENCH_HIGHER, NAN);
-    bench_row(bench, "the same, of what plain threads reach", bench_median(ratio, REPEATS), "",
-              BENCH_HIGHER, 0.9);
+    bench_row(bench, "independent dispatches, two workers / one",
+              bench_median(device, (size_t)bench_repeats(REPEATS)), "times", BENCH_HIGHER, NAN);
+    bench_row(bench, "the same, of what plain threads reach",
+              bench_median(ratio, (size_t)bench_repeats(REPEATS)), "", BENCH_HIGHER, 0.9);
     hal_command_buffer_release(alone);
     hal_command_buffer_release(shared);
     close_rig(&one);

@@ -205,7 +205,7 @@ static void run(const struct pair *pair)
     memcpy(launch.group_size, size_of(pair->kernel), sizeof launch.group_size);
     const uint64_t groups = (uint64_t)pair->groups[0] * pair->groups[1] * pair->groups[2];
     double ratios[REPEATS], times[REPEATS], others[REPEATS];
-    for (size_t i = 0; i < REPEATS; i++) {
+    for (size_t i = 0; i < (size_t)bench_repeats(REPEATS); i++) {
         const double begin = cpu_ns();
         pair->reference(pair->buffers, pair->size);
         const double middle = cpu_ns();
@@ -215,21 +215,24 @@ static void run(const struct pair *pair)
         ratios[i] = times[i] / (middle - begin);
     }
     check(pair);
-    for (size_t i = 0; pair->pocl && i < REPEATS; i++)
+    for (size_t i = 0; pair->pocl && i < (size_t)bench_repeats(REPEATS); i++)
 #if BENCH_HAS_OPENCL
         others[i] = run_pocl(pair, &launch, function);
 #endif
     char row[128];
     snprintf(row, sizeof row, "%s, ratio to C (%s)", pair->row,
              msl_function_get_info(function)->road);
-    bench_row(pair->bench, row, bench_median(ratios, REPEATS), "x", BENCH_LOWER, pair->target);
+    bench_row(pair->bench, row, bench_median(ratios, (size_t)bench_repeats(REPEATS)), "x",
+              BENCH_LOWER, pair->target);
     snprintf(row, sizeof row, "%s", pair->row);
     if (pair->operations > 0)
-        bench_row(pair->bench, row, pair->operations / bench_median(times, REPEATS), "GFLOP/s",
+        bench_row(pair->bench, row,
+                  pair->operations / bench_median(times, (size_t)bench_repeats(REPEATS)), "GFLOP/s",
                   BENCH_HIGHER, NAN);
     snprintf(row, sizeof row, "%s, PoCL's time to ours", pair->row);
     if (pair->pocl)
-        bench_row(pair->bench, row, bench_median(others, REPEATS), "x", BENCH_HIGHER, 1);
+        bench_row(pair->bench, row, bench_median(others, (size_t)bench_repeats(REPEATS)), "x",
+                  BENCH_HIGHER, 1);
 }
 
 /* ---- The table
@@ -400,12 +403,13 @@ int main(int argc, char **argv)
         die("a worker");
     const char *reason = "bench-msl was built without OpenCL (Debian: ocl-icd-opencl-dev)";
 #if BENCH_HAS_OPENCL
-    base.pocl = bench_pocl_open(&reason);
+    if (!bench_is_quick())
+        base.pocl = bench_pocl_open(&reason);
 #endif
-    if (!base.pocl)
+    if (!base.pocl && !bench_is_quick())
         fprintf(stderr, "bench-msl: skipped: PoCL: %s\n", reason);
     run_elementwise(&base, 1 << 16, "vector add, 64 k", "saxpy, 64 k");
-    run_elementwise(&base, 1 << 24, "vector add, 16 M", "saxpy, 16 M");
+    run_elementwise(&base, (size_t)bench_size(1 << 24, 1 << 16), "vector add, 16 M", "saxpy, 16 M");
     run_matrices(&base);
     run_reductions(&base);
     run_matrix_vector(&base);

@@ -79,7 +79,7 @@ static void run_small(struct bench *bench)
     static const char *const values[KINDS] = {"a[i] + 1", "simd_sum(a[i])", "a[i] + INT_MAX"};
     double ms[KINDS][TIMES], cpu[KINDS][TIMES], warm[TIMES];
     char text[512];
-    for (size_t i = 0; i < TIMES; i++)
+    for (size_t i = 0; i < (size_t)bench_repeats(TIMES); i++)
         for (size_t k = 0; k < KINDS; k++) {
             write_small(text, sizeof text, values[k], (long long)hal_wall_clock_ns());
             const struct cost cost = compile(text, "k", false);
@@ -88,9 +88,9 @@ static void run_small(struct bench *bench)
             warm[i] = compile(text, "k", false).ms;
         }
     for (size_t k = 0; k < KINDS; k++)
-        add_rows(bench, names[k], ms[k], cpu[k], TIMES);
-    bench_row(bench, "the same from the disk cache", bench_median(warm, TIMES), "ms", BENCH_LOWER,
-              1);
+        add_rows(bench, names[k], ms[k], cpu[k], (size_t)bench_repeats(TIMES));
+    bench_row(bench, "the same from the disk cache",
+              bench_median(warm, (size_t)bench_repeats(TIMES)), "ms", BENCH_LOWER, 1);
 }
 
 enum { SOURCES = 20 };
@@ -98,7 +98,7 @@ enum { SOURCES = 20 };
 static void *compile_half(void *first)
 {
     char text[512];
-    for (size_t i = *(const size_t *)first; i < SOURCES; i += 2) {
+    for (size_t i = *(const size_t *)first; i < bench_size(SOURCES, 2); i += 2) {
         write_small(text, sizeof text, i % 4 < 2 ? "a[i] * 3" : "a[i] + simd_sum(a[i])",
                     (long long)hal_wall_clock_ns() * SOURCES + (long long)i);
         compile(text, "k", false);
@@ -126,6 +126,7 @@ static void run_twenty(struct bench *bench)
 static void run_library(struct bench *bench)
 {
     enum { KERNELS = 600, BYTES = KERNELS * 128 + 1024 };
+    const int kernels = (int)bench_size(KERNELS, 100);
     char *const text = malloc(BYTES);
     if (!text)
         exit(1);
@@ -137,7 +138,7 @@ static void run_library(struct bench *bench)
              "{ threadgroup float t[256]; t[i] = a[i] * n;\n"
              "  threadgroup_barrier(mem_flags::mem_threadgroup); a[i] = t[(i + n) %% 256]; }\n",
         (long long)hal_wall_clock_ns());
-    for (int i = 0; i < KERNELS; i++)
+    for (int i = 0; i < kernels; i++)
         length += (size_t)snprintf(text + length, BYTES - length,
                                    "template [[host_name(\"rotate_%d\")]] kernel void "
                                    "rotate<%d>(device float*, uint);\n",
@@ -213,10 +214,10 @@ void bench_msl_workers(struct bench *bench, const struct msl_function *matmul)
         plain[i] = products[i];
         plain[i].function = NULL;
     }
-    for (size_t i = 0; i < TIMES; i++)
+    for (size_t i = 0; i < (size_t)bench_repeats(TIMES); i++)
         ratios[i] = gain(products) / gain(plain);
-    bench_row(bench, "two workers, gain as part of two plain threads'", bench_median(ratios, TIMES),
-              "x", BENCH_HIGHER, 0.9);
+    bench_row(bench, "two workers, gain as part of two plain threads'",
+              bench_median(ratios, (size_t)bench_repeats(TIMES)), "x", BENCH_HIGHER, 0.9);
     for (size_t i = 0; i < 2; i++) {
         msl_worker_destroy(products[i].worker);
         free(products[i].a);

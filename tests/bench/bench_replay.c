@@ -130,7 +130,7 @@ struct pairs {
 static void run_pairs(struct hal_device *device, struct replay_player *player,
                       const struct workload *workload, struct pairs *out)
 {
-    for (int i = -1; i < REPEATS; i++) { /* -1 warms up */
+    for (int i = -1; i < bench_repeats(REPEATS); i++) { /* -1 warms up */
         struct replay_report report;
         const struct stopwatch program = run_program(device, workload);
         const struct stopwatch begin = now();
@@ -155,20 +155,21 @@ static void report_pairs(struct bench *bench, const struct pairs *pairs, size_t 
 {
     double program[REPEATS], replay[REPEATS], ratio[REPEATS];
     char name[96];
-    for (int i = 0; i < REPEATS; i++) {
+    for (int i = 0; i < bench_repeats(REPEATS); i++) {
         program[i] = seconds(&pairs->program[i], at);
         replay[i] = seconds(&pairs->replay[i], at);
         ratio[i] = replay[i] / program[i];
     }
     const double calls = (double)(workload->submissions * workload->pairs * 2);
     snprintf(name, sizeof name, "program, %s%s", workload->name, what);
-    bench_row(bench, name, bench_median(program, REPEATS) / calls * 1e9, "ns/call", BENCH_LOWER,
-              NAN);
+    bench_row(bench, name, bench_median(program, (size_t)bench_repeats(REPEATS)) / calls * 1e9,
+              "ns/call", BENCH_LOWER, NAN);
     snprintf(name, sizeof name, "replay, %s%s", workload->name, what);
-    bench_row(bench, name, bench_median(replay, REPEATS) / calls * 1e9, "ns/call", BENCH_LOWER,
-              NAN);
+    bench_row(bench, name, bench_median(replay, (size_t)bench_repeats(REPEATS)) / calls * 1e9,
+              "ns/call", BENCH_LOWER, NAN);
     snprintf(name, sizeof name, "replay / program, %s%s", workload->name, what);
-    bench_row(bench, name, bench_median(ratio, REPEATS), "", BENCH_LOWER, 1.05);
+    bench_row(bench, name, bench_median(ratio, (size_t)bench_repeats(REPEATS)), "", BENCH_LOWER,
+              1.05);
 }
 
 static void compare(struct bench *bench, struct hal_device *device, const char *path,
@@ -192,7 +193,7 @@ static void load(struct bench *bench, const char *path, const struct workload *w
     char name[96];
     double rate[REPEATS], processor_rate[REPEATS];
     build_trace(path, workload);
-    for (int i = 0; i < REPEATS; i++) {
+    for (int i = 0; i < bench_repeats(REPEATS); i++) {
         struct replay_plan *plan;
         const struct stopwatch begin = now();
         bench_try(replay_plan_load(path, &(struct replay_load_options){0}, &plan));
@@ -204,22 +205,26 @@ static void load(struct bench *bench, const char *path, const struct workload *w
         replay_plan_destroy(plan);
     }
     snprintf(name, sizeof name, "loading, %s", workload->name);
-    bench_row(bench, name, bench_median(rate, REPEATS), "M events/s", BENCH_HIGHER, 8);
+    bench_row(bench, name, bench_median(rate, (size_t)bench_repeats(REPEATS)), "M events/s",
+              BENCH_HIGHER, 8);
     snprintf(name, sizeof name, "loading, %s, processor", workload->name);
-    bench_row(bench, name, bench_median(processor_rate, REPEATS), "M events/s", BENCH_HIGHER, 8);
+    bench_row(bench, name, bench_median(processor_rate, (size_t)bench_repeats(REPEATS)),
+              "M events/s", BENCH_HIGHER, 8);
 }
 
 int main(int argc, char **argv)
 {
-    const struct workload a = {.name = "a", .submissions = 1, .pairs = A_PAIRS};
-    const struct workload b = {.name = "b", .submissions = B_SUBMISSIONS, .pairs = B_PAIRS};
-    const struct workload large = {
-        .name = "command buffers", .submissions = LOAD_BUFFERS, .pairs = A_PAIRS / 2};
     struct bench bench;
     struct test_folder folder;
     struct hal_device *device;
     char path[PATH_MAX];
     bench_begin(&bench, "bench-replay", argc, argv);
+    const struct workload a = {.name = "a", .submissions = 1, .pairs = bench_size(A_PAIRS, 100)};
+    const struct workload b = {
+        .name = "b", .submissions = bench_size(B_SUBMISSIONS, 10), .pairs = B_PAIRS};
+    const struct workload large = {.name = "command buffers",
+                                   .submissions = bench_size(LOAD_BUFFERS, 2),
+                                   .pairs = bench_size(A_PAIRS / 2, 100)};
     if (!test_folder_make(&folder)) {
         perror("bench-replay: a temporary folder");
         return 1;

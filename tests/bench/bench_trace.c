@@ -139,7 +139,7 @@ static void measure(struct bench *bench, const char *path, const char *name, enu
 {
     char row[80];
     double times[ROUNDS], processor[ROUNDS], bytes = 0;
-    for (size_t i = 0; i < ROUNDS; i++) {
+    for (size_t i = 0; i < (size_t)bench_repeats(ROUNDS); i++) {
         const double before = bytes_read();
         const int64_t begin_ns = hal_clock_ns();
         const double begin_ms = processor_ms();
@@ -148,9 +148,11 @@ static void measure(struct bench *bench, const char *path, const char *name, enu
         times[i] = (double)(hal_clock_ns() - begin_ns) / 1e6;
         bytes = bytes_read() - before;
     }
-    bench_row(bench, name, bench_median(processor, ROUNDS), "ms (CPU)", BENCH_LOWER, target_ms);
+    bench_row(bench, name, bench_median(processor, (size_t)bench_repeats(ROUNDS)), "ms (CPU)",
+              BENCH_LOWER, target_ms);
     snprintf(row, sizeof row, "%s: by the clock", name);
-    bench_row(bench, row, bench_median(times, ROUNDS), "ms", BENCH_LOWER, NAN);
+    bench_row(bench, row, bench_median(times, (size_t)bench_repeats(ROUNDS)), "ms", BENCH_LOWER,
+              NAN);
     snprintf(row, sizeof row, "%s: read of the file", name);
     bench_row(bench, row, bytes / 1024, "KiB", BENCH_LOWER, NAN);
 }
@@ -160,8 +162,8 @@ int main(int argc, char **argv)
     struct bench bench = {0};
     char path[] = "/tmp/haltrace-bench-XXXXXX";
     const char *text = getenv("BENCH_TRACE_EVENTS");
-    const uint64_t steps = (text ? strtoull(text, NULL, 10) : 10000000) / 3;
     bench_begin(&bench, "bench-trace", argc, argv);
+    const uint64_t steps = (text ? strtoull(text, NULL, 10) : bench_size(10000000, 30000)) / 3;
     const int file = mkstemp(path);
     if (file < 0 || close(file) != 0)
         bench_die("making a file");

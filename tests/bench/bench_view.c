@@ -86,10 +86,11 @@ static double first_preview(const char *path)
 static void bench_opening(struct bench *bench, const struct subject *subject)
 {
     double seconds[REPEATS];
-    const size_t repeats = subject->is_large ? LONG_REPEATS : REPEATS;
-    for (size_t i = 0; i < REPEATS; i++)
+    const size_t usual = (size_t)bench_repeats(REPEATS);
+    const size_t repeats = subject->is_large ? (size_t)bench_repeats(LONG_REPEATS) : usual;
+    for (size_t i = 0; i < usual; i++)
         seconds[i] = first_preview(subject->path);
-    row(bench, subject, "first frame, from the index", bench_median(seconds, REPEATS), "s",
+    row(bench, subject, "first frame, from the index", bench_median(seconds, usual), "s",
         BENCH_LOWER, FIRST_FRAME_S);
     for (size_t i = 0; i < repeats; i++)
         seconds[i] = first_frame(subject->path);
@@ -102,18 +103,19 @@ static void bench_frames(struct bench *bench, const struct subject *subject, str
                          const char *what, const char *keys, const char *step, double target_ms)
 {
     double milliseconds[FRAMES];
+    const size_t frames = (size_t)bench_size(FRAMES, 2);
     struct view_screen screen = {0};
     bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
     view_draw(view, &screen);
     bench_try(view_type(view, keys));
-    for (size_t i = 0; i < FRAMES; i++) {
+    for (size_t i = 0; i < frames; i++) {
         const int64_t begin_ns = hal_clock_ns();
         bench_try(view_type(view, step));
         view_draw(view, &screen);
         milliseconds[i] = seconds_since(begin_ns) * 1e3;
     }
     view_screen_finish(&screen);
-    row(bench, subject, what, bench_median(milliseconds, FRAMES), "ms", BENCH_LOWER, target_ms);
+    row(bench, subject, what, bench_median(milliseconds, frames), "ms", BENCH_LOWER, target_ms);
 }
 
 static void bench_using(struct bench *bench, const struct subject *subject)
@@ -165,10 +167,13 @@ int main(int argc, char **argv)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct subject subject = cases[i].subject;
+        struct decode_options options = cases[i].options;
         if (!bench_wants(&bench, subject.name))
             continue;
         subject.path = path;
-        bench_try(decode_trace_write(path, &cases[i].options, true));
+        if (bench_is_quick())
+            options.tokens = 4;
+        bench_try(decode_trace_write(path, &options, true));
         bench_opening(&bench, &subject);
         bench_using(&bench, &subject);
     }

@@ -19,7 +19,12 @@
 enum { ROUNDS = 61, COMMAND_BYTES = 4 * PATH_MAX };
 
 enum { TOKENS = 16 };
-static const char model[] = "--layers=4 --width=512 --check=false";
+/* Small enough for any machine when quick. */
+static const char *model(void)
+{
+    return bench_is_quick() ? "--layers=1 --width=64 --check=false"
+                            : "--layers=4 --width=512 --check=false";
+}
 
 /* The programs lie beside this one. `trace` NULL: the decoder alone. */
 static void make_command(char out[COMMAND_BYTES], const char *trace, const char *sync,
@@ -34,7 +39,7 @@ static void make_command(char out[COMMAND_BYTES], const char *trace, const char 
                         trace);
     if (used >= 0 && used < COMMAND_BYTES)
         snprintf(out + used, (size_t)(COMMAND_BYTES - used),
-                 "'%.*s/decode' %s --sync=%s --tokens=%u", PATH_MAX, folder, model, sync, tokens);
+                 "'%.*s/decode' %s --sync=%s --tokens=%u", PATH_MAX, folder, model(), sync, tokens);
 }
 
 /* Milliseconds, as it says itself: of the tokens alone, without the beginning. */
@@ -71,7 +76,7 @@ static double run_replay(struct replay_player *player)
 static double best_of(const double *values)
 {
     double best = values[0];
-    for (int i = 1; i < ROUNDS; i++)
+    for (int i = 1; i < bench_repeats(ROUNDS); i++)
         best = values[i] < best ? values[i] : best;
     return best;
 }
@@ -120,7 +125,7 @@ void bench_what_if(struct bench *bench, const char *path)
     capture(device, path, 1, &one);
     make_command(sync_op, NULL, "op", TOKENS);
     make_command(sync_token, NULL, "token", TOKENS);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < bench_repeats(ROUNDS); i++) {
         op[i] = run_decoder(sync_op, TOKENS);
         recorded[0][i] = run_replay(many.player);
         recorded[1][i] = run_replay(one.player);
