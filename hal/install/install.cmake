@@ -28,7 +28,8 @@ foreach(program ${programs})
     install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endforeach()
 install(FILES format/trace.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/haltrace)
-install(FILES README.md LICENSE docs/architecture.md docs/env.md docs/format.md docs/changelog.md
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(FILES README.md docs/architecture.md docs/env.md docs/format.md docs/changelog.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES tests/workloads/minimal/minimal.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
