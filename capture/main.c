@@ -27,7 +27,7 @@ static const char usage[] =
     "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
     "  -f, --force         replace an existing file\n"
     "  -m, --mode=MODE     what to record: queue (default), dispatch (and times of dispatches),\n"
-    "                      executable (and counters: no driver has any yet)\n"
+    "                      executable (and counters; no driver has any yet)\n"
     "  -s, --stacks=WHAT   call stacks: none, submission (default), command\n"
     "      --contents=WHAT what the program writes: all (default), digest, none\n"
     "      --outputs=WHAT  what it reads back: contents (default), digest, none\n"
@@ -98,19 +98,43 @@ static int complain(int exit_status, const char *format, ...)
     return exit_status;
 }
 
+/* What the user has set; NULL: nothing. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0] ? value : NULL;
+}
+
 static int check_policies(const struct options *options)
 {
     char program[] = "hal-capture", flag[256];
     for (size_t i = 0; i < POLICY_COUNT; i++) {
         char *arguments[] = {program, flag, NULL};
         int count = 2;
-        if (!options->policies[i])
+        const char *own = options->policies[i], *theirs = variable(policies[i].variable);
+        if (!own && !theirs)
             continue;
         snprintf(flag, sizeof flag, "--device_profiling_%s=%s", policies[i].flag,
-                 options->policies[i]);
+                 own ? own : theirs);
         if (hal_flags_parse(&count, arguments) != HAL_OK)
-            return complain(EXIT_USAGE, "%s", hal_message());
+            return complain(EXIT_USAGE, "%s%s%s", own ? "" : policies[i].variable, own ? "" : ": ",
+                            hal_message());
     }
+    return 0;
+}
+
+/* Options beat the user's environment, which beats the defaults. */
+static int read_environment(struct options *options)
+{
+    static const char name[] = "HAL_DEVICE_PROFILING_FORCE";
+    const char *force = variable(name);
+    if (!options->output)
+        options->output = variable("HAL_DEVICE_PROFILING_FILE");
+    if (!force || options->force)
+        return 0;
+    options->force = strcmp(force, "true") == 0 || strcmp(force, "1") == 0;
+    if (!options->force && strcmp(force, "false") != 0 && strcmp(force, "0") != 0)
+        return complain(EXIT_USAGE, "%s must be true or false, not '%s'", name, force);
     return 0;
 }
 
@@ -135,7 +159,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         {"last", required_argument, NULL, FIRST_POLICY + LAST},
         {NULL, 0, NULL, 0},
     };
-    *options = (struct options){.policies = {[MODE] = "queue", [STACKS] = "submission"}};
+    *options = (struct options){0};
     *out_exit = 0;
     for (int option; (option = getopt_long(argc, argv, "+o:fm:s:qhV", known, NULL)) != -1;) {
         switch (option) {
@@ -158,7 +182,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
     options->command = argv + optind;
     if (!options->command[0])
         *out_exit = complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
-    else if (check_policies(options))
+    else if (check_policies(options) || read_environment(options))
         *out_exit = EXIT_USAGE;
     return *out_exit == 0;
 }
@@ -250,6 +274,8 @@ static void restore_signals(const struct signals *before)
 
 static bool set_environment(const struct options *options, const char *path)
 {
+    if (!variable("HAL_DEVICE_PROFILING_MODE") && setenv("HAL_DEVICE_PROFILING_MODE", "queue", 1))
+        return false;
     for (size_t i = 0; i < POLICY_COUNT; i++) {
         if (options->policies[i] && setenv(policies[i].variable, options->policies[i], 1) != 0)
             return false;

@@ -351,8 +351,11 @@ static enum hal_status rewrite_chunk(struct trace_rewrite *rewrite,
             segments = (void *)at;
             at += ((struct trace_command_buffer_seal *)(void *)event)->segment_bytes;
         }
-        if (rules->keep && !rules->keep(rules->user, event, segments))
+        if (rules->keep && !rules->keep(rules->user, event, segments)) {
+            rewrite->dropped_unsupported +=
+                event->kind == TRACE_UNSUPPORTED && event->status == HAL_OK;
             continue;
+        }
         HAL_TRY(write_event(rewrite, source, rules, chunk->thread, event, segments));
     }
     return HAL_OK;
@@ -415,7 +418,11 @@ enum hal_status trace_rewrite_close(struct trace_rewrite *rewrite, enum hal_stat
 {
     char message[HAL_MESSAGE_BYTES];
     if (status == HAL_OK) {
-        status = trace_writer_close(rewrite->writer, health);
+        struct trace_health left = *health;
+        left.unsupported_calls -= rewrite->dropped_unsupported < left.unsupported_calls
+                                      ? rewrite->dropped_unsupported
+                                      : left.unsupported_calls;
+        status = trace_writer_close(rewrite->writer, &left);
     } else {
         snprintf(message, sizeof message, "%s", hal_message());
         trace_writer_discard(rewrite->writer);

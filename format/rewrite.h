@@ -60,6 +60,7 @@ struct trace_rewrite {
     uint8_t *bytes; /* a content, or a record of a table */
     size_t capacity;
     uint64_t events, segments; /* written */
+    uint64_t dropped_unsupported; /* calls that the health counts, of events that were not kept */
 };
 
 /* `header` is copied. HAL_EXISTS, HAL_IO, HAL_NO_MEMORY: nothing is to be closed then. */
@@ -74,7 +75,7 @@ enum hal_status trace_rewrite_add(struct trace_rewrite *rewrite,
                                   const struct trace_rewrite_rules *rules) HAL_CHECKED;
 
 /* Completes and names the file when `status` is HAL_OK, else removes it. Returns the first
- * failure, with its message. */
+ * failure, with its message. Unsupported calls that were not kept do not count any more. */
 enum hal_status trace_rewrite_close(struct trace_rewrite *rewrite, enum hal_status status,
                                     const struct trace_health *health) HAL_CHECKED;
 

@@ -83,7 +83,7 @@ const char *hal_flags_help(void)
 {
     return "  --device=URI                     device to use: cpu, cpu?threads=4&queues=2\n"
            "  --device_profiling_mode=MODE     capture the run: queue, dispatch (and times of\n"
-           "                                   dispatches), executable (and counters:\n"
+           "                                   dispatches), executable (and counters;\n"
            "                                   no driver has any yet)\n"
            "  --device_profiling_file=FILE     where to (default PROGRAM.PID.pb.zst)\n"
            "  --device_profiling_force         replace an existing file\n"
@@ -170,11 +170,6 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
     if (!options->mode)
         return hal_fail(HAL_UNSUPPORTED,
                         "there is no profiling mode '%s' (there are: queue, dispatch, executable)",
-                        mode);
-    if (strcmp(options->mode, "executable") == 0)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "profiling mode '%s' asks for the device's counters, and no driver has any "
-                        "yet (there are: queue, dispatch)",
                         mode);
     if (options->last_ns &&
         (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a trace for a comparison. */
 #include "format/tool/diff.h"
+#include "format/tool/tool.h"
 
 #include "hal/base/mem.h"
 
@@ -450,10 +451,15 @@ enum hal_status diff_open(struct diff_side *side, const char *path)
     HAL_TRY(trace_reader_open(path, &side->reader));
     side->printer = (struct tool_printer){
         .reader = side->reader, .brief = true, .name = name_object, .user = side};
-    HAL_TRY(trace_reader_each(side->reader, first_round, side));
-    HAL_TRY(trace_reader_each(side->reader, second_round, side));
-    HAL_TRY(trace_reader_each(side->reader, third_round, side));
-    return trace_reader_each(side->reader, take_times, side);
+    trace_visit *const rounds[] = {first_round, second_round, third_round, take_times};
+    const size_t count = sizeof rounds / sizeof *rounds;
+    struct tool_progress progress;
+    enum hal_status status = HAL_OK;
+    tool_progress_begin(&progress, "reading", count * trace_reader_counts(side->reader)->events);
+    for (size_t i = 0; status == HAL_OK && i < count; i++)
+        status = tool_each(side->reader, &progress, rounds[i], side);
+    tool_progress_end(&progress);
+    return status;
 }
 
 void diff_close(struct diff_side *side)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct dump {
     struct trace_reader *reader;
@@ -21,6 +22,7 @@ struct dump {
     bool kinds[TRACE_MAX_KINDS], has_kinds, has_object;
     uint64_t object;
     int64_t start_ns;
+    struct tool_progress progress;
 };
 
 static void put(struct trace_text *text, const char *string)
@@ -167,6 +169,7 @@ static enum hal_status visit(void *user, const struct trace_event *event,
 {
     struct dump *dump = user;
     const struct trace_command_buffer_seal *seal = (const void *)event;
+    tool_progress(&dump->progress, dump->progress.done + 1);
     if (!is_wanted(dump, event))
         return HAL_OK;
     print_event(dump, event);
@@ -180,7 +183,10 @@ static enum hal_status visit(void *user, const struct trace_event *event,
 
 static enum hal_status dump_all(struct dump *dump)
 {
+    tool_progress_begin(&dump->progress, "printing", trace_reader_counts(dump->reader)->events);
+    dump->progress.on &= !isatty(STDOUT_FILENO); /* else it would stand between the lines */
     const enum hal_status status = tool_each_in_order(dump->reader, &dump->window, visit, dump);
+    tool_progress_end(&dump->progress);
     /* What was read before a damage is still worth printing. */
     char message[HAL_MESSAGE_BYTES];
     memcpy(message, hal_message(), strlen(hal_message()) + 1);

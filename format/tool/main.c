@@ -94,6 +94,7 @@ void tool_progress_begin(struct tool_progress *progress, const char *name, uint6
 
 void tool_progress(struct tool_progress *progress, uint64_t done)
 {
+    progress->done = done;
     if (!progress->on || !progress->total)
         return;
     const unsigned percent = (unsigned)(100.0 * (double)done / (double)progress->total);
@@ -113,6 +114,27 @@ void tool_progress_end(struct tool_progress *progress)
 {
     if (progress->on && progress->shown != UINT_MAX)
         fprintf(stderr, "\r\033[K");
+}
+
+struct counted {
+    struct tool_progress *progress;
+    trace_visit *visit;
+    void *user;
+};
+
+static enum hal_status count_visit(void *user, const struct trace_event *event,
+                                   const struct trace_segment *segments)
+{
+    const struct counted *counted = user;
+    tool_progress(counted->progress, counted->progress->done + 1);
+    return counted->visit(counted->user, event, segments);
+}
+
+enum hal_status tool_each(struct trace_reader *reader, struct tool_progress *progress,
+                          trace_visit *visit, void *user)
+{
+    struct counted counted = {progress, visit, user};
+    return trace_reader_each(reader, count_visit, &counted);
 }
 
 static void print_help(void)

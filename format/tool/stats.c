@@ -427,7 +427,10 @@ static int stats(const char *path, bool as_json)
         return tool_fail(status);
     if (*trace_reader_truncated(s.reader))
         tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(s.reader));
-    status = trace_reader_each(s.reader, take, &s);
+    struct tool_progress progress;
+    tool_progress_begin(&progress, "counting", trace_reader_counts(s.reader)->events);
+    status = tool_each(s.reader, &progress, take, &s);
+    tool_progress_end(&progress);
     if (status != HAL_OK) {
         const int code = tool_fail(status);
         finish(&s);

@@ -120,7 +120,10 @@ static enum hal_status count_uses(void *user, const struct trace_event *event,
 static enum hal_status print_stacks(struct symbolize *s)
 {
     struct uses uses = {0};
-    enum hal_status status = trace_reader_each(s->reader, count_uses, &uses);
+    struct tool_progress progress;
+    tool_progress_begin(&progress, "reading", trace_reader_counts(s->reader)->events);
+    enum hal_status status = tool_each(s->reader, &progress, count_uses, &uses);
+    tool_progress_end(&progress);
     for (uint32_t id = 1; status == HAL_OK && id < uses.capacity; id++) {
         const struct trace_stack *stack =
             uses.counts[id] ? trace_reader_stack(s->reader, id) : NULL;

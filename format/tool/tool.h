@@ -100,6 +100,7 @@ void tool_size(struct trace_text *text, uint64_t bytes);
 struct tool_progress {
     const char *name;
     uint64_t total;
+    uint64_t done;
     unsigned shown; /* percent */
     bool on;
 };
@@ -109,5 +110,9 @@ void tool_progress(struct tool_progress *progress, uint64_t done);
 void tool_progress_step(void *progress, uint64_t done);
 /* Clears the line. */
 void tool_progress_end(struct tool_progress *progress);
+
+/* trace_reader_each that goes on with a progress, whose total counts events. */
+enum hal_status tool_each(struct trace_reader *reader, struct tool_progress *progress,
+                          trace_visit *visit, void *user) HAL_CHECKED;
 
 #endif

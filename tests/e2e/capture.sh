@@ -75,3 +75,31 @@ for trace in left.pb.zst left-bad.pb.zst; do
     says stdout 'health     complete'
 done
 verifies left.pb.zst
+
+# What the user's environment asks for holds where no option says otherwise.
+export HAL_DEVICE_PROFILING_MODE=dispatch HAL_DEVICE_PROFILING_FILE=asked.pb.zst
+# shellcheck disable=SC2086
+run 0 "$bin/hal-capture" -- "$bin/decode" $small
+run 0 "$bin/hal-trace" info asked.pb.zst
+says stdout 'mode dispatch'
+run 2 "$bin/hal-capture" -- "$bin/minimal"
+says stderr "asked.pb.zst' exists already"
+run 0 env HAL_DEVICE_PROFILING_FORCE=1 "$bin/hal-capture" --mode=queue -- "$bin/minimal"
+run 0 "$bin/hal-trace" info asked.pb.zst
+says stdout 'mode queue'
+run 0 "$bin/hal-capture" -o option.pb.zst -- "$bin/minimal"
+verifies option.pb.zst
+HAL_DEVICE_PROFILING_MODE=nonsense run 2 "$bin/hal-capture" -- "$bin/minimal"
+says stderr 'HAL_DEVICE_PROFILING_MODE: --device_profiling_mode must be queue'
+HAL_DEVICE_PROFILING_FORCE=maybe run 2 "$bin/hal-capture" -- "$bin/minimal"
+says stderr "HAL_DEVICE_PROFILING_FORCE must be true or false, not 'maybe'"
+unset HAL_DEVICE_PROFILING_MODE HAL_DEVICE_PROFILING_FILE
+
+# No device has counters: the program runs all the same, and its dispatches have times.
+# shellcheck disable=SC2086
+run 0 "$bin/hal-capture" -o counters.pb.zst --mode=executable -- "$bin/decode" $small
+says stdout ': right'
+says stderr "mode 'executable': the device has no counters"
+run 0 "$bin/hal-trace" dump --kind=dispatch_times counters.pb.zst
+says stdout 'dispatch_times'
+verifies counters.pb.zst

@@ -3,6 +3,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -177,6 +178,58 @@ static void extract_writes_a_content(void **state)
     assert_int_equal(run("hal-trace extract t.pb.zst 2>&1"), 2);
 }
 
+/* ---- Progress ---- */
+
+/* What the program writes to its standard error, which is a terminal, or a file. */
+static void error_of(const char *arguments, bool is_terminal, char *out, size_t bytes)
+{
+    char command[3 * PATH_MAX], other[PATH_MAX];
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    test_folder_file(&folder, "error", other);
+    snprintf(command, sizeof command, "%s/hal-trace %s >/dev/null 2>%s", HAL_TRACE_FOLDER,
+             arguments, is_terminal ? ptsname(terminal) : other);
+    /* Opened here, too: what was written stays to be read when the program has ended. */
+    const int kept = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(kept >= 0);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    const int from = is_terminal ? terminal : open(other, O_RDONLY);
+    assert_true(from >= 0 && fcntl(from, F_SETFL, O_NONBLOCK) == 0);
+    size_t used = 0;
+    for (ssize_t got; used + 1 < bytes && (got = read(from, out + used, bytes - 1 - used)) > 0;)
+        used += (size_t)got;
+    out[used] = '\0';
+    if (!is_terminal)
+        close(from);
+    close(kept);
+    close(terminal);
+}
+
+static void terminals_see_how_far_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *name;
+    } commands[] = {{"stats", "counting"},
+                    {"dump", "printing"},
+                    {"symbolize", "reading"},
+                    {"diff", "reading"},
+                    {"verify", "verify"}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char arguments[3 * PATH_MAX], said[4096], wanted[64];
+        const bool two = strncmp(commands[i].command, "diff", 4) == 0;
+        snprintf(arguments, sizeof arguments, "%.*s %s %s", two ? 4 : 20, commands[i].command, path,
+                 two ? path : "");
+        error_of(arguments, true, said, sizeof said);
+        snprintf(wanted, sizeof wanted, "\r%s: 100 %%", commands[i].name);
+        if (!strstr(said, wanted))
+            fail_msg("%s: '%s' has no '%s'", commands[i].command, said, wanted);
+        assert_string_equal(said + strlen(said) - 4, "\r\033[K"); /* and it is gone again */
+        error_of(arguments, false, said, sizeof said);
+        assert_string_equal(said, "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +239,7 @@ int main(void)
         cmocka_unit_test(verify_sees_a_cut),
         cmocka_unit_test(extract_writes_kernels_into_the_folder_only),
         cmocka_unit_test(extract_writes_a_content),
+        cmocka_unit_test(terminals_see_how_far_it_is),
     };
     return cmocka_run_group_tests(tests, write_trace, remove_all);
 }

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/inflight.c and changes.c: what the device wrote into mapped memory is in the trace when
+ * the host may look, and not before. Tests run twice: with the system's account of written pages,
+ * and by comparison. */
+#include "tests/support/contents.h"
+
+#include "hal/base/mem.h"
+#include "hal/driver.h"
+
+/* ---- What the device wrote ---- */
+
+/* Pages that another mapping of the buffer covers stay watched when the first one goes. */
+static void a_mapping_that_goes_leaves_the_other_exact(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_mapping first, second;
+    struct hal_device *device = fixture_device("cpu");
+    struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+    const uint32_t mode = HAL_MAP_WRITE | HAL_MAP_PERSISTENT;
+    captured_begin(device, contents_path);
+    assert_ok(hal_buffer_map(buffer, mode, 0, BYTES, &first));
+    assert_ok(hal_buffer_map(buffer, mode, 0, BYTES, &second));
+    memset(first.data, 3, BYTES);
+    assert_ok(hal_buffer_unmap(&first));
+    ((uint8_t *)second.data)[40 * KIB + 1] = 9;
+    contents_fill(device, buffer, 40 * KIB, 4, 1);
+    assert_ok(hal_buffer_unmap(&second));
+    assert_ok(hal_device_profiling_end(device));
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    const uint64_t unmapped = contents_ticket(&captured, TRACE_BUFFER_UNMAP, 0);
+    const uint64_t submitted = contents_ticket(&captured, TRACE_SUBMIT, 0);
+    const struct trace_content_event *write;
+    uint64_t bytes = 0;
+    for (size_t i = 0; (write = captured_find(&captured, TRACE_HOST_WRITE, i)); i++) {
+        if (write->head.ticket > unmapped && write->head.ticket < submitted)
+            bytes += write->size;
+    }
+    assert_int_equal(bytes, 4096);
+    captured_close(&captured);
+}
+
+static void finished_work_is_observed_in_mapped_memory(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_READ | HAL_MAP_WRITE, 0, BYTES);
+    memset(mapping.data, 9, 100);
+    contents_fill(device, buffer, 40000, 5000, 6);
+    assert_int_equal(((uint8_t *)mapping.data)[40000], 6);
+    /* The device's bytes are not taken for the host's. */
+    assert_ok(fixture_submit(device, NULL, NULL, 0, NULL, 0));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    assert_int_equal(captured_count(&captured, TRACE_HOST_READ), 1);
+    const struct trace_content_event *read = contents_observed(&captured, 0);
+    assert_int_equal(read->offset, 40000);
+    assert_int_equal(read->size, 5000);
+    assert_true(read->head.ticket > contents_ticket(&captured, TRACE_SEMAPHORE_WAIT, 0));
+    uint8_t *bytes = captured_bytes(&captured, read);
+    for (unsigned i = 0; i < 5000; i++)
+        assert_int_equal(bytes[i], 6);
+    free(bytes);
+    for (size_t i = 0; i < captured_count(&captured, TRACE_HOST_WRITE); i++) {
+        const struct trace_content_event *write = captured_find(&captured, TRACE_HOST_WRITE, i);
+        assert_true(write->offset + write->size <= 4096);
+    }
+    captured_close(&captured);
+}
+
+static void work_that_nobody_looked_at_is_not_observed(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *a = contents_buffer(device, 0, BYTES),
+                      *b = contents_buffer(device, 0, BYTES);
+    struct hal_semaphore *done_a = fixture_semaphore(device, "a", 0);
+    struct hal_semaphore *done_b = fixture_semaphore(device, "b", 0);
+    struct hal_mapping map_a = contents_map(a, HAL_MAP_READ, 0, BYTES);
+    struct hal_mapping map_b = contents_map(b, HAL_MAP_READ, 8192, 4096);
+    struct hal_command_buffer *fill_a = fixture_commands(device, "a", HAL_ONE_SHOT);
+    struct hal_command_buffer *fill_b = fixture_commands(device, "b", HAL_ONE_SHOT);
+    assert_ok(hal_command_fill(fill_a, a, 0, 100, 1, 1));
+    assert_ok(hal_command_fill(fill_b, b, 0, BYTES, 2, 1));
+    assert_ok(hal_command_buffer_end(fill_a));
+    assert_ok(hal_command_buffer_end(fill_b));
+    assert_ok(fixture_submit(device, fill_a, NULL, 0, done_a, 1));
+    assert_ok(fixture_submit(device, fill_b, NULL, 0, done_b, 1));
+    uint64_t value = 0;
+    while (value == 0)
+        assert_ok(hal_semaphore_query(done_b, &value));
+    const uint64_t b_id = b->object.id, a_id = a->object.id;
+    assert_ok(hal_semaphore_wait(done_a, 1, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&map_a));
+    assert_ok(hal_buffer_unmap(&map_b));
+    hal_command_buffer_release(fill_a);
+    hal_command_buffer_release(fill_b);
+    hal_semaphore_release(done_a);
+    hal_semaphore_release(done_b);
+    hal_buffer_release(a);
+    hal_buffer_release(b);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    const struct trace_content_event *first = contents_observed(&captured, 0);
+    const struct trace_content_event *second = contents_observed(&captured, 1);
+    assert_int_equal(first->buffer, b_id);
+    assert_int_equal(first->offset, 8192);
+    assert_int_equal(first->size, 4096);
+    assert_int_equal(second->buffer, a_id);
+    assert_int_equal(second->size, 100);
+    assert_true(first->head.ticket < contents_ticket(&captured, TRACE_SEMAPHORE_WAIT, 0));
+    assert_true(second->head.ticket > contents_ticket(&captured, TRACE_SEMAPHORE_WAIT, 0));
+    assert_null(contents_observed(&captured, 2));
+    captured_close(&captured);
+}
+
+/* A wait for any of several values tells of those that were reached, and of no others. */
+static void a_wait_for_any_observes_what_was_reached(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    struct hal_semaphore *never = fixture_semaphore(device, "never", 0);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_READ, 0, BYTES);
+    struct hal_command_buffer *commands = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    const struct hal_semaphore_value values[] = {{never, 7}, {done, 1}};
+    const uint64_t done_id = done->object.id;
+    assert_ok(hal_command_fill(commands, buffer, 4096, 500, 6, 1));
+    assert_ok(hal_command_buffer_end(commands));
+    assert_ok(fixture_submit(device, commands, NULL, 0, done, 1));
+    assert_ok(hal_semaphores_wait(device, HAL_WAIT_ANY, values, 2, HAL_FOREVER));
+    assert_int_equal(((uint8_t *)mapping.data)[4096], 6);
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(commands);
+    hal_semaphore_release(done);
+    hal_semaphore_release(never);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    const struct trace_content_event *read = contents_observed(&captured, 0);
+    assert_non_null(read);
+    assert_int_equal(read->offset, 4096);
+    assert_int_equal(read->size, 500);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_QUERY), 1);
+    const struct trace_semaphore_event *query = captured_find(&captured, TRACE_SEMAPHORE_QUERY, 0);
+    assert_int_equal(query->semaphore, done_id);
+    assert_int_equal(query->value, 1);
+    assert_true(query->head.ticket > contents_ticket(&captured, TRACE_SEMAPHORE_WAIT, 0));
+    assert_true(query->head.ticket < read->head.ticket);
+    captured_close(&captured);
+}
+
+/* What unfinished work may still write is no result yet. */
+static void ranges_of_unfinished_work_are_left_out(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu?queues=2");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+    struct hal_semaphore *first = fixture_semaphore(device, "first", 0);
+    struct hal_semaphore *gate = fixture_semaphore(device, "gate", 0);
+    struct hal_semaphore *second = fixture_semaphore(device, "second", 0);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_READ, 0, BYTES);
+    struct hal_command_buffer *early = fixture_commands(device, "early", HAL_ONE_SHOT);
+    struct hal_command_buffer *late = fixture_commands(device, "late", HAL_ONE_SHOT);
+    assert_ok(hal_command_fill(early, buffer, 0, 8192, 1, 1));
+    assert_ok(hal_command_fill(late, buffer, 4096, 8192, 2, 1));
+    assert_ok(hal_command_buffer_end(early));
+    assert_ok(hal_command_buffer_end(late));
+    assert_ok(fixture_submit(device, early, NULL, 0, first, 1));
+    assert_ok(fixture_submit(device, late, gate, 1, second, 1));
+    assert_ok(hal_semaphore_wait(first, 1, HAL_FOREVER));
+    assert_ok(hal_semaphore_signal(gate, 1));
+    assert_ok(hal_semaphore_wait(second, 1, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(early);
+    hal_command_buffer_release(late);
+    hal_semaphore_release(first);
+    hal_semaphore_release(gate);
+    hal_semaphore_release(second);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    const struct trace_content_event *read = contents_observed(&captured, 0);
+    assert_int_equal(read->offset, 0);
+    assert_int_equal(read->size, 4096);
+    read = contents_observed(&captured, 1);
+    assert_int_equal(read->offset, 4096);
+    assert_int_equal(read->size, 8192);
+    assert_null(contents_observed(&captured, 2));
+    captured_close(&captured);
+}
+
+/* Small buffers lie side by side on a page. */
+static void a_neighbours_writes_are_not_taken_for_ones_own(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *small[2];
+    struct hal_mapping mappings[2];
+    for (unsigned i = 0; i < 2; i++) {
+        small[i] = contents_buffer(device, 0, 256);
+        mappings[i] = contents_map(small[i], HAL_MAP_READ | HAL_MAP_WRITE, 0, 256);
+    }
+    const uint64_t ids[2] = {small[0]->object.id, small[1]->object.id};
+    contents_fill(device, small[0], 0, 256, 4);
+    memset(mappings[1].data, 5, 256);
+    assert_ok(fixture_submit(device, NULL, NULL, 0, NULL, 0));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_ok(hal_buffer_unmap(&mappings[i]));
+        hal_buffer_release(small[i]);
+    }
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    uint8_t seen[256];
+    assert_int_equal(captured_replay(&captured, TRACE_HOST_WRITE, ids[0], UINT64_MAX, seen, 256),
+                     0);
+    assert_int_equal(captured_replay(&captured, TRACE_HOST_WRITE, ids[1], UINT64_MAX, seen, 256),
+                     1);
+    assert_int_equal(seen[255], 5);
+    captured_close(&captured);
+}
+
+/* Two slots of one buffer: while the device works on one, the host fills the other. With the
+ * system's account of pages this is exact. */
+static void host_and_device_share_a_buffer(void **state)
+{
+    (void)state;
+    enum { SLOT = 64 * KIB, STEPS = 10 };
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, 4 * SLOT);
+    const uint64_t id = buffer->object.id;
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_READ | HAL_MAP_WRITE, 0, 4 * SLOT);
+    uint8_t *memory = mapping.data;
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        struct hal_command_buffer *commands = fixture_commands(device, "step", HAL_ONE_SHOT);
+        const uint64_t slot = step % 2 * SLOT;
+        memset(memory + slot, (int)step, SLOT);
+        assert_ok(hal_command_copy(commands, buffer, slot, buffer, 2 * SLOT + slot, SLOT));
+        assert_ok(hal_command_buffer_end(commands));
+        assert_ok(fixture_submit(device, commands, done, step - 1, done, step));
+        hal_command_buffer_release(commands);
+        if (step > 1)
+            assert_ok(hal_semaphore_wait(done, step - 1, HAL_FOREVER));
+    }
+    assert_ok(hal_semaphore_wait(done, STEPS, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_semaphore_release(done);
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    uint8_t *seen = hal_alloc(1, 4 * SLOT);
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        captured_replay(&captured, TRACE_HOST_WRITE, id,
+                        contents_ticket(&captured, TRACE_SUBMIT, step - 1), seen, 4 * SLOT);
+        const uint64_t slot = step % 2 * SLOT;
+        assert_int_equal(seen[slot], step);
+        assert_int_equal(seen[slot + SLOT - 1], step);
+        /* Nothing of what the device wrote was taken for the host's. */
+        assert_int_equal(seen[2 * SLOT + slot], 0);
+        assert_int_equal(seen[2 * SLOT + SLOT - slot], 0);
+    }
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        const struct trace_content_event *read = contents_observed(&captured, step - 1);
+        assert_non_null(read);
+        assert_int_equal(read->offset, 2 * SLOT + step % 2 * SLOT);
+        assert_int_equal(read->size, SLOT);
+        uint8_t *bytes = captured_bytes(&captured, read);
+        assert_int_equal(bytes[0], step);
+        assert_int_equal(bytes[SLOT - 1], step);
+        free(bytes);
+    }
+    free(seen);
+    captured_close(&captured);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_mapping_that_goes_leaves_the_other_exact, contents_by_pages),
+        cmocka_unit_test_setup(a_mapping_that_goes_leaves_the_other_exact, contents_by_comparison),
+        cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, contents_by_pages),
+        cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, contents_by_comparison),
+        cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_pages),
+        cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_comparison),
+        cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_pages),
+        cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_comparison),
+        cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, contents_by_pages),
+        cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, contents_by_comparison),
+        cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own, contents_by_pages),
+        cmocka_unit_test_setup(a_neighbours_writes_are_not_taken_for_ones_own,
+                               contents_by_comparison),
+        cmocka_unit_test_setup(host_and_device_share_a_buffer, contents_by_pages),
+    };
+    return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
+}
