@@ -59,7 +59,7 @@ struct trace_rewrite {
     bool has_modules;
     uint8_t *bytes; /* a content, or a record of a table */
     size_t capacity;
-    uint64_t events, segments; /* written */
+    uint64_t events, segments;    /* written */
     uint64_t dropped_unsupported; /* calls that the health counts, of events that were not kept */
 };
 
