@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HAL's flags and environment variables: one table, flags first. */
 #include "hal/base/mem.h"
+#include "hal/base/run.h"
 #include "hal/core.h"
 
 enum setting {
@@ -250,7 +251,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
         break;
     case WINDOW:
         if (!hal_window_parse(value, &window))
-            known = "must be #sFIRST..#sLAST or signal";
+            known = "must be a range of submissions as #s3..#s7, #s3, #s3.. or ..#s7, or signal";
         break;
     case SETTING_COUNT: break;
     }
@@ -359,6 +360,16 @@ static enum hal_status look_up(enum setting setting, const char **out_value)
     HAL_TRY(check_value(setting, environment[setting], value));
     *out_value = value;
     return HAL_OK;
+}
+
+void hal_flags_ignore_profiling(void)
+{
+    static const char prefix[] = "HAL_DEVICE_PROFILING_";
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        if (strncmp(environment[i], prefix, sizeof prefix - 1) == 0)
+            unsetenv(environment[i]);
+    }
+    unsetenv(HAL_RUN_VARIABLE);
 }
 
 /* At most one of them. */

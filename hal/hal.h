@@ -129,6 +129,11 @@ enum {
  * command line is unchanged then. */
 HAL_API enum hal_status hal_flags_parse(int *argc, char **argv) HAL_CHECKED;
 
+/* Makes this process, and those that it starts, deaf to what the environment says about captures:
+ * removes every variable that a --device_profiling flag stands for. For programs which are not to
+ * be captured because their caller is. Before any other thread is there. */
+HAL_API void hal_flags_ignore_profiling(void);
+
 /* The flags as text for a program's --help, one line each. */
 HAL_API const char *hal_flags_help(void);
 

@@ -4,6 +4,7 @@
  * reaches it, so that what follows is recorded; but a program must not hang because of it. Where
  * work in flight depends on what that thread does next, the device does not become idle: then the
  * window opens, or closes, at a later submission. */
+#include "hal/base/locator.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/core.h"
@@ -35,37 +36,17 @@ struct hal_window {
 
 /* ---- What the user says ------------------------------------------------------------------- */
 
-static bool read_submission(const char **text, uint64_t *out_number)
-{
-    if (strncmp(*text, "#s", 2) != 0 || (*text)[2] < '0' || (*text)[2] > '9')
-        return false;
-    uint64_t value = 0;
-    for (*text += 2; **text >= '0' && **text <= '9'; ++*text) {
-        if (!hal_mul_u64(value, 10, &value) ||
-            !hal_add_u64(value, (uint64_t)(**text - '0'), &value))
-            return false;
-    }
-    *out_number = value;
-    return true;
-}
-
 bool hal_window_parse(const char *text, struct hal_window_place *out_place)
 {
+    struct hal_locator_range range;
     *out_place = (struct hal_window_place){.kind = HAL_WINDOW_SIGNAL};
     if (strcmp(text, "signal") == 0)
         return true;
+    if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
+        return false;
     out_place->kind = HAL_WINDOW_SUBMISSIONS;
-    if (!read_submission(&text, &out_place->first))
-        return false;
-    out_place->last = out_place->first;
-    if (!*text)
-        return true;
-    if (strncmp(text, "..", 2) != 0)
-        return false;
-    text += 2;
-    out_place->last = UINT64_MAX;
-    return !*text || (read_submission(&text, &out_place->last) && !*text &&
-                      out_place->last >= out_place->first);
+    hal_locator_submissions(&range, &out_place->first, &out_place->last);
+    return true;
 }
 
 /* ---- The signal --------------------------------------------------------------------------- */

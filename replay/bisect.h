@@ -5,7 +5,7 @@
 #ifndef REPLAY_BISECT_H
 #define REPLAY_BISECT_H
 
-#include "replay/locator.h"
+#include "hal/base/locator.h"
 #include "replay/replay.h"
 
 #include <stdio.h>
@@ -50,9 +50,9 @@ struct replay_finding {
     /* And how many commands before may have written what that one, or those, read, directly or
      * through others, since it was last known to be right; where the first of them is. */
     uint64_t ancestors;
-    struct replay_locator first_ancestor;
+    struct hal_locator first_ancestor;
     char first_ancestor_what[REPLAY_NAME_BYTES];
-    struct replay_locator where;
+    struct hal_locator where;
     char what[REPLAY_NAME_BYTES];  /* "dispatch of 'scale', segment 3" */
     char label[REPLAY_NAME_BYTES]; /* of the command buffer; "": none */
     uint32_t workgroups[3];        /* of a dispatch whose counts are in the trace; else 0 */

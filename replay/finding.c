@@ -45,8 +45,8 @@ static void print_output(FILE *file, const struct replay_finding_range *range)
 
 static void print_place(FILE *file, const struct replay_finding *finding)
 {
-    char where[REPLAY_LOCATOR_BYTES];
-    fprintf(file, "%s: %s", replay_locator_print(&finding->where, where), finding->what);
+    char where[HAL_LOCATOR_BYTES];
+    fprintf(file, "%s: %s", hal_locator_print(&finding->where, where), finding->what);
     if (finding->workgroups[0])
         fprintf(file, ", %u x %u x %u workgroups", finding->workgroups[0], finding->workgroups[1],
                 finding->workgroups[2]);
@@ -57,12 +57,12 @@ static void print_place(FILE *file, const struct replay_finding *finding)
 
 static void print_ancestors(FILE *file, const struct replay_finding *finding)
 {
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     fprintf(file,
             "  its inputs came from %" PRIu64 " command%s, the first %s: %s; which of these is the "
             "wrong one, only another device can tell (--against=URI)\n",
             finding->ancestors, finding->ancestors == 1 ? "" : "s",
-            replay_locator_print(&finding->first_ancestor, where), finding->first_ancestor_what);
+            hal_locator_print(&finding->first_ancestor, where), finding->first_ancestor_what);
 }
 
 void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
@@ -130,16 +130,14 @@ static void json_range(struct trace_text *text, const struct replay_finding_rang
 
 static void json_found(struct trace_text *text, const struct replay_finding *finding)
 {
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     const bool is_place = finding->what[0] && !finding->read_back;
     replay_field_bool(text, "narrowed", finding->narrowed);
     replay_field_u64(text, "writers", finding->writers);
     replay_field_u64(text, "ancestors", finding->ancestors);
     replay_field_text(text, "first_ancestor",
-                      finding->ancestors ? replay_locator_print(&finding->first_ancestor, where)
-                                         : "");
-    replay_field_text(text, "locator",
-                      is_place ? replay_locator_print(&finding->where, where) : "");
+                      finding->ancestors ? hal_locator_print(&finding->first_ancestor, where) : "");
+    replay_field_text(text, "locator", is_place ? hal_locator_print(&finding->where, where) : "");
     replay_field_text(text, "what", finding->what);
     replay_field_text(text, "label", finding->label);
     replay_field_open(text, "stack", '[');

@@ -108,11 +108,11 @@ static enum hal_status make_dump(struct looking *l, size_t index)
     const struct replay_dump *dump = &l->look->dumps[index];
     const struct replay_options *options = l->look->options;
     const struct replay_plan *plan = l->serial.plan;
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     const uint32_t buffer = find_buffer(l, dump->buffer);
     if (!buffer)
         return hal_fail(HAL_NOT_FOUND, "no buffer '%s' is alive at %s", dump->buffer,
-                        replay_locator_print(&dump->where, where));
+                        hal_locator_print(&dump->where, where));
     enum replay_type type =
         replay_type_of(options->types, options->type_count, replay_object_label(plan, buffer),
                        plan->objects[buffer].id);
@@ -251,15 +251,15 @@ static enum hal_status run_steps(struct looking *l)
 static enum hal_status check_places(const struct looking *l)
 {
     const struct replay_look *look = l->look;
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     for (size_t i = 0; i < look->dump_count; i++) {
         if (!replay_serial_find(&l->serial, &look->dumps[i].where))
             return hal_fail(HAL_NOT_FOUND, "the replay does not come to %s",
-                            replay_locator_print(&look->dumps[i].where, where));
+                            hal_locator_print(&look->dumps[i].where, where));
     }
     if (look->has_loop && !replay_serial_find(&l->serial, &look->loop))
         return hal_fail(HAL_NOT_FOUND, "the replay does not come to %s",
-                        replay_locator_print(&look->loop, where));
+                        hal_locator_print(&look->loop, where));
     return HAL_OK;
 }
 

@@ -5,7 +5,7 @@
 #ifndef REPLAY_LOOK_H
 #define REPLAY_LOOK_H
 
-#include "replay/locator.h"
+#include "hal/base/locator.h"
 #include "replay/report.h"
 
 struct trace_text;
@@ -16,7 +16,7 @@ enum replay_dump_format { REPLAY_DUMP_RAW, REPLAY_DUMP_TEXT, REPLAY_DUMP_NPY };
 
 struct replay_dump {
     const char *buffer; /* as in replay_type_rule; of several, the youngest that is alive */
-    struct replay_locator where;
+    struct hal_locator where;
     enum replay_dump_format format;
     const char *path;
 };
@@ -26,9 +26,9 @@ struct replay_look {
     struct hal_device *device;
     const struct replay_options *options;
     bool has_begin, has_stop, has_loop;
-    struct replay_locator begin; /* read-backs before it are not compared; a submission */
-    struct replay_locator stop;  /* the replay ends behind it */
-    struct replay_locator loop;  /* a dispatch */
+    struct hal_locator begin; /* read-backs before it are not compared; a submission */
+    struct hal_locator stop;  /* the replay ends behind it */
+    struct hal_locator loop;  /* a dispatch */
     uint64_t loop_runs;
     const struct replay_dump *dumps;
     size_t dump_count;

@@ -16,18 +16,18 @@ void replay_print_look(FILE *file, const struct replay_program *program,
                        const struct replay_look_result *result)
 {
     const struct replay_look *look = &program->look;
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     if (look->has_stop)
         fprintf(file, "stopped behind %s, after %" PRIu64 " steps\n",
-                replay_locator_print(&look->stop, where), result->steps);
+                hal_locator_print(&look->stop, where), result->steps);
     for (size_t i = 0; i < look->dump_count; i++)
         fprintf(file, "buffer '%s' behind %s: %" PRIu64 " bytes as %s in %s\n",
-                program->dumps[i].buffer, replay_locator_print(&program->dumps[i].where, where),
+                program->dumps[i].buffer, hal_locator_print(&program->dumps[i].where, where),
                 result->dump_bytes[i], replay_type_name(result->dump_types[i]),
                 program->dumps[i].path);
     if (!look->has_loop)
         return;
-    fprintf(file, "%s, %s, alone:\n", replay_locator_print(&look->loop, where), result->loop_name);
+    fprintf(file, "%s, %s, alone:\n", hal_locator_print(&look->loop, where), result->loop_name);
     print_times(file, "from submit to end", &result->loop);
     print_times(file, "an empty submission", &result->empty);
 }
@@ -37,10 +37,10 @@ void replay_print_look(FILE *file, const struct replay_program *program,
 static void json_dump(struct trace_text *text, const struct replay_dump *dump, uint64_t bytes,
                       enum replay_type type)
 {
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     trace_json_open(text, '{');
     replay_field_text(text, "buffer", dump->buffer);
-    replay_field_text(text, "locator", replay_locator_print(&dump->where, where));
+    replay_field_text(text, "locator", hal_locator_print(&dump->where, where));
     replay_field_text(text, "file", dump->path);
     replay_field_u64(text, "bytes", bytes);
     replay_field_text(text, "type", replay_type_name(type));
@@ -51,17 +51,17 @@ void replay_print_look_json(struct trace_text *text, const struct replay_program
                             const struct replay_look_result *result)
 {
     const struct replay_look *look = &program->look;
-    char where[REPLAY_LOCATOR_BYTES];
+    char where[HAL_LOCATOR_BYTES];
     replay_field_open(text, "look", '{');
     replay_field_text(text, "stopped_at",
-                      look->has_stop ? replay_locator_print(&look->stop, where) : "");
+                      look->has_stop ? hal_locator_print(&look->stop, where) : "");
     replay_field_u64(text, "steps", result->steps);
     replay_field_open(text, "dumps", '[');
     for (size_t i = 0; i < look->dump_count; i++)
         json_dump(text, &program->dumps[i], result->dump_bytes[i], result->dump_types[i]);
     trace_json_close(text, ']');
     if (look->has_loop) {
-        replay_field_text(text, "loop", replay_locator_print(&look->loop, where));
+        replay_field_text(text, "loop", hal_locator_print(&look->loop, where));
         replay_field_times(text, "loop_ns", &result->loop);
         replay_field_times(text, "empty_ns", &result->empty);
     }

@@ -47,21 +47,6 @@ static bool print(const struct replay_program *options, const struct replay_summ
     return false;
 }
 
-/* A replay is not to be captured because its caller's environment asks for captures. */
-static void ignore_profiling(void)
-{
-    unsetenv("HAL_DEVICE_PROFILING_MODE");
-    unsetenv("HAL_DEVICE_PROFILING_FILE");
-    unsetenv("HAL_DEVICE_PROFILING_FORCE");
-    unsetenv("HAL_DEVICE_PROFILING_STACKS");
-    unsetenv("HAL_DEVICE_PROFILING_CONTENTS");
-    unsetenv("HAL_DEVICE_PROFILING_OUTPUTS");
-    unsetenv("HAL_DEVICE_PROFILING_FILES");
-    unsetenv("HAL_DEVICE_PROFILING_BUDGET");
-    unsetenv("HAL_DEVICE_PROFILING_WINDOW");
-    unsetenv("HAL_DEVICE_PROFILING_SCOPE");
-}
-
 /* Everything that has to do with the file; the second time to name what hung the first time. */
 static int work(void *user, struct replay_jail_note *note)
 {
@@ -154,7 +139,7 @@ int main(int argc, char **argv)
     struct replay_program program;
     int exit_code;
     const enum hal_status parsed = replay_options_parse(argc, argv, &program);
-    ignore_profiling();
+    hal_flags_ignore_profiling();
     if (parsed != HAL_OK)
         exit_code = parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME : REPLAY_EXIT_USAGE;
     else

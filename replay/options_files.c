@@ -120,11 +120,10 @@ bool replay_take_compare(char *text, struct replay_program *program)
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
-static bool parse_place(const char *option, const char *text, struct replay_locator *out_locator)
+static bool parse_place(const char *option, const char *text, struct hal_locator *out_locator)
 {
-    const char *rest;
-    return (replay_locator_parse(text, out_locator, &rest) && !rest[0]) ||
-           replay_complain(option, text, "not a place such as #s12 or #s12.d40");
+    return hal_locator_parse(text, out_locator) == HAL_OK ||
+           replay_complain(option, text, hal_message());
 }
 
 bool replay_take_stop(char *text, struct replay_program *program)
@@ -145,21 +144,14 @@ bool replay_take_loop(char *text, struct replay_program *program)
 bool replay_take_range(char *text, struct replay_program *program)
 {
     struct replay_look *look = &program->look;
-    const char *rest = text;
-    look->has_begin = replay_locator_parse(text, &look->begin, &rest);
-    if (look->has_begin && !rest[0]) {
-        look->has_stop = true;
-        look->stop = look->begin;
-        if (!look->begin.has_dispatch)
-            return true;
-    } else if (strncmp(rest, "..", 2) == 0 && (rest[2] || look->has_begin)) {
-        look->has_stop = rest[2] != '\0';
-        if (!look->has_stop || (replay_locator_parse(rest + 2, &look->stop, &rest) && !rest[0] &&
-                                look->stop.submission >= look->begin.submission))
-            if (!look->begin.has_dispatch && !look->stop.has_dispatch)
-                return true;
-    }
-    return replay_complain("range", text, "not #s3..#s7, #s3, #s3.. or ..#s7");
+    struct hal_locator_range range;
+    if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
+        return replay_complain("range", text, hal_message());
+    look->has_begin = range.has_first;
+    look->begin = range.first;
+    look->has_stop = range.has_last;
+    look->stop = range.last;
+    return true;
 }
 
 static bool ends_in(const char *text, const char *end)

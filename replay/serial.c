@@ -467,12 +467,12 @@ void replay_serial_finish(struct replay_serial *serial)
     *serial = (struct replay_serial){0};
 }
 
-void replay_step_locate(const struct replay_step *step, struct replay_locator *out_locator)
+void replay_step_locate(const struct replay_step *step, struct hal_locator *out_locator)
 {
     *out_locator =
-        (struct replay_locator){.submission = step->submit->submission,
-                                .has_dispatch = step->work && trace_is_dispatch(step->work->kind),
-                                .dispatch = step->dispatch};
+        (struct hal_locator){.submission = step->submit->submission,
+                             .has_dispatch = step->work && trace_is_dispatch(step->work->kind),
+                             .dispatch = step->dispatch};
 }
 
 void replay_step_name(const struct replay_plan *plan, const struct replay_step *step,
@@ -492,7 +492,7 @@ void replay_step_name(const struct replay_plan *plan, const struct replay_step *
 }
 
 const struct replay_step *replay_serial_find(const struct replay_serial *serial,
-                                             const struct replay_locator *locator)
+                                             const struct hal_locator *locator)
 {
     const struct replay_step *found = NULL;
     for (size_t i = 0; i < serial->step_count; i++) {

@@ -8,7 +8,7 @@
 #ifndef REPLAY_SERIAL_H
 #define REPLAY_SERIAL_H
 
-#include "replay/locator.h"
+#include "hal/base/locator.h"
 #include "replay/plan.h"
 
 enum replay_split { REPLAY_SPLIT_NONE, REPLAY_SPLIT_SOME, REPLAY_SPLIT_ALL };
@@ -30,7 +30,7 @@ struct replay_serial_options {
     size_t split_count;
     /* End behind this place; what is split must be of REPLAY_SPLIT_ALL or this submission. */
     bool has_stop;
-    struct replay_locator stop;
+    struct hal_locator stop;
 };
 
 struct replay_serial {
@@ -48,7 +48,7 @@ enum hal_status replay_serial_make(const struct replay_plan *plan,
 void replay_serial_finish(struct replay_serial *serial);
 
 /* "#s12.d40", or "#s12" when it is no dispatch. */
-void replay_step_locate(const struct replay_step *step, struct replay_locator *out_locator);
+void replay_step_locate(const struct replay_step *step, struct hal_locator *out_locator);
 
 /* "dispatch of 'scale', segment 3", "submission". */
 void replay_step_name(const struct replay_plan *plan, const struct replay_step *step,
@@ -56,6 +56,6 @@ void replay_step_name(const struct replay_plan *plan, const struct replay_step *
 
 /* The step of a place; of a submission that is split, its last. NULL: none. */
 const struct replay_step *replay_serial_find(const struct replay_serial *serial,
-                                             const struct replay_locator *locator);
+                                             const struct hal_locator *locator);
 
 #endif

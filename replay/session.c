@@ -275,7 +275,7 @@ static enum hal_status bisect(struct replay_session *s)
         summary->against = "a run with other bytes where nobody wrote";
     } else
         summary->minimal = program->minimal;
-    if (strcmp(summary->against, "recorded") != 0)
+    if (!reference && strcmp(summary->against, "recorded") != 0)
         HAL_TRY(hal_add_context(hal_device_open(summary->against, &reference), "--against"));
     const struct replay_bisect search = {
         .plan = s->plan,

@@ -3,12 +3,12 @@
  * a submission. */
 #include "viewer/view.h"
 
+#include "hal/base/locator.h"
 #include "viewer/filter.h"
 #include "viewer/kernels.h"
 #include "viewer/repeats.h"
 #include "viewer/text.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,41 +220,39 @@ static void go_to_moment(struct view *view, int64_t ns)
     view_set_cursor(view, ns);
 }
 
+static void show_dispatch(struct view *view, uint32_t submission, const struct hal_locator *place)
+{
+    char label[160], where[HAL_LOCATOR_BYTES];
+    const struct view_model *m = view->model;
+    const struct view_op *op = view_model_dispatch(m, &m->submissions[submission], place->dispatch);
+    if (op)
+        view_op_label(m, op, label, sizeof label);
+    view_say(view, "%s: %s", hal_locator_print(place, where),
+             op ? label : "there are not so many dispatches");
+}
+
 static void go_to_submission(struct view *view, const char *text)
 {
-    char *end;
-    const uint64_t number = strtoull(text + 2, &end, 10);
-    uint64_t dispatch = UINT64_MAX;
-    if (isdigit((unsigned char)text[2]) && strncmp(end, ".d", 2) == 0 &&
-        isdigit((unsigned char)end[2]))
-        dispatch = strtoull(end + 2, &end, 10);
-    const uint32_t submission = view_model_submission(view->model, number);
+    struct hal_locator place;
     uint32_t lane;
-    if (!isdigit((unsigned char)text[2]) || *end) {
-        view_say(
-            view,
-            "'%s' is no locator: #s12 is submission 12, #s12.d4 its dispatch 4, counted from 0",
-            text);
-    } else if (submission == VIEW_NO_REF) {
-        view_say(view, "there is no submission #s%" PRIu64, number);
-    } else {
-        const uint32_t event = view_model_queue_event(view->model, submission, &lane);
-        if (event == VIEW_NO_REF) {
-            view_say(view, "#s%" PRIu64 " has no times: it cannot be shown", number);
-            return;
-        }
-        view->panel = VIEW_PANEL_DETAILS;
-        view_select(view, lane, event);
-        if (dispatch != UINT64_MAX) {
-            char label[160];
-            const struct view_op *op =
-                view_model_dispatch(view->model, &view->model->submissions[submission], dispatch);
-            if (op)
-                view_op_label(view->model, op, label, sizeof label);
-            view_say(view, "#s%" PRIu64 ".d%" PRIu64 ": %s", number, dispatch,
-                     op ? label : "there are not so many dispatches");
-        }
+    if (hal_locator_parse(text, &place) != HAL_OK) {
+        view_say(view, "%s", hal_message());
+        return;
     }
+    const uint32_t submission = view_model_submission(view->model, place.submission);
+    if (submission == VIEW_NO_REF) {
+        view_say(view, "there is no submission #s%" PRIu64, place.submission);
+        return;
+    }
+    const uint32_t event = view_model_queue_event(view->model, submission, &lane);
+    if (event == VIEW_NO_REF) {
+        view_say(view, "#s%" PRIu64 " has no times: it cannot be shown", place.submission);
+        return;
+    }
+    view->panel = VIEW_PANEL_DETAILS;
+    view_select(view, lane, event);
+    if (place.has_dispatch)
+        show_dispatch(view, submission, &place);
 }
 
 static int64_t add_saturated(int64_t a, int64_t b)
@@ -282,7 +280,7 @@ void view_go(struct view *view)
         go_to_moment(view, m->first_ns +
                                (int64_t)((double)(m->last_ns - m->first_ns - 1) * percent / 100));
     else if (!view_parse_time(text, &ns))
-        view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12", text);
+        view_say(view, "'%s' is none of 1.5ms, +250us, 50%%, #s12, #s12.d40", text);
     else if (*text == '+' || *text == '-')
         go_to_moment(view, add_saturated(view->cursor_ns, ns));
     else

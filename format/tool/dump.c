@@ -5,6 +5,7 @@
 #include "format/tool/order.h"
 #include "format/tool/print.h"
 #include "format/tool/tool.h"
+#include "hal/base/locator.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -227,6 +228,17 @@ static bool parse_number(const char *text, uint64_t *out)
     return false;
 }
 
+static bool parse_place(const char *text, uint64_t *out_submission)
+{
+    struct hal_locator place;
+    if (hal_locator_parse(text, &place) != HAL_OK) {
+        tool_error("dump: --submission: %s", hal_message());
+        return false;
+    }
+    *out_submission = place.submission;
+    return true;
+}
+
 /* "submit,semaphore_wait". */
 static bool parse_kinds(struct dump *dump, const char *text)
 {
@@ -269,11 +281,7 @@ static bool parse_options(struct dump *dump, int argc, char **argv)
         case 'e': good = window->has_times = parse_us(optarg, &window->last_ns); break;
         case 'k': good = parse_kinds(dump, optarg); break;
         case 'o': good = dump->has_object = parse_number(optarg, &dump->object); break;
-        case 'n':
-            optarg += *optarg == '#';
-            optarg += *optarg == 's';
-            good = window->has_submission = parse_number(optarg, &window->submission);
-            break;
+        case 'n': good = window->has_submission = parse_place(optarg, &window->submission); break;
         default: tool_error("dump: unknown option '%s'", argv[optind - 1]); good = false;
         }
     }
@@ -320,6 +328,8 @@ const struct tool_command tool_dump = {
         "  --from=US, --to=US   only what happened in that time, as it is printed\n"
         "  --kind=KIND,...      only these events: submit,semaphore_wait\n"
         "  --object=N           only events that name the object\n"
-        "  --submission=N       only events of the submission\n",
+        "  --submission=PLACE   only events of that submission, #s12, or of that which the "
+        "dispatch\n"
+        "                       #s12.d40 is in\n",
     .run = run,
 };

@@ -2,9 +2,8 @@
 /* hal-trace trim: some submissions of a trace, with everything that they depend on. */
 #include "format/tool/slice.h"
 #include "format/tool/tool.h"
+#include "hal/base/locator.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,33 +23,19 @@ struct trim {
 
 /* ---- Which submissions ---- */
 
-static const char *parse_submission(const char *text, uint64_t *out)
+/* "#s3..#s5,9". */
+static enum hal_status parse_list(struct trim *trim, const char *text)
 {
-    char *rest;
-    text += *text == '#';
-    text += *text == 's';
-    errno = 0;
-    *out = strtoull(text, &rest, 10);
-    return isdigit((unsigned char)*text) && errno == 0 ? rest : NULL;
-}
-
-/* "3", "3-5", "#s3..#s5", with commas between. */
-static bool parse_list(struct trim *trim, const char *text)
-{
-    for (;;) {
-        uint64_t first, last;
-        text = parse_submission(text, &first);
-        last = first;
-        if (text && (*text == '-' || strncmp(text, "..", 2) == 0))
-            text = parse_submission(text + (*text == '-' ? 1 : 2), &last);
-        if (!text || last < first || trim->range_count == MOST_RANGES)
-            return false;
-        trim->ranges[trim->range_count].first = first;
-        trim->ranges[trim->range_count++].last = last;
+    for (;; text++) {
+        struct hal_locator_range range;
+        if (trim->range_count == MOST_RANGES)
+            return hal_fail(HAL_INVALID, "more than %d ranges", MOST_RANGES);
+        HAL_TRY(hal_locator_range_parse(text, &range, &text));
+        hal_locator_submissions(&range, &trim->ranges[trim->range_count].first,
+                                &trim->ranges[trim->range_count].last);
+        trim->range_count++;
         if (!*text)
-            return true;
-        if (*text++ != ',')
-            return false;
+            return HAL_OK;
     }
 }
 
@@ -173,9 +158,8 @@ static int run(int argc, char **argv)
         tool_error("trim: either --submissions=3-5,9 or --scope=NAME");
         return TOOL_USAGE;
     }
-    if (trim.list && !parse_list(&trim, trim.list)) {
-        tool_error("trim: --submissions=%s: not numbers and ranges, 3-5,9, at most %d", trim.list,
-                   MOST_RANGES);
+    if (trim.list && parse_list(&trim, trim.list) != HAL_OK) {
+        tool_error("trim: --submissions=%s: %s", trim.list, hal_message());
         return TOOL_USAGE;
     }
     const char *path = tool_one_file(argc, argv, optind);
@@ -194,7 +178,9 @@ const struct tool_command tool_trim = {
         "wrote for them, and the objects that they use: a smaller trace that can be replayed and\n"
         "is verified by the read-backs of what they made. Others that come in between stay as\n"
         "barriers, without work, so that what waits for what is as it was.\n\n"
-        "      --submissions=LIST   numbers and ranges: 3, 3-5, #s3..#s5,9\n"
+        "      --submissions=LIST   places and ranges of places: #s3, #s3..#s5,#s9.., 3-5; a "
+        "dispatch\n"
+        "                           (#s12.d40) stands for its submission\n"
         "      --scope=NAME         those that were submitted inside scopes of that "
         "name\n" TOOL_OUTPUT_HELP TOOL_BASE_HELP,
     .run = run,

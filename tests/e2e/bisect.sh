@@ -49,6 +49,17 @@ wrong=${where#\#s}
 run 1 "$bin/hal-replay" --trusted --verify=submissions --against=cpu --substitute=silu=wrong.metal good.pb.zst
 says stdout ": submission"
 
+# Nobody reads what nobody wrote, until a kernel does: one that adds to its result.
+run 0 "$bin/hal-replay" --trusted --verify=uninitialised good.pb.zst
+says stdout "no difference from a run with other bytes where nobody wrote: "
+run 0 "$bin/hal-replay" --verify=uninitialised --device=cpu good.pb.zst
+sed 's/float sum = bias.row.;/float sum = bias[row] + projected[row];/' "$kernels" >adds.metal
+cmp -s "$kernels" adds.metal && fail "nothing is added"
+run 1 "$bin/hal-replay" --verify=uninitialised --substitute=matrix_vector=adds.metal good.pb.zst
+says stdout "first difference from a run with other bytes where nobody wrote: #s"
+says stdout "dispatch of 'matrix_vector'"
+says stdout "  output buffer 'projected'"
+
 # What does not fit.
 echo 'kernel void nothing() {}' >nothing.metal
 run 4 "$bin/hal-replay" --trusted --substitute=absent=wrong.metal good.pb.zst

@@ -13,6 +13,24 @@ run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 t.pb.zst
 says stdout "stopped behind #s4.d3"
 run 0 "$bin/hal-replay" --trusted --range=#s2..#s5 --json t.pb.zst
 says stdout '"look":{"stopped_at":"#s5"'
+run 0 "$bin/hal-replay" --trusted --range=#s2..#s4.d3 t.pb.zst
+says stdout "stopped behind #s4.d3"
+run 0 "$bin/hal-replay" --trusted --range=#s4.d1 --json t.pb.zst
+says stdout '"look":{"stopped_at":"#s4.d1"'
+# All programs take the same places, and refuse others with the same words.
+run 0 "$bin/hal-trace" dump --submission=#s4.d1 t.pb.zst
+says stdout "submit submission=4 "
+run 0 "$bin/hal-trace" trim -o places.pb.zst --submissions=#s1.d0..#s2,#s4.d1 t.pb.zst
+run 0 "$bin/hal-trace" dump --kind=submit places.pb.zst
+says stdout "submit submission=4 "
+for program in "hal-replay --stop-at=#x" "hal-trace dump --submission=#x"; do
+    run 2 "$bin/"$program t.pb.zst
+    says stderr "'#x' is no place: #s12 is submission 12, #s12.d40 its dispatch 40, both counted from 0"
+done
+for program in "hal-replay --range=#x" "hal-trace trim -o x --submissions=#x"; do
+    run 2 "$bin/"$program t.pb.zst
+    says stderr "'#x' is no range of places: #s3, #s3..#s7, #s3.. or ..#s7"
+done
 run 0 "$bin/hal-replay" --trusted --loop=#s4.d1 --repeat=10 t.pb.zst
 says stdout "#s4.d1, dispatch of 'matrix_vector'"
 run 4 "$bin/hal-replay" --trusted --stop-at=#s99 t.pb.zst
@@ -63,7 +81,7 @@ says stdout "SLOWER"
 run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 t.pb.zst
 says stdout "ms with again.pb.zst"
 
-for wrong in --stop-at=12 --range=#s5..#s3 --range=.. --range=#s1.d0 --dump=a --dump=a@#s1 \
+for wrong in --stop-at=s12 --range=#s5..#s3 --range=.. --range=#s1.d --dump=a --dump=a@#s1 \
     --dump=@#s1=x --loop=#s1 --pace=0x --pace=-1x --pace=fast --threshold=-1 --benchmark=0 \
     --compare=nothing --record= --type=f8 --type=:f32 --tolerance=abs:-1 --verify=all; do
     run 2 "$bin/hal-replay" "$wrong" t.pb.zst

@@ -36,7 +36,7 @@ struct fixture {
     struct hal_device *candidate, *reference;
     struct trace_builder b;
     uint64_t random;
-    struct replay_locator places[512]; /* of dispatch n */
+    struct hal_locator places[512]; /* of dispatch n */
     uint32_t dispatches;
 };
 
@@ -102,7 +102,7 @@ static void add_dispatch(struct fixture *f, uint64_t submission, uint32_t *in_su
     builder_push_descriptor_set(b, 0, bindings, 3);
     builder_push_constants(b, 0, &n, sizeof n);
     builder_dispatch(b, KERNEL, 0, 1, 1, 1);
-    f->places[n] = (struct replay_locator){submission, true, (*in_submission)++};
+    f->places[n] = (struct hal_locator){submission, true, (*in_submission)++};
 }
 
 static void add_commands(struct fixture *f, uint64_t id, uint64_t submission,
@@ -228,9 +228,9 @@ static void a_wrong_kernel_is_found_wherever_it_is(void **state)
                                              .minimal = f->minimal};
         if (replay_bisect_run(&bisect, &finding) != HAL_OK)
             fail_msg("seed %" PRIu64 ": %s", seed - 1, hal_message());
-        char found[REPLAY_LOCATOR_BYTES], wanted[REPLAY_LOCATOR_BYTES];
-        replay_locator_print(&finding.where, found);
-        replay_locator_print(&f->places[planted], wanted);
+        char found[HAL_LOCATOR_BYTES], wanted[HAL_LOCATOR_BYTES];
+        hal_locator_print(&finding.where, found);
+        hal_locator_print(&f->places[planted], wanted);
         if (!finding.found || !finding.narrowed)
             fail_msg("seed %" PRIu64 ": %s was not found", seed - 1, wanted);
         if (strcmp(found, wanted) != 0)
@@ -419,32 +419,6 @@ static void places_that_are_not_there_are_named(void **state)
     replay_plan_destroy(plan);
 }
 
-static void locators_have_one_form(void **state)
-{
-    (void)state;
-    struct replay_locator locator;
-    char text[REPLAY_LOCATOR_BYTES];
-    const char *rest;
-    assert_true(replay_locator_parse("#s12.d40..", &locator, &rest));
-    assert_string_equal(rest, "..");
-    assert_string_equal(replay_locator_print(&locator, text), "#s12.d40");
-    assert_true(replay_locator_parse("#s18446744073709551615", &locator, &rest));
-    assert_string_equal(replay_locator_print(&locator, text), "#s18446744073709551615");
-    static const char *const bad[] = {"",
-                                      "s12",
-                                      "#12",
-                                      "#s",
-                                      "#sx",
-                                      "#s1.d",
-                                      "#s1.dx",
-                                      "#s18446744073709551616",
-                                      "#s1.d4294967296"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        if (replay_locator_parse(bad[i], &locator, &rest))
-            fail_msg("taken: %s", bad[i]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,7 +427,6 @@ int main(void)
         cmocka_unit_test(who_reads_what_nobody_wrote_is_found),
         cmocka_unit_test(steps_stand_behind_what_can_run),
         cmocka_unit_test(places_that_are_not_there_are_named),
-        cmocka_unit_test(locators_have_one_form),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

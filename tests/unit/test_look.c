@@ -111,14 +111,14 @@ static void need_compiler(void)
     }
 }
 
-static struct replay_locator at(uint64_t submission)
+static struct hal_locator at(uint64_t submission)
 {
-    return (struct replay_locator){submission, false, 0};
+    return (struct hal_locator){submission, false, 0};
 }
 
-static struct replay_locator at_dispatch(uint64_t submission, uint32_t dispatch)
+static struct hal_locator at_dispatch(uint64_t submission, uint32_t dispatch)
 {
-    return (struct replay_locator){submission, true, dispatch};
+    return (struct hal_locator){submission, true, dispatch};
 }
 
 static struct replay_look_result look(struct fixture *f, struct replay_look what)

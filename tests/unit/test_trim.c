@@ -453,7 +453,7 @@ static void usage_and_failures(void **state)
     } cases[] = {
         {"trim -o x.pb.zst k.pb.zst", 2, "either --submissions"},
         {"trim -o x.pb.zst --submissions=5-3 k.pb.zst", 2, "5-3"},
-        {"trim -o x.pb.zst --submissions= k.pb.zst", 2, "not numbers"},
+        {"trim -o x.pb.zst --submissions= k.pb.zst", 2, "is no range of places"},
         {"trim -o x.pb.zst --submissions=99 k.pb.zst", 1, "no submission #s99"},
         {"trim -o x.pb.zst --scope=none k.pb.zst", 1, "scope 'none'"},
         {"trim --submissions=1 k.pb.zst", 2, "-o OUTPUT"},
