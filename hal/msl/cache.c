@@ -146,7 +146,7 @@ enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *k
 /* What has no trailer is checked when it is used. */
 static bool is_usable(const char *path, const struct msl_key *key, const char *suffix)
 {
-    static const char *const checked[] = {".so", ".pch", ".compiler", ".spirv"};
+    static const char *const checked[] = {".so", ".pch", ".compiler", ".program", ".spirv"};
     for (size_t i = 0; i < sizeof checked / sizeof *checked; i++)
         if (strcmp(suffix, checked[i]) == 0)
             return msl_cache_valid(path, key);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the program that splits kernels, and whether it is wanted. */
-#include "hal/base/os.h"
 #include "hal/msl/msl.h"
 #include "hal/msl/toolchain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static enum hal_status read_mode(enum msl_road_mode *out_mode)
 {
@@ -21,31 +19,6 @@ static enum hal_status read_mode(enum msl_road_mode *out_mode)
     else
         return hal_fail(HAL_INVALID, "HAL_MSL_ROAD is '%s'; it is auto, fission or fibers", text);
     return HAL_OK;
-}
-
-static bool is_program(const char *path)
-{
-    return access(path, X_OK) == 0;
-}
-
-bool msl_program_find(const char *chosen, const char *name, char *out_path, size_t bytes)
-{
-    static const char *const places[] = {"", "../bin/", "../libexec/haltrace/"};
-    if (chosen && *chosen)
-        return (size_t)snprintf(out_path, bytes, "%s", chosen) < bytes && is_program(out_path);
-    char library[MSL_PATH_BYTES];
-    static const char here;
-    if (hal_module_path(&here, library, sizeof library) != HAL_OK)
-        return false;
-    char *const end = strrchr(library, '/');
-    if (!end)
-        return false;
-    end[1] = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if ((size_t)snprintf(out_path, bytes, "%s%s%s", library, places[i], name) < bytes &&
-            is_program(out_path))
-            return true;
-    return false;
 }
 
 enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road)
@@ -66,7 +39,7 @@ enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road)
         return hal_fail(HAL_NOT_FOUND, "HAL_MSL_ROAD is 'fission', but there is no hal-msl-cc "
                                        "beside the library; HAL_MSL_CC may name one");
     }
-    return msl_program_identify(out_road->splitter, &out_road->identity);
+    return msl_helper_identify(out_road->splitter, &out_road->identity);
 }
 
 enum hal_status msl_programs(char *out_paths, size_t bytes)

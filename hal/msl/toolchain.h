@@ -25,19 +25,25 @@ struct msl_compiler {
  * is no number of seconds. */
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler) HAL_CHECKED;
 
-/* The same for any program: its file and this processor. HAL_NOT_FOUND. */
+/* What tells any program from others: its file, by path and time, and this processor.
+ * HAL_NOT_FOUND. */
 enum hal_status msl_program_identify(const char *path, struct msl_key *out_identity) HAL_CHECKED;
 
 /* A program of ours: `chosen` alone, when it is neither NULL nor empty; else `name` beside the
  * library or in the bin folder next to it. False: there is none that can be started. */
 bool msl_program_find(const char *chosen, const char *name, char *out_path, size_t bytes);
 
+/* The same for a program of ours, by what it is made of: another build of the same sources,
+ * wherever it lies, is the same one. Starts it once per file (`--identity`), which blocks.
+ * HAL_NOT_FOUND: there is none; HAL_TIMEOUT, HAL_FAILED: it does not answer. */
+enum hal_status msl_helper_identify(const char *path, struct msl_key *out_identity) HAL_CHECKED;
+
 /* How kernels whose threads wait for each other are to run. */
 enum msl_road_mode { MSL_ROAD_AUTO, MSL_ROAD_FISSION, MSL_ROAD_FIBERS };
 struct msl_road {
     enum msl_road_mode mode;
     char splitter[MSL_PATH_BYTES]; /* hal-msl-cc; "": there is none, or it is not wanted */
-    struct msl_key identity;       /* of the splitter; zeros without */
+    struct msl_key identity;       /* of the splitter's sources; zeros without */
 };
 
 /* HAL_INVALID: HAL_MSL_ROAD says something else. HAL_NOT_FOUND: it insists on a splitter that is

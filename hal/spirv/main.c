@@ -3,6 +3,7 @@
  * output. Started by hal/spirv: what a module can do to its readers, it does to this process. */
 #include "hal/spirv/answer.h"
 #include "hal/spirv/confine.h"
+#include "hal/spirv/identity.h"
 #include "hal/spirv/module.h"
 #include "hal/spirv/msl.h"
 
@@ -228,6 +229,8 @@ static int tell(const struct request *request, enum hal_status status)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--identity") == 0)
+        return puts(identity) < 0 ? HAL_IO : 0;
     struct request request = {
         .constants = hal_alloc((size_t)argc, sizeof *request.constants),
         .entry_points = hal_alloc((size_t)argc, sizeof *request.entry_points),

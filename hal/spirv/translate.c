@@ -54,7 +54,7 @@ static enum hal_status find_program(struct job *job)
         return hal_fail(HAL_NOT_FOUND,
                         "there is no hal-spirv-cc beside the library to translate it; HAL_SPIRV_CC "
                         "may name one (it is built where SPIRV-Cross and SPIRV-Tools are)");
-    return msl_program_identify(job->program, &job->identity);
+    return msl_helper_identify(job->program, &job->identity);
 }
 
 static enum hal_status make_key(struct job *job)

@@ -5,11 +5,11 @@
  *
  * A case that crashes or takes too long is named before the program ends. */
 #include "tests/conformance/runner.h"
+#include "tests/conformance/watch.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ struct counts {
     unsigned cases, passed, failed, skipped, unsupported, known;
 };
 
-enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, EXIT_HANGS = 4, NAME_BYTES = 128 };
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_DEVICE = 3, NAME_BYTES = 128 };
 
 /* ---- Options -------------------------------------------------------------------------------- */
 
@@ -130,60 +130,6 @@ static void parse(int argc, char **argv, struct options *out)
     }
 }
 
-/* ---- Cases that do not come back --------------------------------------------------------------
- */
-
-static char running[NAME_BYTES + 16]; /* "NAME\n", read by handlers */
-static struct sigaction before[NSIG];
-
-static void say(const char *what)
-{
-    if (!running[0])
-        return;
-    if (write(STDOUT_FILENO, what, strlen(what)) < 0 ||
-        write(STDOUT_FILENO, running, strlen(running)) < 0)
-        return;
-}
-
-static void hangs(int number)
-{
-    (void)number;
-    say("HANGS ");
-    _exit(EXIT_HANGS);
-}
-
-/* The fault happens again when this returns, and goes its usual way; a signal that was sent (by
- * abort, too) is sent again. */
-static void crashes(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    say("CRASHES ");
-    sigaction(number, &before[number], NULL);
-    if (info->si_code <= 0)
-        raise(number);
-}
-
-static void dies(void)
-{
-    say("DIES ");
-}
-
-/* A sanitizer ends the process without a signal. */
-void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
-
-static void watch(void)
-{
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    struct sigaction action = {.sa_sigaction = crashes, .sa_flags = SA_ONSTACK | SA_SIGINFO};
-    for (size_t i = 0; i < SUITE_COUNT(faults); i++)
-        sigaction(faults[i], &action, &before[faults[i]]);
-    action.sa_flags = SA_ONSTACK;
-    action.sa_handler = hangs;
-    sigaction(SIGALRM, &action, NULL);
-    if (__sanitizer_set_death_callback)
-        __sanitizer_set_death_callback(dies);
-}
-
 /* ---- Running -------------------------------------------------------------------------------- */
 
 /* Prints the verdict, given what the driver is known for. */
@@ -234,11 +180,9 @@ static void run_all(struct suite_run *run, const struct options *options,
             snprintf(name, sizeof name, "%s.%s", areas[a]->name, which->name);
             if (fnmatch(options->filter, name, 0) != 0)
                 continue;
-            snprintf(running, sizeof running, "%s\n", name);
-            alarm(options->case_seconds);
+            watch_begin(name, options->case_seconds);
             suite_run_case(run, name, which, &result);
-            alarm(0);
-            running[0] = '\0';
+            watch_end();
             counts->cases++;
             judge(name, &result, suite_expected(expectations, name), counts);
             fflush(stdout);
@@ -284,7 +228,7 @@ static int run_suite(const struct options *options, struct suite_expectations *e
 {
     struct counts counts = {0};
     struct suite_run run = {.seed = options->seed, .lock = PTHREAD_MUTEX_INITIALIZER};
-    watch(); /* before the driver, which may handle faults of kernels itself */
+    watch_init(); /* before the driver, which may handle faults of kernels itself */
     if (hal_device_open(options->driver, &run.device) != HAL_OK) {
         fprintf(stderr, "hal-conformance: %s\n", hal_message());
         return EXIT_NO_DEVICE;

@@ -122,6 +122,52 @@ static void everything_that_matters_is_in_the_key(void **state)
         }
 }
 
+#ifdef TEST_SPLITTER
+/* A program that splits kernels, as far as it says what it is. */
+static void put_splitter(const char *name, const char *answer)
+{
+    char path[PATH_BYTES];
+    path_in(path, name);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\n%s\nexec %s \"$@\"\n", answer, TEST_SPLITTER);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    setenv("HAL_MSL_CC", path, 1);
+}
+
+#define SAYS(digit) "[ \"$1\" != --identity ] || exec printf '%064d\\n' " #digit
+
+/* What it is made of counts, not where it lies and when it was written; of a program that does not
+ * say what it is, its file counts. */
+static void splitters_are_known_by_what_they_are(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name, *answer;
+        bool compiles;
+    } steps[] = {
+        {"one", SAYS(1), true},
+        {"one", SAYS(1) " # built again", false},
+        {"elsewhere", SAYS(1), false},
+        {"elsewhere", SAYS(2), true},
+        {"one", SAYS(1), false},
+        {"one", "[ \"$1\" != --identity ] || exit 1", true},
+        {"one", "[ \"$1\" != --identity ] || exit 1 # other", true},
+        {"one", "[ \"$1\" != --identity ] || exec echo abc", true},
+        {"other", "[ \"$1\" != --identity ] || exec echo abc", true},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const size_t before = compiler_runs();
+        put_splitter(steps[i].name, steps[i].answer);
+        assert_int_equal(compile_and_run(SOURCE(11)), 11);
+        if ((compiler_runs() > before) != steps[i].compiles)
+            fail_msg("step %zu: the kernel was%s compiled", i, steps[i].compiles ? " not" : "");
+    }
+    unsetenv("HAL_MSL_CC");
+}
+#endif
+
 static void damaged_entries_are_rebuilt(void **state)
 {
     (void)state;
@@ -383,6 +429,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_EMPTY_CACHE(second_time_is_a_hit),
         IN_EMPTY_CACHE(everything_that_matters_is_in_the_key),
+#ifdef TEST_SPLITTER
+        IN_EMPTY_CACHE(splitters_are_known_by_what_they_are),
+#endif
         IN_EMPTY_CACHE(damaged_entries_are_rebuilt),
         IN_EMPTY_CACHE(foreign_entries_are_rebuilt),
         IN_EMPTY_CACHE(damaged_headers_are_repaired),

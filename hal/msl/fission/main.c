@@ -4,6 +4,7 @@
 #include "hal/base/walled.h"
 #include "hal/msl/fission/bounds.h"
 #include "hal/msl/fission/fission.h"
+#include "hal/msl/fission/identity.h"
 #include "hal/msl/fission/ir.h"
 #include "hal/msl/fission/pipeline.h"
 
@@ -233,6 +234,8 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("hal-msl-cc 0.1.0 (LLVM %s)\n", LLVM_VERSION_STRING) < 0;
+    if (argc == 2 && strcmp(argv[1], "--identity") == 0)
+        return puts(identity) < 0;
     const int first = argc > 1 && strncmp(argv[1], "--", 2) == 0 ? 2 : 1;
     const enum work work = first == 2 ? read_work(argv[1]) : MAY_REFUSE;
     if (argc != first + 2 || work == UNKNOWN) {

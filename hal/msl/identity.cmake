@@ -1,0 +1,15 @@
+# Writes identity.h: a digest of sources, and of the size and time of files that are too large to read
+# (cmake -DSOURCES=a.c;b.c -DFILES=/usr/lib/libx.so -DOUTPUT=... -P).
+foreach(source IN LISTS SOURCES)
+    file(SHA256 ${source} digest)
+    get_filename_component(name ${source} NAME)
+    string(APPEND parts "${name} ${digest}\n")
+endforeach()
+foreach(file IN LISTS FILES)
+    file(REAL_PATH ${file} path)
+    file(SIZE ${path} bytes)
+    file(TIMESTAMP ${path} written "%s" UTC)
+    string(APPEND parts "${path} ${bytes} ${written}\n")
+endforeach()
+string(SHA256 digest "${parts}")
+file(WRITE ${OUTPUT} "/* Generated. */\nstatic const char identity[] = \"${digest}\";\n")
