@@ -118,7 +118,8 @@ static struct gone gone[REMEMBERED_SPANS];
 static size_t gone_count;
 static _Thread_local bool holds_spans; /* this thread: what faults meanwhile is no kernel */
 static _Thread_local bool runs_kernel;
-static struct sigaction previous_action;
+static struct sigaction first_action;  /* what there was before us */
+static struct sigaction latest_action; /* what was put before us since; else the same */
 
 static void lock_spans(void)
 {
@@ -183,15 +184,26 @@ static bool is_write(const void *context)
 #endif
 }
 
-/* Whoever else looks at faults is asked when there is no buffer there. Handlers may be in a ring,
- * each the previous one of the other: the second time round it is the system's turn. */
+static void hand_on(const struct sigaction *action, int signal, siginfo_t *info, void *context)
+{
+    const struct sigaction nothing = {.sa_handler = SIG_DFL};
+    if (action->sa_flags & SA_SIGINFO)
+        action->sa_sigaction(signal, info, context);
+    else if (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN)
+        action->sa_handler(signal);
+    else
+        sigaction(signal, &nothing, NULL); /* and fault again */
+}
+
+/* Whoever else looks at faults is asked when there is no buffer there. Handlers may be in a ring:
+ * one that was installed after ours hands on to ours, which then hands on to who was there first,
+ * whose turn it is for a fault that is nobody's. */
 static _Thread_local bool inside_handler;
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    const struct sigaction nothing = {.sa_handler = SIG_DFL};
     if (inside_handler) {
-        sigaction(signal, &nothing, NULL); /* and fault again */
+        hand_on(&first_action, signal, info, context);
         return;
     }
     inside_handler = true;
@@ -200,12 +212,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         explain(info->si_addr, is_write(context));
         unlock_spans();
     }
-    if (previous_action.sa_flags & SA_SIGINFO)
-        previous_action.sa_sigaction(signal, info, context);
-    else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN)
-        previous_action.sa_handler(signal);
-    else
-        sigaction(signal, &nothing, NULL);
+    hand_on(&latest_action, signal, info, context);
     inside_handler = false;
 }
 
@@ -213,13 +220,17 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 static void watch_faults(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool watched;
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK}, now;
     action.sa_sigaction = on_fault;
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&lock);
     if (sigaction(SIGSEGV, NULL, &now) == 0 &&
         (!(now.sa_flags & SA_SIGINFO) || now.sa_sigaction != on_fault)) {
-        previous_action = now;
+        latest_action = now;
+        if (!watched)
+            first_action = now;
+        watched = true;
         sigaction(SIGSEGV, &action, NULL);
     }
     pthread_mutex_unlock(&lock);
