@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const char suffix[] = ".mtlarchive";
-static const char version[] = "haltrace-metal-1"; /* of what is in a name */
+static const char version[] = "haltrace-metal-2"; /* of what is in a name */
 
 /* ---- The directory -------------------------------------------------------------------------- */
 

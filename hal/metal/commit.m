@@ -60,6 +60,22 @@ static enum hal_status status_of_error(NSError *error)
     return HAL_FAILED;
 }
 
+/* The encoder that faulted, " (encoder 2 of 3, 'name')", as far as Metal knows it. */
+static void name_encoder(NSError *error, char *out_text, size_t bytes)
+{
+    NSArray<id<MTLCommandBufferEncoderInfo>> *infos =
+        [error.userInfo objectForKey:MTLCommandBufferEncoderInfoErrorKey];
+    out_text[0] = '\0';
+    for (NSUInteger i = 0; i < infos.count; i++) {
+        id<MTLCommandBufferEncoderInfo> info = [infos objectAtIndex:i];
+        if (info.errorState != MTLCommandEncoderErrorStateFaulted)
+            continue;
+        snprintf(out_text, bytes, " (encoder %" PRIu64 " of %" PRIu64 ", '%s')", (uint64_t)i + 1,
+                 (uint64_t)infos.count, info.label ? info.label.UTF8String : "");
+        return;
+    }
+}
+
 enum part { PART_WAIT, PART_COMMANDS, PART_SIGNAL };
 
 static enum hal_status judge_part(const struct metal_submission *submission, enum part which,
@@ -68,11 +84,14 @@ static enum hal_status judge_part(const struct metal_submission *submission, enu
     static const char *const names[] = {"the wait for its semaphores", "its commands",
                                         "the signals of its semaphores"};
     const bool labelled = part.label.length > 0;
-    if (part.status != MTLCommandBufferStatusCompleted)
+    char encoder[192];
+    if (part.status != MTLCommandBufferStatusCompleted) {
+        name_encoder(part.error, encoder, sizeof encoder);
         return hal_fail(status_of_error(part.error),
-                        "submission %" PRIu64 ": %s failed on the device%s%s: %s", submission->id,
+                        "submission %" PRIu64 ": %s failed on the device%s%s%s: %s", submission->id,
                         names[which], labelled ? ", " : "", labelled ? part.label.UTF8String : "",
-                        metal_error_text(part.error));
+                        encoder, metal_error_text(part.error));
+    }
     if (which != PART_COMMANDS)
         return HAL_OK;
     return metal_program_check_counts(submission->commands[index]->driver_data,

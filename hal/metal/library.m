@@ -51,7 +51,7 @@ static id<MTLLibrary> compile_source(struct metal_device *device, const void *so
     if (!text)
         return nil;
     MTLCompileOptions *options = [[MTLCompileOptions alloc] init];
-    options.languageVersion = MTLLanguageVersion3_0;
+    options.languageVersion = MTLLanguageVersion3_1; /* with bfloat */
     options.fastMathEnabled = !device->safe_math;
     id<MTLLibrary> library = [device->device newLibraryWithSource:text options:options error:error];
     [options release];

@@ -15,6 +15,7 @@ enum {
     SAMPLES_PER_PAGE = 4096,
     DISPATCHES_PER_PAGE = SAMPLES_PER_PAGE / 2,
     MOST_KEPT = 8,              /* pages that nobody uses */
+    MOST_LOOKS = 5,             /* at a clock that does not move */
     SHORTEST_SPAN_NS = 2000000, /* between two looks at both clocks, for a ratio of 1e-4 */
     MOST_DRIFT_NS = 1000000,
     LOOKS = 4,
@@ -69,26 +70,34 @@ static bool have_parted(const struct metal_clock_look *first, const struct metal
     return wrong_ns > MOST_DRIFT_NS || wrong_ns < -MOST_DRIFT_NS;
 }
 
-/* After the work that is to be timed: two looks, which are far enough from each other. */
-static void look_again(struct metal_times *times, id<MTLDevice> device,
+static bool far_enough(const struct metal_clock_look *first, const struct metal_clock_look *now)
+{
+    return now->host_ns - first->host_ns >= SHORTEST_SPAN_NS && now->ticks > first->ticks;
+}
+
+/* After the work that is to be timed: two looks, which are far enough from each other. False: the
+ * device's clock stands still, as those of virtual devices do. */
+static bool look_again(struct metal_times *times, id<MTLDevice> device,
                        struct metal_clock_look out_looks[2])
 {
+    const struct timespec rest = {0, SHORTEST_SPAN_NS};
     struct metal_clock_look now = look(device);
     pthread_mutex_lock(&times->lock);
     if (have_parted(&times->first, &times->last, &now))
         times->first = times->last = now;
-    while (now.host_ns - times->first.host_ns < SHORTEST_SPAN_NS ||
-           now.ticks <= times->first.ticks) {
-        const struct timespec rest = {0, SHORTEST_SPAN_NS};
+    for (int i = 0; i < MOST_LOOKS && !far_enough(&times->first, &now); i++) {
         pthread_mutex_unlock(&times->lock);
         nanosleep(&rest, NULL);
         now = look(device);
         pthread_mutex_lock(&times->lock);
     }
-    times->last = now;
+    const bool moves = far_enough(&times->first, &now);
+    if (moves)
+        times->last = now;
     out_looks[0] = times->first;
     out_looks[1] = now;
     pthread_mutex_unlock(&times->lock);
+    return moves;
 }
 
 /* ---- Start and stop ------------------------------------------------------------------------- */
@@ -264,9 +273,8 @@ size_t metal_samples_read(struct metal_device *device, const struct metal_sample
 {
     struct metal_clock_look looks[2];
     size_t count = 0;
-    if (samples->count == 0)
+    if (samples->count == 0 || !look_again(&device->times, device->device, looks))
         return 0;
-    look_again(&device->times, device->device, looks);
     for (const struct metal_sample_page *page = samples->pages; page; page = page->next)
         count += read_page(page, looks, window, out_times + count);
     return count;

@@ -165,7 +165,7 @@ __attribute__((destructor(500))) static void check_devices(void)
 {
     const uint64_t now = hm_now_ns();
     *cpu_timestamp = now;
-    *gpu_timestamp = hm_device_time(now);
+    *gpu_timestamp = hm_modes()->stopped_clock ? 0 : hm_device_time(now);
 }
 - (NSString *)description
 {

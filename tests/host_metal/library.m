@@ -206,6 +206,16 @@ static HMSource *make_source(const char *before, const char *text, size_t bytes)
     return source;
 }
 
+/* A name, or the begin of one: bfloat, bfloat4. */
+static bool has_word(const char *text, const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        if (at == text || !strchr(letters, at[-1]))
+            return true;
+    return false;
+}
+
 @implementation HMDevice (Libraries)
 - (id<MTLLibrary>)newDefaultLibrary
 {
@@ -216,6 +226,14 @@ static HMSource *make_source(const char *before, const char *text, size_t bytes)
                                  error:(NSError **)error
 {
     hm_check(text != nil, "argument-is-nil", "newLibraryWithSource:options:error: nil");
+    if (options && options.languageVersion < MTLLanguageVersion3_1 &&
+        has_word(text.UTF8String, "bfloat")) {
+        if (error)
+            *error = hm_library_error(MTLLibraryErrorCompileFailure,
+                                      "program_source: unknown type name 'bfloat', which is there "
+                                      "from version 3.1 of the language on");
+        return nil;
+    }
     HMSource *const source = make_source(macros(options).UTF8String, text.UTF8String,
                                          [text lengthOfBytesUsingEncoding:NSUTF8StringEncoding]);
     return [HMLibrary hm_libraryWithSource:source device:self error:error];

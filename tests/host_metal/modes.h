@@ -13,6 +13,7 @@
  *   dispatchcounters  counters are sampled between commands, as on GPUs of others than Apple, not
  *                     at the ends of encoders
  *   nocounters        counters are not sampled at all, as on a virtual device
+ *   stopped-clock     the device's clock stands still where the host looks at it
  *   lost-samples=N    every Nth sample is MTLCounterErrorValue
  *   system=N          another build of the system (1)
  *   fail-archives=N   every Nth call about binary archives fails
@@ -32,7 +33,7 @@
 
 struct hm_modes {
     bool shuffle, managed, use_resource, no_listeners, dirty, gpu_clock, fail_with_signal,
-        no_census, dispatch_counters, no_counters;
+        no_census, dispatch_counters, no_counters, stopped_clock;
     uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience,
         lost_samples, system, fail_archives;
 };

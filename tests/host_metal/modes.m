@@ -27,6 +27,7 @@ static const struct word words[] = {
     {"gpuclock", &modes.gpu_clock, NULL, false, 0},
     {"dispatchcounters", &modes.dispatch_counters, NULL, false, 0},
     {"nocounters", &modes.no_counters, NULL, false, 0},
+    {"stopped-clock", &modes.stopped_clock, NULL, false, 0},
     {"lost-samples", NULL, &modes.lost_samples, true, UINT64_MAX},
     {"system", NULL, &modes.system, true, 1000},
     {"fail-archives", NULL, &modes.fail_archives, true, UINT64_MAX},

@@ -118,24 +118,40 @@ static void large_buffers_have_their_own(void **state)
 
 /* ---- Bindings ------------------------------------------------------------------------------- */
 
+static struct hal_executable *make(struct hal_device *device, const char *source)
+{
+    static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
+    struct hal_executable *executable;
+    assert_ok(hal_executable_create(device,
+                                    &(struct hal_executable_desc){.label = "f",
+                                                                  .format = HAL_FORMAT_MSL,
+                                                                  .data = source,
+                                                                  .bytes = strlen(source),
+                                                                  .entry_points = &entry,
+                                                                  .entry_point_count = 1},
+                                    &executable));
+    return executable;
+}
+
+/* Of version 3.1 of the language, as on the CPU. */
+static void kernels_may_use_bfloat(void **state)
+{
+    (void)state;
+    struct hal_device *device = fixture_device("metal");
+    hal_executable_release(
+        make(device, "kernel void f(device bfloat *x [[buffer(0)]]) { x[0] = bfloat(1.5f); }\n"));
+    hal_device_release(device);
+}
+
 static void an_unaligned_binding_is_refused(void **state)
 {
     (void)state;
     static const char source[] = "kernel void f(device uint *words [[buffer(0)]],\n"
                                  "              device uchar *bytes [[buffer(1)]])\n"
                                  "{ words[0] = 1; bytes[0] = 2; }\n";
-    static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
     struct hal_device *device = fixture_device("metal");
     struct hal_buffer *buffer = fixture_buffer(device, "words", 64);
-    struct hal_executable *executable;
-    assert_ok(hal_executable_create(device,
-                                    &(struct hal_executable_desc){.label = "f",
-                                                                  .format = HAL_FORMAT_MSL,
-                                                                  .data = source,
-                                                                  .bytes = sizeof source - 1,
-                                                                  .entry_points = &entry,
-                                                                  .entry_point_count = 1},
-                                    &executable));
+    struct hal_executable *executable = make(device, source);
     for (uint64_t offset = 0; offset < 8; offset++) {
         struct hal_command_buffer *commands = fixture_commands(device, "bound", HAL_ONE_SHOT);
         const struct hal_binding bindings[2] = {{buffer, offset, 4}, {buffer, 33 + offset, 1}};
@@ -274,6 +290,7 @@ int main(void)
         cmocka_unit_test(wrong_uris_are_refused),
         cmocka_unit_test(small_buffers_share_memory),
         cmocka_unit_test(large_buffers_have_their_own),
+        cmocka_unit_test(kernels_may_use_bfloat),
         cmocka_unit_test(an_unaligned_binding_is_refused),
         cmocka_unit_test(documents_need_metals_permission),
         cmocka_unit_test(metal_writes_documents),

@@ -5,6 +5,9 @@
 #import "tests/host_metal/tests/work.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +33,32 @@ struct outcome {
     char output[OUTPUT_BYTES];
 };
 
+/* What the child prints, until it ends; one that hangs is ended, and named. */
+static void collect(const struct planted *bug, pid_t child, int end, struct outcome *out)
+{
+    enum { PATIENCE_MS = 120000 };
+    size_t count = 0;
+    char rest[512];
+    for (;;) {
+        struct pollfd ready = {.fd = end, .events = POLLIN};
+        const size_t room = sizeof out->output - 1 - count;
+        const int events = poll(&ready, 1, PATIENCE_MS);
+        if (events < 0 && errno == EINTR)
+            continue;
+        if (events <= 0) {
+            kill(child, SIGKILL);
+            out->output[count] = 0;
+            fail_msg("%s hangs: it has said '%s'", bug->name, out->output);
+        }
+        const ssize_t got =
+            room ? read(end, out->output + count, room) : read(end, rest, sizeof rest);
+        if (got <= 0)
+            break;
+        count += room ? (size_t)got : 0;
+    }
+    out->output[count] = 0;
+}
+
 static void run_child(const struct planted *bug, const char *modes, struct outcome *out)
 {
     int ends[2];
@@ -48,17 +77,7 @@ static void run_child(const struct planted *bug, const char *modes, struct outco
         _exit(127);
     }
     close(ends[1]);
-    size_t count = 0;
-    ssize_t got = 0;
-    char rest[512];
-    for (;;) {
-        const size_t room = sizeof out->output - 1 - count;
-        got = room ? read(ends[0], out->output + count, room) : read(ends[0], rest, sizeof rest);
-        if (got <= 0)
-            break;
-        count += room ? (size_t)got : 0;
-    }
-    out->output[count] = 0;
+    collect(bug, child, ends[0], out);
     close(ends[0]);
     assert_int_equal(waitpid(child, &out->status, 0), child);
 }

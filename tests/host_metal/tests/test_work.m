@@ -230,6 +230,15 @@ static void test_libraries(void **state)
                        error:&error];
     assert_true([[library.functionNames objectAtIndex:0] isEqualToString:@"named"]);
     [library release];
+    options.languageVersion = MTLLanguageVersion3_0;
+    NSString *const wide = @"kernel void wide(device bfloat *p) { *p = 1; }";
+    assert_null([work.device newLibraryWithSource:wide options:options error:&error]);
+    assert_int_equal(error.code, MTLLibraryErrorCompileFailure);
+    assert_non_null(strstr(error.localizedDescription.UTF8String, "bfloat"));
+    options.languageVersion = MTLLanguageVersion3_1;
+    library = [work.device newLibraryWithSource:wide options:options error:&error];
+    assert_non_null(library);
+    [library release];
     [options release];
 
     const char text[] = "hostmetallib\nkernel void stored(device int *p) { *p = 1; }";
