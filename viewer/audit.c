@@ -395,7 +395,7 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
                       .state.example = VIEW_NO_REF};
     a.status = prepare(&a);
     if (a.status == HAL_OK)
-        a.status = trace_reader_each(model->reader, take, &a);
+        a.status = view_model_each(model, findings->task, take, &a);
     if (a.status == HAL_OK) {
         report_races(&a, findings);
         report_barriers(&a, findings);

@@ -2,6 +2,7 @@
 /* The first row: what trace this is and whether to trust it. The last row: where the cursor is,
  * and what can be done. */
 #include "viewer/filter.h"
+#include "viewer/finder.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -75,12 +76,15 @@ static void draw_prompt(struct view *view, struct view_area area)
 static void draw_status(struct view *view, struct view_area area)
 {
     const struct view_window w = view->window;
-    char position[112];
+    char position[160];
     if (view->prompt != VIEW_PROMPT_NONE) {
         draw_prompt(view, area);
         return;
     }
-    snprintf(position, sizeof position, "%s  %s/col ", view_moment(view->cursor_ns).text,
+    char work[40] = "";
+    if (view->finder)
+        snprintf(work, sizeof work, "findings %u %%  ", view_finder_percent(view->finder));
+    snprintf(position, sizeof position, "%s%s  %s/col ", work, view_moment(view->cursor_ns).text,
              view_time(w.span_ns / (view->layout.axis ? view->layout.axis : 1)).text);
     const int right = area.columns - view_text_columns(position);
     if (*view->message)

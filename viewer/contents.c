@@ -61,7 +61,7 @@ static const struct kept *keep(struct view_contents *c, uint64_t content)
     if (trace_reader_content_info(c->model->reader, content, &size, digest) != HAL_OK)
         return NULL;
     uint8_t *bytes = hal_alloc((size_t)size, 1);
-    if (!bytes || trace_reader_content(c->model->reader, content, bytes, (size_t)size) != HAL_OK) {
+    if (!bytes || view_model_content(c->model, content, bytes, (size_t)size) != HAL_OK) {
         free(bytes);
         return NULL;
     }

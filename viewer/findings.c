@@ -3,6 +3,7 @@
 #include "viewer/findings.h"
 
 #include "viewer/build.h"
+#include "viewer/finder.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -136,14 +137,26 @@ enum trace_verdict view_findings_verdict(const struct view_findings *findings, u
 enum hal_status view_findings_find(const struct view_model *model,
                                    struct view_findings *out_findings)
 {
-    *out_findings = (struct view_findings){0};
+    return view_findings_look(model, NULL, out_findings);
+}
+
+/* The parts are as long as they were measured to be, in thousandths. */
+enum hal_status view_findings_look(const struct view_model *model, struct view_task *task,
+                                   struct view_findings *out_findings)
+{
+    enum { TIMING_END = 150, DISPATCHES_END = 180, AUDIT_END = 450 };
+    *out_findings = (struct view_findings){.task = task};
+    view_task_part(task, 0, TIMING_END);
     enum hal_status status = view_findings_timing(model, out_findings);
+    view_task_part(task, TIMING_END, DISPATCHES_END);
     if (status == HAL_OK)
         status = view_findings_dispatches(model, out_findings);
+    view_task_part(task, DISPATCHES_END, AUDIT_END);
     if (status == HAL_OK)
         status = view_findings_audit(model, out_findings);
     if (status == HAL_OK)
-        status = view_findings_usage(model, out_findings);
+        status = view_findings_usage(model, AUDIT_END, out_findings);
+    out_findings->task = NULL;
     if (status != HAL_OK)
         view_findings_finish(out_findings);
     else if (out_findings->list_count)
@@ -186,11 +199,33 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
 
 /* ---- The panel ---------------------------------------------------------------------------- */
 
-/* Looks for them the first time that they are asked for. */
+static void choose(struct view *view, size_t index);
+
+bool view_poll(struct view *view)
+{
+    if (!view->finder)
+        return false;
+    if (!view_finder_is_done(view->finder))
+        return true;
+    if (view_finder_take(view->finder, &view->findings) != HAL_OK)
+        view_say(view, "findings: %s", hal_message());
+    view->finder = NULL;
+    if (view->awaits_finding && view->findings.list_count) {
+        view->message[0] = '\0';
+        choose(view, 0);
+    }
+    view->awaits_finding = false;
+    return false;
+}
+
+/* Looks for them the first time that they are asked for: beside the screen when there is one that
+ * has to answer, and then there are none yet. */
 static const struct view_findings *findings_of(struct view *view)
 {
     if (!view->has_findings) {
         view->has_findings = true;
+        if (view->is_live && view_finder_start(view->model, &view->finder) == HAL_OK)
+            return &view->findings;
         if (view_findings_find(view->model, &view->findings) != HAL_OK)
             view_say(view, "findings: %s", hal_message());
     }
@@ -244,7 +279,10 @@ static void draw(struct view *view, struct view_area area)
         }
         view_finding_lines(view->model, &findings->list[i], &lines);
     }
-    if (!findings->list_count)
+    if (view->finder)
+        view_lines_add(&lines, "", "being looked for, %u %%: whatever else you do goes on",
+                       view_finder_percent(view->finder));
+    else if (!findings->list_count)
         view_lines_add(&lines, "", "none: nothing here is slow, wrong or redundant");
     if (current != SIZE_MAX)
         view_scroll_to_line(view, area, &lines, current);
@@ -259,7 +297,11 @@ void view_next_finding(struct view *view)
     const size_t all = count(view);
     view->panel = VIEW_PANEL_FINDINGS;
     if (!all) {
-        view_say(view, "nothing was found");
+        view->awaits_finding = view->finder != NULL;
+        view_say(view, "%s",
+                 view->finder ? "findings are being looked for; the first one comes to you, unless "
+                                "you go on meanwhile"
+                              : "nothing was found");
         return;
     }
     choose(view, current(view) == SIZE_MAX ? 0 : (view->finding + 1) % all);

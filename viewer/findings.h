@@ -6,6 +6,7 @@
 #define VIEWER_FINDINGS_H
 
 #include "viewer/model.h"
+#include "viewer/task.h"
 
 enum view_finding_kind {
     VIEW_FINDING_FAILURES,    /* submissions that failed or never finished */
@@ -54,10 +55,14 @@ struct view_findings {
     size_t list_count, list_capacity;
     struct view_verdict *verdicts; /* in order */
     size_t verdicts_count, verdicts_capacity;
+    struct view_task *task; /* while they are looked for; may be NULL */
 };
 
 /* Reads the file again. HAL_NO_MEMORY, or what reading it meets. */
 enum hal_status view_findings_find(const struct view_model *model,
+                                   struct view_findings *out_findings) HAL_CHECKED;
+/* Likewise, watched. Any thread; HAL_TIMEOUT when the task was stopped. */
+enum hal_status view_findings_look(const struct view_model *model, struct view_task *task,
                                    struct view_findings *out_findings) HAL_CHECKED;
 void view_findings_finish(struct view_findings *findings);
 
@@ -78,7 +83,8 @@ enum hal_status view_findings_timing(const struct view_model *model,
                                      struct view_findings *findings) HAL_CHECKED;
 enum hal_status view_findings_audit(const struct view_model *model,
                                     struct view_findings *findings) HAL_CHECKED;
-enum hal_status view_findings_usage(const struct view_model *model,
+/* Its part of the task begins there. */
+enum hal_status view_findings_usage(const struct view_model *model, unsigned first,
                                     struct view_findings *findings) HAL_CHECKED;
 enum hal_status view_findings_dispatches(const struct view_model *model,
                                          struct view_findings *findings) HAL_CHECKED;

@@ -143,6 +143,7 @@ void view_carry(struct view *view, const struct view *old)
     memcpy(view->typed, old->typed, sizeof view->typed);
     view->mouse = old->mouse;
     view->quit = old->quit;
+    view->is_live = old->is_live;
     view->following = old->following;
     view->frames = old->frames;
     view->show_frames = old->show_frames;

@@ -173,7 +173,11 @@ struct session {
 /* Until something happens, or the file has to be looked at. */
 static enum hal_status await(struct session *s, struct view_term_event *out_event)
 {
-    *out_event = view_term_read(s->follows ? view_follow_pause_ns(&s->follow) : -1);
+    const int64_t step_ns = 100000000; /* of what is shown of work beside the screen */
+    int64_t pause_ns = s->follows ? view_follow_pause_ns(&s->follow) : -1;
+    if (view_poll(s->view) && (pause_ns < 0 || pause_ns > step_ns))
+        pause_ns = step_ns;
+    *out_event = view_term_read(pause_ns);
     if (s->follows && out_event->kind == VIEW_TERM_NOTHING)
         return view_follow_look(&s->follow, &s->model, &s->view);
     return HAL_OK;
@@ -192,6 +196,7 @@ static enum hal_status interact(struct session *s, const char *keys)
         status = view_screen_resize(&screen, rows, columns);
         if (status != HAL_OK)
             break;
+        view_poll(view);
         view_draw(view, &screen);
         if (keys) {
             status = view_type(view, keys);
@@ -252,6 +257,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
 {
     struct session s = {.model = *model, .follows = o->follow};
     HAL_TRY(view_create(*model, &s.view));
+    s.view->is_live = true;
     s.view->mouse = o->mouse;
     s.view->show_frames = o->frame_count;
     view_follow_begin(&s.follow, o->path, *model, took_ns);

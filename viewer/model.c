@@ -29,6 +29,9 @@ void view_model_close(struct view_model *model)
         free(tables[i]);
     trace_reflection_finish(&model->reflection);
     trace_reader_close(model->reader);
+    if (model->reading)
+        pthread_mutex_destroy(model->reading);
+    free(model->reading);
     free(model->path);
     free(model);
 }
@@ -47,6 +50,12 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
         view_model_close(model);
         return hal_fail(HAL_NO_MEMORY, "no memory to open '%s'", path);
     }
+    model->reading = hal_alloc(1, sizeof *model->reading);
+    if (!model->reading) {
+        view_model_close(model);
+        return hal_fail(HAL_NO_MEMORY, "no memory to open '%s'", path);
+    }
+    pthread_mutex_init(model->reading, NULL);
     enum hal_status status = trace_reader_open(path, &model->reader);
     if (status == HAL_OK) {
         model->header = trace_reader_header(model->reader);
@@ -70,6 +79,55 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
     *out_model = model;
     return HAL_OK;
 }
+
+/* ---- What the file holds ------------------------------------------------------------------ */
+
+static enum hal_status visit_chunk(const struct trace_chunk *chunk, const struct view_task *task,
+                                   trace_visit *visit, void *user)
+{
+    const struct trace_event *event = chunk->events;
+    for (uint32_t i = 0; i < chunk->event_count; i++) {
+        const struct trace_segment *segments = NULL;
+        const uint8_t *next = (const uint8_t *)event + event->bytes;
+        HAL_TRY(view_task_check(task));
+        if (event->kind == TRACE_COMMAND_BUFFER_SEAL) {
+            segments = (const void *)next;
+            next += ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+        }
+        HAL_TRY(visit(user, event, segments));
+        event = (const void *)next;
+    }
+    return HAL_OK;
+}
+
+enum hal_status view_model_each(const struct view_model *model, struct view_task *task,
+                                trace_visit *visit, void *user)
+{
+    const size_t count = trace_reader_chunk_count(model->reader);
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < count && status == HAL_OK; i++) {
+        struct trace_chunk chunk;
+        pthread_mutex_lock(model->reading);
+        status = trace_reader_chunk(model->reader, i, &chunk);
+        pthread_mutex_unlock(model->reading);
+        if (status == HAL_OK)
+            status = visit_chunk(&chunk, task, visit, user);
+        trace_chunk_free(&chunk);
+        view_task_advance(task, i + 1, count);
+    }
+    return status;
+}
+
+enum hal_status view_model_content(const struct view_model *model, uint64_t content, void *out,
+                                   size_t bytes)
+{
+    pthread_mutex_lock(model->reading);
+    const enum hal_status status = trace_reader_content(model->reader, content, out, bytes);
+    pthread_mutex_unlock(model->reading);
+    return status;
+}
+
+/* ---- Questions ---------------------------------------------------------------------------- */
 
 const char *view_model_string(const struct view_model *model, uint32_t string)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace says, arranged by time: tables of what happened, and lanes that order it. Knows
- * nothing of terminals. Immutable once open, so any number of threads may read it; everything it
+ * nothing of terminals. Immutable once open, so any number of threads may use it; everything it
  * returns is borrowed until it is closed.
  *
  * Times are nanoseconds since the first event. Tables hold plain structs that refer to each
@@ -12,6 +12,9 @@
 #include "format/limits.h"
 #include "format/trace.h"
 #include "viewer/series.h"
+#include "viewer/task.h"
+
+#include <pthread.h>
 
 /* ---- Tables ------------------------------------------------------------------------------- */
 
@@ -265,6 +268,8 @@ struct view_family {
 
 struct view_model {
     struct trace_reader *reader;
+    pthread_mutex_t
+        *reading; /* held while the reader decodes: what it decodes into is one thread's */
     const struct trace_header *header;
     const struct trace_health *health; /* NULL: the capture did not end */
     const char *truncated;             /* "" or what is missing */
@@ -319,6 +324,13 @@ struct view_progress {
 enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,
                                        struct view_model **out_model) HAL_CHECKED;
 void view_model_close(struct view_model *model);
+
+/* All records once more, as trace_reader_each has them; HAL_TIMEOUT when the task, which may be
+ * NULL, was stopped. A content's bytes, as trace_reader_content has them. */
+enum hal_status view_model_each(const struct view_model *model, struct view_task *task,
+                                trace_visit *visit, void *user) HAL_CHECKED;
+enum hal_status view_model_content(const struct view_model *model, uint64_t content, void *out,
+                                   size_t bytes) HAL_CHECKED;
 
 /* Never NULL. */
 const char *view_model_string(const struct view_model *model, uint32_t string);

@@ -362,7 +362,8 @@ static void arrange(struct view_path *path)
     }
 }
 
-enum hal_status view_path_find(const struct view_model *model, struct view_path *out)
+enum hal_status view_path_find(const struct view_model *model, const struct view_task *task,
+                               struct view_path *out)
 {
     struct walk w = {
         .model = model, .path = out, .start_ns = model->last_ns, .submission = VIEW_NO_REF};
@@ -382,6 +383,8 @@ enum hal_status view_path_find(const struct view_model *model, struct view_path 
      * walk sooner. */
     for (size_t steps = 0; steps < model->submissions_count && w.submission != VIEW_NO_REF;
          steps++) {
+        if (w.status == HAL_OK)
+            w.status = view_task_check(task);
         if (w.status != HAL_OK || model->submissions[w.submission].begin_ns > w.at_ns ||
             !walk_submission(&w))
             break;

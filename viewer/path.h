@@ -5,6 +5,7 @@
 #define VIEWER_PATH_H
 
 #include "viewer/model.h"
+#include "viewer/task.h"
 
 /* ---- Neighbours --------------------------------------------------------------------------- */
 
@@ -58,8 +59,10 @@ struct view_path {
     uint32_t longest[VIEW_PATH_KIND_COUNT]; /* part; VIEW_NO_REF: none */
 };
 
-/* Back from the execution that ends last to the first call that submits. HAL_NO_MEMORY. */
-enum hal_status view_path_find(const struct view_model *model, struct view_path *out) HAL_CHECKED;
+/* Back from the execution that ends last to the first call that submits; `task` may be NULL.
+ * HAL_NO_MEMORY; HAL_TIMEOUT when the task was stopped. */
+enum hal_status view_path_find(const struct view_model *model, const struct view_task *task,
+                               struct view_path *out) HAL_CHECKED;
 void view_path_finish(struct view_path *path);
 
 /* The first part that ends after the moment; parts_count: none does. */

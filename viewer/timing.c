@@ -92,10 +92,10 @@ static void judge_wait(const struct view_model *m, uint32_t call, int64_t next_s
 
 /* Backwards, so that the next submission of the thread is known. */
 static void judge_host(const struct view_model *m, const struct view_lane *lane,
-                       struct waste *waste)
+                       const struct view_task *task, struct waste *waste)
 {
     int64_t next_submit_ns = VIEW_NO_TIME;
-    for (size_t i = lane->event_count; i-- > 0;) {
+    for (size_t i = lane->event_count; i-- > 0 && !view_task_stopped(task);) {
         const struct view_span *event = &lane->events[i];
         if (event->class == VIEW_SUBMIT)
             next_submit_ns = event->begin_ns;
@@ -120,7 +120,7 @@ static enum hal_status find_syncs(const struct view_model *m, struct view_findin
     char each[128];
     for (size_t i = 0; i < m->lanes_count; i++) {
         if (m->lanes[i].kind == VIEW_LANE_HOST)
-            judge_host(m, &m->lanes[i], &waste);
+            judge_host(m, &m->lanes[i], findings->task, &waste);
     }
     if (!waste.submissions)
         return HAL_OK;
@@ -156,7 +156,9 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
     for (size_t i = 0; i < m->lanes_count; i++) {
         const struct view_lane *lane = &m->lanes[i];
         const struct view_submission *last = NULL;
-        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->event_count; k++) {
+        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->event_count &&
+                           !view_task_stopped(findings->task);
+             k++) {
             const struct view_span *event = &lane->events[k];
             const uint32_t index =
                 event->class == VIEW_SUBMIT ? m->calls[event->ref].object : VIEW_NO_REF;
@@ -297,7 +299,7 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
 static enum hal_status find_path(const struct view_model *m, struct view_findings *findings)
 {
     struct view_path path;
-    HAL_TRY(view_path_find(m, &path));
+    HAL_TRY(view_path_find(m, findings->task, &path));
     const uint32_t longest = path.longest[VIEW_PATH_HOST] != VIEW_NO_REF
                                  ? path.longest[VIEW_PATH_HOST]
                                  : path.longest[VIEW_PATH_DEVICE];
@@ -409,12 +411,15 @@ static enum hal_status find_failures(const struct view_model *m, struct view_fin
 
 enum hal_status view_findings_timing(const struct view_model *model, struct view_findings *findings)
 {
-    HAL_TRY(find_failures(model, findings));
-    HAL_TRY(find_syncs(model, findings));
-    HAL_TRY(find_mergeable(model, findings));
-    HAL_TRY(find_tiny(model, findings));
-    HAL_TRY(find_path(model, findings));
+    static enum hal_status (*const parts[])(const struct view_model *, struct view_findings *) = {
+        find_failures, find_syncs, find_mergeable, find_tiny, find_path};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    for (size_t i = 0; i < PARTS; i++) {
+        HAL_TRY(view_task_check(findings->task));
+        HAL_TRY(parts[i](model, findings));
+        view_task_advance(findings->task, i + 1, PARTS + 1);
+    }
     for (int cause = VIEW_GAP_HOST; cause <= VIEW_GAP_LAUNCH; cause++)
         HAL_TRY(find_idle(model, (enum view_class)cause, findings));
-    return HAL_OK;
+    return view_task_check(findings->task);
 }

@@ -129,7 +129,7 @@ const struct view_path *view_critical_path(struct view *view)
     if (view->path)
         return view->path;
     view->path = hal_alloc(1, sizeof *view->path);
-    if (!view->path || view_path_find(view->model, view->path) != HAL_OK) {
+    if (!view->path || view_path_find(view->model, NULL, view->path) != HAL_OK) {
         view_say(view, "no memory for the critical path");
         free(view->path);
         view->path = NULL;

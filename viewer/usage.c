@@ -208,14 +208,14 @@ static bool is_needed(const struct usage *u, const struct command *command)
 
 /* From what the host reads back to what that was made of, until nothing is added; whatever the
  * order in time. Returns whether any command is left over. */
-static bool spread_needs(struct usage *u)
+static bool spread_needs(struct usage *u, const struct view_task *task)
 {
     bool changed = false, left = false;
     for (size_t i = 0; i < u->uses_count; i++)
         changed = changed || u->uses[i].needed;
     if (!changed)
         return false; /* the host reads nothing at all: this trace cannot tell */
-    while (changed) {
+    while (changed && !view_task_stopped(task)) {
         changed = left = false;
         for (size_t i = 0; i < u->commands_count; i++) {
             struct command *command = &u->commands[i];
@@ -383,18 +383,22 @@ static enum hal_status prepare(struct usage *u)
     return HAL_OK;
 }
 
-enum hal_status view_findings_usage(const struct view_model *model, struct view_findings *findings)
+enum hal_status view_findings_usage(const struct view_model *model, unsigned first,
+                                    struct view_findings *findings)
 {
     struct usage u = {.model = model};
     const bool whole = model->health && model->health->status == HAL_OK && !*model->truncated;
     if (!whole)
         return HAL_OK; /* what is missing may have read it */
+    const unsigned middle = (first + VIEW_TASK_WHOLE) / 2;
     u.status = prepare(&u);
+    view_task_part(findings->task, first, middle);
     if (u.status == HAL_OK)
-        u.status = trace_reader_each(model->reader, take_read, &u);
-    if (u.status == HAL_OK && spread_needs(&u)) {
+        u.status = view_model_each(model, findings->task, take_read, &u);
+    if (u.status == HAL_OK && spread_needs(&u, findings->task)) {
         u.judging = true;
-        u.status = trace_reader_each(model->reader, take_again, &u);
+        view_task_part(findings->task, middle, VIEW_TASK_WHOLE);
+        u.status = view_model_each(model, findings->task, take_again, &u);
     }
     if (u.status == HAL_OK)
         u.status = report_dead(&u, findings);

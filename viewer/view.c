@@ -6,6 +6,7 @@
 #include "viewer/commands.h"
 #include "viewer/contents.h"
 #include "viewer/filter.h"
+#include "viewer/finder.h"
 #include "viewer/kernels.h"
 #include "viewer/path.h"
 #include "viewer/repeats.h"
@@ -52,6 +53,7 @@ void view_destroy(struct view *view)
     view_filter_destroy(view->filter);
     free(view->hidden);
     free(view->pinned);
+    view_finder_cancel(view->finder);
     view_findings_finish(&view->findings);
     view_lines_finish(&view->difference);
     free(view);
@@ -238,6 +240,7 @@ void view_key(struct view *view, int key)
     if (key == VIEW_KEY_NONE)
         return;
     view->message[0] = '\0';
+    view->awaits_finding = false;
     if (view->awaited != VIEW_KEY_NONE)
         view_take_letter(view, key);
     else if (view->prompt != VIEW_PROMPT_NONE)

@@ -170,6 +170,9 @@ struct view {
     enum view_type_of_bytes content_type;
     struct view_findings findings; /* looked for when they are first asked for */
     bool has_findings;
+    struct view_finder *finder;   /* looks for them; NULL: nobody does */
+    bool is_live;                 /* somebody waits at a screen, and calls view_poll */
+    bool awaits_finding;          /* the first one is chosen when they are there */
     size_t finding;               /* the current one; SIZE_MAX: none */
     struct view_lines difference; /* to another trace; empty: none was named */
 
@@ -194,6 +197,9 @@ struct view {
 
 enum hal_status view_create(const struct view_model *model, struct view **out_view) HAL_CHECKED;
 void view_destroy(struct view *view);
+
+/* Takes what was done beside the screen; false: nothing is being done there. */
+bool view_poll(struct view *view);
 
 void view_key(struct view *view, int key);
 void view_point(struct view *view, struct view_pointer pointer);

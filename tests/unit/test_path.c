@@ -206,7 +206,7 @@ static void the_critical_path_explains_every_moment(void **state)
         {150, 170, VIEW_PATH_LAUNCH}, {170, 240, VIEW_PATH_DEVICE}, {240, 260, VIEW_PATH_WAKE},
         {260, 310, VIEW_PATH_HOST},   {310, 330, VIEW_PATH_LAUNCH}, {330, 380, VIEW_PATH_DEVICE}};
     struct view_path p;
-    assert_int_equal(view_path_find(model, &p), HAL_OK);
+    assert_int_equal(view_path_find(model, NULL, &p), HAL_OK);
     assert_int_equal(p.parts_count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < p.parts_count; i++) {
         assert_int_equal(p.parts[i].begin_ns, expected[i].begin_ns);
@@ -265,7 +265,7 @@ static void a_thread_that_never_waits_goes_on_with_what_another_gave_it(void **s
     ran(&b, 1, 0, 290, 300, 350);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
     assert_int_equal(view_model_open(file, &m), HAL_OK);
-    assert_int_equal(view_path_find(m, &p), HAL_OK);
+    assert_int_equal(view_path_find(m, NULL, &p), HAL_OK);
     assert_int_equal(p.parts_count, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < p.parts_count; i++) {
         assert_int_equal(p.parts[i].begin_ns, expected[i].begin_ns);

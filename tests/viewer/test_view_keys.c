@@ -234,7 +234,9 @@ static void play(struct view_model *model)
     struct view *view;
     assert_int_equal(view_create(model, &view), HAL_OK);
     assert_int_equal(view_screen_resize(&screen, 24, 80), HAL_OK);
+    view->is_live = random_below(2);
     for (long i = 0; i < count; i++) {
+        view_poll(view);
         view_draw(view, &screen);
         check(view, &screen);
         play_step(view, &screen);
