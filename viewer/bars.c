@@ -66,7 +66,8 @@ static void draw_prompt(struct view *view, struct view_area area)
                    [VIEW_PROMPT_GO] = {"go to ", "1.5ms  +250us  50%  #s12"},
                    [VIEW_PROMPT_FILTER] = {"show ", "name~mul dur>50us queue=0 failed"},
                    [VIEW_PROMPT_COMMAND] = {":", "Tab completes, Enter, Esc"},
-                   [VIEW_PROMPT_DIFFERENCE] = {"compare with ", "a trace, Enter, Esc"}};
+                   [VIEW_PROMPT_DIFFERENCE] = {"compare with ", "a trace, Enter, Esc"},
+                   [VIEW_PROMPT_RUN] = {"run: ", "Enter, Esc"}};
     int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, prompts[view->prompt].before);
     column = view_write(area, 0, column, VIEW_STYLE_TITLE, view->typed);
     view_place_cursor(area, 0, column);

@@ -18,31 +18,6 @@ static void copy_locator(struct view *view, int key)
     view_say(view, "copied %s", view->copied);
 }
 
-/* As one word for a shell. */
-static void add_quoted(char *out, size_t bytes, const char *text)
-{
-    size_t length = strlen(out);
-    const char *const harmless =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:@%+";
-    if (*text && !text[strspn(text, harmless)]) {
-        snprintf(out + length, bytes - length, "%s", text);
-        return;
-    }
-    if (length + 1 < bytes)
-        out[length++] = '\'';
-    for (; *text && length + 6 < bytes; text++) {
-        if (*text == '\'') {
-            memcpy(out + length, "'\\''", 4);
-            length += 4;
-        } else {
-            out[length++] = *text;
-        }
-    }
-    if (length + 1 < bytes)
-        out[length++] = '\'';
-    out[length < bytes ? length : bytes - 1] = '\0';
-}
-
 /* Of a finding its proof; of a submission its replay; else what shows this place again. */
 static void copy_command(struct view *view, int key)
 {
@@ -62,10 +37,10 @@ static void copy_command(struct view *view, int key)
     else {
         snprintf(place, sizeof place, "--keys=g%.9fs<Enter>", (double)view->cursor_ns / 1e9);
         snprintf(view->copied, sizeof view->copied, "hal-view ");
-        add_quoted(view->copied, sizeof view->copied, place);
+        view_add_word(view->copied, sizeof view->copied, place);
         strncat(view->copied, " ", sizeof view->copied - strlen(view->copied) - 1);
     }
-    add_quoted(view->copied, sizeof view->copied, m->path);
+    view_add_word(view->copied, sizeof view->copied, m->path);
     view_say(view, "copied %s", view->copied);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/follow.h"
 
+#include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "viewer/filter.h"
 #include "viewer/text.h"
@@ -70,6 +71,32 @@ static void carry_window(struct view *view, const struct view *old, int64_t by_n
         view->window.begin_ns = view->model->last_ns - w.span_ns;
 }
 
+/* Lanes that are new stand behind those that were there, children behind their parents. */
+static void carry_places(struct view *view, const struct view *old)
+{
+    const struct view_model *m = view->model, *before = old->model;
+    size_t at = 0;
+    bool *placed = hal_alloc(m->lanes_count, sizeof *placed);
+    for (size_t i = 0; placed && i < before->lanes_count; i++) {
+        const uint32_t lane = same_lane(m, &before->lanes[old->places[i]]);
+        if (lane == VIEW_NO_LANE || placed[lane] || m->lanes[lane].parent != VIEW_NO_LANE)
+            continue;
+        placed[lane] = true;
+        view->places[at++] = lane;
+        for (uint32_t k = 0; k < m->lanes_count; k++) {
+            if (m->lanes[k].parent != lane)
+                continue;
+            placed[k] = true;
+            view->places[at++] = k;
+        }
+    }
+    for (uint32_t i = 0; placed && i < m->lanes_count; i++) {
+        if (!placed[i])
+            view->places[at++] = i;
+    }
+    free(placed);
+}
+
 static void carry_lanes(struct view *view, const struct view *old, int64_t by_ns)
 {
     const struct view_model *m = view->model, *before = old->model;
@@ -81,6 +108,7 @@ static void carry_lanes(struct view *view, const struct view *old, int64_t by_ns
         view->hidden[lane] = old->hidden[i];
         view->pinned[lane] = old->pinned[i];
     }
+    carry_places(view, old);
     if (old->lane == VIEW_NO_LANE)
         return;
     const uint32_t lane = same_lane(m, &before->lanes[old->lane]);

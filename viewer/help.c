@@ -69,9 +69,11 @@ static void draw(struct view *view, struct view_area area)
 {
     struct view_lines lines = {0};
     add_bindings("Moving", view_move_bindings, &lines);
+    add_bindings("Lanes", view_row_bindings, &lines);
     add_bindings("Finding", view_find_bindings, &lines);
     add_bindings("Following", view_trail_bindings, &lines);
     add_bindings("Taking along", view_copy_bindings, &lines);
+    add_bindings("Other programs", view_action_bindings, &lines);
     add_bindings("Measuring", view_range_bindings, &lines);
     add_bindings("Panels", view_common_bindings, &lines);
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
@@ -79,7 +81,7 @@ static void draw(struct view *view, struct view_area area)
         if (pane->bindings)
             add_bindings(pane->name, pane->bindings, &lines);
     }
-    view_lines_add(&lines, "Lanes", "%s", "");
+    view_lines_add(&lines, "What lanes show", "%s", "");
     view_legend(view->model, true, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);

@@ -37,7 +37,8 @@ static void lay_out(struct view *view, struct view_screen *screen)
     struct view_layout *l = &view->layout;
     struct view_area all = view_area_all(screen);
     const int middle = all.rows - 4; /* between the ruler and the status */
-    int lanes = (int)view_row_count(view), panel, columns = all.columns;
+    int lanes = (int)view_row_count(view) * view_lane_height(view) + (view->shadow != NULL), panel,
+        columns = all.columns;
     const bool small = all.rows < 24 || all.columns < 80;
     l->side = all.columns > SIDE_PANEL_FROM;
     lanes = lanes < 1 ? 1 : lanes;
@@ -158,9 +159,11 @@ void view_draw(struct view *view, struct view_screen *screen)
         }
         if (view->prompt == VIEW_PROMPT_COMMAND && l->panel.rows > 1)
             panel = &view_palette_pane;
+        if (view->menu)
+            panel = &view_menu_pane;
         if (l->bar.rows > 0)
             draw_bar(view, l->bar);
-        if (l->panel.rows == 1)
+        if (l->panel.rows == 1 && !view->menu)
             draw_brief(view, l->panel);
         else
             draw_pane(view, panel, l->panel);

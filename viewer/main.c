@@ -119,6 +119,18 @@ static enum hal_status judge(const struct view_model *model, const struct view_o
 
 /* ---- With a terminal ---------------------------------------------------------------------- */
 
+static void run(struct view *view)
+{
+    view->wants_run = false;
+    const int result = view_term_run(view->command);
+    if (result < 0)
+        view_say(view, "cannot start a shell: %s", strerror(errno));
+    else if (result)
+        view_say(view, "exit status %d of %s", result, view->command);
+    else
+        view_say(view, "done: %s", view->command);
+}
+
 static void handle(struct view *view, struct view_term_event event)
 {
     if (event.kind == VIEW_TERM_KEY)
@@ -131,6 +143,8 @@ static void handle(struct view *view, struct view_term_event event)
         view_term_copy(view->copied);
         view->copied[0] = '\0';
     }
+    if (view->wants_run)
+        run(view);
     if (view->wants_redraw)
         view_term_forget();
     view->wants_redraw = false;
@@ -170,6 +184,8 @@ struct session {
     bool follows;
 };
 
+enum { FRAME_NS = 33000000 };
+
 /* Until something happens, or the file has to be looked at. */
 static enum hal_status await(struct session *s, struct view_term_event *out_event)
 {
@@ -183,7 +199,8 @@ static enum hal_status await(struct session *s, struct view_term_event *out_even
     return HAL_OK;
 }
 
-/* What arrived meanwhile is handled before the next frame: a slow line never lags behind. */
+/* What arrived meanwhile is handled before the next frame, and there are at most 30 of them in a
+ * second: a slow line never lags behind. */
 static enum hal_status interact(struct session *s, const char *keys)
 {
     struct view_screen screen = {0};
@@ -204,6 +221,7 @@ static enum hal_status interact(struct session *s, const char *keys)
             continue;
         }
         view_term_draw(&screen);
+        const int64_t next_ns = hal_clock_ns() + FRAME_NS;
         struct view_term_event event;
         status = await(s, &event);
         view = s->view;
@@ -211,7 +229,8 @@ static enum hal_status interact(struct session *s, const char *keys)
             handle(view, event);
             if (view->wants_picture)
                 write_picture(view, &screen);
-            event = view_term_read(0);
+            const int64_t left_ns = next_ns - hal_clock_ns();
+            event = view_term_read(left_ns > 0 ? left_ns : 0);
         }
         if (mouse != view->mouse)
             view_term_set_mouse(mouse = view->mouse);

@@ -251,65 +251,7 @@ static void step_right(struct view *view, int key)
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
 
-bool view_lane_shown(const struct view *view, uint32_t lane)
-{
-    const uint32_t parent = view->model->lanes[lane].parent;
-    if (view->hidden[lane])
-        return false;
-    return parent == VIEW_NO_LANE || (view->open[parent] && !view->hidden[parent]);
-}
-
-/* Shown lanes before `end` that are pinned, or are not. */
-static uint32_t count_rows(const struct view *view, uint32_t end, bool pinned)
-{
-    uint32_t rows = 0;
-    for (uint32_t i = 0; i < end && i < view->model->lanes_count; i++)
-        rows += view_lane_shown(view, i) && view->pinned[i] == pinned;
-    return rows;
-}
-
-uint32_t view_row_of(const struct view *view, uint32_t lane)
-{
-    if (lane < view->model->lanes_count && view->pinned[lane])
-        return count_rows(view, lane, true);
-    return count_rows(view, VIEW_NO_LANE, true) + count_rows(view, lane, false);
-}
-
-uint32_t view_row_count(const struct view *view)
-{
-    return view_row_of(view, (uint32_t)view->model->lanes_count);
-}
-
-uint32_t view_lane_of_row(const struct view *view, uint32_t row)
-{
-    for (int pinned = 1; pinned >= 0; pinned--) {
-        for (uint32_t i = 0; i < view->model->lanes_count; i++) {
-            if (view_lane_shown(view, i) && view->pinned[i] == (pinned == 1) && row-- == 0)
-                return i;
-        }
-    }
-    return VIEW_NO_LANE;
-}
-
-int view_drawn_row(const struct view *view, uint32_t lane, int rows)
-{
-    const int64_t pinned = count_rows(view, VIEW_NO_LANE, true);
-    int64_t row = view_row_of(view, lane);
-    if (row >= pinned) {
-        row -= view->first_row;
-        if (row < pinned)
-            return -1;
-    }
-    return row < rows ? (int)row : -1;
-}
-
-uint32_t view_row_drawn(const struct view *view, int row)
-{
-    const uint32_t pinned = count_rows(view, VIEW_NO_LANE, true);
-    return (uint32_t)row < pinned ? (uint32_t)row : (uint32_t)row + view->first_row;
-}
-
-static void go_to_row(struct view *view, int64_t row)
+void view_go_to_row(struct view *view, int64_t row)
 {
     const int64_t last = (int64_t)view_row_count(view) - 1;
     if (last < 0)
@@ -321,7 +263,7 @@ static void go_to_row(struct view *view, int64_t row)
 static void lane_by(struct view *view, int64_t rows)
 {
     if (view->lane != VIEW_NO_LANE)
-        go_to_row(view, (int64_t)view_row_of(view, view->lane) + rows);
+        view_go_to_row(view, (int64_t)view_row_of(view, view->lane) + rows);
 }
 
 static void lane_down(struct view *view, int key)
@@ -383,58 +325,6 @@ static void expand(struct view *view, int key)
     }
 }
 
-static void hide(struct view *view, int key)
-{
-    (void)key;
-    char name[64];
-    if (view->lane == VIEW_NO_LANE || view_row_count(view) < 2) {
-        view_say(view, "the last lane stays");
-        return;
-    }
-    const uint32_t row = view_row_of(view, view->lane), hidden = view->lane;
-    view->hidden[hidden] = true;
-    if (!view_row_count(view)) { /* its children were all that was left */
-        view->hidden[hidden] = false;
-        view_say(view, "the last lane stays");
-        return;
-    }
-    view_lane_name(view->model, &view->model->lanes[hidden], name, sizeof name);
-    go_to_row(view, row);
-    view_say(view, "%s is hidden: X shows all lanes", name);
-}
-
-/* To the top, where it stays; or back to its place. */
-static void pin(struct view *view, int key)
-{
-    char name[64];
-    (void)key;
-    if (view->lane == VIEW_NO_LANE)
-        return;
-    bool *pinned = &view->pinned[view->lane];
-    if (!*pinned && count_rows(view, VIEW_NO_LANE, true) + 1 >= (uint32_t)view->layout.lanes.rows) {
-        view_say(view, "no more lanes can be pinned here: the others need room");
-        return;
-    }
-    *pinned = !*pinned;
-    view_lane_name(view->model, &view->model->lanes[view->lane], name, sizeof name);
-    view_say(view, "%s %s", name,
-             *pinned ? "stays at the top: * lets it go" : "is back in its place");
-}
-
-static void show_hidden(struct view *view, int key)
-{
-    (void)key;
-    size_t count = 0;
-    for (size_t i = 0; i < view->model->lanes_count; i++) {
-        count += view->hidden[i];
-        view->hidden[i] = false;
-    }
-    if (count)
-        view_say(view, "%s shown again", view_things(count, "lane").text);
-    else
-        view_say(view, "no lane is hidden");
-}
-
 const struct view_span *view_selected(const struct view *view)
 {
     if (view->lane == VIEW_NO_LANE || view->event == VIEW_NO_REF)
@@ -483,9 +373,6 @@ const struct view_binding view_move_bindings[] = {
     {'k', VIEW_KEY_UP, "", NULL, lane_up},
     {VIEW_KEY_PAGE_DOWN, VIEW_KEY_NONE, "PgDn PgUp", "lanes by screen", page_down},
     {VIEW_KEY_PAGE_UP, VIEW_KEY_NONE, "", NULL, page_up},
-    {'x', VIEW_KEY_NONE, "x X", "hide the lane; show hidden lanes", hide},
-    {'X', VIEW_KEY_NONE, "", NULL, show_hidden},
-    {'*', VIEW_KEY_NONE, "*", "pin the lane to the top, and back", pin},
     {VIEW_KEY_ENTER, ' ', "Enter Space", "open or close a lane; Enter in a list: go to its event",
      expand},
     {0, 0, NULL, NULL, NULL},

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only file that knows curses. Signals are blocked but while waiting for input, so that their
- * handlers need only raise a flag; what a crash needs is prepared for rescue.c. */
+/* The only file that knows curses. What a crash needs is prepared for rescue.c. */
 #define NCURSES_WIDECHAR 1
 #include "viewer/term.h"
 
 #include "hal/base/os.h"
+#include "viewer/clipboard.h"
 #include "viewer/rescue.h"
+#include "viewer/shell.h"
+#include "viewer/signals.h"
 #include "viewer/text.h"
 
 #include <curses.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,66 +28,13 @@ static struct {
     struct view_screen shown;
     bool has_shown;
     int colors; /* in use */
-    sigset_t waiting_mask;
     struct view_pointer last_click;
     int64_t last_click_ns;
+    bool has_mouse;
     bool is_down; /* the left button is held */
 } term;
 
 enum { KEY_REPORT = KEY_MAX + 100 }; /* of the pointer */
-
-/* ---- Signals ------------------------------------------------------------------------------ */
-
-static volatile sig_atomic_t was_resized, was_stopped, was_ended;
-
-static void note_signal(int number)
-{
-    if (number == SIGWINCH)
-        was_resized = 1;
-    else if (number == SIGTSTP)
-        was_stopped = 1;
-    else
-        was_ended = number;
-}
-
-static const int ends[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
-static const int notes[] = {SIGWINCH, SIGTSTP};
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* What makes a terminal usable again, in case of a crash. */
-static void prepare_rescue(void)
-{
-    static const char *const names[] = {"rmcup", "cnorm", "sgr0", "rmkx"};
-    char sequence[256] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const char *text = tigetstr(names[i]);
-        if (!text || text == (const char *)-1 || strlen(text) > sizeof sequence - length - 40)
-            continue;
-        memcpy(sequence + length, text, strlen(text) + 1);
-        length += strlen(text);
-    }
-    snprintf(sequence + length, sizeof sequence - length, "\033[?1000l\033[?1002l\033[?1006l\r\n");
-    view_rescue_prepare(sequence);
-}
-
-static void handle_signals(void)
-{
-    struct sigaction action = {.sa_handler = note_signal};
-    sigset_t blocked;
-    sigemptyset(&action.sa_mask);
-    sigemptyset(&blocked);
-    for (size_t i = 0; i < COUNT(ends) + COUNT(notes); i++) {
-        const int number = i < COUNT(ends) ? ends[i] : notes[i - COUNT(ends)];
-        sigaddset(&blocked, number);
-        sigaction(number, &action, NULL);
-    }
-    sigprocmask(SIG_BLOCK, &blocked, &term.waiting_mask);
-    for (size_t i = 0; i < COUNT(ends); i++)
-        sigdelset(&term.waiting_mask, ends[i]);
-    for (size_t i = 0; i < COUNT(notes); i++)
-        sigdelset(&term.waiting_mask, notes[i]);
-}
 
 /* ---- Colours ------------------------------------------------------------------------------ */
 
@@ -147,6 +95,23 @@ static attr_t attributes_of(uint32_t style)
 
 /* ---- Life --------------------------------------------------------------------------------- */
 
+/* What makes a terminal usable again, in case of a crash. */
+static void prepare_rescue(void)
+{
+    static const char *const names[] = {"rmcup", "cnorm", "sgr0", "rmkx"};
+    char sequence[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = tigetstr(names[i]);
+        if (!text || text == (const char *)-1 || strlen(text) > sizeof sequence - length - 40)
+            continue;
+        memcpy(sequence + length, text, strlen(text) + 1);
+        length += strlen(text);
+    }
+    snprintf(sequence + length, sizeof sequence - length, "\033[?1000l\033[?1002l\033[?1006l\r\n");
+    view_rescue_prepare(sequence);
+}
+
 /* Reports come in a modern form, of which curses mixes up those that follow each other quickly, as
  * when something is dragged: they are taken apart here. Terminals that do not know that form send
  * the old one, which is left to curses. */
@@ -154,6 +119,7 @@ void view_term_set_mouse(bool on)
 {
     const char *text = tigetstr("kmous");
     term.is_down = false;
+    term.has_mouse = on;
     if (!text || text == (const char *)-1)
         return;
     if (strcmp(text, "\033[<") != 0) {
@@ -193,7 +159,7 @@ enum hal_status view_term_open(const struct view_term_options *options)
     set_escdelay(25);
     term.colors = choose_colors(options->colors);
     view_term_set_mouse(options->mouse);
-    handle_signals();
+    view_signals_take();
     prepare_rescue();
     return HAL_OK;
 }
@@ -218,14 +184,7 @@ void view_term_close(void)
     view_rescue_end();
     view_screen_finish(&term.shown);
     memset(&term, 0, sizeof term);
-    if (was_ended) {
-        sigset_t set;
-        signal(was_ended, SIG_DFL);
-        sigemptyset(&set);
-        sigaddset(&set, was_ended);
-        sigprocmask(SIG_UNBLOCK, &set, NULL);
-        raise(was_ended);
-    }
+    view_signals_end();
 }
 
 void view_term_size(int *out_rows, int *out_columns)
@@ -255,7 +214,7 @@ static void draw_run(const struct view_cell *cells, int row, int from, int to)
                                                 : (wchar_t)character;
         else if (term.options.ascii)
             text[length++] = L' ';
-        if (length == COUNT(text) || column + 1 == to) {
+        if (length == sizeof text / sizeof *text || column + 1 == to) {
             addnwstr(text, (int)length);
             length = 0;
         }
@@ -302,50 +261,49 @@ void view_term_draw(const struct view_screen *screen)
 
 void view_term_copy(const char *text)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = (const unsigned char *)text;
-    const size_t length = strlen(text);
-    fputs("\033]52;c;", stdout);
-    for (size_t i = 0; i < length; i += 3) {
-        const uint32_t second = i + 1 < length ? bytes[i + 1] : 0;
-        const uint32_t group =
-            (uint32_t)bytes[i] << 16 | second << 8 | (i + 2 < length ? bytes[i + 2] : 0);
-        fputc(digits[group >> 18], stdout);
-        fputc(digits[group >> 12 & 63], stdout);
-        fputc(i + 1 < length ? digits[group >> 6 & 63] : '=', stdout);
-        fputc(i + 2 < length ? digits[group & 63] : '=', stdout);
-    }
-    fputc('\a', stdout);
-    fflush(stdout);
+    view_clipboard_write(stdout, text);
 }
 
 /* ---- Input -------------------------------------------------------------------------------- */
 
-static void stop_here(void)
+/* As if the program began to draw only now. */
+static void come_back(void)
 {
-    sigset_t set, before;
-    was_stopped = 0;
-    def_prog_mode();
-    leave_screen();
-    signal(SIGTSTP, SIG_DFL);
-    sigemptyset(&set);
-    sigaddset(&set, SIGTSTP);
-    raise(SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &set, &before); /* stops here */
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    struct sigaction action = {.sa_handler = note_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTSTP, &action, NULL);
     reset_prog_mode();
+    view_term_set_mouse(term.has_mouse);
     view_term_forget();
     clearok(stdscr, TRUE);
-    was_resized = 1;
+    view_signals.resized = 1; /* whatever happened meanwhile */
+}
+
+static void go_away(void)
+{
+    const bool had_mouse = term.has_mouse;
+    def_prog_mode();
+    view_term_set_mouse(false);
+    term.has_mouse = had_mouse;
+    leave_screen();
+}
+
+static void stop_here(void)
+{
+    go_away();
+    view_signals_stop();
+    come_back();
+}
+
+int view_term_run(const char *command)
+{
+    go_away();
+    const int result = view_shell_run(command);
+    come_back();
+    return result;
 }
 
 static void take_size(void)
 {
     struct winsize size;
-    was_resized = 0;
+    view_signals.resized = 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
         resizeterm(size.ws_row, size.ws_col);
     view_term_forget();
@@ -471,7 +429,7 @@ static bool wait_for_input(int64_t wait_ns)
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);
     const int ready = pselect(STDIN_FILENO + 1, &input, NULL, NULL, wait_ns < 0 ? NULL : &limit,
-                              &term.waiting_mask);
+                              view_signals_while_waiting());
     if (ready <= 0)
         return ready == 0 || errno == EINTR;
     return ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
@@ -481,18 +439,18 @@ struct view_term_event view_term_read(int64_t wait_ns)
 {
     const int64_t until_ns = wait_ns > 0 ? hal_clock_ns() + wait_ns : 0;
     for (;;) {
-        if (was_ended)
+        if (view_signals.ended)
             return (struct view_term_event){.kind = VIEW_TERM_END};
-        if (was_stopped)
+        if (view_signals.stopped)
             stop_here();
-        if (was_resized) {
+        if (view_signals.resized) {
             take_size();
             return (struct view_term_event){.kind = VIEW_TERM_REDRAW};
         }
         const struct view_term_event event = pending_event();
         if (event.kind != VIEW_TERM_NOTHING || wait_ns == 0)
             return event;
-        if (was_ended || was_stopped || was_resized)
+        if (view_signals.ended || view_signals.stopped || view_signals.resized)
             continue; /* ThreadSanitizer runs handlers some calls after the one that they end */
         if (!wait_for_input(wait_ns))
             return (struct view_term_event){.kind = VIEW_TERM_END};

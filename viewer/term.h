@@ -48,6 +48,9 @@ struct view_term_event view_term_read(int64_t wait_ns);
 
 void view_term_set_mouse(bool on);
 
+/* Leaves the screen to another program: view_shell_run of shell.h. */
+int view_term_run(const char *command);
+
 /* Puts text into the clipboard of the terminal's user (OSC 52), if the terminal allows it. */
 void view_term_copy(const char *text);
 

@@ -357,33 +357,51 @@ static void draw_cursor(struct view *view, struct view_area axis)
 
 static void keep_current_row_visible(struct view *view, int rows)
 {
-    const uint32_t count = view_row_count(view), visible = (uint32_t)rows;
+    const uint32_t count = view_row_count(view);
+    const uint32_t visible = (uint32_t)(rows / view_lane_height(view));
     const uint32_t current = view->lane == VIEW_NO_LANE ? 0 : view_row_of(view, view->lane);
     uint32_t pinned = 0;
     while (pinned < count && view->pinned[view_lane_of_row(view, pinned)])
         pinned++;
     if (current >= pinned && current < view->first_row + pinned)
         view->first_row = current - pinned;
-    if (rows > 0 && current >= view->first_row + visible)
+    if (visible > 0 && current >= view->first_row + visible)
         view->first_row = current - visible + 1;
     if (view->first_row + visible > count)
         view->first_row = count > visible ? count - visible : 0;
 }
 
+/* The same lane of the other trace, below it. */
+static void draw_shadow(struct view *view, uint32_t index, struct view_area row)
+{
+    const struct view_lane *lane = view_shadow_lane(view, index);
+    const int gutter = view->layout.gutter;
+    view_write(row, 0, 2, VIEW_STYLE_DIM, lane ? "other" : "other: none");
+    if (lane)
+        draw_axis(view->shadow, lane, view_area_part(row, 0, gutter, 1, row.columns - gutter));
+}
+
 static void draw(struct view *view, struct view_area area)
 {
-    const int gutter = view->layout.gutter;
+    const int gutter = view->layout.gutter, height = view_lane_height(view);
+    if (view->shadow) {
+        view_shadow_follow(view);
+        view_shadow_draw_delta(view, view_area_part(area, area.rows - 1, 0, 1, area.columns));
+        area.rows--;
+    }
     keep_current_row_visible(view, area.rows);
     if (!view->model->lanes_count)
         view_write(area, 0, gutter, VIEW_STYLE_DIM, "nothing happened in this trace");
     int row = 0;
-    for (; row < area.rows; row++) {
+    for (; row + height <= area.rows; row += height) {
         const uint32_t lane = view_lane_of_row(view, view_row_drawn(view, row));
         if (lane == VIEW_NO_LANE)
             break;
         const struct view_area axis = view_area_part(area, row, gutter, 1, area.columns - gutter);
         draw_name(view, lane, view_area_part(area, row, 0, 1, gutter));
         draw_axis(view, &view->model->lanes[lane], axis);
+        if (height > 1)
+            draw_shadow(view, lane, view_area_part(area, row + 1, 0, 1, area.columns));
         if (lane == view->lane) {
             draw_selection(view, axis);
             view_place_cursor(axis, 0, view_column_of(view->window, axis.columns, view->cursor_ns));

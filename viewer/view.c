@@ -41,6 +41,8 @@ void view_destroy(struct view *view)
     if (view->has_search)
         regfree(&view->search);
     free(view->open);
+    free(view->places);
+    view_shadow_close(view);
     free(view->submissions.rows);
     free(view->gaps.rows);
     free(view->buffers.rows);
@@ -106,7 +108,9 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
         view->hidden = hal_alloc(model->lanes_count, sizeof *view->hidden);
     if (view)
         view->pinned = hal_alloc(model->lanes_count, sizeof *view->pinned);
-    if (!view || !view->open || !view->hidden || !view->pinned ||
+    if (view)
+        view->places = hal_alloc(model->lanes_count, sizeof *view->places);
+    if (!view || !view->open || !view->places || !view->hidden || !view->pinned ||
         !make_order(&view->submissions, model->submissions_count) ||
         !make_order(&view->gaps, model->gaps_count) ||
         !make_order(&view->buffers, model->buffers_count)) {
@@ -114,8 +118,10 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     }
     view->model = model;
-    for (size_t i = 0; i < model->lanes_count; i++)
+    for (uint32_t i = 0; i < model->lanes_count; i++) {
         view->open[i] = model->lanes[i].starts_open;
+        view->places[i] = i;
+    }
     view->layout.axis = 1;
     choose_first_window(view);
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
@@ -161,6 +167,14 @@ static void run_command(struct view *view)
         (void)view_command_run(view, text);
 }
 
+/* Another program needs the terminal; without one, whoever asked gets its command line. */
+static void run_program(struct view *view)
+{
+    memcpy(view->command, view->typed, sizeof view->command);
+    view->wants_run = view->is_live && *view->command;
+    view_say(view, "%s", view->command);
+}
+
 static void type_into_prompt(struct view *view, int key)
 {
     size_t length = strlen(view->typed);
@@ -178,6 +192,8 @@ static void type_into_prompt(struct view *view, int key)
             run_command(view);
         else if (prompt == VIEW_PROMPT_DIFFERENCE)
             view_difference(view);
+        else if (prompt == VIEW_PROMPT_RUN)
+            run_program(view);
         else
             view_go(view);
     } else if (key == VIEW_KEY_TAB && view->prompt == VIEW_PROMPT_COMMAND) {
@@ -245,11 +261,15 @@ void view_key(struct view *view, int key)
         view_take_letter(view, key);
     else if (view->prompt != VIEW_PROMPT_NONE)
         type_into_prompt(view, key);
+    else if (view->menu)
+        view_menu_key(view, key);
     else if (close_overlay(view, key) || move_in_panel(view, key))
         return;
     else if (!view_run_binding(view, view_common_bindings, key) && !view->help &&
              !(pane->bindings && view_run_binding(view, pane->bindings, key)) &&
              !view_run_binding(view, view_move_bindings, key) &&
+             !view_run_binding(view, view_row_bindings, key) &&
+             !view_run_binding(view, view_action_bindings, key) &&
              !view_run_binding(view, view_find_bindings, key) &&
              !view_run_binding(view, view_trail_bindings, key) &&
              !view_run_binding(view, view_copy_bindings, key) &&
@@ -331,6 +351,13 @@ void view_point(struct view *view, struct view_pointer pointer)
     if (view->help || view->prompt != VIEW_PROMPT_NONE) {
         if (pointer.kind == VIEW_POINTER_IN || pointer.kind == VIEW_POINTER_OUT)
             move_in_panel(view, pointer.kind == VIEW_POINTER_IN ? 'K' : 'J');
+        return;
+    }
+    if (view->menu) {
+        if (holds(l->panel, &pointer))
+            view_menu_pane.point(view, l->panel, pointer);
+        else if (pointer.kind == VIEW_POINTER_CLICK)
+            view->menu = NULL;
         return;
     }
     if (holds(l->bar, &pointer)) {

@@ -80,7 +80,8 @@ enum view_prompt {
     VIEW_PROMPT_GO,
     VIEW_PROMPT_FILTER,
     VIEW_PROMPT_COMMAND,
-    VIEW_PROMPT_DIFFERENCE
+    VIEW_PROMPT_DIFFERENCE,
+    VIEW_PROMPT_RUN
 };
 
 /* As what the contents of buffers are shown. */
@@ -103,7 +104,7 @@ enum view_drag { VIEW_DRAG_NONE, VIEW_DRAG_RANGE, VIEW_DRAG_WINDOW };
 /* None; its end follows the cursor; both ends are set. */
 enum view_range_state { VIEW_RANGE_NONE, VIEW_RANGE_OPEN, VIEW_RANGE_SET };
 
-enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 256, VIEW_MARKS = 26, VIEW_VISITED = 64 };
+enum { VIEW_HISTORY = 64, VIEW_PROMPT_BYTES = 1024, VIEW_MARKS = 26, VIEW_VISITED = 64 };
 
 /* How far the lines go that lead from the selected event. */
 enum view_flow { VIEW_FLOW_NEIGHBOURS, VIEW_FLOW_CHAIN, VIEW_FLOW_NONE, VIEW_FLOW_COUNT };
@@ -142,6 +143,7 @@ struct view {
     uint32_t lane;              /* the current one, VIEW_NO_LANE: there are none */
     uint32_t event;             /* the selected event of that lane, or VIEW_NO_REF */
     bool *open;                 /* by lane: its children are shown */
+    uint32_t *places;           /* all lanes, in the order in which they stand */
     bool *hidden, *pinned;      /* by lane; pinned ones come first and are not scrolled */
     struct view_filter *filter; /* NULL: everything is shown */
     int64_t marks[VIEW_MARKS];  /* VIEW_NO_TIME: not set */
@@ -176,6 +178,10 @@ struct view {
     size_t finding;               /* the current one; SIZE_MAX: none */
     struct view_lines difference; /* to another trace; empty: none was named */
 
+    struct view *shadow; /* shows the other trace below each lane; NULL: there is none */
+
+    const struct view_menu *menu; /* that is open, or NULL */
+    size_t menu_row;
     enum view_prompt prompt;
     char typed[VIEW_PROMPT_BYTES];
     regex_t search;
@@ -189,6 +195,8 @@ struct view {
     bool mouse, quit;
     bool following; /* the file is still being written, and looked at */
     bool wants_redraw, wants_suspend;
+    bool wants_run; /* of `command`, which whoever has the screen leaves to another program */
+    char command[VIEW_PROMPT_BYTES];
     bool wants_picture; /* of the frame, in a file: whoever has the screen writes it */
     char copied[512];   /* for the clipboard; whoever sends it there empties it */
     uint64_t frames;    /* drawn so far */
@@ -238,6 +246,11 @@ bool view_lane_shown(const struct view *view, uint32_t lane);
 int view_drawn_row(const struct view *view, uint32_t lane, int rows);
 uint32_t view_row_drawn(const struct view *view, int row);
 
+/* How many rows of the screen a lane takes. */
+int view_lane_height(const struct view *view);
+/* Makes the lane of that row the current one; the nearest row there is. */
+void view_go_to_row(struct view *view, int64_t row);
+
 /* The shown lanes before this one: pinned ones stand before all others. */
 uint32_t view_row_of(const struct view *view, uint32_t lane);
 uint32_t view_row_count(const struct view *view);
@@ -275,6 +288,14 @@ struct view_list {
     void (*select)(struct view *view, size_t row);
 };
 
+/* Choices that are asked for. */
+struct view_menu {
+    const char *title;
+    size_t (*count)(const struct view *view);
+    void (*text)(const struct view *view, size_t row, char *out, size_t bytes);
+    bool (*choose)(struct view *view, size_t row); /* true: it stays open */
+};
+
 /* A part of the screen. One file defines it, as one const table; what it has not is NULL. */
 struct view_pane {
     const char *name;
@@ -285,7 +306,7 @@ struct view_pane {
 };
 
 extern const struct view_pane view_title_pane, view_overview_pane, view_ruler_pane,
-    view_timeline_pane, view_status_pane, view_help_pane;
+    view_timeline_pane, view_status_pane, view_help_pane, view_menu_pane;
 extern const struct view_pane view_summary_pane, view_details_pane, view_submissions_pane,
     view_gaps_pane, view_findings_pane, view_kernels_pane, view_memory_pane, view_iterations_pane,
     view_contents_pane, view_difference_pane;
@@ -294,9 +315,19 @@ const struct view_pane *view_panel_pane(enum view_panel panel);
 /* How many panels there are to choose from. */
 unsigned view_panel_count(const struct view *view);
 
-/* Keys that work whatever pane is shown: moves.c, find.c, trail.c, copies.c, range.c, view.c. */
-extern const struct view_binding view_move_bindings[], view_find_bindings[], view_trail_bindings[],
-    view_copy_bindings[], view_range_bindings[], view_common_bindings[];
+/* Keys that work whatever pane is shown: moves.c, rows.c, find.c, trail.c, copies.c, actions.c,
+ * range.c, view.c. */
+extern const struct view_binding view_move_bindings[], view_row_bindings[], view_find_bindings[],
+    view_trail_bindings[], view_copy_bindings[], view_action_bindings[], view_range_bindings[],
+    view_common_bindings[];
+
+/* menu.c */
+void view_menu_open(struct view *view, const struct view_menu *menu);
+void view_menu_key(struct view *view, int key);
+void view_menu_choose(struct view *view, size_t row);
+
+/* actions.c: adds a text as one word for a shell. */
+void view_add_word(char *out, size_t bytes, const char *text);
 
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);
@@ -374,8 +405,15 @@ const struct view_path *view_critical_path(struct view *view);
 void view_draw_path(struct view *view, struct view_area axis);
 void view_describe_path(struct view *view, struct view_lines *lines);
 
-/* difference.c: compares with the trace whose name was typed. */
+/* difference.c: compares with the trace whose name was typed, and shows it below each lane. Ends
+ * that. */
 void view_difference(struct view *view);
+void view_shadow_close(struct view *view);
+/* The lane of the other trace that is shown below this one, or NULL. Lets its window be as far from
+ * the first work as this one's. Where the device did more, and where less. */
+const struct view_lane *view_shadow_lane(const struct view *view, uint32_t lane);
+void view_shadow_follow(struct view *view);
+void view_shadow_draw_delta(struct view *view, struct view_area row);
 
 /* flow.c: where the selected event came from and what it led to, over the drawn lanes. */
 void view_draw_flow(struct view *view, struct view_area area);

@@ -501,8 +501,9 @@ static void lanes_are_hidden_and_shown(void **state)
     type("/token 2<Enter>"); /* finds it on a hidden lane, which comes back */
     assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
     assert_true(view_lane_shown(view, view->lane));
-    type("X");
+    type("X<Enter>");
     assert_int_equal(view_row_count(view), rows);
+    assert_null(view->menu); /* nothing is left to show */
 }
 
 static void going_takes_times_shares_and_locators(void **state)

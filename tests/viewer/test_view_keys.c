@@ -209,7 +209,7 @@ static void play_step(struct view *view, struct view_screen *screen)
                                         "<C-r>",
                                         "g\xE6\xBC\xA2<BS><Enter>"};
     static const char keys[] =
-        "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678999CbJKSyMR q,.!tTxXvvzm'&<>BecDYp*";
+        "hljkHLadwwwwwssss0fu[]{}()nN/g?_12345678999CbJKSyMR q,.!tTxXvvzm'&<>BecDYp*orVIEX";
     const uint32_t kind = random_below(20);
     if (kind == 0)
         assert_int_equal(

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/menu.c and what opens one: hidden lanes, their order, what other programs are asked to do;
+ * and the other trace below the lanes. */
+#include "tests/viewer/decode_trace.h"
+#include "viewer/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/test view.XXXXXX", path[64], other_path[64];
+static struct view_model *model;
+static struct view *view;
+static struct view_screen screen;
+
+static int setup(void **state)
+{
+    const struct decode_options options = {.tokens = 4, .layers = 2, .sync = DECODE_SYNC_OP};
+    const struct decode_options other = {.tokens = 4, .layers = 2, .sync = DECODE_SYNC_TOKEN};
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    snprintf(other_path, sizeof other_path, "%s/other.pb.zst", folder);
+    if (decode_trace_write(path, &options, true) != HAL_OK ||
+        decode_trace_write(other_path, &other, true) != HAL_OK ||
+        view_model_open(path, &model) != HAL_OK)
+        return -1;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    view_model_close(model);
+    unlink(path);
+    unlink(other_path);
+    return rmdir(folder);
+}
+
+static int open_view(void **state)
+{
+    (void)state;
+    if (view_create(model, &view) != HAL_OK || view_screen_resize(&screen, 40, 120) != HAL_OK)
+        return -1;
+    view_draw(view, &screen);
+    return 0;
+}
+
+static int close_view(void **state)
+{
+    (void)state;
+    view_destroy(view);
+    view_screen_finish(&screen);
+    return 0;
+}
+
+static void type(const char *keys)
+{
+    assert_int_equal(view_type(view, keys), HAL_OK);
+    view_draw(view, &screen);
+}
+
+/* The screen's row as text, without blanks at its end. */
+static const char *row_text(int row)
+{
+    static char text[1024];
+    char *at = text;
+    for (int column = 0; column < screen.columns; column++) {
+        const uint32_t character = view_screen_cell(&screen, row, column)->character;
+        *at++ = character < 0x80 ? (char)character : '~';
+    }
+    while (at > text && at[-1] == ' ')
+        at--;
+    *at = '\0';
+    return text;
+}
+
+static int row_with(const char *text)
+{
+    for (int row = 0; row < screen.rows; row++) {
+        if (strstr(row_text(row), text))
+            return row;
+    }
+    return -1;
+}
+
+static const char *name_of_row(uint32_t row)
+{
+    static char names[4][64];
+    static unsigned next;
+    char *name = names[next++ % 4];
+    view_lane_name(model, &model->lanes[view_lane_of_row(view, row)], name, 64);
+    return name;
+}
+
+/* ---- Lanes -------------------------------------------------------------------------------- */
+
+static void hidden_lanes_are_listed_and_shown_one_by_one(void **state)
+{
+    (void)state;
+    const uint32_t rows = view_row_count(view);
+    char first[64], second[64];
+    type("j");
+    snprintf(first, sizeof first, "%s", name_of_row(1));
+    snprintf(second, sizeof second, "%s", name_of_row(2));
+    type("xx");
+    assert_int_equal(view_row_count(view), rows - 2);
+    type("X");
+    assert_non_null(view->menu);
+    const int title = row_with("show again");
+    assert_true(title > 0);
+    assert_non_null(strstr(row_text(title + 1), "all of them"));
+    assert_non_null(strstr(row_text(title + 2), first));
+    assert_non_null(strstr(row_text(title + 3), second));
+    type("3"); /* the second one; the list stays for more */
+    assert_int_equal(view_row_count(view), rows - 1);
+    assert_string_equal(name_of_row(1), second);
+    assert_non_null(view->menu);
+    type("<Esc>");
+    assert_null(view->menu);
+    type("X<Enter>");
+    assert_int_equal(view_row_count(view), rows);
+    type("X");
+    assert_null(view->menu);
+    assert_string_equal(view->message, "no lane is hidden");
+}
+
+static void lanes_are_ordered_by_name_and_as_they_were(void **state)
+{
+    (void)state;
+    const uint32_t rows = view_row_count(view);
+    char before[64];
+    snprintf(before, sizeof before, "%s", name_of_row(0));
+    type("o3");
+    assert_int_equal(view_row_count(view), rows);
+    const char *last = "";
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct view_lane *lane = &model->lanes[view_lane_of_row(view, i)];
+        if (lane->parent != VIEW_NO_LANE)
+            continue;
+        assert_true(strcmp(last, name_of_row(i)) <= 0);
+        last = name_of_row(i);
+    }
+    type("o1");
+    assert_string_equal(name_of_row(0), before);
+    for (uint32_t i = 0; i + 1 < rows; i++)
+        assert_true(view_lane_of_row(view, i) < view_lane_of_row(view, i + 1));
+}
+
+/* Children stay behind their parent, whatever comes first. */
+static void lanes_with_most_work_come_first(void **state)
+{
+    (void)state;
+    type("o2");
+    int64_t last_ns = INT64_MAX;
+    uint32_t top = VIEW_NO_LANE;
+    for (uint32_t i = 0; i < view_row_count(view); i++) {
+        const uint32_t index = view_lane_of_row(view, i);
+        const struct view_lane *lane = &model->lanes[index];
+        if (lane->parent != VIEW_NO_LANE) {
+            assert_int_equal(lane->parent, top);
+            continue;
+        }
+        int64_t busy_ns = 0;
+        for (size_t k = 0; k < lane->series.count; k++)
+            busy_ns += lane->series.spans[k].end_ns - lane->series.spans[k].begin_ns;
+        assert_true(busy_ns <= last_ns);
+        last_ns = busy_ns;
+        top = index;
+    }
+}
+
+static void a_lane_is_moved_up_and_down(void **state)
+{
+    (void)state;
+    char first[64], second[64];
+    type("o3"); /* neighbours without children */
+    snprintf(first, sizeof first, "%s", name_of_row(0));
+    view->lane = view_lane_of_row(view, 0);
+    type("o5");
+    assert_non_null(view->menu); /* once more, if one likes */
+    snprintf(second, sizeof second, "%s", name_of_row(0));
+    assert_string_not_equal(first, second);
+    type("4<Esc>");
+    assert_string_equal(name_of_row(0), first);
+    type("o4<Esc>"); /* there is nothing above */
+    assert_string_equal(name_of_row(0), first);
+}
+
+static void a_click_chooses(void **state)
+{
+    (void)state;
+    type("jxX");
+    const int title = row_with("show again");
+    const struct view_pointer all = {.kind = VIEW_POINTER_CLICK, .row = title + 1, .column = 9};
+    view_point(view, all);
+    assert_null(view->menu);
+    type("X");
+    assert_string_equal(view->message, "no lane is hidden");
+    type("o");
+    view_point(view, (struct view_pointer){.kind = VIEW_POINTER_CLICK, .row = 0, .column = 0});
+    assert_null(view->menu); /* beside it */
+}
+
+/* ---- Other programs ----------------------------------------------------------------------- */
+
+static void assert_command(const char *command)
+{
+    char whole[256];
+    snprintf(whole, sizeof whole, "%s '%s'", command, path); /* a blank in it: quoted */
+    assert_int_equal(view->prompt, VIEW_PROMPT_RUN);
+    assert_string_equal(view->typed, whole);
+    type("<Enter>");
+    assert_string_equal(view->message, whole); /* nobody runs it here */
+    assert_false(view->wants_run);
+}
+
+static void actions_are_command_lines(void **state)
+{
+    (void)state;
+    type("r");
+    assert_command("hal-replay");
+    type("g#s3<Enter>r");
+    assert_command("hal-replay --range='#s3'");
+    type("V");
+    assert_command("hal-replay --verify=submissions");
+    type("I2");
+    assert_command("hal-replay --what-if=drop-host-waits");
+    type("E1");
+    assert_command("hal-trace trim -o part.pb.zst --submissions='#s3'");
+    type("E2");
+    assert_command("hal-trace dump --json");
+}
+
+static void a_range_is_what_they_are_about(void **state)
+{
+    (void)state;
+    type("g#s3<Enter>vg#s6<Enter>v");
+    const struct view_submission *s = &model->submissions[view_model_submission(model, 3)];
+    assert_true(view->range_begin_ns <= s->begin_ns); /* where it was submitted */
+    type("E1");
+    assert_non_null(strstr(view->typed, "--submissions='#s3..#s5'"));
+    type("<Esc>r");
+    assert_non_null(strstr(view->typed, "--range='#s3..#s5'"));
+}
+
+static void somebody_at_a_screen_gets_it_run(void **state)
+{
+    (void)state;
+    view->is_live = true;
+    type("r<Enter>");
+    assert_true(view->wants_run);
+    assert_string_equal(view->command, view->message);
+    view->wants_run = false;
+    type("r<Esc>");
+    assert_false(view->wants_run);
+}
+
+/* ---- Two traces --------------------------------------------------------------------------- */
+
+static void another_trace_is_shown_below_each_lane(void **state)
+{
+    (void)state;
+    char keys[128];
+    const uint32_t rows = view_row_count(view);
+    snprintf(keys, sizeof keys, "0D%s<Enter>", other_path);
+    type(keys);
+    assert_non_null(view->shadow);
+    assert_int_equal(view_row_count(view), rows); /* lanes are what they were */
+    const int device = row_with("~device"), delta = row_with("delta");
+    assert_true(device > 0 && delta > device);
+    assert_non_null(strstr(row_text(device + 1), "other"));
+    /* It has fewer submissions: what runs in it is over sooner. */
+    assert_non_null(strchr(row_text(delta), '+'));
+    type("Djunk<Enter>");
+    assert_non_null(view->shadow); /* what cannot be read changes nothing */
+    type("D<Enter>");
+    assert_null(view->shadow);
+    assert_int_equal(row_with("delta"), -1);
+}
+
+/* Compared with itself, nothing differs. */
+static void a_trace_beside_itself_has_no_delta(void **state)
+{
+    (void)state;
+    char keys[128];
+    snprintf(keys, sizeof keys, "0D%s<Enter>", path);
+    type(keys);
+    const char *delta = row_text(row_with("delta"));
+    assert_null(strpbrk(delta + view->layout.gutter, "+-"));
+    assert_non_null(strchr(delta, '='));
+    const int row = row_with("queue 0");
+    char first[1024];
+    snprintf(first, sizeof first, "%s", row_text(row) + view->layout.gutter);
+    assert_string_equal(first, row_text(row + 1) + view->layout.gutter);
+    type("w10jlG<Esc>kkk]]"); /* all of it moves on in both */
+    assert_true(view_drawn_row(view, view->lane, view->layout.lanes.rows) % 2 == 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_view, close_view)
+    const struct CMUnitTest tests[] = {
+        TEST(hidden_lanes_are_listed_and_shown_one_by_one),
+        TEST(lanes_are_ordered_by_name_and_as_they_were),
+        TEST(lanes_with_most_work_come_first),
+        TEST(a_lane_is_moved_up_and_down),
+        TEST(a_click_chooses),
+        TEST(actions_are_command_lines),
+        TEST(a_range_is_what_they_are_about),
+        TEST(somebody_at_a_screen_gets_it_run),
+        TEST(another_trace_is_shown_below_each_lane),
+        TEST(a_trace_beside_itself_has_no_delta),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
