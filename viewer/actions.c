@@ -185,8 +185,7 @@ static bool export_choose(struct view *view, size_t row)
         return true;
     }
     if (row == EXPORT_TRACE)
-        snprintf(command, sizeof command, "hal-trace trim -o part.pb.zst --submissions='%s'",
-                 part);
+        snprintf(command, sizeof command, "hal-trace trim -o part.pb.zst --submissions='%s'", part);
     else if (row == EXPORT_JSON && view_range(view, &begin_ns, &end_ns))
         snprintf(command, sizeof command, "hal-trace dump --json --from=%.3f --to=%.3f",
                  (double)(begin_ns + view->model->offset_ns) / 1e3,
