@@ -34,11 +34,11 @@ void view_add_word(char *out, size_t bytes, const char *text)
 /* ---- What it is done with ----------------------------------------------------------------- */
 
 /* A path that begins with a dash is no option. */
-static void add_trace(const struct view *view, char *out, size_t bytes)
+void view_add_file(char *out, size_t bytes, const char *path)
 {
     const size_t length = strlen(out);
-    snprintf(out + length, bytes - length, "%s", *view->model->path == '-' ? " ./" : " ");
-    view_add_word(out, bytes, view->model->path);
+    snprintf(out + length, bytes - length, "%s", *path == '-' ? "./" : "");
+    view_add_word(out, bytes, path);
 }
 
 /* Submissions that began in the range: "3" or "3..7" with `mark` before each number. */
@@ -95,8 +95,8 @@ static bool dispatch_text(const struct view *view, char *out, size_t bytes)
 static void offer(struct view *view, const char *command)
 {
     char text[VIEW_PROMPT_BYTES];
-    snprintf(text, sizeof text, "%s", command);
-    add_trace(view, text, sizeof text);
+    snprintf(text, sizeof text, "%s ", command);
+    view_add_file(text, sizeof text, view->model->path);
     memcpy(view->typed, text, sizeof text);
     view->prompt = VIEW_PROMPT_RUN;
 }

@@ -180,6 +180,8 @@ const struct view_command *view_command_run(struct view *view, const char *text)
     }
     if (view_type(view, command->keys) != HAL_OK)
         return NULL;
+    if (view->prompt == VIEW_PROMPT_RUN && !view->is_live)
+        view_key(view, VIEW_KEY_ENTER); /* which says the command line */
     if (command->takes_text && view->awaited != VIEW_KEY_NONE) {
         view_key(view, (unsigned char)*argument);
     } else if (command->takes_text) {

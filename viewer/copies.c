@@ -40,7 +40,7 @@ static void copy_command(struct view *view, int key)
         view_add_word(view->copied, sizeof view->copied, place);
         strncat(view->copied, " ", sizeof view->copied - strlen(view->copied) - 1);
     }
-    view_add_word(view->copied, sizeof view->copied, m->path);
+    view_add_file(view->copied, sizeof view->copied, m->path);
     view_say(view, "copied %s", view->copied);
 }
 

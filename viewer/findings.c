@@ -4,6 +4,7 @@
 
 #include "viewer/build.h"
 #include "viewer/finder.h"
+#include "viewer/path.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -63,7 +64,13 @@ void view_finding_at_submission(const struct view_model *model, uint32_t submiss
 void view_finding_at_call(const struct view_model *model, uint32_t call,
                           struct view_finding *finding)
 {
-    finding->at_ns = model->calls[call].begin_ns;
+    const struct view_call *c = &model->calls[call];
+    const uint32_t awaited =
+        c->kind == TRACE_SEMAPHORE_WAIT ? view_path_awaited(model, c) : VIEW_NO_REF;
+    finding->at_ns = c->begin_ns;
+    if (awaited != VIEW_NO_REF)
+        snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64,
+                 model->submissions[awaited].number);
     finding->event = view_model_host_event(model, call, &finding->lane);
     if (finding->event == VIEW_NO_REF)
         finding->lane = VIEW_NO_LANE;
@@ -157,6 +164,11 @@ enum hal_status view_findings_look(const struct view_model *model, struct view_t
     if (status == HAL_OK)
         status = view_findings_usage(model, AUDIT_END, out_findings);
     out_findings->task = NULL;
+    for (size_t i = 0; i < out_findings->list_count; i++) {
+        struct view_finding *f = &out_findings->list[i];
+        if (!*f->locator && f->at_ns != VIEW_NO_TIME) /* a moment, if it is about nothing else */
+            snprintf(f->locator, sizeof f->locator, "@%.9fs", (double)f->at_ns / 1e9);
+    }
     if (status != HAL_OK)
         view_findings_finish(out_findings);
     else if (out_findings->list_count)
@@ -174,18 +186,20 @@ void view_findings_finish(struct view_findings *findings)
     *findings = (struct view_findings){0};
 }
 
-/* Without its folder: lines are short. */
-static const char *file_name(const struct view_model *model)
+const char *view_finding_command(const struct view_model *model, const struct view_finding *finding,
+                                 char *out, size_t bytes)
 {
-    const char *slash = strrchr(model->path, '/');
-    return slash ? slash + 1 : model->path;
+    snprintf(out, bytes, "%s%s", finding->proof, *finding->proof ? " " : "");
+    if (*finding->proof)
+        view_add_file(out, bytes, model->path);
+    return out;
 }
 
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
                         struct view_lines *lines)
 {
     char cost[80] = "       -";
-    const char *name = file_name(model);
+    char command[1024];
     if (finding->cost_ns != VIEW_NO_TIME)
         snprintf(cost, sizeof cost, "%s %5.1f %%",
                  view_right(view_time(finding->cost_ns).text, 8).text,
@@ -194,7 +208,8 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
                    finding->locator);
     view_lines_add(lines, "", "%s", finding->evidence);
     if (*finding->proof)
-        view_lines_add(lines, "", "to prove it: %s %s", finding->proof, name);
+        view_lines_add(lines, "", "to prove it: %s",
+                       view_finding_command(model, finding, command, sizeof command));
 }
 
 /* ---- The panel ---------------------------------------------------------------------------- */

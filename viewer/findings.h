@@ -73,6 +73,10 @@ enum trace_verdict view_findings_verdict(const struct view_findings *findings, u
 /* Share of the trace's time from first to last work, for sorting and for limits; 0 without cost. */
 double view_finding_share(const struct view_model *model, const struct view_finding *finding);
 
+/* The command that proves it, with the trace's name, as one types it; "" when there is none. */
+const char *view_finding_command(const struct view_model *model, const struct view_finding *finding,
+                                 char *out, size_t bytes);
+
 struct view_lines;
 /* The finding as lines: its cost and title, then the evidence. */
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,

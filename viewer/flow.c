@@ -39,6 +39,19 @@ static bool is_background(uint32_t character)
     return character == ' ' || character == 0x2500 || character == 0x250A;
 }
 
+/* From a row to the next one there is no room for a line: a head before what it leads to, or beside
+ * where it comes from. */
+static void draw_step(const struct flow *flow, int from, int to, int column)
+{
+    const unsigned style = VIEW_STYLE_FLOW | VIEW_BOLD;
+    if (is_background(view_character(flow->area, to, column)))
+        view_put(flow->area, to, column, to > from ? 0x25BC : 0x25B2, style);
+    else if (column > 0 && is_background(view_character(flow->area, to, column - 1)))
+        view_put(flow->area, to, column - 1, 0x25BA, style);
+    else if (is_background(view_character(flow->area, from, column)))
+        view_put(flow->area, from, column, to > from ? 0x25BC : 0x25B2, style);
+}
+
 /* A line from one lane to another at a moment, with its head at the target. */
 static void draw_link(const struct flow *flow, uint32_t from_lane, uint32_t to_lane, int64_t ns)
 {
@@ -47,6 +60,10 @@ static void draw_link(const struct flow *flow, uint32_t from_lane, uint32_t to_l
     if (from < 0 || to < 0 || from == to || column < 0 || column >= flow->area.columns)
         return;
     const int by = to > from ? 1 : -1;
+    if (to == from + by) {
+        draw_step(flow, from, to, column);
+        return;
+    }
     for (int row = from + by; row != to; row += by) {
         if (is_background(view_character(flow->area, row, column)))
             view_put(flow->area, row, column, row + by == to ? (by > 0 ? 0x25BC : 0x25B2) : 0x2502,

@@ -225,6 +225,7 @@ static void add_lanes(struct trace_text *t, const struct view_model *m)
 static enum hal_status add_findings(struct trace_text *t, const struct view_model *m)
 {
     struct view_findings findings;
+    char command[1024];
     HAL_TRY(view_findings_find(m, &findings));
     trace_json_key(t, "findings");
     trace_json_open(t, '[');
@@ -241,7 +242,7 @@ static enum hal_status add_findings(struct trace_text *t, const struct view_mode
         add_text(t, "locator", f->locator);
         add_text(t, "title", f->title);
         add_text(t, "evidence", f->evidence);
-        add_text(t, "proof", f->proof);
+        add_text(t, "proof", view_finding_command(m, f, command, sizeof command));
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');

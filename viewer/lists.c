@@ -182,15 +182,21 @@ void view_list_move(struct view *view, const struct view_list *list, int64_t row
 /* The list gives the screen back, and the window shows the event as more than a mark. */
 bool view_list_enter(struct view *view)
 {
+    enum { PART = 8 }; /* of a column: what is shorter would fill the screen with nothing else */
     const struct view_list *list = view_panel_pane(view->panel)->list;
-    const size_t current = list ? list->current(view) : SIZE_MAX;
+    size_t current = list ? list->current(view) : SIZE_MAX;
+    const bool first = view->panel == VIEW_PANEL_FINDINGS || view_panel_covers(view);
+    if (current == SIZE_MAX && list && first && list->count(view))
+        current = 0; /* nobody is asked to choose where there is one to begin with */
     if (current == SIZE_MAX)
         return false;
     list->select(view, current);
     const struct view_span *event = view_selected(view);
     const struct view_window w = view->window;
-    if (event && (event->end_ns - event->begin_ns < w.span_ns / 16 ||
-                  event->end_ns > w.begin_ns + w.span_ns))
+    if (event && event->end_ns - event->begin_ns < w.span_ns / view->layout.axis / PART)
+        view_show_neighbours(view);
+    else if (event && (event->end_ns - event->begin_ns < w.span_ns / 16 ||
+                       event->end_ns > w.begin_ns + w.span_ns))
         view_key(view, 'f');
     view->panel_full = false;
     return true;

@@ -330,6 +330,9 @@ static int finish(struct view_model *model, const struct view_options *o, enum h
     bool failed = false;
     if (status == HAL_OK && model)
         status = judge(model, o, &failed);
+    if (status == HAL_OK && model && o->condition_count && *model->truncated && !failed)
+        status = hal_fail(HAL_CORRUPT, "%s: conditions cannot be judged on a part: %s", o->path,
+                          model->truncated);
     view_model_close(model);
     if (status == HAL_OK)
         return failed ? EXIT_CONDITION : EXIT_SUCCESS;

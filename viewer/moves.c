@@ -138,8 +138,9 @@ static void show_all(struct view *view, int key)
 }
 
 /* A moment has no length that could fill the screen: its neighbours in the lane do. */
-static void show_neighbourhood(struct view *view, const struct view_span *event)
+void view_show_neighbours(struct view *view)
 {
+    const struct view_span *event = view_selected(view);
     enum { NEIGHBOURS = 4 };
     const struct view_lane *lane = &view->model->lanes[view->lane];
     const size_t at = view->event, last = lane->event_count - 1;
@@ -164,7 +165,7 @@ static void fit(struct view *view, int key)
     }
     const int64_t length_ns = event->end_ns - event->begin_ns;
     if (!length_ns) {
-        show_neighbourhood(view, event);
+        view_show_neighbours(view);
         return;
     }
     const int64_t span_ns = length_ns + length_ns / 2 + 2;

@@ -5,6 +5,7 @@
 #include "viewer/text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -136,9 +137,45 @@ static bool is_of_panel(const struct view_command *command)
     return strchr("123456789SJK", command->keys[0]) != NULL;
 }
 
+/* What there is to choose from. */
+static enum hal_status write_menu(struct plain *p)
+{
+    const struct view_menu *menu = p->view->menu;
+    char choice[160], line[200];
+    snprintf(line, sizeof line, "%s: choose a number", menu->title);
+    HAL_TRY(write_line(p, line));
+    for (size_t i = 0; i < menu->count(p->view); i++) {
+        menu->text(p->view, i, choice, sizeof choice);
+        snprintf(line, sizeof line, "%zu %s", i + 1, choice);
+        HAL_TRY(write_line(p, line));
+    }
+    return HAL_OK;
+}
+
+/* A number; anything else closes the menu and is what it is. */
+static bool choose(struct plain *p, const char *text)
+{
+    char *end;
+    const unsigned long number = strtoul(text, &end, 10);
+    const bool is_number = end > text && !*end && number > 0;
+    if (is_number)
+        view_menu_choose(p->view, number - 1);
+    else
+        p->view->menu = NULL;
+    if (p->view->prompt == VIEW_PROMPT_RUN)
+        view_key(p->view, VIEW_KEY_ENTER);
+    return is_number;
+}
+
 static enum hal_status answer(struct plain *p, const char *text)
 {
     struct view *view = p->view;
+    view->message[0] = '\0';
+    if (view->menu && choose(p, text)) {
+        if (*view->message)
+            HAL_TRY(write_line(p, view->message));
+        return view->menu ? write_menu(p) : HAL_OK;
+    }
     if (!*text || is(text, "where"))
         return write_place(p);
     if (is(text, "more"))
@@ -155,6 +192,8 @@ static enum hal_status answer(struct plain *p, const char *text)
         HAL_TRY(write_line(p, view->message));
     if (!done)
         return HAL_OK;
+    if (view->menu)
+        return write_menu(p);
     /* A jump opens the details: here only who asks gets them. */
     return is_of_panel(done) ? write_panel(p) : write_place(p);
 }

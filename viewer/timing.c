@@ -234,19 +234,24 @@ static enum hal_status find_tiny(const struct view_model *m, struct view_finding
 
 /* ---- Idle time ---------------------------------------------------------------------------- */
 
-static uint32_t longest_gap(const struct view_model *m, enum view_class cause)
+/* The gap with the longest part of that cause, how long that part is, how many gaps have one. */
+static uint32_t longest_gap(const struct view_model *m, enum view_class cause,
+                            const struct view_task *task, int64_t *out_ns, uint64_t *out_count)
 {
     uint32_t longest = VIEW_NO_REF;
-    int64_t longest_ns = -1;
-    for (uint32_t i = 0; i < m->gaps_count; i++) {
+    int64_t longest_ns = 0;
+    *out_count = 0;
+    for (uint32_t i = 0; i < m->gaps_count && !view_task_stopped(task); i++) {
         int64_t causes_ns[VIEW_GAP_COUNT];
         view_gap_causes(m, &m->gaps[i], causes_ns);
         const int64_t ns = causes_ns[cause - VIEW_GAP_HOST];
+        *out_count += ns > 0;
         if (ns > longest_ns) {
             longest_ns = ns;
             longest = i;
         }
     }
+    *out_ns = longest_ns;
     return longest;
 }
 
@@ -262,7 +267,9 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     };
     const size_t c = (size_t)(cause - VIEW_GAP_HOST);
     const struct view_tally *gaps = &m->summary.gaps[c];
-    const uint32_t longest = longest_gap(m, cause);
+    int64_t part_ns;
+    uint64_t count;
+    const uint32_t longest = longest_gap(m, cause, findings->task, &part_ns, &count);
     const int64_t span_ns = m->summary.device_end_ns - m->summary.device_begin_ns;
     if (longest == VIEW_NO_REF || gaps->ns <= span_ns / 1000)
         return HAL_OK; /* nobody's concern */
@@ -272,7 +279,7 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     const struct view_gap *gap = &m->gaps[longest];
     char host[200], before[64] = "";
     view_describe_host(m, gap, host, sizeof host);
-    finding->count = gaps->count;
+    finding->count = count;
     finding->cost_ns = gaps->ns;
     finding->at_ns = gap->begin_ns;
     finding->lane = m->gap_lane;
@@ -288,8 +295,8 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     }
     snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
     snprintf(finding->evidence, sizeof finding->evidence, "%s, the longest %s%s%s%s.",
-             view_things(gaps->count, "gap").text, view_time(gap->end_ns - gap->begin_ns).text,
-             before, *host ? "; meanwhile the host: " : "", host);
+             view_things(count, "gap").text, view_time(part_ns).text, before,
+             *host ? "; meanwhile the host: " : "", host);
     snprintf(finding->proof, sizeof finding->proof, "hal-view --print=gaps");
     return HAL_OK;
 }

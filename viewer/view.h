@@ -266,6 +266,9 @@ uint32_t view_selected_submission(const struct view *view);
 /* Makes it the selection, moves cursor and window so that it is seen. */
 void view_select(struct view *view, uint32_t lane, uint32_t event);
 
+/* Fits the selected event and its neighbours of the lane into the window. */
+void view_show_neighbours(struct view *view);
+
 /* Puts the cursor there; what the current lane has there becomes the selection. */
 void view_set_cursor(struct view *view, int64_t ns);
 
@@ -325,9 +328,6 @@ extern const struct view_binding view_move_bindings[], view_row_bindings[], view
 void view_menu_open(struct view *view, const struct view_menu *menu);
 void view_menu_key(struct view *view, int key);
 void view_menu_choose(struct view *view, size_t row);
-
-/* actions.c: adds a text as one word for a shell. */
-void view_add_word(char *out, size_t bytes, const char *text);
 
 /* Runs the binding of the key, if the table has one. */
 bool view_run_binding(struct view *view, const struct view_binding *bindings, int key);

@@ -48,6 +48,8 @@ static void find(struct trace_builder *b, struct found *out)
     assert_int_equal(builder_close(b, &(struct trace_health){0}), HAL_OK);
     assert_int_equal(view_model_open(path, &out->model), HAL_OK);
     assert_int_equal(view_findings_find(out->model, &out->findings), HAL_OK);
+    for (size_t i = 0; i < out->findings.list_count; i++) /* each names a place */
+        assert_true(*out->findings.list[i].locator == '#' || *out->findings.list[i].locator == '@');
 }
 
 static void finish(struct found *found)

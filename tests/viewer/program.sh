@@ -40,6 +40,8 @@ expect 1 'gaps: [0-9.]+ % of .*, and gaps>1% is a failure' --fail-on='gaps>1%' "
 expect 1 'syncs: 8, and syncs>7 is a failure' --json --fail-on='failures>0,syncs>7' "$folder/t.pb.zst"
 expect 1 'findings:host-syncs: ' --fail-on='findings:host-syncs>0' "$folder/t.pb.zst"
 expect 2 "^hal-view: --fail-on=gasp>1: 'gasp' is none of gaps" --fail-on='gasp>1' "$folder/t.pb.zst"
+head -c 3000 "$folder/t.pb.zst" >"$folder/cut"
+expect 3 'conditions cannot be judged on a part' --fail-on='gaps>99.9%' "$folder/cut"
 "$view" --fail-on='races>0' "$folder/t.pb.zst" >"$folder/out" 2>&1 || { echo "races found where none are"; failures=$((failures + 1)); }
 expect 2 '^hal-view: expected one file'
 expect 2 '^hal-view: expected one file' a b

@@ -57,7 +57,9 @@ static int make_folder(void **state)
     (void)state;
     if (!mkdtemp(folder))
         return -1;
-    snprintf(path, sizeof path, "%s/decode.pb.zst", folder);
+    if (chdir(folder) != 0) /* commands name the file: frames are the same everywhere */
+        return -1;
+    snprintf(path, sizeof path, "decode.pb.zst");
     return 0;
 }
 
