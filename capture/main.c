@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-capture: runs a program so that the HAL in it captures what it does. */
+#include "capture/doctor.h"
 #include "format/trace.h"
 #include "hal/base/os.h"
 #include "hal/base/run.h"
@@ -22,6 +23,7 @@ enum { EXIT_USAGE = 2, EXIT_CANNOT_START = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNA
 
 static const char usage[] =
     "usage: hal-capture [options] [--] program [arguments]\n"
+    "       hal-capture doctor [--json]     what works on this machine, and how to mend the rest\n"
     "Runs the program and captures the work that it gives to its devices into a trace file.\n"
     "\n"
     "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
@@ -425,6 +427,8 @@ int main(int argc, char **argv)
     char path[PATH_MAX], run[PATH_MAX];
     pid_t process = 0;
     int exit_status;
+    if (argc > 1 && strcmp(argv[1], "doctor") == 0)
+        return capture_doctor(argc - 1, argv + 1);
     if (!read_options(argc, argv, &options, &exit_status))
         return exit_status;
     if ((exit_status = make_path(&options, (long)getpid(), path, sizeof path)) != 0 ||
