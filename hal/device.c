@@ -212,6 +212,7 @@ enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
         hal_device_unreference(device);
         return hal_add_context(status, "device '%s' cannot be captured", info.uri);
     }
+    hal_log(HAL_LOG_DEBUG, "opened device '%s'", info.uri);
     *out_device = device;
     return HAL_OK;
 }

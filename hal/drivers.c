@@ -95,15 +95,6 @@ static enum hal_status read_caching(struct uri *uri, uint64_t *io_bytes)
     return HAL_OK;
 }
 
-static enum hal_status fail_unknown(const char *scheme)
-{
-    char known[128] = "";
-    for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT; i++)
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
-                 i < DRIVER_COUNT ? drivers[i]->name : modules[i - DRIVER_COUNT].scheme);
-    return hal_fail(HAL_NOT_FOUND, "there is no driver '%s' (there are: %s)", scheme, known);
-}
-
 static enum hal_status load_driver(size_t index, const struct hal_driver **out_driver)
 {
     hal_driver_module *find = modules[index].linked;
@@ -120,6 +111,27 @@ static enum hal_status load_driver(size_t index, const struct hal_driver **out_d
                     modules[index].scheme);
 }
 
+/* The driver of that number; NULL: it is a module that is not here. */
+static const struct hal_driver *driver_at(size_t index)
+{
+    const struct hal_driver *driver;
+    if (index < DRIVER_COUNT)
+        return drivers[index];
+    return load_driver(index - DRIVER_COUNT, &driver) == HAL_OK ? driver : NULL;
+}
+
+static enum hal_status fail_unknown(const char *scheme)
+{
+    char known[128] = "";
+    for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT; i++) {
+        const struct hal_driver *driver = driver_at(i);
+        if (driver)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                     known[0] ? ", " : "", driver->name);
+    }
+    return hal_fail(HAL_NOT_FOUND, "there is no driver '%s' (there are: %s)", scheme, known);
+}
+
 static enum hal_status find_driver(const char *scheme, const struct hal_driver **out_driver)
 {
     for (size_t i = 0; i < DRIVER_COUNT; i++) {
@@ -133,15 +145,6 @@ static enum hal_status find_driver(const char *scheme, const struct hal_driver *
             return load_driver(i, out_driver);
     }
     return fail_unknown(scheme);
-}
-
-/* The driver of that number; NULL: it is a module that is not here. */
-static const struct hal_driver *driver_at(size_t index)
-{
-    const struct hal_driver *driver;
-    if (index < DRIVER_COUNT)
-        return drivers[index];
-    return load_driver(index - DRIVER_COUNT, &driver) == HAL_OK ? driver : NULL;
 }
 
 void hal_drivers_list(bool (*visit)(void *user, const struct hal_driver_info *driver), void *user)

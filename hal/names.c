@@ -72,7 +72,9 @@ static enum hal_status claim(const struct hal_run *run, const struct hal_profili
             break;
         /* hal-capture has asked for its destination before; who names a file himself is told. */
         if (options->file && run->descriptor < 0)
-            return hal_fail(HAL_EXISTS, "'%s' exists, and replacing it was not asked for",
+            return hal_fail(HAL_EXISTS,
+                            "'%s' exists (HAL_DEVICE_PROFILING_FORCE=true, or "
+                            "--device_profiling_force, replaces it)",
                             out_file);
     }
     hal_run_add(run, HAL_RUN_CLAIMED, path);

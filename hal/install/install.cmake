@@ -28,10 +28,15 @@ foreach(program ${programs})
     install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endforeach()
 install(FILES format/trace.proto DESTINATION ${CMAKE_INSTALL_DATADIR}/haltrace)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
-install(FILES README.md docs/architecture.md docs/env.md docs/format.md docs/changelog.md
-    DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES tests/workloads/minimal/minimal.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+# Documents lie to each other as they do here, so that their links lead somewhere.
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE)
+install(FILES hal/hal.h DESTINATION ${CMAKE_INSTALL_DOCDIR}/hal)
+install(DIRECTORY tests/workloads/minimal tests/workloads/decode
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/workloads FILES_MATCHING PATTERN "*.[ch]"
+    PATTERN "*.metal" PATTERN "*.comp")
 
 # ---- For those who link it ------------------------------------------------------------------------
 
@@ -88,7 +93,7 @@ if(TARGET hal_static)
 endif()
 
 add_custom_target(uninstall
-    COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+    COMMAND ${CMAKE_COMMAND} -DLISTS=${CMAKE_BINARY_DIR}/installed
             -P ${CMAKE_CURRENT_SOURCE_DIR}/hal/install/uninstall.cmake VERBATIM)
 
 # ---- Packages -------------------------------------------------------------------------------------

@@ -7,12 +7,30 @@
 #include "hal/msl/toolchain.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static bool is_program(const char *path)
 {
     return access(path, X_OK) == 0;
+}
+
+/* In the installation whose programs are in PATH: what is linked into a program does not know where
+ * it came from. */
+static bool find_by_path(const char *name, char *out_path, size_t bytes)
+{
+    const char *folder = getenv("PATH");
+    while (folder && *folder) {
+        const size_t length = strcspn(folder, ":");
+        if (folder[0] == '/' &&
+            (size_t)snprintf(out_path, bytes, "%.*s/../libexec/haltrace/%s", (int)length, folder,
+                             name) < bytes &&
+            is_program(out_path))
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
 }
 
 bool msl_program_find(const char *chosen, const char *name, char *out_path, size_t bytes)
@@ -32,7 +50,7 @@ bool msl_program_find(const char *chosen, const char *name, char *out_path, size
         if ((size_t)snprintf(out_path, bytes, "%s%s%s", library, places[i], name) < bytes &&
             is_program(out_path))
             return true;
-    return false;
+    return find_by_path(name, out_path, bytes);
 }
 
 enum { SAID_BYTES = 2 * MSL_KEY_BYTES };

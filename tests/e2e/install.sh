@@ -7,16 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 build=$3 compiler=$4 flags=$5
 
-# The list of what an installation put where; that of the build's last one stays.
-install_to()
-{
-    manifest=$build/install_manifest.txt
-    [ ! -e "$manifest" ] || cp "$manifest" "$work/kept"
-    run 0 cmake --install "$build" --prefix "$1"
-    mv "$manifest" "$work/manifest"
-    [ ! -e "$work/kept" ] || mv "$work/kept" "$manifest"
-}
-
 # ---- What is exported ----
 
 # The functions of a header, as a C compiler sees them; and what a library defines for others.
@@ -78,17 +68,25 @@ TEXT
 }
 
 prefix="$work/first place"
-install_to "$prefix"
+run 0 cmake --install "$build" --prefix "$prefix"
 mv "$prefix" "$work/prefix"
 prefix=$work/prefix
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-[ -z "$(find "$prefix" -name '*.h' | grep -v /include/hal/)" ] || fail "a private header was installed"
+[ -z "$(find "$prefix/include" -name '*.h' | grep -v /include/hal/)" ] || fail "a private header was installed"
 for program in hal-capture hal-replay hal-trace hal-view; do
     run 0 "$prefix/bin/$program" --version
     [ -s "$prefix/share/man/man1/$program.1" ] || fail "$program has no manual page"
 done
 
-cp "$root/tests/workloads/minimal/minimal.c" .
+# What the installed README points to is there.
+documents=$prefix/share/doc/haltrace
+sed 's/](/\n](/g' "$documents/README.md" | sed -n 's/^](\([^)#]*\).*/\1/p' | grep -v '^[a-z]*:' >links
+[ "$(grep -c '' links)" -ge 10 ] || fail "the README has lost its links"
+while read -r link; do
+    [ -e "$documents/$link" ] || fail "README.md points to $link"
+done <links
+
+cp "$documents/tests/workloads/minimal/minimal.c" .
 # shellcheck disable=SC2046,SC2086 # lists of flags
 run 0 "$compiler" -std=c11 -Wall -Wextra -Werror $flags minimal.c \
     $(pkg-config --cflags --libs haltrace) -Wl,-rpath,"$prefix/lib" -o minimal
@@ -113,12 +111,23 @@ if [ "$(uname)" = Linux ]; then
     ! ldd alone | grep -q libhal || fail "the static program needs libhal.so"
     app ./alone
     app app/build/with_hal_static
+    # It finds the programs that compile kernels in the installation that is in PATH.
+    HAL_MSL_ROAD=fission run 1 ./alone --check-bounds
+    says stderr 'HAL_MSL_CC'
+    PATH=$prefix/bin:$PATH HAL_MSL_ROAD=fission run 0 ./alone --check-bounds
 fi
 
-# Uninstalled, from the place that the list names.
+# Uninstalled, from the places where things were put; packing in between is no installation, and
+# another installation of the same build stays.
+uninstall() { cmake -DLISTS="$build/installed" -DPREFIX="$1" -P "$root/hal/install/uninstall.cmake"; }
 mv "$prefix" "$work/first place"
-run 0 cmake -DMANIFEST="$work/manifest" -P "$root/hal/install/uninstall.cmake"
+run 0 cmake --install "$build" --prefix "$work/other"
+run 0 cpack --config "$build/CPackConfig.cmake" -G TGZ -B "$work/packed"
+run 0 uninstall "$work/first place"
 left=$(find "$work/first place" ! -type d -o -name haltrace -o -name hal)
 [ -z "$left" ] || fail "uninstalling leaves $left"
-run 1 cmake -DMANIFEST="$work/manifest" -P "$root/hal/install/uninstall.cmake"
-says stderr 'there is no '
+[ -x "$work/other/bin/hal-capture" ] || fail "the other installation was removed, too"
+run 0 uninstall "$work/other"
+[ ! -e "$work/other/bin/hal-capture" ] || fail "the other installation was left"
+run 1 uninstall "$work/first place"
+says stderr 'nothing of this build is installed'

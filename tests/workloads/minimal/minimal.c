@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an application looks like: adds two vectors on the device and checks the sum. It uses only
- * the installed headers:  cc minimal.c -lhal -lhalbase */
+ * the installed headers:  cc minimal.c $(pkg-config --cflags --libs haltrace) */
 #include "hal/hal.h"
 
 #include <stdio.h>
