@@ -5,7 +5,6 @@
 #include "capture/recorder.h"
 
 #include "capture/threads.h"
-#include "hal/base/log.h"
 #include "hal/base/mem.h"
 
 #include <errno.h>
@@ -325,9 +324,6 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture->inflight.external = &capture->external;
     capture_mappings_init(&capture->mappings);
     capture->times_dispatches = strcmp(options->mode, "queue") != 0;
-    if (strcmp(options->mode, "executable") == 0)
-        hal_log(HAL_LOG_WARN, "profiling mode 'executable': the device has no counters, recorded "
-                              "as in mode 'dispatch'");
     capture->records_stacks = strcmp(options->stacks, "none") != 0;
     const enum hal_status status = capture_stacks_init(&capture->stacks);
     if (status != HAL_OK) {

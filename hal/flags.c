@@ -84,8 +84,7 @@ const char *hal_flags_help(void)
 {
     return "  --device=URI                     device to use: cpu, cpu?threads=4&queues=2\n"
            "  --device_profiling_mode=MODE     capture the run: queue, dispatch (and times of\n"
-           "                                   dispatches), executable (and counters;\n"
-           "                                   no driver has any yet)\n"
+           "                                   dispatches)\n"
            "  --device_profiling_file=FILE     where to (default PROGRAM.PID.pb.zst)\n"
            "  --device_profiling_force         replace an existing file\n"
            "  --device_profiling_stacks=WHAT   call stacks: none, submission (default),\n"
@@ -140,6 +139,17 @@ const char *hal_profiling_mode(const char *text)
     }
 }
 
+/* Counters are asked for by name, so that whoever does not get them is told. */
+static enum hal_status check_counters(const char *source, const char *text)
+{
+    if (strcmp(hal_profiling_mode(text), "executable") != 0)
+        return HAL_OK;
+    return hal_fail(HAL_UNSUPPORTED,
+                    "%s '%s' asks for the device's counters, and no driver has any yet (there are: "
+                    "queue, dispatch)",
+                    source, text);
+}
+
 /* The setting's own copy of the word, the usual one for NULL. HAL_INVALID: `source` needs
  * another one. */
 static enum hal_status choose(enum setting setting, const char *source, const char **word)
@@ -172,6 +182,7 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
         return hal_fail(HAL_UNSUPPORTED,
                         "there is no profiling mode '%s' (there are: queue, dispatch, executable)",
                         mode);
+    HAL_TRY(check_counters("profiling mode", mode));
     if (options->last_ns &&
         (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))
         return hal_fail(HAL_INVALID, "a flight recorder keeps from 10 ms to 24 h, not %lld ns",
@@ -225,8 +236,9 @@ static enum hal_status check_value(enum setting setting, const char *source, con
             known = "needs a value";
         break;
     case MODE:
-        if (!hal_profiling_mode(value))
-            known = "must be queue, dispatch or executable";
+        if (hal_profiling_mode(value))
+            return check_counters(source, value);
+        known = "must be queue, dispatch or executable";
         break;
     case FORCE:
     case BOUNDS:

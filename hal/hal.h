@@ -941,8 +941,8 @@ HAL_API void hal_scope_end(struct hal_device *device);
 struct hal_profiling_options {
     /* "queue" (NULL): everything that the application asks for, and device times of submissions.
      * "dispatch": and of each dispatch, where the device can tell; the work may take longer by
-     * that. "executable": and the device's counters. No driver has any yet: as "dispatch", with a
-     * warning. */
+     * that. "executable": and the device's counters: HAL_UNSUPPORTED, since no driver has any yet.
+     */
     const char *mode;
     const char *file;   /* NULL: PROGRAM.PID.pb.zst in the working directory */
     const char *stacks; /* NULL: "submission"; "none"; "command": of each command, too, which takes
