@@ -3,6 +3,7 @@
 #include "format/json.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,23 +70,7 @@ void trace_text_i64(struct trace_text *text, int64_t value)
 
 size_t trace_utf8_length(const char *data, size_t bytes)
 {
-    const uint8_t *s = (const uint8_t *)data;
-    if (bytes == 0)
-        return 0;
-    if (s[0] < 0x80)
-        return 1;
-    const size_t length = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    if (s[0] < 0xC2 || s[0] > 0xF4 || bytes < length)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    /* Overlong forms, surrogates, and what is past the last character. */
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return length;
+    return hal_utf8_length(data, bytes);
 }
 
 void trace_utf8_copy(char *out, size_t capacity, const char *data, size_t bytes)
@@ -105,18 +90,11 @@ void trace_utf8_copy(char *out, size_t capacity, const char *data, size_t bytes)
     out[to] = '\0';
 }
 
-/* Control characters: C0, DEL, and C1, which UTF-8 writes as C2 80 to C2 9F. */
-static bool is_control(const char *data, size_t length)
-{
-    const uint8_t *s = (const uint8_t *)data;
-    return s[0] < 0x20 || s[0] == 0x7F || (length == 2 && s[0] == 0xC2 && s[1] < 0xA0);
-}
-
 void trace_text_label(struct trace_text *text, const char *data, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {
         const size_t length = trace_utf8_length(data + at, bytes - at);
-        if (!length || is_control(data + at, length))
+        if (!length || hal_utf8_is_control(data + at, length))
             trace_text_append(text, "?", 1);
         else
             trace_text_append(text, data + at, length);
@@ -146,6 +124,15 @@ void trace_json_close(struct trace_text *text, char bracket)
     text->needs_comma = true;
 }
 
+/* Of up to three bytes of UTF-8. */
+static unsigned control_code(const char *data, size_t length)
+{
+    const uint8_t *s = (const uint8_t *)data;
+    return length == 1   ? s[0]
+           : length == 2 ? (s[0] & 31u) << 6 | (s[1] & 63u)
+                         : (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u);
+}
+
 static void quote(struct trace_text *text, const char *data, size_t bytes)
 {
     static const char hex[] = "0123456789abcdef";
@@ -154,7 +141,7 @@ static void quote(struct trace_text *text, const char *data, size_t bytes)
     while (at < bytes) {
         const uint8_t c = (uint8_t)data[at];
         const size_t length = trace_utf8_length(data + at, bytes - at);
-        if (length && c != '"' && c != '\\' && !is_control(data + at, length)) {
+        if (length && c != '"' && c != '\\' && !hal_utf8_is_control(data + at, length)) {
             at += length;
             continue;
         }
@@ -165,8 +152,10 @@ static void quote(struct trace_text *text, const char *data, size_t bytes)
             const char escaped[2] = {'\\', (char)c};
             trace_text_append(text, escaped, 2);
         } else {
-            const uint8_t code = length == 2 ? (uint8_t)data[at + 1] : c;
-            const char escaped[6] = {'\\', 'u', '0', '0', hex[code >> 4], hex[code & 15]};
+            const unsigned code = control_code(data + at, length);
+            const char escaped[6] = {
+                '\\',          'u', hex[code >> 12 & 15], hex[code >> 8 & 15], hex[code >> 4 & 15],
+                hex[code & 15]};
             trace_text_append(text, escaped, 6);
         }
         at += length ? length : 1;

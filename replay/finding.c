@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what a search has found. */
+#include "hal/base/text.h"
 #include "replay/fields.h"
 
 #include <inttypes.h>
@@ -26,8 +27,8 @@ static void print_elements(FILE *file, const struct replay_finding_range *range,
 
 static void print_output(FILE *file, const struct replay_finding_range *range)
 {
-    fprintf(file, "  output %s [%" PRIu64 ", +%" PRIu64 "): %" PRIu64 " %s wrong\n", range->buffer,
-            range->offset, range->bytes, range->errors.wrong,
+    fprintf(file, "  output %s [%" PRIu64 ", +%" PRIu64 "): %" PRIu64 " %s wrong\n",
+            hal_shown(range->buffer).text, range->offset, range->bytes, range->errors.wrong,
             range->errors.type == REPLAY_TYPE_UNKNOWN ? "bytes" : "elements");
     fprintf(file, "    from offset %" PRIu64 ": expected ", range->sample_offset);
     print_elements(file, range, range->expected);
@@ -46,12 +47,13 @@ static void print_output(FILE *file, const struct replay_finding_range *range)
 static void print_place(FILE *file, const struct replay_finding *finding)
 {
     char where[HAL_LOCATOR_BYTES];
-    fprintf(file, "%s: %s", hal_locator_print(&finding->where, where), finding->what);
+    fprintf(file, "%s: %s", hal_locator_print(&finding->where, where),
+            hal_shown(finding->what).text);
     if (finding->workgroups[0])
         fprintf(file, ", %u x %u x %u workgroups", finding->workgroups[0], finding->workgroups[1],
                 finding->workgroups[2]);
     if (finding->label[0])
-        fprintf(file, ", command buffer '%s'", finding->label);
+        fprintf(file, ", command buffer '%s'", hal_shown(finding->label).text);
     fprintf(file, "\n");
 }
 
@@ -62,7 +64,8 @@ static void print_ancestors(FILE *file, const struct replay_finding *finding)
             "  its inputs came from %" PRIu64 " command%s, the first %s: %s; which of these is the "
             "wrong one, only another device can tell (--against=URI)\n",
             finding->ancestors, finding->ancestors == 1 ? "" : "s",
-            hal_locator_print(&finding->first_ancestor, where), finding->first_ancestor_what);
+            hal_locator_print(&finding->first_ancestor, where),
+            hal_shown(finding->first_ancestor_what).text);
 }
 
 void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
@@ -79,7 +82,7 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
                       : finding->writers == 1 ? "written by "
                                               : "last written by ");
     if (finding->read_back)
-        fprintf(file, "%s\n", finding->what);
+        fprintf(file, "%s\n", hal_shown(finding->what).text);
     else if (finding->what[0])
         print_place(file, finding);
     if (finding->writers > 1)
@@ -93,11 +96,11 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
         fprintf(file, "  one by one its commands agree, and together they do not: their order, or "
                       "a missing barrier\n");
     for (size_t i = 0; i < finding->frame_count; i++)
-        fprintf(file, "  at %s\n", finding->frames[i]);
+        fprintf(file, "  at %s\n", hal_shown(finding->frames[i]).text);
     for (size_t i = 0; i < finding->input_count; i++) {
         const struct replay_finding_range *input = &finding->inputs[i];
-        fprintf(file, "  input %s [%" PRIu64 ", +%" PRIu64 "): ", input->buffer, input->offset,
-                input->bytes);
+        fprintf(file, "  input %s [%" PRIu64 ", +%" PRIu64 "): ", hal_shown(input->buffer).text,
+                input->offset, input->bytes);
         print_bytes(file, input->expected, input->sample_bytes);
         fprintf(file, "%s\n", input->bytes > input->sample_bytes ? " ..." : "");
     }

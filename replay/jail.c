@@ -4,12 +4,13 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 #include "hal/hal.h"
 #include "replay/jail_kept.h"
+#include "replay/outlet.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,17 +32,10 @@ struct run {
     char scratch[PATH_MAX];
     char kept[PATH_MAX]; /* what is compiled, from one replay to the next; "": nowhere */
     char *programs;
-    sigset_t awaited, before; /* signals that the outside waits for; the caller's mask */
-    int ended_by;             /* a signal that asks the outside to end; 0: none */
+    sigset_t awaited, before;        /* signals that the outside waits for; the caller's mask */
+    int ended_by;                    /* a signal that asks the outside to end; 0: none */
+    struct replay_outlet outlets[2]; /* of standard output and standard error */
 };
-
-static int remove_entry(const char *path, const struct stat *facts, int type, struct FTW *position)
-{
-    (void)facts;
-    (void)type;
-    (void)position;
-    return remove(path);
-}
 
 /* ---- Inside -------------------------------------------------------------------------------- */
 
@@ -59,6 +53,9 @@ static _Noreturn void be_inside(struct run *run)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     setpgid(0, 0);
+    if (dup2(run->outlets[0].inside, STDOUT_FILENO) < 0 ||
+        dup2(run->outlets[1].inside, STDERR_FILENO) < 0)
+        _exit(EXIT_FAILURE);
     sigprocmask(SIG_SETMASK, &run->before, NULL);
     setenv("HAL_CACHE_SCRATCH", run->kept[0] ? run->kept : run->scratch, 1);
     setenv("TMPDIR", run->scratch, 1);
@@ -66,7 +63,7 @@ static _Noreturn void be_inside(struct run *run)
     if (status == HAL_OK)
         exit_status = run->jail->inside(run->jail->user, run->note);
     else
-        fprintf(stderr, "hal-replay: %s\n", hal_message());
+        fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(hal_message()).text);
     fflush(NULL);
     _exit(exit_status); /* what would run at exit belongs to the outside */
 }
@@ -103,10 +100,8 @@ static void kill_orphans(void)
 #endif
 }
 
-static enum hal_status judge(pid_t child, bool late, const struct replay_jail *jail, int state,
-                             int *out_exit)
+static enum hal_status judge(bool late, const struct replay_jail *jail, int state, int *out_exit)
 {
-    (void)child;
     if (late)
         return hal_fail(HAL_TIMEOUT, "the replay took longer than its limit of %g s",
                         (double)jail->time_ns / 1e9);
@@ -136,7 +131,39 @@ static enum hal_status watch(struct run *run, pid_t child, int64_t deadline_ns, 
     }
     kill(-child, SIGKILL);
     kill_orphans();
-    return judge(child, late, run->jail, state, out_exit);
+    return judge(late, run->jail, state, out_exit);
+}
+
+static enum hal_status open_outlets(struct run *run)
+{
+    fflush(NULL);
+    HAL_TRY(replay_outlet_open(&run->outlets[0], STDOUT_FILENO));
+    const enum hal_status status = replay_outlet_open(&run->outlets[1], STDERR_FILENO);
+    if (status != HAL_OK)
+        replay_outlet_close(&run->outlets[0]);
+    return status;
+}
+
+/* Who asked must not take silence for "the same". */
+static enum hal_status close_outlets(struct run *run, enum hal_status status, int exit_status)
+{
+    const int lost = replay_outlet_close(&run->outlets[0]);
+    replay_outlet_close(&run->outlets[1]);
+    if (status != HAL_OK || !lost || exit_status != 0)
+        return status;
+    return hal_fail(HAL_IO, "cannot write the report: %s", strerror(lost));
+}
+
+static enum hal_status follow(struct run *run, pid_t child, int64_t deadline_ns, int *out_exit)
+{
+    enum hal_status status = replay_outlet_run(&run->outlets[0]);
+    if (status == HAL_OK)
+        status = replay_outlet_run(&run->outlets[1]);
+    if (status == HAL_OK)
+        return watch(run, child, deadline_ns, out_exit);
+    kill_all(child);
+    waitpid(child, NULL, 0);
+    return status;
 }
 
 static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_exit)
@@ -145,13 +172,14 @@ static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_e
         *out_exit = run->jail->inside(run->jail->user, run->note);
         return HAL_OK;
     }
-    fflush(NULL);
+    HAL_TRY(open_outlets(run));
     const pid_t child = fork();
-    if (child < 0)
-        return hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(errno));
     if (child == 0)
         be_inside(run);
-    return watch(run, child, deadline_ns, out_exit);
+    enum hal_status status =
+        child < 0 ? hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(errno))
+                  : follow(run, child, deadline_ns, out_exit);
+    return close_outlets(run, status, *out_exit);
 }
 
 /* ---- Results that are files ---------------------------------------------------------------- */
@@ -264,7 +292,7 @@ static enum hal_status prepare(struct run *run)
 static void finish(struct run *run)
 {
     if (run->scratch[0])
-        nftw(run->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        replay_remove_folder(run->scratch);
     if (run->kept[0])
         replay_kept_close(run->kept);
     free(run->programs);
@@ -284,6 +312,7 @@ enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
         mmap(NULL, sizeof *run.note, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (run.note == MAP_FAILED)
         return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
+    run.note->is_watched = isatty(STDERR_FILENO);
     sigemptyset(&run.awaited);
     if (!jail->trusted) {
         static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};

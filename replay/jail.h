@@ -15,7 +15,8 @@ enum { REPLAY_MOST_OUTPUTS = 8 };
  * that both share. */
 struct replay_jail_note {
     char outputs[REPLAY_MOST_OUTPUTS][PATH_MAX]; /* where to write the jail's outputs */
-    bool again; /* go inside once more: what this run found is needed by the next */
+    bool again;      /* go inside once more: what this run found is needed by the next */
+    bool is_watched; /* by somebody at a terminal, who likes to see progress */
     bool hung;
     uint64_t submission; /* that hung */
     char missing[REPLAY_MISSING_BYTES];

@@ -27,7 +27,7 @@ static int remove_entry(const char *path, const struct stat *facts, int type, st
     return remove(path);
 }
 
-static void remove_folder(const char *path)
+void replay_remove_folder(const char *path)
 {
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -126,10 +126,10 @@ void replay_kept_close(const char *path)
     seen_strange = false;
     nftw(path, look, 16, FTW_PHYS);
     if (seen_strange)
-        remove_folder(path);
+        replay_remove_folder(path);
     snprintf(parent, sizeof parent, "%s", path);
     *strrchr(parent, '/') = '\0';
     for (int i = 0; i < MOST_FOLDERS && find_oldest(parent, oldest, sizeof oldest) > MOST_FOLDERS;
          i++)
-        remove_folder(oldest);
+        replay_remove_folder(oldest);
 }

@@ -15,4 +15,7 @@ bool replay_kept_open(const char *trace, char *out_path, size_t bytes);
  * were used longest ago. */
 void replay_kept_close(const char *path);
 
+/* With everything in it. */
+void replay_remove_folder(const char *path);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was looked at. */
+#include "hal/base/text.h"
 #include "replay/fields.h"
 #include "replay/options.h"
 
@@ -27,7 +28,8 @@ void replay_print_look(FILE *file, const struct replay_program *program,
                 program->dumps[i].path);
     if (!look->has_loop)
         return;
-    fprintf(file, "%s, %s, alone:\n", hal_locator_print(&look->loop, where), result->loop_name);
+    fprintf(file, "%s, %s, alone:\n", hal_locator_print(&look->loop, where),
+            hal_shown(result->loop_name).text);
     print_times(file, "from submit to end", &result->loop);
     print_times(file, "an empty submission", &result->empty);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-replay: the order of things, and the exit status. */
+#include "hal/base/text.h"
 #include "replay/jail.h"
 #include "replay/selftest.h"
 #include "replay/session.h"
@@ -35,7 +36,7 @@ static enum replay_exit exit_of(enum hal_status status)
 static bool print(const struct replay_program *options, const struct replay_summary *summary)
 {
     if (summary->error[0])
-        fprintf(stderr, "hal-replay: %s\n", summary->error);
+        fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(summary->error).text);
     bool written = true;
     if (options->json)
         written = replay_print_json(stdout, summary);
@@ -96,7 +97,7 @@ static int selftest(const struct replay_program *program)
     else
         replay_print_selftest(stdout, &result);
     if (status != HAL_OK)
-        fprintf(stderr, "hal-replay: %s\n", hal_message());
+        fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(hal_message()).text);
     if (fflush(stdout) != 0)
         return REPLAY_EXIT_UNREADABLE;
     if (status != HAL_OK)

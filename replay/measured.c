@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what was measured. */
+#include "hal/base/text.h"
 #include "replay/fields.h"
 #include "replay/measure.h"
 
@@ -22,8 +23,8 @@ void replay_print_benchmark(FILE *file, const struct replay_benchmark_result *re
     for (size_t i = 0; i < result->scope_count; i++) {
         const struct replay_scope_times *scope = &result->scopes[i];
         fprintf(file, "  scope '%s' (%" PRIu64 "): min %.3f, median %.3f, p99 %.3f ms\n",
-                scope->name, scope->count, ms(scope->times.min_ns), ms(scope->times.median_ns),
-                ms(scope->times.p99_ns));
+                hal_shown(scope->name).text, scope->count, ms(scope->times.min_ns),
+                ms(scope->times.median_ns), ms(scope->times.p99_ns));
     }
 }
 
@@ -40,8 +41,8 @@ void replay_print_isolate(FILE *file, const struct replay_isolate_result *result
             "alone ms", "share ms");
     for (size_t i = 0; i < result->kernel_count; i++) {
         const struct replay_kernel_times *kernel = &result->kernels[i];
-        fprintf(file, "  %-32s %8" PRIu64 " %12.3f %12.3f %12.3f %12.3f\n", kernel->name,
-                kernel->count, (double)kernel->one.median_ns / 1e3,
+        fprintf(file, "  %-32s %8" PRIu64 " %12.3f %12.3f %12.3f %12.3f\n",
+                hal_shown(kernel->name).text, kernel->count, (double)kernel->one.median_ns / 1e3,
                 (double)kernel->one.min_ns / 1e3, ms(kernel->isolated_ns),
                 ms(kernel->in_context_ns));
     }

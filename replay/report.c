@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints for people. Numbers are printed without the locale's help. */
+#include "hal/base/text.h"
 #include "replay/look.h"
 #include "replay/measure.h"
 
@@ -84,7 +85,7 @@ static void print_errors(FILE *file, const struct replay_report *report)
     print_element(file, errors->worst_actual, errors->type);
     fprintf(file, " (%s%s", replay_type_name(errors->type), errors->guessed ? ", a guess" : "");
     if (report->worst_label[0])
-        fprintf(file, ") in buffer '%s'", report->worst_label);
+        fprintf(file, ") in buffer '%s'", hal_shown(report->worst_label).text);
     else
         fprintf(file, ") in buffer %" PRIu64, report->worst_buffer);
     fprintf(file, ", offset %" PRIu64 "\n", report->worst_read_offset + errors->worst_offset);
@@ -93,7 +94,7 @@ static void print_errors(FILE *file, const struct replay_report *report)
 static void print_buffer(FILE *file, const struct replay_difference *first)
 {
     if (first->label[0])
-        fprintf(file, "buffer '%s'", first->label);
+        fprintf(file, "buffer '%s'", hal_shown(first->label).text);
     else
         fprintf(file, "buffer %" PRIu64, first->buffer);
 }
@@ -102,7 +103,7 @@ static void print_writer(FILE *file, const struct replay_difference *first)
 {
     if (first->writer[0])
         fprintf(file, "  last written by %s%s%s\n", first->locator, first->locator[0] ? ", " : "",
-                first->writer);
+                hal_shown(first->writer).text);
     else
         fprintf(file, "  nobody had written there\n");
 }
@@ -236,7 +237,7 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_plan_info *plan = summary->plan;
     if (plan->incomplete[0])
-        fprintf(file, "incomplete: %s\n", plan->incomplete);
+        fprintf(file, "incomplete: %s\n", hal_shown(plan->incomplete).text);
     if (summary->jail && summary->jail[0])
         fprintf(file, "jail: no wall around %s\n", summary->jail);
     if (plan->unsupported_calls)
@@ -250,7 +251,7 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
                 plan->skipped_calls);
     char note[REPLAY_NOTE_BYTES];
     for (size_t i = 0; replay_target_note(plan, summary->device, i, note); i++)
-        fprintf(file, "%s\n", note);
+        fprintf(file, "%s\n", hal_shown(note).text);
     if (!plan->contents_in_memory)
         fprintf(file, "contents did not fit into memory: times include reading them\n");
 }
@@ -261,10 +262,10 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     const struct replay_report *report = &summary->report;
     const struct trace_device *recorded = &plan->header->device;
     fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n", summary->path,
-            plan->header->program, recorded->uri, recorded->name, summary->device->uri,
-            summary->device->name);
+            hal_shown(plan->header->program).text, hal_shown(recorded->uri).text,
+            hal_shown(recorded->name).text, summary->device->uri, summary->device->name);
     for (size_t i = 0; i < plan->header->edit_count; i++)
-        fprintf(file, "changed since its capture: %s\n", plan->header->edits[i]);
+        fprintf(file, "changed since its capture: %s\n", hal_shown(plan->header->edits[i]).text);
     print_notes(file, summary);
     fprintf(file,
             "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64
@@ -285,7 +286,7 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     print_errors(file, report);
     if (report->different_outcomes)
         fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
-                report->different_outcomes, report->first_outcome);
+                report->different_outcomes, hal_shown(report->first_outcome).text);
     if (summary->different_runs && summary->runs > 1)
         fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
                 summary->runs);

@@ -7,8 +7,6 @@
 #include "replay/measure.h"
 #include "replay/trial.h"
 
-#include <unistd.h>
-
 /* ---- What several have in common ----------------------------------------------------------- */
 
 /* Everything is compiled; kernels run from here on. */
@@ -28,25 +26,26 @@ static enum hal_status open_device(const char *given, const char *recorded,
     return hal_add_context(status, "the recorded device (--device chooses another)");
 }
 
+/* By blanks: what leaves the jail commands no terminal. */
+static void hide_progress(const struct replay_session *s)
+{
+    if (!s->program->quiet && s->note->is_watched)
+        fprintf(stderr, "\r%*s\r", 64, "");
+}
+
 /* For a person who waits. */
 static void show_progress(void *user, uint64_t done, uint64_t most)
 {
     static int64_t next_ns;
     const struct replay_session *s = user;
     const int64_t now_ns = hal_clock_ns(), step_ns = 200 * 1000 * 1000;
-    if (s->program->quiet || !isatty(STDERR_FILENO) || (done < most && now_ns < next_ns))
+    if (s->program->quiet || !s->note->is_watched || (done < most && now_ns < next_ns))
         return;
     next_ns = now_ns + step_ns;
     fprintf(stderr, "\rrun %llu of %s%llu ", (unsigned long long)done,
             s->program->benchmark ? "at most " : "", (unsigned long long)most);
     if (done == most)
-        fprintf(stderr, "\r\033[K");
-}
-
-static void hide_progress(const struct replay_session *s)
-{
-    if (!s->program->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
+        hide_progress(s);
 }
 
 /* ---- Verifying ------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-view: shows a trace in the terminal, or as text, JSON or a picture without one. */
 #include "hal/base/os.h"
+#include "hal/base/text.h"
 #include "viewer/follow.h"
 #include "viewer/options.h"
 #include "viewer/plain.h"
@@ -109,7 +110,7 @@ static enum hal_status judge(const struct view_model *model, const struct view_o
     for (size_t i = 0; i < o->condition_count; i++) {
         if (!view_condition_holds(&o->conditions[i], model, &findings, text, sizeof text))
             continue;
-        fprintf(stderr, "hal-view: %s: %s, and %s is a failure\n", o->path, text,
+        fprintf(stderr, "hal-view: %s: %s, and %s is a failure\n", o->path, hal_shown(text).text,
                 o->conditions[i].text);
         *out_holds = true;
     }
@@ -307,7 +308,7 @@ static enum hal_status open_and_show(const struct view_options *o, struct view_m
 
 static int fail(int code)
 {
-    fprintf(stderr, "hal-view: %s\n", hal_message());
+    fprintf(stderr, "hal-view: %s\n", hal_shown_lines(hal_message()).text);
     return code;
 }
 
@@ -351,14 +352,14 @@ int main(int argc, char **argv)
             return fail(EXIT_UNREADABLE);
         const enum hal_status shown = open_and_show(&options, &model);
         if (shown == HAL_OK && model && *model->truncated && !options.follow)
-            fprintf(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
+            fprintf(stderr, "hal-view: %s: %s\n", options.path, hal_shown(model->truncated).text);
         return finish(model, &options, shown);
     }
     enum hal_status status = view_model_open(options.path, &model);
     if (status != HAL_OK)
         return fail(EXIT_UNREADABLE);
     if (*model->truncated && !options.follow)
-        fprintf(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
+        fprintf(stderr, "hal-view: %s: %s\n", options.path, hal_shown(model->truncated).text);
     if (options.dump || options.svg)
         status = dump_frame(model, &options);
     else if (options.print)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace: finds the subcommand; help, version, messages, output. */
 #include "format/tool/tool.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,11 +21,11 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], OUTPUT_BYTES = 256 
 void tool_error(const char *format, ...)
 {
     va_list arguments;
+    char text[HAL_MESSAGE_BYTES];
     va_start(arguments, format);
-    fputs("hal-trace: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    fprintf(stderr, "hal-trace: %s\n", hal_shown_lines(text).text);
 }
 
 int tool_fail(enum hal_status status)

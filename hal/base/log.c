@@ -2,6 +2,8 @@
 /* The log's level and sink. */
 #include "hal/base/log.h"
 
+#include "hal/base/text.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ static void emit_list(enum hal_log_level line_level, const char *format, va_list
     if (current_sink)
         current_sink(current_user, line_level, text);
     else
-        fprintf(stderr, "haltrace: %s: %s\n", level_names[line_level], text);
+        fprintf(stderr, "haltrace: %s: %s\n", level_names[line_level], hal_shown_lines(text).text);
 }
 
 static void HAL_PRINTF(2, 3) emit(enum hal_log_level line_level, const char *format, ...)

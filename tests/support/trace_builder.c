@@ -138,10 +138,16 @@ enum hal_status builder_close(struct trace_builder *b, const struct trace_health
 
 /* ---- Tables ------------------------------------------------------------------------------- */
 
-uint32_t builder_string(struct trace_builder *b, const char *text)
+uint32_t builder_string(struct trace_builder *b, const char *plain)
 {
-    if (!text)
+    char text[1024];
+    if (!plain)
         return 0;
+    const char *const decoration = b->decoration ? b->decoration : "";
+    if (snprintf(text, sizeof text, "%s%s", plain, decoration) >= (int)sizeof text) {
+        latch(b, hal_fail(HAL_INVALID, "a text of %zu bytes", strlen(plain)));
+        return 0;
+    }
     for (uint32_t i = 0; i < b->next_string; i++) {
         if (strcmp(b->strings[i], text) == 0)
             return i + 1;

@@ -35,6 +35,7 @@ struct trace_builder {
      * before it is written; may change any field but sizes and counts. */
     void (*alter)(void *user, struct trace_event *event, struct trace_segment *segment);
     void *user;
+    const char *decoration; /* put behind every text that follows; NULL: nothing */
     /* What the next builder_submit is, and only that one: its members from `operation` on. */
     struct trace_submit operation;
 
@@ -63,7 +64,7 @@ void builder_flush(struct trace_builder *b);
 enum hal_status builder_close(struct trace_builder *b, const struct trace_health *health);
 
 /* Tables. The same text gets the same number; NULL gets 0. */
-uint32_t builder_string(struct trace_builder *b, const char *text);
+uint32_t builder_string(struct trace_builder *b, const char *plain);
 uint32_t builder_stack(struct trace_builder *b, const uint64_t *frames, uint32_t frame_count);
 void builder_module(struct trace_builder *b, const char *path, uint64_t base, uint64_t size);
 void builder_thread(struct trace_builder *b, uint32_t number, uint64_t system_id, const char *name);

@@ -195,6 +195,18 @@ static int make_results(void *user, struct replay_jail_note *note)
     return 0;
 }
 
+/* As native code could: it has the descriptors. */
+static int command_terminals(void *user, struct replay_jail_note *note)
+{
+    static const char commands[] = "caf\xC3\xA9 \x1b]52;c;Zm9v\x07\xC2\x9B\x9B\b\x7f\r\tend\n";
+    (void)user;
+    (void)note;
+    for (size_t i = 0; i < sizeof commands - 1; i++) /* characters come in parts, too */
+        EXPECT(write(STDOUT_FILENO, commands + i, 1) == 1);
+    EXPECT(write(STDERR_FILENO, commands, sizeof commands - 1) == (ssize_t)sizeof commands - 1);
+    return 0;
+}
+
 static int make_link(void *user, struct replay_jail_note *note)
 {
     const struct fixture *fixture = user;
@@ -304,6 +316,51 @@ static void results_come_out_and_nothing_else(void **state)
     assert_int_equal(bring_results(fixture, make_holes), HAL_CORRUPT);
     assert_non_null(strstr(hal_message(), "is no usual file"));
     assert_true(can_open(fixture->results[0], O_RDONLY)); /* as it was */
+}
+
+static int redirect(const char *path, int descriptor)
+{
+    const int before = dup(descriptor), file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(before >= 0 && file >= 0 && dup2(file, descriptor) >= 0);
+    close(file);
+    return before;
+}
+
+static void put_back(int before, int descriptor)
+{
+    assert_true(dup2(before, descriptor) >= 0);
+    close(before);
+}
+
+static void expect_plain(const char *path)
+{
+    char text[256] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_string_equal(text, "caf\xC3\xA9 ?]52;c;Zm9v??????\r\tend\n");
+}
+
+static void terminals_are_not_commanded(void **state)
+{
+    struct fixture *fixture = *state;
+    char paths[2][PATH_MAX];
+    fflush(NULL);
+    const int out = redirect(test_folder_file(&fixture->folder, "out", paths[0]), STDOUT_FILENO);
+    const int err = redirect(test_folder_file(&fixture->folder, "err", paths[1]), STDERR_FILENO);
+    const struct replay_jail jail = {.trace = fixture->trace,
+                                     .time_ns = INT64_C(60000000000),
+                                     .inside = command_terminals,
+                                     .user = fixture};
+    int exit_status = -1;
+    const enum hal_status status = replay_jail_run(&jail, &exit_status);
+    put_back(out, STDOUT_FILENO);
+    put_back(err, STDERR_FILENO);
+    assert_int_equal(status, HAL_OK);
+    assert_int_equal(exit_status, 0);
+    expect_plain(paths[0]);
+    expect_plain(paths[1]);
 }
 
 /* Each trace has its own folder, and 32 of them stay. */
@@ -418,6 +475,7 @@ int main(void)
         cmocka_unit_test(others_and_limits_are_safe),
         cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(results_come_out_and_nothing_else),
+        cmocka_unit_test(terminals_are_not_commanded),
         cmocka_unit_test(compiled_kernels_are_kept_by_trace),
         cmocka_unit_test(sealed_is_tighter),
         cmocka_unit_test(ends_are_told_and_clean),

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trace whose every text commands a terminal: nothing of that may come out of any program. What a
+ * control character is, the C library says. */
+#include "hal/base/os.h"
+#include "hal/base/text.h"
+#include "tests/support/folder.h"
+#include "tests/support/replay_trace.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <wchar.h>
+#include <wctype.h>
+
+#include <cmocka.h>
+
+/* The clipboard, colours, the title, lines that pretend to be a program's, C1 as UTF-8 and as a
+ * byte, backspaces, a reversal, an end of line that is not ASCII. */
+static const char decoration[] = "\x1b]52;c;Zm9v\x07\x1b[31m\x1b]0;x\x1b\\\r\nforged\x7f\xC2\x9B"
+                                 "2J\x9B\xFF\b\b\t\xE2\x80\xAE\xE2\x80\xA8%s%n";
+
+struct fixture {
+    struct test_folder folder;
+    char bin[PATH_MAX], good[PATH_MAX], wrong[PATH_MAX], broken[PATH_MAX];
+    char outputs[1 << 20];
+};
+
+/* ---- Traces -------------------------------------------------------------------------------- */
+
+static void open_decorated(struct trace_builder *b, const char *path)
+{
+    static char texts[10][256];
+    static const char *const arguments[] = {texts[0], texts[1]}, *const edits[] = {texts[2]};
+    struct trace_header header = builder_default_header();
+    const char **const fields[] = {&header.writer,         &header.program,
+                                   &header.host,           &header.system,
+                                   &header.device.name,    &header.device.architecture,
+                                   &header.device.features};
+    for (size_t i = 0; i < 3; i++)
+        snprintf(texts[i], sizeof *texts, "text %zu%s", i, decoration);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        snprintf(texts[3 + i], sizeof *texts, "%s%s", *fields[i] ? *fields[i] : "", decoration);
+        *fields[i] = texts[3 + i];
+    }
+    header.arguments = arguments;
+    header.argument_count = 2;
+    header.edits = edits;
+    header.edit_count = 1;
+    builder_open(b, path, &header);
+    b->decoration = decoration;
+    builder_thread(b, 2, 4712, "worker");
+    b->thread = 2;
+    const uint64_t frames[] = {0x1010, 0x2020};
+    builder_module(b, "/lib/module", 0x1000, 0x100);
+    b->stack = builder_stack(b, frames, 2);
+}
+
+static void close_decorated(struct trace_builder *b)
+{
+    static char message[256];
+    snprintf(message, sizeof message, "a message%s", decoration);
+    const struct trace_health health = {.status = HAL_IO, .message = message};
+    if (builder_close(b, &health) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+static void build_traces(struct fixture *fixture)
+{
+    static struct trace_builder b;
+    const struct trace_semaphore_value one = {2, 1};
+    open_decorated(&b, test_folder_file(&fixture->folder, "good.pb.zst", fixture->good));
+    every_build(&b, false);
+    close_decorated(&b);
+    /* Its kernel has a name that no compiler knows. */
+    open_decorated(&b, test_folder_file(&fixture->folder, "broken.pb.zst", fixture->broken));
+    every_build(&b, true);
+    close_decorated(&b);
+    open_decorated(&b, test_folder_file(&fixture->folder, "wrong.pb.zst", fixture->wrong));
+    builder_buffer_create(&b, 1, "result", 64);
+    builder_semaphore_create(&b, 2, "done", 0);
+    builder_command_buffer_create(&b, 3, "commands", 0);
+    builder_fill(&b, 1, 0, 64, 0x3f800000, 4);
+    builder_seal(&b, 3);
+    builder_submit(&b, 12, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_semaphore_wait(&b, 0, &one, 1, INT64_MAX);
+    builder_host_read(&b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
+    builder_submission_done(&b, 12, 0, 3300, 3400, 3500);
+    close_decorated(&b);
+}
+
+/* ---- What comes out ------------------------------------------------------------------------ */
+
+/* In a locale of UTF-8. */
+static void check_plain(const char *command, const char *text, size_t bytes)
+{
+    mbstate_t state = {0};
+    for (size_t at = 0; at < bytes;) {
+        wchar_t c = 0;
+        size_t length = mbrtowc(&c, text + at, bytes - at, &state);
+        if (length > bytes || (length == 0 && text[at] != 0))
+            fail_msg("%s: no UTF-8 at %zu: %.*s", command, at, (int)bytes, text);
+        if (c != L'\n' && (iswcntrl((wint_t)c) || (c >= 0x202A && c <= 0x202E)))
+            fail_msg("%s: U+%04X at %zu: %.*s", command, (unsigned)c, at, (int)bytes, text);
+        at += length ? length : 1;
+    }
+    if (strncmp(text, "forged", 6) == 0 || strstr(text, "\nforged"))
+        fail_msg("%s: a line of the file's: %s", command, text);
+}
+
+/* Returns whether something of the file was in it. */
+static bool check(struct fixture *fixture, const char *program, const char *arguments,
+                  const char *trace)
+{
+    char command[4 * PATH_MAX];
+    snprintf(command, sizeof command, "cd '%s' && '%s/%s' %s '%s' 2>&1 </dev/null",
+             fixture->folder.path, fixture->bin, program, arguments, trace);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    const size_t bytes = fread(fixture->outputs, 1, sizeof fixture->outputs - 1, pipe);
+    assert_true(bytes > 0 && bytes < sizeof fixture->outputs - 1);
+    const int status = pclose(pipe);
+    fixture->outputs[bytes] = '\0';
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 2 || WEXITSTATUS(status) > 5)
+        fail_msg("%s: status %d: %s", command, status, fixture->outputs);
+    check_plain(command, fixture->outputs, bytes);
+    return strstr(fixture->outputs, "forged") != NULL;
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static void the_check_sees_it(void **state)
+{
+    (void)state;
+    wchar_t c;
+    static const char *const bad[] = {"\x1b", "\xC2\x9B", "\x7f", "\r"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        mbstate_t fresh = {0};
+        assert_true(mbrtowc(&c, bad[i], strlen(bad[i]), &fresh) > 0);
+        assert_true(iswcntrl((wint_t)c));
+    }
+    mbstate_t fresh = {0};
+    assert_true(mbrtowc(&c, "\x9B", 1, &fresh) > 4);
+}
+
+static void copies_are_clean(void **state)
+{
+    (void)state;
+    assert_string_equal(hal_shown("a\x1b]0;x\x07\n\xFF\xC2\x9B\x7F caf\xC3\xA9").text,
+                        "a?]0;x????? caf\xC3\xA9");
+    assert_string_equal(hal_shown_lines("a\nb\tc\x1b\n").text, "a\n    b c?");
+    assert_string_equal(hal_shown(NULL).text, "");
+    char longest[2 * HAL_SHOWN_BYTES];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    const struct hal_shown shown = hal_shown(longest);
+    assert_in_range(strlen(shown.text), HAL_SHOWN_BYTES - 16, HAL_SHOWN_BYTES - 1);
+    assert_string_equal(shown.text + strlen(shown.text) - 4, "x...");
+    char text[] = "a\nb\rc\xFF";
+    hal_text_clean(text, strlen(text), true);
+    assert_string_equal(text, "a\nb?c?");
+    hal_text_clean(text, strlen(text), false);
+    assert_string_equal(text, "a?b?c?");
+}
+
+static void replays_are_plain(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const plain[] = {"",
+                                        "--json",
+                                        "--trusted",
+                                        "--trusted --json",
+                                        "--trusted --bisect",
+                                        "--trusted --bisect --against=cpu",
+                                        "--trusted --benchmark=0.01",
+                                        "--trusted --isolate --repeat=2",
+                                        "--trusted --what-if=coalesce-submissions --runs=6",
+                                        "--trusted --stop-at=#s99"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        assert_true(check(fixture, "hal-replay", plain[i], fixture->good) || i == 9);
+    static const char *const different[] = {"", "--trusted", "--trusted --json",
+                                            "--trusted --bisect", "--trusted --bisect --json"};
+    for (size_t i = 0; i < sizeof different / sizeof *different; i++)
+        assert_true(check(fixture, "hal-replay", different[i], fixture->wrong));
+    static const char *const failing[] = {"", "--trusted", "--trusted --json"};
+    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++)
+        assert_true(check(fixture, "hal-replay", failing[i], fixture->broken));
+}
+
+static void tools_are_plain(void **state)
+{
+    struct fixture *fixture = *state;
+    char merged[2 * PATH_MAX];
+    static const char *const commands[] = {"info",
+                                           "info --json",
+                                           "dump",
+                                           "dump --json",
+                                           "stats",
+                                           "stats --json",
+                                           "symbolize",
+                                           "verify",
+                                           "extract --executables=kernels",
+                                           "export --format=chrome",
+                                           "export --format=jsonl"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        check(fixture, "hal-trace", commands[i], fixture->broken);
+    assert_true(check(fixture, "hal-trace", "dump", fixture->broken));
+    assert_true(check(fixture, "hal-trace", "info", fixture->broken));
+    snprintf(merged, sizeof merged, "diff '%s'", fixture->good);
+    check(fixture, "hal-trace", merged, fixture->broken);
+    snprintf(merged, sizeof merged, "diff --json '%s'", fixture->good);
+    check(fixture, "hal-trace", merged, fixture->broken);
+    snprintf(merged, sizeof merged, "merge -f -o merged.pb.zst '%s'", fixture->good);
+    check(fixture, "hal-trace", merged, fixture->broken);
+}
+
+static void views_are_plain(void **state)
+{
+    struct fixture *fixture = *state;
+    char other[2 * PATH_MAX];
+    static const char reports[] =
+        "--print=summary,timeline,submissions,gaps,findings,kernels,memory,iterations ";
+    static const char *const options[] = {"--utf8", "--ascii", "--json", "--fail-on='failures>0'"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        snprintf(other, sizeof other, "%s%s", reports, options[i]);
+        assert_true(check(fixture, "hal-view", other, fixture->broken));
+    }
+    static const char *const keys[] = {
+        "", "j<Enter>", "jj<Enter>", "g#s0<Enter>", "/forged<Enter>", "5", "6"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        snprintf(other, sizeof other, "--dump-frame --color=never --utf8 --keys='%s'", keys[i]);
+        check(fixture, "hal-view", other, fixture->broken);
+    }
+    snprintf(other, sizeof other, "--diff='%s'", fixture->good);
+    check(fixture, "hal-view", other, fixture->broken);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    char self[PATH_MAX];
+    *state = &fixture;
+    unsetenv("HAL_DEVICE");
+    if (!setlocale(LC_ALL, "C.UTF-8") || setenv("LC_ALL", "C.UTF-8", 1) != 0 ||
+        !test_folder_make(&fixture.folder) || hal_program_path(self, sizeof self) != HAL_OK)
+        return -1;
+    *strrchr(self, '/') = '\0'; /* .../tests */
+    *strrchr(self, '/') = '\0';
+    snprintf(fixture.bin, sizeof fixture.bin, "%.4000s/bin", self);
+    build_traces(&fixture);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    const struct fixture *fixture = *state;
+    test_folder_remove(&fixture->folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_check_sees_it), cmocka_unit_test(copies_are_clean),
+        cmocka_unit_test(replays_are_plain), cmocka_unit_test(tools_are_plain),
+        cmocka_unit_test(views_are_plain),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
