@@ -21,6 +21,7 @@ void replay_decoder_finish(struct replay_decoder *decoder)
     hal_idmap_finish(&decoder->done_ids);
     free(decoder->done);
     free(decoder->unsettled);
+    free(decoder->lost);
     *decoder = (struct replay_decoder){0};
 }
 
@@ -40,8 +41,8 @@ enum hal_status replay_decode_done(struct replay_decoder *decoder,
         !hal_grow(&list, &decoder->done_capacity, decoder->done_count + 1, sizeof *decoder->done))
         return replay_decode_no_memory("submissions");
     decoder->done = list;
-    decoder->done[decoder->done_count] =
-        (struct replay_done){.end_ns = done->head.end_ns, .status = done->head.status};
+    decoder->done[decoder->done_count] = (struct replay_done){
+        .end_ns = done->head.end_ns, .status = done->head.status, .message = done->message};
     if (!hal_idmap_add(&decoder->done_ids, done->submission, (uint32_t)decoder->done_count, &index))
         return replay_decode_no_memory("submissions");
     decoder->done_count++;
@@ -430,6 +431,7 @@ static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
     HAL_TRY(add_object(decoder, REPLAY_SEMAPHORE, &event->semaphore, &event->head));
     struct replay_object *object = &decoder->plan->objects[event->semaphore];
     object->semaphore.reached = object->semaphore.promised = object->semaphore.settled = initial;
+    object->semaphore.comes = initial;
     return replay_decode_push(decoder, REPLAY_CREATE_SEMAPHORE, event->semaphore, &event->head);
 }
 
@@ -512,7 +514,9 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
             decoder->plan->info.timed_out_waits++;
         else
             decoder->plan->info.skipped_calls++;
-        return HAL_OK;
+        return kind == TRACE_SUBMIT && gathered->event->status == HAL_DEVICE_LOST
+                   ? replay_decode_refused(decoder, event)
+                   : HAL_OK;
     }
     switch (kind) {
     case TRACE_BUFFER_CREATE: return decode_buffer_create(decoder, event);
@@ -572,7 +576,9 @@ enum hal_status replay_decode(struct replay_decoder *decoder,
                               const struct replay_gathered *gathered)
 {
     char name[REPLAY_NAME_BYTES];
-    const enum hal_status status = decode_event(decoder, gathered);
+    enum hal_status status = replay_decode_losses(decoder, gathered->event);
+    if (status == HAL_OK)
+        status = decode_event(decoder, gathered);
     return status == HAL_OK
                ? HAL_OK
                : hal_add_context(status, "%s", replay_event_name(gathered->event, name));

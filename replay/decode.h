@@ -18,6 +18,14 @@ struct replay_gathered {
 struct replay_done {
     int64_t end_ns; /* 0: unknown */
     uint16_t status;
+    uint32_t message; /* string, of a failure */
+};
+
+/* A submission that ended with its device, before anything in the plan tells. */
+struct replay_lost {
+    size_t op;
+    int64_t end_ns;
+    uint32_t message;
 };
 
 struct replay_decoder {
@@ -32,7 +40,10 @@ struct replay_decoder {
     uint64_t live_buffer_bytes;
     size_t *unsettled; /* ops of submissions that no wait_idle has covered yet */
     size_t unsettled_count, unsettled_capacity;
-    uint64_t idle_work; /* steps that overlapping wait_idle calls have cost */
+    uint64_t idle_work;       /* steps that overlapping wait_idle calls have cost */
+    struct replay_lost *lost; /* in the order of the calls */
+    size_t lost_count, lost_capacity;
+    uint64_t loss_work; /* looks at them */
 };
 
 /* Remembers how a submission ended; before any replay_decode. */
@@ -70,6 +81,16 @@ enum hal_status replay_decode_host_call(struct replay_decoder *decoder,
                                         const struct trace_host_call *event) HAL_CHECKED;
 enum hal_status replay_decode_submit(struct replay_decoder *decoder,
                                      struct trace_submit *event) HAL_CHECKED;
+
+/* The last operation is a submission that ended with its device; a lost device refused one, and
+ * failed what it was to signal. Before each event, and with NULL after the last: fails what the
+ * former were to signal and never will. */
+enum hal_status replay_decode_lost(struct replay_decoder *decoder,
+                                   const struct replay_done *done) HAL_CHECKED;
+enum hal_status replay_decode_refused(struct replay_decoder *decoder,
+                                      const struct trace_submit *event) HAL_CHECKED;
+enum hal_status replay_decode_losses(struct replay_decoder *decoder,
+                                     const struct trace_event *event) HAL_CHECKED;
 
 /* What they share. `what` is a plural; NULL when the trace did not see the submission end. */
 enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,

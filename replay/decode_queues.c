@@ -49,6 +49,7 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
     raise_to(&object->semaphore.reached, event->value);
     raise_to(&object->semaphore.promised, event->value);
     raise_to(&object->semaphore.settled, event->value);
+    raise_to(&object->semaphore.comes, event->value);
     return replay_decode_push(decoder, REPLAY_SIGNAL, event->semaphore, &event->head);
 }
 
@@ -66,6 +67,7 @@ enum hal_status replay_decode_fail(struct replay_decoder *decoder,
     HAL_TRY(replay_decode_use(decoder, REPLAY_SEMAPHORE, &event->semaphore, &object));
     HAL_TRY(check_failure(event->head.status));
     object->semaphore.outcome = REPLAY_FAILS;
+    event->value = 0; /* at once */
     return replay_decode_push(decoder, REPLAY_FAIL, event->semaphore, &event->head);
 }
 
@@ -231,6 +233,8 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
         raise_to(&object->semaphore.promised, value->value);
         if (done)
             raise_to(&object->semaphore.settled, value->value);
+        if (done && done->status == HAL_OK)
+            raise_to(&object->semaphore.comes, value->value);
         if (done && done->status != HAL_OK)
             object->semaphore.outcome = REPLAY_FAILS;
     }
@@ -287,15 +291,15 @@ static enum hal_status await_waits(struct replay_decoder *decoder,
 static enum hal_status let_go(struct replay_decoder *decoder, const struct trace_host_call *event,
                               const struct trace_submit *held)
 {
+    const bool ok = event->head.status == HAL_OK;
     void *room;
     HAL_TRY(replay_plan_room(decoder->plan, sizeof(struct trace_semaphore_event), &room));
     struct trace_semaphore_event *end = room;
     *end = (struct trace_semaphore_event){.head = event->head,
                                           .semaphore = held->values[held->wait_count - 1].semaphore,
-                                          .value = 1,
+                                          .value = ok ? 1 : 0,
                                           .message = event->message};
     end->head.bytes = sizeof *end;
-    const bool ok = event->head.status == HAL_OK;
     if (!ok)
         HAL_TRY(check_failure(event->head.status));
     return replay_decode_push(decoder, ok ? REPLAY_SIGNAL : REPLAY_FAIL, end->semaphore,
@@ -375,6 +379,8 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
         plan->info.queue_count = event->queue + 1;
     if (!done)
         plan->all_submissions_end = false;
+    else if (done->status == HAL_DEVICE_LOST)
+        HAL_TRY(replay_decode_lost(decoder, done));
     note_list(plan, (uint64_t)event->wait_count + event->signal_count);
     note_list(plan, event->command_buffer_count);
     plan->info.submissions++;
@@ -447,7 +453,9 @@ static enum hal_status decode_overlapped_idle(struct replay_decoder *decoder,
     for (size_t u = 0; u < decoder->unsettled_count; u++) {
         const size_t op = decoder->unsettled[u];
         const struct trace_submit *submit = (const void *)plan->ops[op].event;
-        if (submit->signal_count == 0 && !overlaps(decoder, op, idle))
+        const struct replay_done *done = replay_decode_find_done(decoder, submit->submission);
+        const bool failed = done && done->status != HAL_OK;
+        if (submit->signal_count == 0 && !failed && !overlaps(decoder, op, idle))
             HAL_TRY(add_fence(decoder, op));
     }
     HAL_TRY(new_wait(plan, &idle->head, covered_signals(decoder, idle, NULL), &wait));

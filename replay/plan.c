@@ -316,6 +316,7 @@ static enum hal_status decode_all(struct gathering *gathering)
         }
         HAL_TRY(status == HAL_NOT_FOUND ? HAL_CORRUPT : status);
     }
+    HAL_TRY(replay_decode_losses(gathering->decoder, NULL));
     plan->info.events = gathering->count;
     plan->info.replayed_events = i;
     if (i < gathering->count)

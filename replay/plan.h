@@ -44,6 +44,8 @@ struct replay_object {
             uint64_t reached;  /* loading: was seen, or set by the host, by now */
             uint64_t promised; /* loading: the most that anybody has promised by now */
             uint64_t settled;  /* the most that work which ended, well or not, and the host set */
+            uint64_t comes;    /* loading: the most that is set here for sure, by now */
+            bool keeps_work;   /* lost work waits for it, and for good */
             enum replay_outcome outcome;
         } semaphore;
     };
@@ -64,7 +66,7 @@ enum replay_action {
     REPLAY_CREATE_EVENT,       /* trace_object_event */
     REPLAY_DESTROY_EVENT,      /* trace_object_event */
     REPLAY_SIGNAL,             /* trace_semaphore_event */
-    REPLAY_FAIL,               /* trace_semaphore_event */
+    REPLAY_FAIL,               /* trace_semaphore_event: fails when it has reached the value */
     REPLAY_WAIT,               /* trace_semaphore_wait, also for queries; its status is expected */
     REPLAY_WAIT_IDLE,          /* trace_wait_idle */
     REPLAY_SUBMIT,             /* trace_submit */

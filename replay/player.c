@@ -285,13 +285,28 @@ static enum hal_status create_semaphore(struct replay_player *player, uint32_t o
                                 created->initial_value, &player->live[object].semaphore);
 }
 
-/* Waits for what ended work set, where the trace has seen it end. A failure ends that, too. */
+/* Until it has the value, or has failed. */
+static enum hal_status settle_at(struct replay_player *player, uint32_t object, uint64_t value)
+{
+    const struct hal_semaphore_value settled = {player->live[object].semaphore, value};
+    const enum hal_status status = replay_await(player, HAL_WAIT_ALL, &settled, 1);
+    return status == HAL_TIMEOUT ? status : HAL_OK;
+}
+
+/* Waits for what ended work set, where the trace has seen it end. */
 static enum hal_status settle_semaphore(struct replay_player *player, uint32_t object)
 {
-    const struct hal_semaphore_value value = {player->live[object].semaphore,
-                                              player->plan->objects[object].semaphore.settled};
-    const enum hal_status status = replay_await(player, HAL_WAIT_ALL, &value, 1);
-    return status == HAL_TIMEOUT ? status : HAL_OK;
+    return settle_at(player, object, player->plan->objects[object].semaphore.settled);
+}
+
+static enum hal_status play_fail(struct replay_player *player, uint32_t object,
+                                 const struct trace_semaphore_event *event)
+{
+    if (event->value)
+        HAL_TRY(settle_at(player, object, event->value));
+    hal_semaphore_fail(player->live[object].semaphore, (enum hal_status)event->head.status,
+                       trace_reader_string(player->plan->reader, event->message));
+    return HAL_OK;
 }
 
 static void destroy_semaphore(struct replay_player *player, uint32_t object)
@@ -307,6 +322,9 @@ static enum hal_status play_destroy_semaphore(struct replay_player *player, uint
     if (player->plan->objects[object].semaphore.outcome == REPLAY_FAILS)
         HAL_TRY(settle_semaphore(player, object));
     check_outcome(player, object);
+    if (player->plan->objects[object].semaphore.keeps_work)
+        hal_semaphore_fail(player->live[object].semaphore, HAL_FAILED,
+                           "the recording destroyed it");
     destroy_semaphore(player, object);
     return HAL_OK;
 }
@@ -387,12 +405,7 @@ static enum hal_status play(struct replay_player *player, size_t index)
     case REPLAY_CREATE_EVENT: return create_event(player, op->object);
     case REPLAY_DESTROY_EVENT: destroy_event(player, op->object); return HAL_OK;
     case REPLAY_SIGNAL: return play_signal(player, event);
-    case REPLAY_FAIL: {
-        const struct trace_semaphore_event *fail = event;
-        hal_semaphore_fail(player->live[op->object].semaphore, (enum hal_status)fail->head.status,
-                           trace_reader_string(player->plan->reader, fail->message));
-        return HAL_OK;
-    }
+    case REPLAY_FAIL: return play_fail(player, op->object, event);
     case REPLAY_WAIT: return play_wait(player, event);
     case REPLAY_WAIT_IDLE: return replay_await(player, HAL_WAIT_ALL, NULL, 0);
     case REPLAY_SUBMIT: return play_submit(player, event);

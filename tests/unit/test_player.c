@@ -408,6 +408,48 @@ static void work_that_no_longer_fails_is_a_difference(void **state)
     assert_non_null(strstr(report.first_outcome, "'device lost'"));
 }
 
+/* What a lost device left: work that waits for what never comes, and for that; work that it
+ * refused. The program waits for each, or looks, or lets go. */
+static void work_of_a_lost_device_does_not_hang(void **state)
+{
+    for (int look = 0; look < 4; look++) {
+        struct fixture *fixture = *state;
+        struct replay_report report = {0};
+        struct trace_builder *b = start(fixture);
+        const struct trace_semaphore_value never = {1, 1}, stuck = {2, 5}, next = {3, 1},
+                                           refused = {4, 1}, early = {2, 2};
+        for (uint64_t id = 1; id <= 4; id++)
+            builder_semaphore_create(b, id, id == 4 ? "refused" : NULL, 0);
+        builder_submit(b, 0, 0, NULL, 0, &early, 1, NULL, 0);
+        builder_submit(b, 1, 0, &never, 1, &stuck, 1, NULL, 0);
+        builder_submit(b, 2, 0, &stuck, 1, &next, 1, NULL, 0);
+        builder_submit(b, 3, 0, &never, 1, NULL, 0, NULL, 0);
+        wait_for(b, &early);
+        builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns);
+        b->status = HAL_DEVICE_LOST;
+        builder_submission_done(b, 1, 0, 0, 0, look == 3 ? b->begin_ns + 1 : 0);
+        builder_submission_done(b, 2, 0, 0, 0, look == 3 ? b->begin_ns + 1 : 0);
+        builder_submission_done(b, 3, 0, 0, 0, 0);
+        builder_submit(b, 4, 0, NULL, 0, &refused, 1, NULL, 0);
+        if (look == 0)
+            wait_for(b, &next);
+        if (look < 2)
+            wait_for(b, &refused);
+        if (look == 2)
+            builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 0, NULL);
+        b->status = HAL_OK;
+        b->begin_ns += 10;
+        for (uint64_t id = 1; look > 1 && id <= 4; id++)
+            builder_destroy(b, TRACE_SEMAPHORE_DESTROY, id);
+        fixture->options.timeout_ns = 20000 * ms;
+        if (play_often(fixture, 1, &report) != HAL_OK)
+            fail_msg("look %d: %s", look, hal_message());
+        if (report.different_outcomes)
+            fail_msg("look %d: %s", look, report.first_outcome);
+        fixture->options.timeout_ns = 0;
+    }
+}
+
 static void work_that_hangs_is_named(void **state)
 {
     struct fixture *fixture = *state;
@@ -531,6 +573,7 @@ int main(void)
         cmocka_unit_test(failures_are_awaited_before_the_semaphore_goes),
         cmocka_unit_test(values_that_come_too_late_are_no_difference),
         cmocka_unit_test(work_that_no_longer_fails_is_a_difference),
+        cmocka_unit_test(work_of_a_lost_device_does_not_hang),
         cmocka_unit_test(work_that_hangs_is_named),
         cmocka_unit_test(an_idle_wait_that_hangs_is_named),
         cmocka_unit_test(missing_queues_are_unsupported),
