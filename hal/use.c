@@ -55,6 +55,8 @@ static enum hal_status check_bytes(const char *user, const struct hal_buffer *ro
                                    uint64_t bytes)
 {
     char name[HAL_OBJECT_NAME_BYTES];
+    if (bytes == 0)
+        return HAL_OK;
     for (const struct hal_open_mapping *open = root->open_mappings; open; open = open->next) {
         const struct hal_mapping *mapping = &open->mapping;
         if (mapping->mode & HAL_MAP_PERSISTENT || offset >= mapping->offset + mapping->bytes ||

@@ -342,10 +342,6 @@ struct cpu_wait {
 
 struct cpu_semaphore {
     struct hal_semaphore base;
-    _Atomic uint64_t value;        /* UINT64_MAX: failed */
-    uint64_t last_value;           /* before it failed */
-    enum hal_status failure;       /* timeline lock */
-    char *message;                 /* timeline lock; of the failure */
     struct cpu_wait *first, *last; /* timeline lock; by rising value */
 };
 

@@ -41,8 +41,8 @@ struct cpu_submission {
 void cpu_submission_fail_locked(struct cpu_submission *submission,
                                 const struct cpu_semaphore *semaphore)
 {
-    submission->status = semaphore->failure;
-    submission->message = hal_copy_string(semaphore->message);
+    submission->status = semaphore->base.failure;
+    submission->message = hal_copy_string(semaphore->base.message);
     for (size_t i = 0; i < submission->wait_count; i++)
         cpu_wait_unlink_locked(&submission->waits[i]);
 }
@@ -345,21 +345,6 @@ static void retain_all(struct cpu_submission *submission, const struct hal_submi
     }
 }
 
-/* A value that is reached already can never be signalled again. */
-static enum hal_status check_signals_locked(const struct hal_submission *source)
-{
-    for (size_t i = 0; i < source->signal_count; i++) {
-        const struct cpu_semaphore *semaphore = to_cpu_semaphore(source->signals[i].semaphore);
-        const uint64_t now = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
-        char name[HAL_OBJECT_NAME_BYTES];
-        if (now != UINT64_MAX && source->signals[i].value <= now)
-            return hal_fail(
-                HAL_INVALID, "%s has reached %" PRIu64 ": a submission cannot signal %" PRIu64,
-                hal_object_name(&semaphore->base.object, name), now, source->signals[i].value);
-    }
-    return HAL_OK;
-}
-
 /* What a lost device will not signal fails, so that nobody waits for it. */
 static enum hal_status check_lost_locked(const struct cpu_device *device,
                                          const struct hal_submission *source,
@@ -388,7 +373,7 @@ static void register_waits_locked(struct cpu_submission *submission,
 {
     for (size_t i = 0; i < source->wait_count; i++) {
         struct cpu_semaphore *semaphore = to_cpu_semaphore(source->waits[i].semaphore);
-        const uint64_t now = atomic_load_explicit(&semaphore->value, memory_order_acquire);
+        const uint64_t now = hal_timeline_value(&semaphore->base);
         if (now == UINT64_MAX) {
             submission->waiter.missing = 0;
             cpu_submission_fail_locked(submission, semaphore);
@@ -421,7 +406,7 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
     if (status == HAL_OK)
         status = check_lost_locked(device, source, &wakes);
     if (status == HAL_OK)
-        status = check_signals_locked(source);
+        status = hal_timeline_check_submission(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
         register_waits_locked(submission, source, &wakes);
@@ -453,7 +438,7 @@ static enum hal_status fail_busy_locked(const struct cpu_device *device)
                     HAL_TIMEOUT,
                     "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
                     submission->id, hal_object_name(&wait->semaphore->base.object, name),
-                    wait->value, atomic_load(&wait->semaphore->value));
+                    wait->value, hal_timeline_value(&wait->semaphore->base));
         }
     }
     return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",

@@ -4,9 +4,6 @@
 #include "hal/base/mem.h"
 #include "hal/cpu/cpu.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 pthread_mutex_t cpu_timeline_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_before_fork(void)
@@ -28,16 +25,6 @@ void cpu_timeline_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-}
-
-static uint64_t value_of(const struct cpu_semaphore *semaphore)
-{
-    return atomic_load_explicit(&semaphore->value, memory_order_acquire);
-}
-
-static bool has_failed(const struct cpu_semaphore *semaphore)
-{
-    return value_of(semaphore) == UINT64_MAX;
 }
 
 /* ---- Waits -------------------------------------------------------------------------------- */
@@ -127,12 +114,8 @@ static void never_reached_locked(struct cpu_wait *wait, struct cpu_wakes *wakes)
 void cpu_semaphore_fail_locked(struct cpu_semaphore *semaphore, enum hal_status status,
                                const char *message, struct cpu_wakes *wakes)
 {
-    if (has_failed(semaphore))
+    if (!hal_timeline_fail(&semaphore->base, status, message))
         return;
-    semaphore->failure = status;
-    semaphore->message = hal_copy_string(message);
-    semaphore->last_value = value_of(semaphore);
-    atomic_store_explicit(&semaphore->value, UINT64_MAX, memory_order_release);
     while (semaphore->first)
         never_reached_locked(semaphore->first, wakes);
 }
@@ -140,26 +123,14 @@ void cpu_semaphore_fail_locked(struct cpu_semaphore *semaphore, enum hal_status 
 void cpu_semaphore_raise_locked(struct cpu_semaphore *semaphore, uint64_t value,
                                 struct cpu_wakes *wakes)
 {
-    const uint64_t before = value_of(semaphore);
-    if (before == UINT64_MAX)
+    if (hal_timeline_value(&semaphore->base) == UINT64_MAX)
         return;
-    if (value <= before) {
-        char name[HAL_OBJECT_NAME_BYTES], message[256];
-        snprintf(message, sizeof message,
-                 "a submission signalled %s with %" PRIu64 " when it had reached %" PRIu64,
-                 hal_object_name(&semaphore->base.object, name), value, before);
-        cpu_semaphore_fail_locked(semaphore, HAL_INVALID, message, wakes);
+    if (hal_timeline_raise(&semaphore->base, value) != HAL_OK) {
+        cpu_semaphore_fail_locked(semaphore, HAL_INVALID, hal_message(), wakes);
         return;
     }
-    atomic_store_explicit(&semaphore->value, value, memory_order_release);
     while (semaphore->first && semaphore->first->value <= value)
         reached_locked(semaphore->first, wakes);
-}
-
-/* The stored message is the failure's; under the timeline lock. */
-static enum hal_status failure_locked(const struct cpu_semaphore *semaphore)
-{
-    return hal_fail(semaphore->failure, "%s", semaphore->message ? semaphore->message : "");
 }
 
 /* ---- Table entries ------------------------------------------------------------------------ */
@@ -172,16 +143,14 @@ enum hal_status cpu_semaphore_create(struct hal_driver_device *self, const char 
     struct cpu_semaphore *semaphore = hal_alloc(1, sizeof *semaphore);
     if (!semaphore)
         return hal_fail(HAL_NO_MEMORY, "no memory for semaphore '%s'", label ? label : "");
-    hal_object_init(&semaphore->base.object, HAL_OBJECT_SEMAPHORE);
-    semaphore->base.initial_value = initial_value;
-    atomic_init(&semaphore->value, initial_value);
+    hal_timeline_init(&semaphore->base, initial_value);
     *out = &semaphore->base;
     return HAL_OK;
 }
 
 void cpu_semaphore_destroy(struct cpu_semaphore *semaphore)
 {
-    free(semaphore->message);
+    hal_timeline_finish(&semaphore->base);
     free(semaphore);
 }
 
@@ -189,16 +158,7 @@ enum hal_status cpu_semaphore_query(struct hal_driver_device *self, struct hal_s
                                     uint64_t *out_value)
 {
     (void)self;
-    struct cpu_semaphore *semaphore = to_cpu_semaphore(base);
-    const uint64_t value = value_of(semaphore);
-    if (value != UINT64_MAX) {
-        *out_value = value;
-        return HAL_OK;
-    }
-    pthread_mutex_lock(&cpu_timeline_lock);
-    const enum hal_status status = failure_locked(semaphore);
-    pthread_mutex_unlock(&cpu_timeline_lock);
-    return status;
+    return hal_timeline_query(base, &cpu_timeline_lock, out_value);
 }
 
 enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_semaphore *base,
@@ -207,16 +167,10 @@ enum hal_status cpu_semaphore_signal(struct hal_driver_device *self, struct hal_
     (void)self;
     struct cpu_semaphore *semaphore = to_cpu_semaphore(base);
     struct cpu_wakes wakes = {0};
-    char name[HAL_OBJECT_NAME_BYTES];
-    enum hal_status status = HAL_OK;
+    enum hal_status status;
     pthread_mutex_lock(&cpu_timeline_lock);
-    const uint64_t before = value_of(semaphore);
-    if (before == UINT64_MAX)
-        status = failure_locked(semaphore);
-    else if (value <= before)
-        status = hal_fail(HAL_INVALID, "%s has reached %" PRIu64 " and cannot be set to %" PRIu64,
-                          hal_object_name(&base->object, name), before, value);
-    else
+    status = hal_timeline_check_signal(base, value);
+    if (status == HAL_OK)
         cpu_semaphore_raise_locked(semaphore, value, &wakes);
     pthread_mutex_unlock(&cpu_timeline_lock);
     cpu_queue_go_on(&wakes);
@@ -236,66 +190,14 @@ void cpu_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *ba
 
 /* ---- Waiting threads ----------------------------------------------------------------------- */
 
-struct wish {
-    enum hal_wait_mode mode;
-    const struct hal_semaphore_value *values;
-    size_t count;
-};
-
-/* Without the lock: true when the wish is fulfilled for sure. */
-static bool is_fulfilled(const struct wish *wish)
-{
-    for (size_t i = 0; i < wish->count; i++) {
-        const uint64_t now = value_of(to_cpu_semaphore(wish->values[i].semaphore));
-        const bool reached = now != UINT64_MAX && now >= wish->values[i].value;
-        if (reached != (wish->mode == HAL_WAIT_ALL))
-            return reached;
-    }
-    return wish->mode == HAL_WAIT_ALL;
-}
-
-/* True when waiting is over; *out_status is then what to return. */
-static bool is_decided_locked(const struct wish *wish, enum hal_status *out_status)
-{
-    const struct cpu_semaphore *failed = NULL;
-    size_t failures = 0;
-    for (size_t i = 0; i < wish->count; i++) {
-        const struct cpu_semaphore *semaphore = to_cpu_semaphore(wish->values[i].semaphore);
-        if (!has_failed(semaphore))
-            continue;
-        failed = failed ? failed : semaphore;
-        failures++;
-    }
-    if (failed && (wish->mode == HAL_WAIT_ALL || failures == wish->count)) {
-        *out_status = failure_locked(failed);
-        return true;
-    }
-    *out_status = HAL_OK;
-    return is_fulfilled(wish);
-}
-
-/* The message names the first value that is not reached. */
-static enum hal_status fail_timeout(const struct wish *wish)
-{
-    for (size_t i = 0; i < wish->count; i++) {
-        const struct hal_semaphore_value *wanted = &wish->values[i];
-        const uint64_t now = value_of(to_cpu_semaphore(wanted->semaphore));
-        char name[HAL_OBJECT_NAME_BYTES];
-        if (now < wanted->value)
-            return hal_fail(HAL_TIMEOUT, "%s did not reach %" PRIu64 " in time, it is at %" PRIu64,
-                            hal_object_name(&wanted->semaphore->object, name), wanted->value, now);
-    }
-    return hal_fail(HAL_TIMEOUT, "the semaphores did not reach their values in time");
-}
-
-static void register_locked(struct cpu_device *device, const struct wish *wish,
+static void register_locked(struct cpu_device *device, const struct hal_wish *wish,
                             struct cpu_waiter *waiter, struct cpu_wait *waits)
 {
     waiter->missing = 0;
     for (size_t i = 0; i < wish->count; i++) {
         struct cpu_semaphore *semaphore = to_cpu_semaphore(wish->values[i].semaphore);
         waits[i] = (struct cpu_wait){.value = wish->values[i].value, .waiter = waiter};
-        const uint64_t now = value_of(semaphore);
+        const uint64_t now = hal_timeline_value(&semaphore->base);
         if (now == UINT64_MAX || now >= wish->values[i].value)
             continue;
         waits[i].semaphore = semaphore;
@@ -311,7 +213,7 @@ static void register_locked(struct cpu_device *device, const struct wish *wish,
     device->first_thread = waiter;
 }
 
-static void unregister_locked(struct cpu_device *device, const struct wish *wish,
+static void unregister_locked(struct cpu_device *device, const struct hal_wish *wish,
                               struct cpu_waiter *waiter, struct cpu_wait *waits)
 {
     for (size_t i = 0; i < wish->count; i++)
@@ -346,14 +248,14 @@ static void sleep_until(struct cpu_waiter *waiter, int64_t deadline_ns)
 /* Short work ends sooner than a thread falls asleep and wakes again: while the device works, a
  * thread polls first. Without that, another thread of the host has to come first, perhaps one that
  * was just woken on the processor that polling would hold. */
-static enum hal_status wait_slowly(struct cpu_device *device, const struct wish *wish,
+static enum hal_status wait_slowly(struct cpu_device *device, const struct hal_wish *wish,
                                    struct cpu_wait *waits, int64_t deadline_ns)
 {
     static const int64_t patience_ns = 10000;
     enum hal_status status;
     bool late = false;
     pthread_mutex_lock(&cpu_timeline_lock);
-    while (!is_decided_locked(wish, &status)) {
+    while (!hal_wish_is_decided(wish, &status)) {
         if (late || device->interrupted) {
             status = HAL_TIMEOUT;
             break;
@@ -372,7 +274,7 @@ static enum hal_status wait_slowly(struct cpu_device *device, const struct wish 
         unregister_locked(device, wish, &waiter, waits);
     }
     pthread_mutex_unlock(&cpu_timeline_lock);
-    return status == HAL_TIMEOUT ? fail_timeout(wish) : status;
+    return status == HAL_TIMEOUT ? hal_wish_fail_timeout(wish) : status;
 }
 
 enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wait_mode mode,
@@ -380,8 +282,8 @@ enum hal_status cpu_semaphores_wait(struct hal_driver_device *self, enum hal_wai
                                     int64_t timeout_ns)
 {
     enum { FEW = 8 };
-    const struct wish wish = {mode, values, count};
-    if (is_fulfilled(&wish))
+    const struct hal_wish wish = {mode, values, count};
+    if (hal_wish_is_fulfilled(&wish))
         return HAL_OK;
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     struct cpu_wait few[FEW], *waits = few;

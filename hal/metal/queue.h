@@ -21,9 +21,6 @@ extern struct metal_shared metal_shared;
 struct metal_semaphore {
     struct hal_semaphore base;
     id<MTLSharedEvent> event;
-    _Atomic uint64_t value;         /* UINT64_MAX: failed */
-    enum hal_status failure;        /* shared lock */
-    char *message;                  /* shared lock; of the failure */
     struct metal_wait *waits;       /* shared lock; of submissions, for values not reached */
     struct metal_promise *promises; /* shared lock; of committed submissions */
 };

@@ -72,7 +72,8 @@ void metal_submission_reached_locked(struct metal_wait *wait)
 void metal_submission_refused_locked(struct metal_wait *wait)
 {
     struct metal_submission *submission = wait->submission;
-    metal_submission_fail_locked(submission, wait->semaphore->failure, wait->semaphore->message);
+    metal_submission_fail_locked(submission, wait->semaphore->base.failure,
+                                 wait->semaphore->base.message);
     if (!submission->is_ready) {
         for (size_t i = 0; i < submission->wait_count; i++) {
             if (!submission->waits[i].linked)
@@ -296,21 +297,6 @@ static void retain_all(struct metal_submission *submission, const struct hal_sub
     }
 }
 
-/* A value that is reached already can never be signalled again. */
-static enum hal_status check_signals_locked(const struct hal_submission *source)
-{
-    for (size_t i = 0; i < source->signal_count; i++) {
-        const struct metal_semaphore *semaphore = to_metal_semaphore(source->signals[i].semaphore);
-        const uint64_t now = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
-        char name[HAL_OBJECT_NAME_BYTES];
-        if (now != UINT64_MAX && source->signals[i].value <= now)
-            return hal_fail(
-                HAL_INVALID, "%s has reached %" PRIu64 ": a submission cannot signal %" PRIu64,
-                hal_object_name(&semaphore->base.object, name), now, source->signals[i].value);
-    }
-    return HAL_OK;
-}
-
 static void enter_flight_locked(struct metal_device *device, struct metal_submission *submission)
 {
     submission->sequence = device->next_sequence++;
@@ -326,7 +312,7 @@ static void register_waits_locked(struct metal_submission *submission)
 {
     for (size_t i = 0; i < submission->wait_count; i++) {
         struct metal_wait *wait = &submission->waits[i];
-        const uint64_t now = atomic_load_explicit(&wait->semaphore->value, memory_order_acquire);
+        const uint64_t now = hal_timeline_value(&wait->semaphore->base);
         if (now == UINT64_MAX) {
             submission->unresolved++;
             metal_submission_refused_locked(wait);
@@ -354,7 +340,7 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
         return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);
     retain_all(submission, source);
     pthread_mutex_lock(&metal_shared.lock);
-    const enum hal_status status = check_signals_locked(source);
+    const enum hal_status status = hal_timeline_check_submission(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
         register_waits_locked(submission);
@@ -383,7 +369,7 @@ static enum hal_status fail_busy_locked(const struct metal_device *device)
                     HAL_TIMEOUT,
                     "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
                     submission->id, hal_object_name(&wait->semaphore->base.object, name),
-                    wait->value, atomic_load(&wait->semaphore->value));
+                    wait->value, hal_timeline_value(&wait->semaphore->base));
         }
     }
     return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",

@@ -120,8 +120,8 @@ bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
 void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct vulkan_ready *ready)
 {
     struct vulkan_submission *submission = wait->submission;
-    fail_with(submission, wait->semaphore->failure,
-              wait->semaphore->message ? wait->semaphore->message : "");
+    fail_with(submission, wait->semaphore->base.failure,
+              wait->semaphore->base.message ? wait->semaphore->base.message : "");
     for (size_t i = 0; i < submission->wait_count; i++)
         vulkan_wait_unlink_locked(&submission->waits[i]);
     submission->missing = 0;
@@ -448,9 +448,10 @@ static void settle_waits(struct vulkan_submission *submission)
     }
     for (size_t i = 0; i < submission->wait_count; i++) {
         const struct vulkan_semaphore *semaphore = submission->waits[i].semaphore;
-        if (atomic_load(&semaphore->value) == UINT64_MAX &&
-            semaphore->reached < submission->waits[i].value)
-            fail_with(submission, semaphore->failure, semaphore->message ? semaphore->message : "");
+        if (hal_timeline_value(&semaphore->base) == UINT64_MAX &&
+            semaphore->base.reached < submission->waits[i].value)
+            fail_with(submission, semaphore->base.failure,
+                      semaphore->base.message ? semaphore->base.message : "");
     }
     pthread_mutex_unlock(&vulkan_lock);
 }
@@ -691,22 +692,6 @@ static void retain_all(struct vulkan_submission *submission, const struct hal_su
     }
 }
 
-/* A value that is reached already can never be signalled again. */
-static enum hal_status check_signals_locked(const struct hal_submission *source)
-{
-    for (size_t i = 0; i < source->signal_count; i++) {
-        const struct vulkan_semaphore *semaphore =
-            to_vulkan_semaphore(source->signals[i].semaphore);
-        const uint64_t now = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
-        char name[HAL_OBJECT_NAME_BYTES];
-        if (now != UINT64_MAX && source->signals[i].value <= now)
-            return hal_fail(
-                HAL_INVALID, "%s has reached %" PRIu64 ": a submission cannot signal %" PRIu64,
-                hal_object_name(&semaphore->base.object, name), now, source->signals[i].value);
-    }
-    return HAL_OK;
-}
-
 static void enter_flight_locked(struct vulkan_submission *submission)
 {
     struct vulkan_device *device = submission->device;
@@ -734,7 +719,7 @@ static void register_waits_locked(struct vulkan_submission *submission, struct v
 {
     for (size_t i = 0; i < submission->wait_count; i++) {
         struct vulkan_wait *wait = &submission->waits[i];
-        const uint64_t now = atomic_load_explicit(&wait->semaphore->value, memory_order_acquire);
+        const uint64_t now = hal_timeline_value(&wait->semaphore->base);
         if (now == UINT64_MAX) {
             vulkan_submission_refused_locked(wait, ready);
             return;
@@ -756,7 +741,7 @@ enum hal_status vulkan_queue_submit(struct hal_driver_device *self,
     HAL_TRY(create_submission(to_vulkan_device(self), source, &submission));
     retain_all(submission, source);
     pthread_mutex_lock(&vulkan_lock);
-    const enum hal_status status = check_signals_locked(source);
+    const enum hal_status status = hal_timeline_check_submission(source);
     if (status == HAL_OK) {
         enter_flight_locked(submission);
         register_waits_locked(submission, &ready);
@@ -787,7 +772,7 @@ static enum hal_status fail_busy_locked(const struct vulkan_device *device)
                     HAL_TIMEOUT,
                     "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
                     submission->id, hal_object_name(&wait->semaphore->base.object, name),
-                    wait->value, atomic_load(&wait->semaphore->value));
+                    wait->value, hal_timeline_value(&wait->semaphore->base));
         }
     }
     return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",

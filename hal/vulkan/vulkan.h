@@ -306,10 +306,6 @@ struct vulkan_promise {
 
 struct vulkan_semaphore {
     struct hal_semaphore base;
-    _Atomic uint64_t value; /* UINT64_MAX: failed */
-    uint64_t reached;       /* what it was before */
-    enum hal_status failure;
-    char *message;
     struct vulkan_wait *waits;
     struct vulkan_promise *promises;
 };

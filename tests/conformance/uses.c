@@ -259,6 +259,38 @@ static void seen_until_its_end(struct suite *suite, uint64_t unused)
     check_ok(suite, hal_semaphore_signal(end, 1));
 }
 
+/* Ranges of 0 bytes use nothing, wherever they lie: recorded, and straight on a queue. */
+static void no_bytes(struct suite *suite, uint64_t unused)
+{
+    static const uint64_t offsets[] = {0, 3, 4, 5, 11, 12, 13, BYTES};
+    struct hal_device *device = suite_device(suite);
+    struct hal_buffer *buffer = suite_buffer(suite, "shown", BYTES);
+    struct hal_buffer *other = suite_buffer(suite, "other", BYTES);
+    (void)unused;
+    struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 4, 8);
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; status == HAL_OK && i < SUITE_COUNT(offsets); i++) {
+        struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
+        suite_note(suite, "0 bytes at %d", (int)offsets[i]);
+        check_ok(suite, hal_command_fill(commands, buffer, offsets[i], 0, 1, 1));
+        check_ok(suite, hal_command_copy(commands, buffer, offsets[i], other, 0, 0));
+        check_ok(suite, hal_command_copy(commands, other, 0, buffer, offsets[i], 0));
+        check_ok(suite, hal_command_update(commands, NULL, buffer, offsets[i], 0));
+        check_ok(suite, hal_command_buffer_end(commands));
+        status = suite_submit(suite, 0, commands, NULL, 0, NULL, 0);
+        if (status == HAL_OK)
+            status = hal_queue_fill(device, NULL, buffer, offsets[i], 0, 1, 1);
+    }
+    char message[256];
+    snprintf(message, sizeof message, "%s", hal_message());
+    const enum hal_status used = hal_queue_fill(device, NULL, buffer, 11, 1, 1, 1);
+    check_ok(suite, hal_buffer_unmap(&mapping));
+    if (status != HAL_OK)
+        suite_fail(suite, __FILE__, __LINE__, "%s", message);
+    check(suite, used == HAL_INVALID); /* the last byte that is mapped */
+    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
+}
+
 /* Not while the host looks at it; and a refused dealloca has given nothing back. */
 static void given_back_while_mapped(struct suite *suite, uint64_t unused)
 {
@@ -283,6 +315,7 @@ static const struct suite_case cases[] = {
     {"mapped_binding", mapped, BIND},
     {"mapped_counts", mapped, COUNTS},
     {"mapped_beside", beside, 0},
+    {"mapped_no_bytes", no_bytes, 0},
     {"mapped_through_a_subspan", through_a_subspan, 0},
     {"mapped_persistently", persistently, 0},
     {"mapped_twice", two_mappings, 0},

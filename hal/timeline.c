@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all drivers' semaphores have in common: the value, the rule that it rises, the failure, and
+ * when a thread has waited long enough. Who is woken, and under which lock, is the drivers'. */
+#include "hal/base/mem.h"
+#include "hal/driver.h"
+
+#include <inttypes.h>
+
+/* ---- Values ------------------------------------------------------------------------------- */
+
+void hal_timeline_init(struct hal_semaphore *semaphore, uint64_t initial_value)
+{
+    hal_object_init(&semaphore->object, HAL_OBJECT_SEMAPHORE);
+    semaphore->initial_value = initial_value;
+    atomic_init(&semaphore->value, initial_value);
+}
+
+void hal_timeline_finish(struct hal_semaphore *semaphore)
+{
+    free(semaphore->message);
+}
+
+enum hal_status hal_timeline_failure(const struct hal_semaphore *semaphore)
+{
+    return hal_fail(semaphore->failure, "%s", semaphore->message ? semaphore->message : "");
+}
+
+enum hal_status hal_timeline_query(const struct hal_semaphore *semaphore, pthread_mutex_t *lock,
+                                   uint64_t *out_value)
+{
+    const uint64_t value = hal_timeline_value(semaphore);
+    if (value != UINT64_MAX) {
+        *out_value = value;
+        return HAL_OK;
+    }
+    pthread_mutex_lock(lock);
+    const enum hal_status status = hal_timeline_failure(semaphore);
+    pthread_mutex_unlock(lock);
+    return status;
+}
+
+bool hal_timeline_fail(struct hal_semaphore *semaphore, enum hal_status status, const char *message)
+{
+    const uint64_t before = hal_timeline_value(semaphore);
+    if (before == UINT64_MAX)
+        return false;
+    semaphore->reached = before;
+    semaphore->failure = status;
+    semaphore->message = hal_copy_string(message);
+    atomic_store_explicit(&semaphore->value, UINT64_MAX, memory_order_release);
+    return true;
+}
+
+/* A value only rises. `what` goes on from "it has reached 7 and". */
+static enum hal_status check_rise(const struct hal_semaphore *semaphore, const char *what,
+                                  uint64_t value)
+{
+    const uint64_t now = hal_timeline_value(semaphore);
+    if (now == UINT64_MAX || value > now)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s has reached %" PRIu64 " and %s %" PRIu64,
+                    hal_object_name(&semaphore->object, name), now, what, value);
+}
+
+enum hal_status hal_timeline_check_signal(const struct hal_semaphore *semaphore, uint64_t value)
+{
+    if (hal_timeline_value(semaphore) == UINT64_MAX)
+        return hal_timeline_failure(semaphore);
+    return check_rise(semaphore, "cannot be set to", value);
+}
+
+enum hal_status hal_timeline_check_submission(const struct hal_submission *submission)
+{
+    for (size_t i = 0; i < submission->signal_count; i++)
+        HAL_TRY(check_rise(submission->signals[i].semaphore, "no submission can set it to",
+                           submission->signals[i].value));
+    return HAL_OK;
+}
+
+enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t value)
+{
+    const uint64_t now = hal_timeline_value(semaphore);
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (now == UINT64_MAX)
+        return HAL_OK;
+    if (value <= now) /* handed in when it was lower */
+        return hal_fail(HAL_INVALID,
+                        "a submission signalled %s with %" PRIu64 " when it had reached %" PRIu64,
+                        hal_object_name(&semaphore->object, name), value, now);
+    atomic_store_explicit(&semaphore->value, value, memory_order_release);
+    return HAL_OK;
+}
+
+/* ---- Waiting threads ---------------------------------------------------------------------- */
+
+bool hal_wish_is_fulfilled(const struct hal_wish *wish)
+{
+    for (size_t i = 0; i < wish->count; i++) {
+        const uint64_t now = hal_timeline_value(wish->values[i].semaphore);
+        const bool reached = now != UINT64_MAX && now >= wish->values[i].value;
+        if (reached != (wish->mode == HAL_WAIT_ALL))
+            return reached;
+    }
+    return wish->mode == HAL_WAIT_ALL;
+}
+
+bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_status)
+{
+    const struct hal_semaphore *failed = NULL;
+    size_t failures = 0;
+    for (size_t i = 0; i < wish->count; i++) {
+        const struct hal_semaphore *semaphore = wish->values[i].semaphore;
+        if (hal_timeline_value(semaphore) != UINT64_MAX)
+            continue;
+        failed = failed ? failed : semaphore;
+        failures++;
+    }
+    if (failed && (wish->mode == HAL_WAIT_ALL || failures == wish->count)) {
+        *out_status = hal_timeline_failure(failed);
+        return true;
+    }
+    *out_status = HAL_OK;
+    return hal_wish_is_fulfilled(wish);
+}
+
+/* The message names the first value that is not reached. */
+enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish)
+{
+    for (size_t i = 0; i < wish->count; i++) {
+        const struct hal_semaphore_value *wanted = &wish->values[i];
+        const uint64_t now = hal_timeline_value(wanted->semaphore);
+        char name[HAL_OBJECT_NAME_BYTES];
+        if (now < wanted->value)
+            return hal_fail(HAL_TIMEOUT, "%s did not reach %" PRIu64 " in time, it is at %" PRIu64,
+                            hal_object_name(&wanted->semaphore->object, name), wanted->value, now);
+    }
+    return hal_fail(HAL_TIMEOUT, "the semaphores did not reach their values in time");
+}
+
+enum hal_status hal_wish_await(const struct hal_wish *wish, pthread_mutex_t *lock,
+                               pthread_cond_t *changed, const bool *interrupted, int64_t timeout_ns)
+{
+    if (hal_wish_is_fulfilled(wish))
+        return HAL_OK;
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
+    enum hal_status status = HAL_OK;
+    bool is_late = false;
+    pthread_mutex_lock(lock);
+    while (!hal_wish_is_decided(wish, &status)) {
+        if (is_late || *interrupted) {
+            status = HAL_TIMEOUT;
+            break;
+        }
+        is_late = !hal_condition_wait(changed, lock, deadline_ns);
+    }
+    pthread_mutex_unlock(lock);
+    return status == HAL_TIMEOUT ? hal_wish_fail_timeout(wish) : status;
+}
