@@ -38,6 +38,33 @@ install(DIRECTORY tests/workloads/minimal tests/workloads/decode
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/workloads FILES_MATCHING PATTERN "*.[ch]"
     PATTERN "*.metal" PATTERN "*.comp")
 
+# ---- Completion of command lines ------------------------------------------------------------------
+
+# Made from what the programs say about themselves. Where another machine's programs are built,
+# they cannot be asked.
+if(NOT CMAKE_CROSSCOMPILING)
+    set(made "")
+    foreach(program ${programs})
+        foreach(shell bash zsh fish)
+            set(file ${CMAKE_BINARY_DIR}/gen/completion/${shell}/${program})
+            add_custom_command(OUTPUT ${file}
+                COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/gen/completion/${shell}
+                COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hal/install/completion.sh ${shell}
+                        $<TARGET_FILE:${program}> ${file}
+                DEPENDS ${program} hal/install/completion.sh hal/install/completion.awk VERBATIM)
+            list(APPEND made ${file})
+        endforeach()
+        set(folder ${CMAKE_BINARY_DIR}/gen/completion)
+        install(FILES ${folder}/bash/${program}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+        install(FILES ${folder}/zsh/${program} RENAME _${program}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+        install(FILES ${folder}/fish/${program} RENAME ${program}.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    endforeach()
+    add_custom_target(completion ALL DEPENDS ${made})
+endif()
+
 # ---- For those who link it ------------------------------------------------------------------------
 
 # libhal.a: one object with everything, in which only the public functions have names for others.
