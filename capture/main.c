@@ -139,6 +139,23 @@ static int read_environment(struct options *options)
     return 0;
 }
 
+static bool print_driver(void *user, const struct hal_driver_info *driver)
+{
+    bool *is_first = user;
+    printf("%s%s", *is_first ? "drivers: " : ", ", driver->name);
+    *is_first = false;
+    return true;
+}
+
+static void print_version(void)
+{
+    bool is_first = true;
+    printf("hal-capture %s\ntrace format %u.%u\n", HAL_VERSION_STRING, TRACE_VERSION_MAJOR,
+           TRACE_VERSION_MINOR);
+    hal_drivers_list(print_driver, &is_first);
+    putchar('\n');
+}
+
 /* 0: go on; else *out_exit says how to end. */
 static bool read_options(int argc, char **argv, struct options *options, int *out_exit)
 {
@@ -170,7 +187,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         case 's': options->policies[STACKS] = optarg; break;
         case 'q': options->quiet = true; break;
         case 'h': fputs(usage, stdout); return false;
-        case 'V': puts("hal-capture " HAL_VERSION_STRING); return false;
+        case 'V': print_version(); return false;
         default:
             if (option >= FIRST_POLICY) {
                 options->policies[option - FIRST_POLICY] = optarg;

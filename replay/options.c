@@ -175,6 +175,23 @@ static int value_of(int option)
                                                        : no_argument;
 }
 
+static bool print_driver(void *user, const struct hal_driver_info *driver)
+{
+    bool *is_first = user;
+    printf("%s%s", *is_first ? "drivers: " : ", ", driver->name);
+    *is_first = false;
+    return true;
+}
+
+static void print_version(void)
+{
+    bool is_first = true;
+    printf("hal-replay %s\ntrace format %u.%u\n", HAL_VERSION_STRING, TRACE_VERSION_MAJOR,
+           TRACE_VERSION_MINOR);
+    hal_drivers_list(print_driver, &is_first);
+    putchar('\n');
+}
+
 static enum hal_status take_option(int option, struct replay_program *program)
 {
     if (option < FIRST_OPTION || option >= FIRST_OPTION + OPTIONS)
@@ -185,7 +202,7 @@ static enum hal_status take_option(int option, struct replay_program *program)
     if (strcmp(table[i].name, "help") == 0)
         fputs(help_text, stdout);
     else
-        printf("hal-replay %s\n", HAL_VERSION_STRING);
+        print_version();
     return HAL_NOT_FOUND;
 }
 

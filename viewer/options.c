@@ -162,7 +162,10 @@ static enum hal_status take_option(int option, struct view_options *o)
 {
     switch (option) {
     case HELP: fputs(help_text, stdout); exit(EXIT_SUCCESS);
-    case VERSION: puts("hal-view " VIEW_VERSION); exit(EXIT_SUCCESS);
+    case VERSION:
+        printf("hal-view %s\ntrace format %u.%u\n", VIEW_VERSION, TRACE_VERSION_MAJOR,
+               TRACE_VERSION_MINOR);
+        exit(EXIT_SUCCESS);
     case PRINT: return parse_reports(optarg, o);
     case JSON: o->json = o->print = true; return HAL_OK;
     case FAIL_ON: return parse_conditions(optarg, o);

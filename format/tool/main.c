@@ -171,7 +171,8 @@ int main(int argc, char **argv)
     if (option == 'h')
         print_help();
     if (option == 'v')
-        puts("hal-trace " TRACE_TOOL_VERSION);
+        printf("hal-trace %s\ntrace format %u.%u\n", TRACE_TOOL_VERSION, TRACE_VERSION_MAJOR,
+               TRACE_VERSION_MINOR);
     if (option == 'h' || option == 'v')
         return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
     if (option != -1 || optind == argc) {

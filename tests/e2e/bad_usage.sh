@@ -50,7 +50,15 @@ for program in hal-capture hal-replay hal-view hal-trace decode; do
     run 0 "$bin/$program" --help
     [ -s stdout ] || fail "$program --help says nothing"
     run 0 "$bin/$program" --version
-    [ -s stdout ] || fail "$program --version says nothing"
+    says stdout "$program 0."
+done
+for program in hal-capture hal-replay hal-view hal-trace; do
+    run 0 "$bin/$program" --version
+    says stdout 'trace format 1.'
+done
+for program in hal-capture hal-replay; do
+    run 0 "$bin/$program" --version
+    says stdout 'drivers: cpu'
 done
 for program in hal-capture hal-replay hal-view hal-trace; do
     run 2 "$bin/$program"
