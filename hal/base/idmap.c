@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing with linear probing, at most half full. */
+/* A table of small ids; for the others, open addressing with linear probing, at most half full. */
 #include "hal/base/idmap.h"
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* Where `id` is, or where it would go. There is always a free slot. */
 static struct hal_idmap_slot *slot_of(const struct hal_idmap *map, uint64_t id)
@@ -21,8 +24,8 @@ static struct hal_idmap_slot *slot_of(const struct hal_idmap *map, uint64_t id)
 
 static bool grow(struct hal_idmap *map)
 {
-    struct hal_idmap grown = {
-        .capacity = map->capacity ? 2 * map->capacity : 64, .count = map->count, .seed = map->seed};
+    struct hal_idmap grown = *map;
+    grown.capacity = map->capacity ? 2 * map->capacity : 64;
     if (!map->capacity)
         grown.seed = (uint64_t)hal_clock_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)(uintptr_t)map;
     grown.slots = hal_alloc(grown.capacity, sizeof *grown.slots);
@@ -40,12 +43,33 @@ static bool grow(struct hal_idmap *map)
 void hal_idmap_finish(struct hal_idmap *map)
 {
     free(map->slots);
+    free(map->small);
     *map = (struct hal_idmap){0};
+}
+
+/* Room in the table of small ids, which grows with the number of ids: a file cannot make it large
+ * by naming few. False: memory is out. */
+static bool make_small(struct hal_idmap *map, uint64_t id)
+{
+    size_t count = map->small_count ? map->small_count : 64;
+    while (count <= id)
+        count *= 2;
+    uint32_t *grown = realloc(map->small, count * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + map->small_count, 0, (count - map->small_count) * sizeof *grown);
+    map->small = grown;
+    map->small_count = count;
+    return true;
 }
 
 bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *out_index)
 {
-    if (!map->capacity)
+    if (id < map->small_count && map->small[id]) {
+        *out_index = map->small[id] - 1;
+        return true;
+    }
+    if (!map->count) /* some small ids came when they were not small yet */
         return false;
     const struct hal_idmap_slot *slot = slot_of(map, id);
     if (slot->index)
@@ -55,13 +79,20 @@ bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *out_inde
 
 bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t *out_index)
 {
-    if (2 * (map->count + 1) > map->capacity && !grow(map))
-        return false;
-    struct hal_idmap_slot *slot = slot_of(map, id);
-    if (!slot->index) {
-        *slot = (struct hal_idmap_slot){.id = id, .index = fresh + 1};
+    enum { SPREAD = 2, LEAST = 64 };
+    if (hal_idmap_find(map, id, out_index))
+        return true;
+    *out_index = fresh;
+    if (id < map->small_count || id / SPREAD < map->total + LEAST) {
+        if (id >= map->small_count && !make_small(map, id))
+            return false;
+        map->small[id] = fresh + 1;
+    } else {
+        if (2 * (map->count + 1) > map->capacity && !grow(map))
+            return false;
+        *slot_of(map, id) = (struct hal_idmap_slot){.id = id, .index = fresh + 1};
         map->count++;
     }
-    *out_index = slot->index - 1;
+    map->total++;
     return true;
 }

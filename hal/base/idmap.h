@@ -15,10 +15,15 @@ struct hal_idmap_slot {
     uint32_t index; /* plus 1; 0: free */
 };
 
+/* Ids are mostly numbered from 0: those that are small for how many there are have a table of their
+ * own, a quarter as large. */
 struct hal_idmap {
+    uint32_t *small; /* by id: its index plus 1; 0: it has none here */
+    size_t small_count;
     struct hal_idmap_slot *slots;
     size_t capacity; /* a power of two, or 0 */
-    size_t count;
+    size_t count;    /* in the slots */
+    size_t total;
     uint64_t seed;
 };
 
