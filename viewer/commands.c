@@ -32,6 +32,7 @@ const struct view_command view_commands[] = {
     {"show everything", "\\", false, "no filter"},
     {"go", "g", true, "to 1.5ms, +250us, 50%, #s12, #s12.d4"},
     {"mark", "m", true, "the moment with a letter"},
+    {"save marks", "m<Enter>", false, "beside the trace, in TRACE.marks"},
     {"go to mark", "'", true, "with that letter"},
     {"first", "<Home>", false, "moment of the trace"},
     {"last", "<End>", false, "moment of the trace"},

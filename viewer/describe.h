@@ -51,7 +51,8 @@ struct view_lines {
     char *text;
     size_t length, capacity;
     size_t count;
-    bool failed; /* memory is out: lines are missing */
+    bool failed;                /* memory is out: lines are missing */
+    struct view_stacks *stacks; /* names functions in call stacks; NULL: only modules are named */
 };
 void view_lines_add(struct view_lines *lines, const char *key, const char *format, ...)
     HAL_PRINTF(3, 4);

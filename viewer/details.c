@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The second panel: everything about the selected event. */
+#include "viewer/stacks.h"
 #include "viewer/view.h"
 
 #include <string.h>
@@ -34,6 +35,9 @@ static void draw(struct view *view, struct view_area area)
     const struct view_span *event = view_selected(view);
     view_describe_range(view, &lines);
     if (event) {
+        if (!view->stacks && view_stacks_create(view->model, &view->stacks) != HAL_OK)
+            view_say(view, "%s", hal_message());
+        facts.stacks = view->stacks;
         view_describe(view->model, &view->model->lanes[view->lane], event, &facts);
         view_describe_path(view, &path);
         join(&lines, &facts, &path);

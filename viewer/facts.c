@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything known about one event, as lines of a key and a value. */
 #include "viewer/describe.h"
+#include "viewer/stacks.h"
 
 #include "hal/base/mem.h"
 #include "viewer/text.h"
@@ -83,27 +84,14 @@ static void add_value(const struct view_model *m, const char *key, const char *r
                        value->value);
 }
 
-/* Return addresses as module and offset: what a symboliser takes. */
 static void add_stack(const struct view_model *m, uint32_t stack, struct view_lines *lines)
 {
     enum { MAX_FRAMES = 16 };
     const struct trace_stack *frames = stack ? trace_reader_stack(m->reader, stack) : NULL;
+    char name[256];
     for (uint32_t i = 0; frames && i < frames->frame_count && i < MAX_FRAMES; i++) {
-        const uint64_t address = frames->frames[i];
-        const char *key = i == 0 ? "called from" : "";
-        const struct trace_module *module = NULL;
-        for (size_t k = 0; k < trace_reader_module_count(m->reader) && !module; k++) {
-            module = trace_reader_module(m->reader, k);
-            if (address < module->base || address - module->base >= module->size)
-                module = NULL;
-        }
-        if (!module) {
-            view_lines_add(lines, key, "0x%" PRIx64, address);
-            continue;
-        }
-        const char *path = view_model_string(m, module->path), *slash = strrchr(path, '/');
-        view_lines_add(lines, key, "%s+0x%" PRIx64, slash ? slash + 1 : path,
-                       address - module->base);
+        view_stacks_name(lines->stacks, m, frames->frames[i], name, sizeof name);
+        view_lines_add(lines, i == 0 ? "called from" : "", "%s", name);
     }
 }
 

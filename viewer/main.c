@@ -53,6 +53,7 @@ static enum hal_status dump_frame(const struct view_model *model, const struct v
     struct view_screen screen = {0};
     struct view *view;
     HAL_TRY(view_create(model, &view));
+    view_marks_load(view);
     enum hal_status status = view_screen_resize(&screen, o->rows, o->columns);
     if (status == HAL_OK) {
         view_draw(view, &screen);
@@ -88,6 +89,7 @@ static enum hal_status talk(const struct view_model *model, const struct view_op
         .width = o->width, .ascii = o->ascii, .prompt = isatty(STDIN_FILENO) != 0};
     struct view *view;
     HAL_TRY(view_create(model, &view));
+    view_marks_load(view);
     const enum hal_status status = view_plain(view, &options, stdin, stdout);
     view_destroy(view);
     return status;
@@ -277,6 +279,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
 {
     struct session s = {.model = *model, .follows = o->follow};
     HAL_TRY(view_create(*model, &s.view));
+    view_marks_load(s.view);
     s.view->is_live = true;
     s.view->mouse = o->mouse;
     s.view->show_frames = o->frame_count;

@@ -14,6 +14,10 @@ void view_take_letter(struct view *view, int key)
 {
     const int awaited = view->awaited;
     view->awaited = VIEW_KEY_NONE;
+    if (awaited == 'm' && key == VIEW_KEY_ENTER) {
+        view_marks_save(view);
+        return;
+    }
     if (key < 'a' || key > 'z') {
         if (key != VIEW_KEY_ESCAPE)
             view_say(view, "marks are letters from a to z");
@@ -37,7 +41,8 @@ void view_take_letter(struct view *view, int key)
 static void await_letter(struct view *view, int key)
 {
     view->awaited = key;
-    view_say(view, "%s: a to z", key == 'm' ? "mark this moment as" : "go to mark");
+    view_say(view, "%s: a to z",
+             key == 'm' ? "Enter saves all marks; mark this moment as" : "go to mark");
 }
 
 /* ---- The range ---------------------------------------------------------------------------- */
@@ -207,7 +212,9 @@ const struct view_binding view_range_bindings[] = {
     {'v', VIEW_KEY_NONE, "v", "begin a range, end it, forget it: its numbers are in panel 2",
      start_or_stop},
     {'z', VIEW_KEY_NONE, "z", "zoom to the range", zoom_to_range},
-    {'m', VIEW_KEY_NONE, "m '", "mark this moment with a letter, go to a mark", await_letter},
+    {'m', VIEW_KEY_NONE, "m '",
+     "mark this moment with a letter (Enter saves all beside the trace); go to a mark",
+     await_letter},
     {'\'', VIEW_KEY_NONE, "", NULL, await_letter},
     {0, 0, NULL, NULL, NULL},
 };

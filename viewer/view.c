@@ -10,6 +10,7 @@
 #include "viewer/kernels.h"
 #include "viewer/path.h"
 #include "viewer/repeats.h"
+#include "viewer/stacks.h"
 #include "viewer/text.h"
 
 const struct view_pane *view_panel_pane(enum view_panel panel)
@@ -57,6 +58,7 @@ void view_destroy(struct view *view)
     free(view->pinned);
     view_finder_cancel(view->finder);
     view_findings_finish(&view->findings);
+    view_stacks_destroy(view->stacks);
     view_lines_finish(&view->difference);
     free(view);
 }

@@ -176,6 +176,7 @@ struct view {
     bool is_live;                 /* somebody waits at a screen, and calls view_poll */
     bool awaits_finding;          /* the first one is chosen when they are there */
     size_t finding;               /* the current one; SIZE_MAX: none */
+    struct view_stacks *stacks;   /* names of functions; NULL: not asked for yet */
     struct view_lines difference; /* to another trace; empty: none was named */
 
     struct view *shadow; /* shows the other trace below each lane; NULL: there is none */
@@ -365,6 +366,10 @@ void view_set_filter(struct view *view);
 /* Whether no filter hides the event. */
 bool view_shows(const struct view *view, const struct view_lane *lane,
                 const struct view_span *event);
+
+/* marks.c: beside the trace. */
+void view_marks_save(struct view *view);
+void view_marks_load(struct view *view);
 
 /* range.c: the letter of a mark was typed. */
 void view_take_letter(struct view *view, int key);

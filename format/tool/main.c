@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 static const struct tool_command *const commands[] = {
-    &tool_info,      &tool_dump,       &tool_stats,   &tool_verify,  &tool_diff,
-    &tool_trim,      &tool_strip,      &tool_merge,   &tool_extract, &tool_export,
-    &tool_symbolize, &tool_recompress, &tool_recover,
+    &tool_info,       &tool_dump,       &tool_stats,   &tool_verify,  &tool_diff,
+    &tool_trim,       &tool_strip,      &tool_merge,   &tool_extract, &tool_export,
+    &trace_symbolize, &tool_recompress, &tool_recover,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], OUTPUT_BYTES = 256 << 10 };
 

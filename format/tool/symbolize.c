@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace symbolize: the call stacks of a trace with the names of functions. */
-#include "format/tool/symbols.h"
+#include "format/analysis/symbols.h"
 #include "format/tool/tool.h"
 
 #include "hal/base/mem.h"
@@ -12,7 +12,7 @@
 
 struct module {
     const struct trace_module *record;
-    struct tool_symbols symbols;
+    struct trace_symbols symbols;
     bool is_open;
 };
 
@@ -39,7 +39,7 @@ static enum hal_status open_modules(struct symbolize *s)
         /* What is not a file, the system's own page say, has no names. */
         if (!path || path[0] != '/')
             continue;
-        const enum hal_status status = tool_symbols_open(
+        const enum hal_status status = trace_symbols_open(
             path, module->record->build_id, module->record->build_id_bytes, &module->symbols);
         module->is_open = status == HAL_OK;
         if (status == HAL_NO_MEMORY)
@@ -69,8 +69,8 @@ static bool name_frame(const struct symbolize *s, uint64_t address, struct trace
         return false;
     }
     const uint64_t offset = address - module->record->base;
-    const struct tool_symbol *symbol =
-        module->is_open && offset ? tool_symbols_find(&module->symbols, offset - 1) : NULL;
+    const struct trace_symbol *symbol =
+        module->is_open && offset ? trace_symbols_find(&module->symbols, offset - 1) : NULL;
     if (symbol) {
         trace_text_label(text, symbol->name, strlen(symbol->name));
         trace_text_printf(text, "+%#" PRIx64,
@@ -157,7 +157,7 @@ static int symbolize(const char *path)
     if (status != HAL_OK)
         tool_error("%s", hal_message());
     for (size_t i = 0; s.modules && i < s.module_count; i++)
-        tool_symbols_close(&s.modules[i].symbols);
+        trace_symbols_close(&s.modules[i].symbols);
     free(s.modules);
     trace_text_finish(&s.text);
     trace_reader_close(s.reader);
@@ -173,7 +173,7 @@ static int run(int argc, char **argv)
     return path ? symbolize(path) : TOOL_USAGE;
 }
 
-const struct tool_command tool_symbolize = {
+const struct tool_command trace_symbolize = {
     .name = "symbolize",
     .summary = "call stacks with the names of functions",
     .help = "usage: hal-trace symbolize FILE\n\n"

@@ -31,7 +31,7 @@ extern const struct tool_command tool_extract;
 extern const struct tool_command tool_merge;
 extern const struct tool_command tool_recompress;
 extern const struct tool_command tool_strip;
-extern const struct tool_command tool_symbolize;
+extern const struct tool_command trace_symbolize;
 extern const struct tool_command tool_trim;
 
 /* "hal-trace: " and the text on standard error. */

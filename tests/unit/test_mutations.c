@@ -3,13 +3,13 @@
  * one process: nothing crashes or hangs, memory stays bounded, and no flipped bit goes unnoticed.
  * Prints a table. HALTRACE_FUZZ_ROUNDS multiplies how much is tried (default 1), HALTRACE_FUZZ_SEED
  * chooses what; both are printed. */
+#include "format/analysis/symbols.h"
 #include "format/columns.h"
 #include "format/frames.h"
 #include "format/index.h"
 #include "format/leftover.h"
 #include "format/limits.h"
 #include "format/rewrite.h"
-#include "format/tool/symbols.h"
 #include "tests/support/folder.h"
 #include "tests/support/random_records.h"
 
@@ -377,7 +377,7 @@ static void symbols_of_changed_programs(void **state)
     const size_t bytes = fread(data, 1, MOST_BYTES, file);
     fclose(file);
     for (unsigned i = 0; i < 60 * rounds; i++) {
-        struct tool_symbols symbols;
+        struct trace_symbols symbols;
         const size_t size = i % 3 ? bytes : 1 + random_below(&random_state, bytes);
         memcpy(changed, data, size);
         /* Where the tables are: at the beginning, and at the end. */
@@ -385,14 +385,14 @@ static void symbols_of_changed_programs(void **state)
         if (size > 8192)
             change_bytes(changed + size - 4096, 4096);
         write_file(bad_path, changed, size);
-        if (tool_symbols_open(bad_path, NULL, 0, &symbols) != HAL_OK)
+        if (trace_symbols_open(bad_path, NULL, 0, &symbols) != HAL_OK)
             continue;
         for (unsigned k = 0; k < 50; k++) {
-            const struct tool_symbol *symbol =
-                tool_symbols_find(&symbols, random_sized(&random_state));
+            const struct trace_symbol *symbol =
+                trace_symbols_find(&symbols, random_sized(&random_state));
             assert_true(!symbol || strlen(symbol->name) < MOST_BYTES);
         }
-        tool_symbols_close(&symbols);
+        trace_symbols_close(&symbols);
     }
     free(data);
     free(changed);

@@ -34,7 +34,10 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
+    char marks[96];
     unlink(path);
+    snprintf(marks, sizeof marks, "%s.marks", path); /* a command saves them */
+    unlink(marks);
     return rmdir(folder);
 }
 

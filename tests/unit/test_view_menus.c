@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -264,6 +265,55 @@ static void somebody_at_a_screen_gets_it_run(void **state)
     assert_false(view->wants_run);
 }
 
+/* ---- Marks -------------------------------------------------------------------------------- */
+
+static struct view *reopened(void)
+{
+    struct view *fresh;
+    assert_int_equal(view_create(model, &fresh), HAL_OK);
+    view_marks_load(fresh);
+    return fresh;
+}
+
+static void marks_stay_beside_the_trace(void **state)
+{
+    (void)state;
+    char marks[96];
+    snprintf(marks, sizeof marks, "%s.marks", path);
+    struct view *fresh = reopened(); /* nothing was saved */
+    assert_int_equal(fresh->marks[0], VIEW_NO_TIME);
+    view_destroy(fresh);
+    type("g500us<Enter>mag1ms<Enter>mzm<Enter>");
+    assert_non_null(strstr(view->message, "2 marks saved"));
+    fresh = reopened();
+    assert_int_equal(fresh->marks[0], 500000);
+    assert_int_equal(fresh->marks[25], 1000000);
+    assert_int_equal(fresh->marks[1], VIEW_NO_TIME);
+    view_destroy(fresh);
+
+    static const char *const odd[] = {"",
+                                      "a",
+                                      "A 5\n",
+                                      "a 99999999999999999999\n",
+                                      "~ 7\n",
+                                      "a -9223372036854775808\nb x\n",
+                                      "c 9223372036854775807\n"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        FILE *file = fopen(marks, "w");
+        assert_non_null(file);
+        fputs(odd[i], file);
+        fclose(file);
+        fresh = reopened();
+        for (int k = 0; k < VIEW_MARKS; k++)
+            assert_int_equal(fresh->marks[k], VIEW_NO_TIME);
+        view_destroy(fresh);
+    }
+    unlink(marks);
+    assert_int_equal(mkfifo(marks, 0600), 0); /* nobody waits for a writer */
+    view_destroy(reopened());
+    unlink(marks);
+}
+
 /* ---- Two traces --------------------------------------------------------------------------- */
 
 static void another_trace_is_shown_below_each_lane(void **state)
@@ -317,6 +367,7 @@ int main(void)
         TEST(actions_are_command_lines),
         TEST(a_range_is_what_they_are_about),
         TEST(somebody_at_a_screen_gets_it_run),
+        TEST(marks_stay_beside_the_trace),
         TEST(another_trace_is_shown_below_each_lane),
         TEST(a_trace_beside_itself_has_no_delta),
     };

@@ -45,8 +45,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+    char marks[80];
     (void)state;
     unlink(path);
+    snprintf(marks, sizeof marks, "%s.marks", path); /* keys may have saved some */
+    unlink(marks);
     return rmdir(folder);
 }
 

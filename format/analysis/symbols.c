@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/tool/symbols.h"
+#include "format/analysis/symbols.h"
 
 #include "hal/base/mem.h"
 
@@ -16,7 +16,7 @@
 enum { PATH_BYTES = 512 };
 
 /* [offset, offset + bytes) of the file; NULL: not all of it is there, or not aligned. */
-static const void *part(const struct tool_symbols *s, uint64_t offset, uint64_t bytes,
+static const void *part(const struct trace_symbols *s, uint64_t offset, uint64_t bytes,
                         unsigned alignment)
 {
     if (!hal_range_fits(offset, bytes, s->bytes) || offset % alignment)
@@ -24,7 +24,7 @@ static const void *part(const struct tool_symbols *s, uint64_t offset, uint64_t 
     return s->data + offset;
 }
 
-static const Elf64_Ehdr *header_of(const struct tool_symbols *s)
+static const Elf64_Ehdr *header_of(const struct trace_symbols *s)
 {
     const Elf64_Ehdr *header = part(s, 0, sizeof *header, 8);
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -33,7 +33,7 @@ static const Elf64_Ehdr *header_of(const struct tool_symbols *s)
     return header;
 }
 
-static const Elf64_Phdr *segments_of(const struct tool_symbols *s, size_t *count)
+static const Elf64_Phdr *segments_of(const struct trace_symbols *s, size_t *count)
 {
     const Elf64_Ehdr *header = header_of(s);
     *count = header->e_phnum;
@@ -42,7 +42,7 @@ static const Elf64_Phdr *segments_of(const struct tool_symbols *s, size_t *count
                : NULL;
 }
 
-static const Elf64_Shdr *sections_of(const struct tool_symbols *s, size_t *count)
+static const Elf64_Shdr *sections_of(const struct trace_symbols *s, size_t *count)
 {
     const Elf64_Ehdr *header = header_of(s);
     *count = header->e_shnum;
@@ -70,7 +70,7 @@ static bool notes_have(const uint8_t *notes, uint64_t bytes, const uint8_t *id, 
     return false;
 }
 
-static bool has_build_id(const struct tool_symbols *s, const uint8_t *id, size_t id_bytes)
+static bool has_build_id(const struct trace_symbols *s, const uint8_t *id, size_t id_bytes)
 {
     size_t count;
     const Elf64_Phdr *segments = segments_of(s, &count);
@@ -88,11 +88,11 @@ static bool has_build_id(const struct tool_symbols *s, const uint8_t *id, size_t
 
 static int compare_symbols(const void *left, const void *right)
 {
-    const struct tool_symbol *a = left, *b = right;
+    const struct trace_symbol *a = left, *b = right;
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static enum hal_status add_table(struct tool_symbols *s, const Elf64_Shdr *table,
+static enum hal_status add_table(struct trace_symbols *s, const Elf64_Shdr *table,
                                  const Elf64_Shdr *names)
 {
     const size_t count = (size_t)(table->sh_size / sizeof(Elf64_Sym));
@@ -110,13 +110,13 @@ static enum hal_status add_table(struct tool_symbols *s, const Elf64_Shdr *table
             return hal_fail(HAL_NO_MEMORY, "no memory for %zu symbols", s->count);
         s->symbols = list;
         s->symbols[s->count++] =
-            (struct tool_symbol){symbol->st_value, symbol->st_size,
-                                 (const char *)s->data + names->sh_offset + symbol->st_name};
+            (struct trace_symbol){symbol->st_value, symbol->st_size,
+                                  (const char *)s->data + names->sh_offset + symbol->st_name};
     }
     return HAL_OK;
 }
 
-static enum hal_status load_symbols(struct tool_symbols *s)
+static enum hal_status load_symbols(struct trace_symbols *s)
 {
     size_t count;
     const Elf64_Shdr *sections = sections_of(s, &count);
@@ -130,7 +130,7 @@ static enum hal_status load_symbols(struct tool_symbols *s)
     return HAL_OK;
 }
 
-static void find_first_address(struct tool_symbols *s)
+static void find_first_address(struct trace_symbols *s)
 {
     size_t count;
     const Elf64_Phdr *segments = segments_of(s, &count);
@@ -146,7 +146,7 @@ static void find_first_address(struct tool_symbols *s)
 
 /* ---- Files ---- */
 
-static enum hal_status map_file(struct tool_symbols *s, const char *path)
+static enum hal_status map_file(struct trace_symbols *s, const char *path)
 {
     struct stat info;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -165,10 +165,10 @@ static enum hal_status map_file(struct tool_symbols *s, const char *path)
     return HAL_OK;
 }
 
-static enum hal_status open_file(struct tool_symbols *s, const char *path, const uint8_t *id,
+static enum hal_status open_file(struct trace_symbols *s, const char *path, const uint8_t *id,
                                  size_t id_bytes)
 {
-    *s = (struct tool_symbols){0};
+    *s = (struct trace_symbols){0};
     HAL_TRY(map_file(s, path));
     if (id_bytes && !has_build_id(s, id, id_bytes))
         return hal_fail(HAL_INVALID, "'%s' is another build than the one that was captured", path);
@@ -188,30 +188,30 @@ static bool debug_path(const uint8_t *id, size_t id_bytes, char out[PATH_BYTES])
     return true;
 }
 
-enum hal_status tool_symbols_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
-                                  struct tool_symbols *out)
+enum hal_status trace_symbols_open(const char *path, const uint8_t *build_id, size_t build_id_bytes,
+                                   struct trace_symbols *out)
 {
     char beside[PATH_BYTES];
     if (debug_path(build_id, build_id_bytes, beside)) {
         if (open_file(out, beside, build_id, build_id_bytes) == HAL_OK)
             return HAL_OK;
-        tool_symbols_close(out);
+        trace_symbols_close(out);
     }
     const enum hal_status status = open_file(out, path, build_id, build_id_bytes);
     if (status != HAL_OK)
-        tool_symbols_close(out);
+        trace_symbols_close(out);
     return status;
 }
 
-void tool_symbols_close(struct tool_symbols *symbols)
+void trace_symbols_close(struct trace_symbols *symbols)
 {
     if (symbols->data)
         munmap((void *)(uintptr_t)symbols->data, symbols->bytes);
     free(symbols->symbols);
-    *symbols = (struct tool_symbols){0};
+    *symbols = (struct trace_symbols){0};
 }
 
-const struct tool_symbol *tool_symbols_find(const struct tool_symbols *symbols, uint64_t offset)
+const struct trace_symbol *trace_symbols_find(const struct trace_symbols *symbols, uint64_t offset)
 {
     uint64_t address;
     size_t first = 0, end = symbols->count;
@@ -226,7 +226,7 @@ const struct tool_symbol *tool_symbols_find(const struct tool_symbols *symbols, 
     }
     /* The nearest one below that reaches so far; a size of 0 reaches to the next. */
     for (size_t i = first; i-- > 0 && first - i <= 16;) {
-        const struct tool_symbol *symbol = &symbols->symbols[i];
+        const struct trace_symbol *symbol = &symbols->symbols[i];
         if (!symbol->size || address - symbol->address < symbol->size)
             return symbol;
     }
