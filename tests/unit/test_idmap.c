@@ -43,11 +43,34 @@ static void every_id_is_found(void **state)
     }
 }
 
+/* An id may be large for the few that there are, and small later: it is found in either case. */
+static void an_id_that_becomes_small_is_found_and_not_given_again(void **state)
+{
+    (void)state;
+    struct hal_idmap map = {0};
+    uint32_t index;
+    assert_true(hal_idmap_add(&map, 100000, 7, &index));
+    for (uint32_t i = 0; i < 90000; i++) {
+        assert_true(hal_idmap_add(&map, i, i + 10, &index));
+        assert_int_equal(index, i + 10);
+    }
+    assert_true(hal_idmap_add(&map, 100001, 8, &index));
+    assert_int_equal(index, 8);
+    assert_true(hal_idmap_add(&map, 100000, 9, &index));
+    assert_int_equal(index, 7);
+    assert_true(hal_idmap_find(&map, 100000, &index));
+    assert_int_equal(index, 7);
+    assert_false(hal_idmap_find(&map, 99999, &index));
+    assert_true(map.small_count <= 4 * map.total); /* however large the ids are */
+    hal_idmap_finish(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_map_has_nothing),
         cmocka_unit_test(every_id_is_found),
+        cmocka_unit_test(an_id_that_becomes_small_is_found_and_not_given_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
