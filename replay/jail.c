@@ -60,10 +60,12 @@ static _Noreturn void be_inside(struct run *run)
     setenv("HAL_CACHE_SCRATCH", run->kept[0] ? run->kept : run->scratch, 1);
     setenv("TMPDIR", run->scratch, 1);
     const enum hal_status status = replay_walls_enter(&walls, run->note->missing);
-    if (status == HAL_OK)
+    if (status == HAL_OK) {
         exit_status = run->jail->inside(run->jail->user, run->note);
-    else
-        fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(hal_message()).text);
+    } else {
+        run->note->refused = true;
+        snprintf(run->note->refusal, sizeof run->note->refusal, "%s", hal_message());
+    }
     fflush(NULL);
     _exit(exit_status); /* what would run at exit belongs to the outside */
 }
@@ -324,6 +326,9 @@ enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
     name_outputs(&run);
     if (status == HAL_OK)
         status = run_once(&run, deadline_ns, out_exit);
+    if (status == HAL_OK && run.note->refused)
+        status =
+            hal_fail(HAL_UNSUPPORTED, "%.*s", (int)sizeof run.note->refusal - 1, run.note->refusal);
     if (status == HAL_OK && run.note->again && !run.ended_by) {
         run.note->again = false;
         status = run_once(&run, deadline_ns, out_exit);

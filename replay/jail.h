@@ -20,6 +20,8 @@ struct replay_jail_note {
     bool hung;
     uint64_t submission; /* that hung */
     char missing[REPLAY_MISSING_BYTES];
+    bool refused; /* the inside was never begun, for want of walls: */
+    char refusal[HAL_MESSAGE_BYTES];
 };
 
 struct replay_jail {
@@ -38,8 +40,9 @@ struct replay_jail {
 };
 
 /* Blocks until the child has ended and nothing that it started is left. HAL_OK: it returned by
- * itself. HAL_TIMEOUT: over the time limit, and stopped. HAL_FAILED: a signal ended it. Others: it
- * was never begun. A signal that asks this process to end does so after everything is cleaned up.
+ * itself. HAL_UNSUPPORTED: this system has not the walls for it. HAL_TIMEOUT: over the time limit,
+ * and stopped. HAL_FAILED: a signal ended it. Others: it was never begun. A signal that asks this
+ * process to end does so after everything is cleaned up.
  */
 enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit) HAL_CHECKED;
 

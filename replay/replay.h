@@ -79,14 +79,21 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
 void replay_plan_destroy(struct replay_plan *plan);
 const struct replay_plan_info *replay_plan_get_info(const struct replay_plan *plan);
 
-/* Whether the device has what the trace asks for. HAL_UNSUPPORTED: the message names what is
- * missing, the value and the limit. */
+/* Whether the device has what the trace asks for. HAL_UNSUPPORTED: the message names all that is
+ * missing, each with the value and the limit. */
 enum hal_status replay_target_check(const struct replay_plan_info *plan,
                                     const struct hal_device_info *device) HAL_CHECKED;
 
+/* Writes the `index`-th limit of the device that the trace is over; false: there are no more. */
+enum { REPLAY_NOTE_BYTES = 512 };
+bool replay_target_limit(const struct replay_plan_info *plan, const struct hal_device_info *device,
+                         size_t index, char out_limit[REPLAY_NOTE_BYTES]);
+
+/* The recorded device's URI with so many queues; false: too long. */
+bool replay_target_uri(const char *recorded, uint32_t queues, char *out_uri, size_t bytes);
+
 /* Writes the `index`-th thing in which the device is not like the recorded one, and which may
  * make results differ; false: there are no more. */
-enum { REPLAY_NOTE_BYTES = 512 };
 bool replay_target_note(const struct replay_plan_info *plan, const struct hal_device_info *device,
                         size_t index, char out_note[REPLAY_NOTE_BYTES]);
 

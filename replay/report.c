@@ -249,23 +249,32 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);
-    char note[REPLAY_NOTE_BYTES];
-    for (size_t i = 0; replay_target_note(plan, summary->device, i, note); i++)
-        fprintf(file, "%s\n", hal_shown(note).text);
     if (!plan->contents_in_memory)
         fprintf(file, "contents did not fit into memory: times include reading them\n");
 }
 
-void replay_print_text(FILE *file, const struct replay_summary *summary)
+void replay_print_target(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_plan_info *plan = summary->plan;
-    const struct replay_report *report = &summary->report;
+    char note[REPLAY_NOTE_BYTES];
     const struct trace_device *recorded = &plan->header->device;
     fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n", summary->path,
             hal_shown(plan->header->program).text, hal_shown(recorded->uri).text,
             hal_shown(recorded->name).text, summary->device->uri, summary->device->name);
     for (size_t i = 0; i < plan->header->edit_count; i++)
         fprintf(file, "changed since its capture: %s\n", hal_shown(plan->header->edits[i]).text);
+    for (size_t k = 0; replay_target_limit(plan, summary->device, k, note); k++)
+        fprintf(file, "%s\n", hal_shown(note).text);
+    for (size_t k = 0; replay_target_note(plan, summary->device, k, note); k++)
+        fprintf(file, "%s\n", hal_shown(note).text);
+}
+
+void replay_print_text(FILE *file, const struct replay_summary *summary)
+{
+    const struct replay_plan_info *plan = summary->plan;
+    const struct replay_report *report = &summary->report;
+    if (!summary->target_is_printed)
+        replay_print_target(file, summary);
     print_notes(file, summary);
     fprintf(file,
             "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64

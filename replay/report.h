@@ -48,6 +48,7 @@ struct replay_summary {
     const struct replay_plan_info *plan;  /* NULL: not loaded */
     const struct hal_device_info *device; /* NULL: not opened */
     struct replay_report report;          /* of the first run that differed, or the first run */
+    bool target_is_printed;               /* replay_print_target was called */
     uint64_t runs, different_runs;
     int64_t load_ns, prepare_ns;
     struct replay_times total, wait;      /* over the runs */
@@ -71,6 +72,8 @@ struct replay_times replay_times_of(int64_t *values, size_t count);
 enum replay_exit replay_judge(const struct replay_plan_info *plan,
                               const struct replay_report *report);
 
+/* What is replayed on what, and what the device lacks or does in another way: before the replay. */
+void replay_print_target(FILE *file, const struct replay_summary *summary);
 void replay_print_text(FILE *file, const struct replay_summary *summary);
 /* False: it could not be written. */
 bool replay_print_json(FILE *file, const struct replay_summary *summary);

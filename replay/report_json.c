@@ -64,13 +64,19 @@ static void device(struct trace_text *text, const struct hal_device_info *device
     trace_json_close(text, '}');
 }
 
-static void notes(struct trace_text *text, const struct replay_summary *summary)
+static void compatibility(struct trace_text *text, const struct replay_summary *summary)
 {
     char note[REPLAY_NOTE_BYTES];
-    replay_field_open(text, "device_notes", '[');
+    replay_field_open(text, "compatibility", '{');
+    replay_field_open(text, "limits", '[');
+    for (size_t i = 0; replay_target_limit(summary->plan, summary->device, i, note); i++)
+        trace_json_text(text, note);
+    trace_json_close(text, ']');
+    replay_field_open(text, "notes", '[');
     for (size_t i = 0; replay_target_note(summary->plan, summary->device, i, note); i++)
         trace_json_text(text, note);
     trace_json_close(text, ']');
+    trace_json_close(text, '}');
 }
 
 /* ---- Runs ---------------------------------------------------------------------------------- */
@@ -247,7 +253,7 @@ bool replay_print_json(FILE *file, const struct replay_summary *summary)
     if (summary->device)
         device(&text, summary->device);
     if (summary->plan && summary->device)
-        notes(&text, summary);
+        compatibility(&text, summary);
     if (summary->plan)
         results(&text, summary);
     trace_json_close(&text, '}');

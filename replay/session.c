@@ -16,14 +16,35 @@ static enum hal_status seal(void *user)
     return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
 }
 
-static enum hal_status open_device(const char *given, const char *recorded,
-                                   struct hal_device **out_device)
+/* The recorded device, with as many queues as are asked for: not every driver takes a number. */
+static enum hal_status open_recorded(const char *recorded, uint32_t queues,
+                                     struct hal_device **out_device)
 {
-    const char *uri = given ? given : getenv("HAL_DEVICE");
-    if (uri && uri[0])
-        return hal_device_open(uri, out_device);
-    const enum hal_status status = hal_device_open(recorded, out_device);
-    return hal_add_context(status, "the recorded device (--device chooses another)");
+    char uri[256];
+    if (queues && replay_target_uri(recorded, queues, uri, sizeof uri) &&
+        hal_device_open(uri, out_device) == HAL_OK)
+        return HAL_OK;
+    return hal_add_context(hal_device_open(recorded, out_device),
+                           "the recorded device (--device chooses another)");
+}
+
+static enum hal_status open_device(struct replay_session *s)
+{
+    const char *const recorded = s->summary.plan->header->device.uri;
+    const char *uri = s->program->device ? s->program->device : getenv("HAL_DEVICE");
+    const uint32_t queues = s->program->what_if ? s->program->change.queues : 0;
+    HAL_TRY(uri && uri[0]
+                ? hal_device_open(uri, &s->device)
+                : open_recorded(recorded, queues > s->summary.plan->queue_count ? queues : 0,
+                                &s->device));
+    s->summary.device = hal_device_get_info(s->device);
+    if (queues <= s->summary.device->queue_count)
+        return HAL_OK;
+    return hal_fail(
+        HAL_UNSUPPORTED,
+        "--what-if=queues=%u: device '%s' has %u; --device=URI chooses one with more, as "
+        "cpu?queues=%u",
+        queues, s->summary.device->uri, s->summary.device->queue_count, queues);
 }
 
 /* By blanks: what leaves the jail commands no terminal. */
@@ -334,6 +355,17 @@ static enum hal_status look(struct replay_session *s)
     return HAL_OK;
 }
 
+/* Before anything takes long. Of a second look at what hung, it is known. */
+static void show_target(struct replay_session *s)
+{
+    const struct replay_program *program = s->program;
+    if (program->json || program->quiet || s->note->hung)
+        return;
+    replay_print_target(stdout, &s->summary);
+    fflush(stdout);
+    s->summary.target_is_printed = true;
+}
+
 /* ---- All ----------------------------------------------------------------------------------- */
 
 enum hal_status replay_session_run(struct replay_session *s)
@@ -344,8 +376,9 @@ enum hal_status replay_session_run(struct replay_session *s)
     HAL_TRY(replay_plan_load(program->path, &program->load, &s->plan));
     summary->plan = replay_plan_get_info(s->plan);
     summary->load_ns = hal_clock_ns() - begin_ns;
-    HAL_TRY(open_device(program->device, summary->plan->header->device.uri, &s->device));
-    summary->device = hal_device_get_info(s->device);
+    HAL_TRY(open_device(s));
+    show_target(s);
+    HAL_TRY(replay_target_check(summary->plan, summary->device));
     if (program->bisect || program->verify_submissions || program->verify_unwritten)
         return bisect(s);
     if (replay_options_look(program))

@@ -7,33 +7,75 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- Limits ------------------------------------------------------------------------------- */
+
+struct limit {
+    uint64_t value, most;
+    const char *before, *after; /* of the value */
+};
+
+enum { LIMITS = 7 };
+
+static void list_limits(const struct replay_plan_info *plan, const struct hal_device_info *device,
+                        struct limit out[LIMITS])
+{
+    static const char *const threads[3] = {" threads in dimension 0", " threads in dimension 1",
+                                           " threads in dimension 2"};
+    out[0] = (struct limit){plan->queue_count, device->queue_count, "uses ", " queues"};
+    out[1] = (struct limit){plan->largest_buffer_bytes, device->max_buffer_bytes,
+                            "has a buffer of ", " bytes"};
+    for (size_t i = 0; i < 3; i++)
+        out[2 + i] = (struct limit){plan->largest_group_size[i], device->max_group_size[i],
+                                    "has workgroups of ", threads[i]};
+    out[5] = (struct limit){plan->largest_group_threads, device->max_group_threads,
+                            "has workgroups of ", " threads"};
+    out[6] = (struct limit){plan->largest_constant_bytes, device->max_constant_bytes, "has ",
+                            " bytes of push constants"};
+}
+
+bool replay_target_limit(const struct replay_plan_info *plan, const struct hal_device_info *device,
+                         size_t index, char out_limit[REPLAY_NOTE_BYTES])
+{
+    struct limit limits[LIMITS];
+    list_limits(plan, device, limits);
+    for (size_t i = 0; i < LIMITS; i++) {
+        if (limits[i].value <= limits[i].most || index-- > 0)
+            continue;
+        snprintf(out_limit, REPLAY_NOTE_BYTES,
+                 "the trace %s%" PRIu64 "%s, the limit of device '%s' is %" PRIu64,
+                 limits[i].before, limits[i].value, limits[i].after, device->uri, limits[i].most);
+        return true;
+    }
+    return false;
+}
+
 enum hal_status replay_target_check(const struct replay_plan_info *plan,
                                     const struct hal_device_info *device)
 {
-    if (plan->queue_count > device->queue_count)
-        return hal_fail(HAL_UNSUPPORTED, "the trace uses %u queues, device '%s' has %u",
-                        plan->queue_count, device->uri, device->queue_count);
-    if (plan->largest_buffer_bytes > device->max_buffer_bytes)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "the trace has a buffer of %" PRIu64 " bytes, the limit of device '%s' is "
-                        "%" PRIu64,
-                        plan->largest_buffer_bytes, device->uri, device->max_buffer_bytes);
-    for (size_t i = 0; i < 3; i++) {
-        if (plan->largest_group_size[i] > device->max_group_size[i])
-            return hal_fail(HAL_UNSUPPORTED,
-                            "the trace has workgroups of %u threads in dimension %zu, the limit of "
-                            "device '%s' is %u",
-                            plan->largest_group_size[i], i, device->uri, device->max_group_size[i]);
+    char limit[REPLAY_NOTE_BYTES], all[LIMITS * REPLAY_NOTE_BYTES];
+    size_t used = 0;
+    for (size_t i = 0; replay_target_limit(plan, device, i, limit); i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? "; " : "", limit);
+    return used ? hal_fail(HAL_UNSUPPORTED, "%s", all) : HAL_OK;
+}
+
+/* ---- Another number of queues -------------------------------------------------------------- */
+
+bool replay_target_uri(const char *recorded, uint32_t queues, char *out_uri, size_t bytes)
+{
+    const char *question = strchr(recorded, '?');
+    size_t used = question ? (size_t)(question - recorded) : strlen(recorded);
+    if (used >= bytes)
+        return false;
+    memcpy(out_uri, recorded, used);
+    used += (size_t)snprintf(out_uri + used, bytes - used, "?queues=%u", queues);
+    for (const char *at = question ? question + 1 : ""; *at && used < bytes;) {
+        const size_t length = strcspn(at, "&");
+        if (strncmp(at, "queues=", 7) != 0)
+            used += (size_t)snprintf(out_uri + used, bytes - used, "&%.*s", (int)length, at);
+        at += length + (at[length] == '&');
     }
-    if (plan->largest_group_threads > device->max_group_threads)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "the trace has workgroups of %u threads, the limit of device '%s' is %u",
-                        plan->largest_group_threads, device->uri, device->max_group_threads);
-    if (plan->largest_constant_bytes > device->max_constant_bytes)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "the trace has %u bytes of push constants, the limit of device '%s' is %u",
-                        plan->largest_constant_bytes, device->uri, device->max_constant_bytes);
-    return HAL_OK;
+    return used < bytes;
 }
 
 /* ---- Notes -------------------------------------------------------------------------------- */

@@ -126,9 +126,10 @@ static enum hal_status wall_files(const struct replay_walls *walls, char *missin
     const long version =
         syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < 2) {
-        snprintf(missing, REPLAY_MISSING_BYTES, "files (Landlock of Linux 5.19, %s)",
-                 version < 0 ? "not enabled in this kernel" : "this kernel's is older");
-        return HAL_OK;
+        return hal_fail(HAL_UNSUPPORTED,
+                        "no wall around files: Landlock of Linux 5.19 is needed, %s; --trusted "
+                        "replays without walls, which is not for files of strangers",
+                        version < 0 ? "and not enabled in this kernel" : "this kernel's is older");
     }
     if (version < VERSION_SCOPES)
         snprintf(missing, REPLAY_MISSING_BYTES,

@@ -20,6 +20,18 @@ for what in submissions host_waits; do
     same "$(number op.json after $what)" "$(number token.json before $what)" "coalesced $what"
 done
 
+# More queues than the trace's device had: it is opened with so many, unless one is chosen.
+run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=queues=2 token.pb.zst
+says stdout "1 queues become 2"
+says stdout "verified: 12 of 12 runs"
+run 4 "$bin/hal-replay" --trusted --device=cpu --what-if=queues=3 token.pb.zst
+says stderr "device 'cpu?threads="
+says stderr "has 1; --device=URI chooses one with more, as cpu?queues=3"
+one_line
+# All that a device lacks is said before anything runs.
+run 0 "$bin/hal-replay" --trusted --json token.pb.zst
+says stdout '"compatibility":{"limits":[],"notes":[]}'
+
 # The words of the report, and what the hazards say of barriers; never that something is safe. (What
 # runs without needed barriers gives depends on time: same or different, or, with the thread
 # sanitizer, the races that these barriers prevent.)

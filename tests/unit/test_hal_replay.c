@@ -12,6 +12,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#if defined(CROSSING)
+#include <errno.h>
+#include <glob.h>
+#include <seccomp.h>
+#endif
+
 #include <cmocka.h>
 
 struct fixture {
@@ -323,6 +329,139 @@ static void kernels_cannot_read_files(void **state)
     }
 }
 
+#if defined(CROSSING)
+static void read_bytes(const char *path, uint8_t **out_data, size_t *out_bytes)
+{
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    assert_true(file && fstat(fileno(file), &facts) == 0);
+    *out_bytes = (size_t)facts.st_size;
+    *out_data = malloc(*out_bytes);
+    assert_non_null(*out_data);
+    assert_int_equal(fread(*out_data, 1, *out_bytes, file), *out_bytes);
+    fclose(file);
+}
+
+/* Its own code in the place of the one compiled kernel in the folder. An entry of the cache ends in
+ * its key, the SHA-256 of what comes before, and 16 bytes that are always the same. */
+static void plant(struct fixture *fixture, const char *folder)
+{
+    enum { KEY = 32, MAGIC = 16, TRAILER = 2 * KEY + MAGIC };
+    char pattern[2 * PATH_MAX];
+    glob_t found;
+    uint8_t *old, *planted, sum[KEY];
+    size_t old_bytes, bytes;
+    snprintf(pattern, sizeof pattern, "%s/%s/msl/*.so", fixture->folder.path, folder);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    read_bytes(found.gl_pathv[0], &old, &old_bytes);
+    read_bytes(CROSSING, &planted, &bytes);
+    assert_true(old_bytes > TRAILER && trace_sha256(planted, bytes, sum) == HAL_OK);
+    FILE *file = fopen(found.gl_pathv[0], "wb");
+    assert_non_null(file);
+    const uint8_t *const trailer = old + old_bytes - TRAILER;
+    assert_int_equal(fwrite(planted, 1, bytes, file) + fwrite(trailer, 1, KEY, file) +
+                         fwrite(sum, 1, KEY, file) +
+                         fwrite(trailer + TRAILER - MAGIC, 1, MAGIC, file),
+                     bytes + TRAILER);
+    assert_int_equal(fclose(file), 0);
+    free(old);
+    free(planted);
+    globfree(&found);
+}
+
+/* Native code, where its compiled kernel should lie, tries to get out of the jail; what comes of
+ * that is in its buffer, which the trace says is: stopped. Without walls all of it succeeds. */
+static void native_kernels_cannot_leave(void **state)
+{
+    static const int32_t stopped[8] = {4711, ENOSYS, ENOSYS, EACCES, EPERM, EPERM, EPERM, EPERM};
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value done = {2, 1};
+    char cache[PATH_MAX];
+    builder_buffer_create(b, 1, "outcomes", 64);
+    builder_semaphore_create(b, 2, "done", 0);
+    add_kernel(b, 3, "cross", "kernel void cross(device int *out [[buffer(0)]]) { out[0] = 1; }");
+    builder_command_buffer_create(b, 4, NULL, 0);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
+    builder_dispatch(b, 3, 0, 1, 1, 1);
+    builder_seal(b, 4);
+    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, stopped, sizeof stopped);
+    finish(fixture);
+    const char *const before = getenv("HAL_CACHE_DIR");
+    char *const kept = before ? strdup(before) : NULL;
+    setenv("HAL_CACHE_DIR", test_folder_file(&fixture->folder, "crossed-cache", cache), 1);
+    assert_int_equal(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
+    plant(fixture, "crossed-cache/jail/*");
+    if (replay(fixture, "--device=cpu", "--type=i32") != 0)
+        fail_msg("%s%s", fixture->out, fixture->err);
+    assert_int_equal(replay(fixture, "--device=cpu", "--trusted"), 1);
+    plant(fixture, "crossed-cache");
+    assert_int_equal(replay(fixture, "--device=cpu", "--trusted", "--dump=outcomes@#s0=trusted.txt",
+                            "--type=i32"),
+                     1);
+    assert_int_equal(
+        run_program(fixture, "sh",
+                    (char *[]){"sh", "-c",
+                               "test \"$(head -8 trusted.txt | cut -d' ' -f2 | tr '\\n' ' ')\" = "
+                               "'4711 0 0 0 0 0 0 0 ' && test -f crossed && rm crossed",
+                               NULL}),
+        0);
+    assert_int_equal(replay(fixture, "--device=cpu"), 0);
+    test_folder_file(&fixture->folder, "crossed", cache);
+    assert_int_not_equal(access(cache, F_OK), 0);
+    if (kept)
+        setenv("HAL_CACHE_DIR", kept, 1);
+    else
+        unsetenv("HAL_CACHE_DIR");
+    free(kept);
+}
+
+/* A kernel without Landlock. */
+static int run_without_landlock(struct fixture *fixture, const char *option)
+{
+    char out[PATH_MAX], err[PATH_MAX];
+    int status;
+    test_folder_file(&fixture->folder, "out", out);
+    test_folder_file(&fixture->folder, "err", err);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+        redirect(out, STDOUT_FILENO);
+        redirect(err, STDERR_FILENO);
+        if (!filter ||
+            seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS),
+                             seccomp_syscall_resolve_name("landlock_create_ruleset"), 0) != 0 ||
+            seccomp_load(filter) != 0 || chdir(fixture->folder.path) != 0)
+            _exit(126);
+        execl(fixture->program, "hal-replay", "--device=cpu", option, fixture->path, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    read_text(out, fixture->out, sizeof fixture->out);
+    read_text(err, fixture->err, sizeof fixture->err);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void without_walls_is_no_replay(void **state)
+{
+    struct fixture *fixture = *state;
+    every_build(start(fixture), false);
+    finish(fixture);
+    assert_int_equal(run_without_landlock(fixture, "--trusted"), 0);
+    assert_int_equal(run_without_landlock(fixture, "--quiet"), 4);
+    expect_one_line(fixture);
+    expect(fixture, fixture->err, "no wall around files");
+    expect(fixture, fixture->err, "--trusted");
+    assert_int_equal(run_without_landlock(fixture, "--json"), 4);
+    expect(fixture, fixture->out, "\"exit_code\":4,\"result\":\"error\"");
+}
+#endif
+
 /* A fresh kernel, and a cache that is to stay as it is. */
 static void the_shared_cache_is_only_read(void **state)
 {
@@ -570,6 +709,10 @@ int main(void)
         cmocka_unit_test(impossible_devices_are_named),
         cmocka_unit_test(wrong_usage_is_explained),
         cmocka_unit_test(json_is_json),
+#if defined(CROSSING)
+        cmocka_unit_test(native_kernels_cannot_leave),
+        cmocka_unit_test(without_walls_is_no_replay),
+#endif
         cmocka_unit_test(a_replay_is_not_captured_by_accident),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

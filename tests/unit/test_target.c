@@ -52,7 +52,7 @@ static void what_is_missing_is_named_with_its_limit(void **state)
     assert_int_equal(replay_target_check(&plan, &device), HAL_OK);
     struct replay_plan_info more = plan;
     more.queue_count = 3;
-    assert_missing(&more, "3 queues", "has 2");
+    assert_missing(&more, "3 queues", "is 2");
     more = plan;
     more.largest_buffer_bytes++;
     assert_missing(&more, "1048577", "1048576");
@@ -71,6 +71,40 @@ static void what_is_missing_is_named_with_its_limit(void **state)
     more = plan;
     more.largest_constant_bytes = 132;
     assert_missing(&more, "132 bytes of push constants", "is 128");
+}
+
+static void all_limits_are_listed(void **state)
+{
+    (void)state;
+    char limit[REPLAY_NOTE_BYTES];
+    struct replay_plan_info plan = plan_for(same);
+    assert_false(replay_target_limit(&plan, &device, 0, limit));
+    plan.queue_count = 3;
+    plan.largest_group_threads = 2048;
+    plan.largest_group_size[1] = 513;
+    assert_missing(&plan, "3 queues", "513 threads in dimension 1");
+    assert_missing(&plan, "2048 threads", "is 512");
+    assert_true(replay_target_limit(&plan, &device, 2, limit));
+    assert_non_null(strstr(limit, "2048 threads, the limit of device 'cpu?threads=1' is 1024"));
+    assert_false(replay_target_limit(&plan, &device, 3, limit));
+}
+
+static void queues_are_put_into_uris(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"cpu", "cpu?queues=4"},
+        {"cpu?threads=2&queues=1", "cpu?queues=4&threads=2"},
+        {"cpu?queues=1&threads=2", "cpu?queues=4&threads=2"},
+        {"metal://17?queues=2", "metal://17?queues=4"},
+    };
+    char uri[64];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(replay_target_uri(cases[i][0], 4, uri, sizeof uri));
+        assert_string_equal(uri, cases[i][1]);
+    }
+    assert_false(replay_target_uri("cpu?threads=2", 4, uri, 12));
+    assert_false(replay_target_uri("cpu?threads=2", 4, uri, 3));
 }
 
 static void formats_and_group_memory_are_noted(void **state)
@@ -139,6 +173,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_missing_is_named_with_its_limit),
+        cmocka_unit_test(all_limits_are_listed),
+        cmocka_unit_test(queues_are_put_into_uris),
         cmocka_unit_test(formats_and_group_memory_are_noted),
         cmocka_unit_test(the_same_device_needs_no_note),
         cmocka_unit_test(what_differs_is_noted),
