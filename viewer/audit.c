@@ -31,8 +31,8 @@ struct audit {
     struct view_findings *findings;
     uint32_t *submit_counts; /* by command buffer */
     struct hal_idmap command_buffers, written_ids;
-    struct counted redundant, unknown, races, state;
-    struct trace_hazard race; /* the example */
+    struct counted redundant, unknown, races, possible, state;
+    struct trace_hazard race, possible_race; /* the examples */
     uint64_t undecided;
     VIEW_TABLE(written, written);
     uint64_t repeated, repeated_bytes, upload_bytes;
@@ -65,15 +65,47 @@ static enum hal_status note_verdict(struct view_findings *findings, uint32_t row
     return HAL_OK;
 }
 
+/* What kernels declare, and whether all of them do. */
+struct declarations {
+    struct trace_reflection reflection;
+    bool incomplete;
+};
+
+static enum trace_access_mode declared(void *user, uint64_t executable, uint32_t entry,
+                                       uint32_t set, uint32_t binding)
+{
+    struct declarations *d = user;
+    uint32_t index;
+    if (!hal_idmap_find(&d->reflection.ids, executable, &index))
+        d->incomplete = true;
+    return trace_reflection_mode(&d->reflection, executable, entry, set, binding);
+}
+
+/* Counts the races that are certain, or those that are not, and keeps the first of the trace. */
+static void count_races(const struct trace_hazards *hazards, bool certain, uint64_t times,
+                        uint32_t row, struct counted *counted, struct trace_hazard *first)
+{
+    const uint64_t count =
+        certain ? hazards->certain_race_count : hazards->race_count - hazards->certain_race_count;
+    size_t i = 0;
+    if (!count)
+        return;
+    while (i + 1 < hazards->kept_race_count && hazards->races[i].certain != certain)
+        i++;
+    if (counted->example == VIEW_NO_REF)
+        *first = hazards->races[i];
+    count_in(counted, count * times, row, hazards->races[i].after);
+}
+
 static enum hal_status audit_hazards(struct audit *a, uint32_t row,
                                      const struct trace_command_buffer_seal *seal,
                                      const struct trace_segment *segments)
 {
     const uint64_t times = a->submit_counts[row];
     struct trace_hazards hazards;
-    struct trace_reflection reflection = a->model->reflection; /* only read */
+    struct declarations declarations = {a->model->reflection, false}; /* only read */
     trace_hazards_begin(&hazards);
-    trace_hazards_segments(&hazards, seal, segments, trace_reflection_mode, &reflection);
+    trace_hazards_segments(&hazards, seal, segments, declared, &declarations);
     enum hal_status status = trace_hazards_end(&hazards);
     for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
         const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
@@ -86,13 +118,11 @@ static enum hal_status audit_hazards(struct audit *a, uint32_t row,
             count_in(&a->unknown, times, row, barrier->command);
     }
     a->undecided += hazards.undecided;
-    if (status == HAL_OK && hazards.certain_race_count) {
-        size_t first = 0;
-        while (first + 1 < hazards.kept_race_count && !hazards.races[first].certain)
-            first++;
-        if (a->races.example == VIEW_NO_REF)
-            a->race = hazards.races[first];
-        count_in(&a->races, hazards.certain_race_count * times, row, hazards.races[first].after);
+    if (status == HAL_OK) {
+        count_races(&hazards, true, times, row, &a->races, &a->race);
+        /* Where a kernel does not say what it writes, everything could be. */
+        if (!declarations.incomplete)
+            count_races(&hazards, false, times, row, &a->possible, &a->possible_race);
     }
     trace_hazards_finish(&hazards);
     return status;
@@ -277,22 +307,28 @@ static void point(const struct audit *a, const struct counted *counted,
     }
 }
 
-static void report_races(struct audit *a, struct view_findings *findings)
+static void report_races(struct audit *a, struct view_findings *findings, bool certain)
 {
-    struct view_finding *finding = a->races.count ? add(a, findings, VIEW_FINDING_RACES) : NULL;
+    const struct counted *races = certain ? &a->races : &a->possible;
+    const struct trace_hazard *race = certain ? &a->race : &a->possible_race;
+    struct view_finding *finding =
+        races->count ? add(a, findings, certain ? VIEW_FINDING_RACES : VIEW_FINDING_POSSIBLE_RACES)
+                     : NULL;
     char name[96];
     if (!finding)
         return;
-    finding->count = a->races.count;
-    point(a, &a->races, finding);
-    snprintf(finding->title, sizeof finding->title,
-             "%s conflicting accesses that no barrier orders", view_count(a->races.count).text);
+    finding->count = races->count;
+    point(a, races, finding);
+    snprintf(finding->title, sizeof finding->title, "%s %saccesses that no barrier orders",
+             view_count(races->count).text, certain ? "conflicting " : "possibly conflicting ");
     snprintf(finding->evidence, sizeof finding->evidence,
-             "Commands %u and %u of the command buffer touch %s of %s at %" PRIu64
-             ", and at least one writes.",
-             a->race.before, a->race.after, view_bytes(a->race.end - a->race.begin).text,
-             buffer_label(a->model, a->race.buffer, name, sizeof name), a->race.begin);
-    snprintf(finding->proof, sizeof finding->proof, "hal-replay --bisect --against=recorded");
+             "Commands %u and %u of the command buffer touch %s of %s at %" PRIu64 ", and %s.",
+             race->before, race->after, view_bytes(race->end - race->begin).text,
+             buffer_label(a->model, race->buffer, name, sizeof name), race->begin,
+             certain ? "at least one writes" : "a kernel of at least one may write there");
+    snprintf(finding->proof, sizeof finding->proof, "hal-trace dump%s%s",
+             *finding->locator == '#' ? " --submission=" : "",
+             *finding->locator == '#' ? finding->locator : "");
 }
 
 static void report_barriers(struct audit *a, struct view_findings *findings)
@@ -392,12 +428,14 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
                       .redundant.example = VIEW_NO_REF,
                       .unknown.example = VIEW_NO_REF,
                       .races.example = VIEW_NO_REF,
+                      .possible.example = VIEW_NO_REF,
                       .state.example = VIEW_NO_REF};
     a.status = prepare(&a);
     if (a.status == HAL_OK)
         a.status = view_model_each(model, findings->task, take, &a);
     if (a.status == HAL_OK) {
-        report_races(&a, findings);
+        report_races(&a, findings, true);
+        report_races(&a, findings, false);
         report_barriers(&a, findings);
         report_state(&a, findings);
         report_uploads(&a, findings);

@@ -14,6 +14,7 @@
 const char *const view_finding_names[VIEW_FINDING_KIND_COUNT] = {
     [VIEW_FINDING_FAILURES] = "failures",
     [VIEW_FINDING_RACES] = "races",
+    [VIEW_FINDING_POSSIBLE_RACES] = "possible-races",
     [VIEW_FINDING_SYNCS] = "host-syncs",
     [VIEW_FINDING_SUBMISSIONS] = "submissions",
     [VIEW_FINDING_IDLE] = "idle",
@@ -92,6 +93,7 @@ static int rank(const struct view_finding *finding)
     switch (finding->kind) {
     case VIEW_FINDING_FAILURES:
     case VIEW_FINDING_RACES: return 0;
+    case VIEW_FINDING_POSSIBLE_RACES:
     case VIEW_FINDING_SYNCS:
     case VIEW_FINDING_SUBMISSIONS:
     case VIEW_FINDING_DEAD:

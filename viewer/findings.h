@@ -9,21 +9,22 @@
 #include "viewer/task.h"
 
 enum view_finding_kind {
-    VIEW_FINDING_FAILURES,    /* submissions that failed or never finished */
-    VIEW_FINDING_RACES,       /* conflicting commands that nothing orders */
-    VIEW_FINDING_SYNCS,       /* the host waits, and then needs nothing of what it waited for */
-    VIEW_FINDING_SUBMISSIONS, /* submissions that could have been one */
-    VIEW_FINDING_IDLE,        /* the device was idle, by cause */
-    VIEW_FINDING_TINY,        /* submissions that end sooner than they start */
-    VIEW_FINDING_DISPATCHES,  /* dispatches that are shorter than what lies between them */
-    VIEW_FINDING_ORDERED,     /* the device was idle inside of submissions, at barriers */
-    VIEW_FINDING_DEAD,        /* commands whose results nothing reads */
-    VIEW_FINDING_UNREAD,      /* what the host wrote and nothing read */
-    VIEW_FINDING_BARRIERS,    /* barriers that order nothing */
-    VIEW_FINDING_STATE,       /* the same constants or bindings pushed again */
-    VIEW_FINDING_UPLOADS,     /* the same bytes written again to the same place */
-    VIEW_FINDING_PATH,        /* what the end waited for */
-    VIEW_FINDING_MEMORY,      /* most bytes alive at once */
+    VIEW_FINDING_FAILURES,       /* submissions that failed or never finished */
+    VIEW_FINDING_RACES,          /* conflicting commands that nothing orders */
+    VIEW_FINDING_POSSIBLE_RACES, /* the same, if kernels write where they may */
+    VIEW_FINDING_SYNCS,          /* the host waits, and then needs nothing of what it waited for */
+    VIEW_FINDING_SUBMISSIONS,    /* submissions that could have been one */
+    VIEW_FINDING_IDLE,           /* the device was idle, by cause */
+    VIEW_FINDING_TINY,           /* submissions that end sooner than they start */
+    VIEW_FINDING_DISPATCHES,     /* dispatches that are shorter than what lies between them */
+    VIEW_FINDING_ORDERED,        /* the device was idle inside of submissions, at barriers */
+    VIEW_FINDING_DEAD,           /* commands whose results nothing reads */
+    VIEW_FINDING_UNREAD,         /* what the host wrote and nothing read */
+    VIEW_FINDING_BARRIERS,       /* barriers that order nothing */
+    VIEW_FINDING_STATE,          /* the same constants or bindings pushed again */
+    VIEW_FINDING_UPLOADS,        /* the same bytes written again to the same place */
+    VIEW_FINDING_PATH,           /* what the end waited for */
+    VIEW_FINDING_MEMORY,         /* most bytes alive at once */
     VIEW_FINDING_KIND_COUNT
 };
 

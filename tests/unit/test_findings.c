@@ -223,6 +223,43 @@ static void a_missing_barrier_is_a_race_and_comes_first(void **state)
     finish(&found);
 }
 
+/* Kernel 1 may write what kernel 0 reads; kernel 2 does not say what it does. */
+static void kernels_that_may_conflict_are_possible_races(void **state)
+{
+    (void)state;
+    static const struct trace_entry_binding takes[2] = {{0, 0, 0, 1}, {1, 0, 0, 3}};
+    const struct trace_binding whole = {BUFFER, 0, 64};
+    for (int undeclared = 0; undeclared < 2; undeclared++) {
+        struct trace_builder b;
+        struct found found;
+        open_trace(&b);
+        const struct trace_entry_point entries[2] = {
+            {.name = builder_string(&b, "reads"), .group_size = {1, 1, 1}},
+            {.name = builder_string(&b, "writes"), .group_size = {1, 1, 1}}};
+        builder_executable_reflected(&b, 900, "", entries, 2, takes, 2);
+        builder_push_descriptor_set(&b, 0, &whole, 1);
+        builder_dispatch(&b, 900, 0, 1, 1, 1);
+        builder_dispatch(&b, 900, 0, 1, 1, 1); /* two that read do not conflict */
+        builder_barrier(&b, NULL, 0);
+        builder_dispatch(&b, 900, 1, 1, 1, 1);
+        builder_dispatch(&b, undeclared ? 901 : 900, 0, 1, 1, 1); /* commands 4 and 5 */
+        submit_once(&b);
+        find(&b, &found);
+        assert_null(of_kind(&found, VIEW_FINDING_RACES));
+        const struct view_finding *races = of_kind(&found, VIEW_FINDING_POSSIBLE_RACES);
+        if (undeclared) {
+            assert_null(races);
+        } else {
+            assert_non_null(races);
+            assert_int_equal(races->count, 1);
+            assert_string_equal(races->locator, "#s0");
+            assert_non_null(strstr(races->evidence, "Commands 4 and 5"));
+            assert_non_null(strstr(races->evidence, "may write"));
+        }
+        finish(&found);
+    }
+}
+
 static void state_that_is_there_already_is_counted(void **state)
 {
     (void)state;
@@ -497,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_barrier_between_strangers_orders_nothing),
         cmocka_unit_test(a_barrier_between_readers_orders_nothing),
         cmocka_unit_test(a_missing_barrier_is_a_race_and_comes_first),
+        cmocka_unit_test(kernels_that_may_conflict_are_possible_races),
         cmocka_unit_test(state_that_is_there_already_is_counted),
         cmocka_unit_test(the_same_upload_twice_is_found),
         cmocka_unit_test(results_that_never_get_to_the_host_are_dead),
