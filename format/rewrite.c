@@ -418,11 +418,11 @@ enum hal_status trace_rewrite_close(struct trace_rewrite *rewrite, enum hal_stat
 {
     char message[HAL_MESSAGE_BYTES];
     if (status == HAL_OK) {
-        struct trace_health left = *health;
+        struct trace_health left = health ? *health : (struct trace_health){0};
         left.unsupported_calls -= rewrite->dropped_unsupported < left.unsupported_calls
                                       ? rewrite->dropped_unsupported
                                       : left.unsupported_calls;
-        status = trace_writer_close(rewrite->writer, &left);
+        status = trace_writer_close(rewrite->writer, health ? &left : NULL);
     } else {
         snprintf(message, sizeof message, "%s", hal_message());
         trace_writer_discard(rewrite->writer);

@@ -56,8 +56,12 @@ static void choose(struct view *view, size_t index)
     view_select(view, m->memory_lane, (uint32_t)(at < lane->event_count ? at : 0));
 }
 
+static const struct view_column columns[] = {
+    {"size", 10}, {"life", 21}, {"created", 43}, {"destroyed", 65}, {"buffer", 0}};
+
 static const struct view_list list = {
     .header = VIEW_BUFFER_HEADER,
+    .columns = columns,
     .count = count,
     .current = current,
     .row = row,

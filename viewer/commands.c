@@ -63,6 +63,7 @@ const struct view_command view_commands[] = {
     {"type", "9C", false, "bytes as the next type"},
     {"next buffer", "9b", false, "with contents"},
     {"compare", "D", true, "with another trace"},
+    {"columns", "C", false, "of the list: which are shown"},
     {"sort", "S", false, "the list by its next column"},
     {"down", "J", false, "in the panel"},
     {"up", "K", false, "in the panel"},

@@ -163,6 +163,7 @@ void view_carry(struct view *view, const struct view *old)
     view->panel = old->panel == VIEW_PANEL_DIFFERENCE ? VIEW_PANEL_SUMMARY : old->panel;
     view->flow = old->flow;
     view->shows_path = old->shows_path;
+    memcpy(view->hidden_columns, old->hidden_columns, sizeof view->hidden_columns);
     view->panel_full = old->panel_full;
     view->help = old->help;
     view->scroll = old->scroll;

@@ -31,8 +31,12 @@ static void choose(struct view *view, size_t index)
     view_select(view, view->model->gap_lane, view->gaps.rows[index]);
 }
 
+static const struct view_column columns[] = {
+    {"from", 22}, {"length", 33}, {"cause", 46}, {"meanwhile", 0}};
+
 static const struct view_list list = {
     .header = "from                     length  cause        meanwhile",
+    .columns = columns,
     .count = count,
     .current = current,
     .row = row,

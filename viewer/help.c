@@ -76,6 +76,7 @@ static void draw(struct view *view, struct view_area area)
     add_bindings("Other programs", view_action_bindings, &lines);
     add_bindings("Measuring", view_range_bindings, &lines);
     add_bindings("Panels", view_common_bindings, &lines);
+    add_bindings("Lists", view_column_bindings, &lines);
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {
         const struct view_pane *pane = view_panel_pane((enum view_panel)p);
         if (pane->bindings)

@@ -140,8 +140,13 @@ static void choose(struct view *view, size_t index)
         view_select(view, lane, event);
 }
 
+static const struct view_column columns[] = {{"kernel", 25}, {"dispatches", 36}, {"workgroups", 49},
+                                             {"alone", 59},  {"share", 67},      {"each", 76},
+                                             {"mixed", 86},  {"one dispatch", 0}};
+
 static const struct view_list list = {
     .header = VIEW_KERNEL_HEADER,
+    .columns = columns,
     .count = count,
     .current = current,
     .row = row,

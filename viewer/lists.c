@@ -141,12 +141,13 @@ void view_list_draw(struct view *view, const struct view_list *list, struct view
     const size_t rows = area.rows > 1 ? (size_t)area.rows - 1 : 0;
     const size_t first = first_row(count, current, rows);
     char text[512];
-    view_write_cut(area, 0, 1, area.columns - 2, VIEW_STYLE_DIM | VIEW_UNDERLINE, list->header);
+    view_list_text(view, list, SIZE_MAX, text, sizeof text);
+    view_write_cut(area, 0, 1, area.columns - 2, VIEW_STYLE_DIM | VIEW_UNDERLINE, text);
     for (size_t i = 0; i < rows && first + i < count; i++) {
         const bool here = first + i == current;
         const unsigned style =
             here ? VIEW_STYLE_SELECT | VIEW_REVERSE | VIEW_BOLD : VIEW_STYLE_TEXT;
-        list->row(view, first + i, text, sizeof text);
+        view_list_text(view, list, first + i, text, sizeof text);
         if (here) {
             view_fill(area, (int)i + 1, 0, area.columns, ' ', style);
             view_put(area, (int)i + 1, 0, 0x203A, style);

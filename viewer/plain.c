@@ -61,9 +61,10 @@ static enum hal_status write_list(struct plain *p, const struct view_list *list,
     const size_t to = count - from < LIST_ROWS ? count : from + LIST_ROWS;
     if (!count)
         return write_line(p, "none");
-    HAL_TRY(write_line(p, list->header));
+    view_list_text(p->view, list, SIZE_MAX, row, sizeof row);
+    HAL_TRY(write_line(p, row));
     for (size_t i = from; i < to; i++) {
-        list->row(p->view, i, row, sizeof row);
+        view_list_text(p->view, list, i, row, sizeof row);
         snprintf(line, sizeof line, "%s%s", row, i == current ? "  (selected)" : "");
         HAL_TRY(write_line(p, line));
     }

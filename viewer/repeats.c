@@ -63,8 +63,13 @@ static void choose(struct view *view, size_t index)
     view_set_cursor(view, it->begin_ns);
 }
 
+static const struct view_column columns[] = {
+    {"number", 9},      {"begin", 31}, {"length", 41},  {"median", 51},  {"submissions", 63},
+    {"dispatches", 75}, {"waits", 82}, {"blocked", 92}, {"device", 101}, {"remark", 0}};
+
 static const struct view_list list = {
     .header = VIEW_ITERATION_HEADER,
+    .columns = columns,
     .count = count,
     .current = current,
     .row = row,

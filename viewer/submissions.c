@@ -57,8 +57,13 @@ static void choose(struct view *view, size_t index)
         view_select(view, lane, event);
 }
 
+static const struct view_column columns[] = {{"number", 10}, {"queue", 17},    {"submitted", 39},
+                                             {"queued", 49}, {"executed", 59}, {"dispatches", 71},
+                                             {"work", 0}};
+
 static const struct view_list list = {
     .header = "number    queue  submitted                queued  executed dispatches  work",
+    .columns = columns,
     .count = count,
     .current = current,
     .row = row,

@@ -271,6 +271,7 @@ void view_key(struct view *view, int key)
              !(pane->bindings && view_run_binding(view, pane->bindings, key)) &&
              !view_run_binding(view, view_move_bindings, key) &&
              !view_run_binding(view, view_row_bindings, key) &&
+             !view_run_binding(view, view_column_bindings, key) &&
              !view_run_binding(view, view_action_bindings, key) &&
              !view_run_binding(view, view_find_bindings, key) &&
              !view_run_binding(view, view_trail_bindings, key) &&

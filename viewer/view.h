@@ -159,6 +159,7 @@ struct view {
 
     enum view_panel panel;
     bool panel_full, help;
+    uint32_t hidden_columns[VIEW_PANEL_COUNT];    /* a bit each */
     int scroll;                                   /* of the panel or help, in lines */
     struct view_order submissions, gaps, buffers; /* of the lists */
     struct view_kernels *kernels;                 /* NULL: not asked for yet */
@@ -283,9 +284,16 @@ struct view_binding {
     void (*run)(struct view *view, int key);
 };
 
+/* Of a list's rows: its name, and the screen's column behind it, which the last one has not. */
+struct view_column {
+    const char *name;
+    int end;
+};
+
 /* Rows, one of which belongs to the selection. */
 struct view_list {
     const char *header;
+    const struct view_column *columns; /* in order; the last one's end is 0; NULL: all are shown */
     size_t (*count)(struct view *view);
     size_t (*current)(struct view *view); /* SIZE_MAX: none */
     void (*row)(struct view *view, size_t row, char *out, size_t bytes);
@@ -350,6 +358,11 @@ void view_order_sort(struct view *view, struct view_order *order,
                      int64_t (*key)(struct view *view, uint32_t row, int by));
 /* The position of a row, SIZE_MAX for VIEW_NO_REF. */
 size_t view_order_find(const struct view_order *order, uint32_t row);
+
+/* columns.c: the list's row, SIZE_MAX: its header, without what is hidden. */
+void view_list_text(struct view *view, const struct view_list *list, size_t row, char *out,
+                    size_t bytes);
+extern const struct view_binding view_column_bindings[];
 
 void view_list_draw(struct view *view, const struct view_list *list, struct view_area area);
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,

@@ -265,6 +265,34 @@ static void somebody_at_a_screen_gets_it_run(void **state)
     assert_false(view->wants_run);
 }
 
+/* ---- Columns ------------------------------------------------------------------------------ */
+
+static void columns_are_hidden_with_what_stands_in_them(void **state)
+{
+    (void)state;
+    type("g#s3<Enter>3_");
+    const int header = row_with("number");
+    char before[1024], row[1024];
+    snprintf(before, sizeof before, "%s", row_text(header));
+    snprintf(row, sizeof row, "%s", row_text(header + 2));
+    const char *queue = strstr(before, "queue "), *submitted = strstr(before, "submitted");
+    assert_true(queue && submitted);
+    type("C2<Esc>"); /* the queue */
+    const char *text = row_text(header);
+    assert_null(strstr(text, "queue "));
+    assert_non_null(strstr(text, "number"));
+    assert_memory_equal(strstr(text, "submitted"), submitted, strlen(submitted));
+    text = row_text(header + 2); /* what stood behind the queue is where the queue was */
+    const size_t gap = 7, at = (size_t)(submitted - before);
+    assert_memory_equal(text, row, at - gap);
+    assert_string_equal(text + at - gap, row + at);
+    type("C2<Esc>");
+    assert_string_equal(row_text(header), before);
+    type("C1234567");
+    assert_string_equal(view->message, "the last column stays");
+    assert_non_null(view->menu);
+}
+
 /* ---- Marks -------------------------------------------------------------------------------- */
 
 static struct view *reopened(void)
@@ -367,6 +395,7 @@ int main(void)
         TEST(actions_are_command_lines),
         TEST(a_range_is_what_they_are_about),
         TEST(somebody_at_a_screen_gets_it_run),
+        TEST(columns_are_hidden_with_what_stands_in_them),
         TEST(marks_stay_beside_the_trace),
         TEST(another_trace_is_shown_below_each_lane),
         TEST(a_trace_beside_itself_has_no_delta),
