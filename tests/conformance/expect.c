@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads expect/<driver>.txt: cases that a driver does not support, and those that are known to
- * fail, each with its reason. */
+/* Reads expect/<driver>.txt: cases that a driver does not support, those that are known to fail,
+ * and those that cannot tell an injected failure from a wrong result, each with its reason. */
 #include "tests/conformance/runner.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 
-static bool add(struct suite_expectations *all, enum suite_outcome outcome, const char *glob,
-                const char *reason)
+static const struct {
+    const char *word;
+    enum suite_outcome outcome;
+    bool untold;
+} kinds[] = {{"unsupported", SUITE_UNSUPPORTED, false},
+             {"fails", SUITE_FAILED, false},
+             {"untold", SUITE_PASSED, true}};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static bool add(struct suite_expectations *all, size_t kind, const char *glob, const char *reason)
 {
     struct suite_expectation *grown = realloc(all->lines, (all->count + 1) * sizeof *all->lines);
     if (!grown)
         return false;
     all->lines = grown;
-    all->lines[all->count] = (struct suite_expectation){
-        .outcome = outcome, .glob = strdup(glob), .reason = strdup(reason)};
+    all->lines[all->count] = (struct suite_expectation){.outcome = kinds[kind].outcome,
+                                                        .untold = kinds[kind].untold,
+                                                        .glob = strdup(glob),
+                                                        .reason = strdup(reason)};
     all->count++;
     return grown[all->count - 1].glob && grown[all->count - 1].reason;
 }
@@ -28,16 +38,16 @@ static bool read_line(struct suite_expectations *all, const char *path, unsigned
     if (!kind)
         return true;
     glob = strtok_r(NULL, " \t", &rest);
-    const bool unsupported = strcmp(kind, "unsupported") == 0;
-    if (!glob || (!unsupported && strcmp(kind, "fails") != 0) || !rest ||
-        !rest[strspn(rest, " \t")]) {
+    size_t which = 0;
+    while (which < KIND_COUNT && strcmp(kind, kinds[which].word) != 0)
+        which++;
+    if (!glob || which == KIND_COUNT || !rest || !rest[strspn(rest, " \t")]) {
         fprintf(stderr,
-                "hal-conformance: %s:%u: not of the form 'unsupported|fails CASES REASON'\n", path,
-                number);
+                "hal-conformance: %s:%u: not of the form 'unsupported|fails|untold CASES REASON'\n",
+                path, number);
         return false;
     }
-    return add(all, unsupported ? SUITE_UNSUPPORTED : SUITE_FAILED, glob,
-               rest + strspn(rest, " \t"));
+    return add(all, which, glob, rest + strspn(rest, " \t"));
 }
 
 bool suite_expectations_load(const char *path, struct suite_expectations *out)

@@ -34,6 +34,16 @@ static struct hal_executable_cache *usual_cache(struct suite *suite)
     return cache;
 }
 
+/* Source i adds 400 + i. */
+static void write_many(struct suite *suite, struct source sources[MANY],
+                       struct hal_executable_desc descs[MANY])
+{
+    for (uint32_t i = 0; i < MANY; i++) {
+        source_write(suite, &sources[i], 400 + i);
+        descs[i] = sources[i].desc;
+    }
+}
+
 static void release_all(struct hal_executable **executables, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -49,10 +59,7 @@ static void many_at_once(struct suite *suite, uint64_t threads)
     struct seen seen = {.thread = pthread_self(), .most = SIZE_MAX};
     const struct hal_prepare_options options = {
         .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
-    for (uint32_t i = 0; i < MANY; i++) {
-        source_write(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
-    }
+    write_many(suite, sources, descs);
     struct hal_executable_cache *cache = usual_cache(suite);
     const enum hal_status status =
         hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
@@ -79,10 +86,7 @@ static void some_fail(struct suite *suite, uint64_t threads)
     struct seen seen = {.thread = pthread_self(), .most = SIZE_MAX};
     const struct hal_prepare_options options = {
         .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
-    for (uint32_t i = 0; i < MANY; i++) {
-        source_write(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
-    }
+    write_many(suite, sources, descs);
     descs[2].label = "mistaken";
     if (suite_runs(suite, HAL_FORMAT_MSL)) {
         descs[2].data = wrong;
@@ -119,10 +123,7 @@ static void cancelled(struct suite *suite, uint64_t unused)
     enum hal_status statuses[MANY];
     struct seen seen = {.thread = pthread_self(), .most = 2};
     const struct hal_prepare_options options = {.thread_count = 1, .progress = see, .user = &seen};
-    for (uint32_t i = 0; i < MANY; i++) {
-        source_write(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
-    }
+    write_many(suite, sources, descs);
     struct hal_executable_cache *cache = usual_cache(suite);
     const enum hal_status status =
         hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);

@@ -42,6 +42,7 @@ struct suite {
     pthread_mutex_t lock; /* result, owned, state */
     struct owned *owned;
     struct thread *threads; /* of the case's own thread */
+    pthread_t self;         /* that thread */
     uint64_t state;         /* of the random sequence */
     char note[256];
 };
@@ -50,8 +51,18 @@ static _Thread_local jmp_buf *way_out;
 
 /* ---- Checks -------------------------------------------------------------------------------- */
 
+static void stop_threads(struct suite *suite);
+
+/* Threads may use what lies on the case's stack: they end before it is left. */
+_Noreturn static void leave(struct suite *suite)
+{
+    if (pthread_equal(pthread_self(), suite->self))
+        stop_threads(suite);
+    longjmp(*way_out, 1);
+}
+
 /* The first reason counts. */
-static void end_case(struct suite *suite, enum suite_outcome outcome, const char *message)
+_Noreturn static void end_case(struct suite *suite, enum suite_outcome outcome, const char *message)
 {
     pthread_mutex_lock(&suite->lock);
     if (suite->result->outcome == SUITE_PASSED) {
@@ -59,7 +70,7 @@ static void end_case(struct suite *suite, enum suite_outcome outcome, const char
         snprintf(suite->result->message, sizeof suite->result->message, "%s", message);
     }
     pthread_mutex_unlock(&suite->lock);
-    longjmp(*way_out, 1);
+    leave(suite);
 }
 
 void suite_fail(struct suite *suite, const char *file, int line, const char *format, ...)
@@ -105,8 +116,9 @@ void suite_check_fails(struct suite *suite, const char *file, int line, const ch
     va_list texts;
     const char *text, *missing = NULL;
     if (status != wanted)
-        suite_fail(suite, file, line, "%s: the status is '%s', not '%s'", what,
-                   hal_status_name(status), hal_status_name(wanted));
+        suite_fail(suite, file, line, "%s: the status is '%s', not '%s': %s", what,
+                   hal_status_name(status), hal_status_name(wanted),
+                   status == HAL_OK ? "" : hal_message());
     va_start(texts, wanted);
     while (!missing && (text = va_arg(texts, const char *)) != NULL) {
         if (!strstr(hal_message(), text))
@@ -353,7 +365,7 @@ void suite_join(struct suite *suite)
 {
     join_all(suite);
     if (has_failed(suite))
-        longjmp(*way_out, 1);
+        leave(suite);
 }
 
 /* ---- Running -------------------------------------------------------------------------------- */
@@ -367,6 +379,13 @@ static void fail_semaphores(struct suite *suite)
         if (owned->kind == SEMAPHORE)
             hal_semaphore_fail(owned->what, HAL_FAILED, "the case has failed");
     }
+}
+
+/* Of a case that has failed: nobody waits for what will not come. */
+static void stop_threads(struct suite *suite)
+{
+    fail_semaphores(suite);
+    join_all(suite);
 }
 
 static uint64_t hash(const char *text, uint64_t seed)
@@ -389,7 +408,8 @@ static void call(struct suite *suite, const struct suite_case *which)
 void suite_run_case(struct suite_run *run, const char *name, const struct suite_case *which,
                     struct suite_result *out_result)
 {
-    struct suite suite = {.run = run, .result = out_result, .state = hash(name, run->seed)};
+    struct suite suite = {
+        .run = run, .result = out_result, .self = pthread_self(), .state = hash(name, run->seed)};
     out_result->outcome = SUITE_PASSED;
     out_result->message[0] = '\0';
     pthread_mutex_init(&suite.lock, NULL);

@@ -341,22 +341,31 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
     }
     [handlers removeAllObjects]; /* they may retain the command buffer */
 }
-- (void)hm_run
+- (BOOL)hm_waits
+{
+    for (size_t i = 0; i < _step_count; i++)
+        if (_steps[i]->kind == HM_STEP_WAIT)
+            return YES;
+    return NO;
+}
+- (void)hm_beginRun:(struct hm_run *)run
 {
     static _Atomic uint64_t runs;
     const bool fails = hm_every_nth(&runs, hm_modes()->fail_command_buffers);
-    const size_t fail_at = fails ? (size_t)hm_random_below([self hm_passes]) : SIZE_MAX;
+    *run = (struct hm_run){
+        .buffer = self,
+        .fail_at = fails ? (size_t)hm_random_below([self hm_passes]) : SIZE_MAX,
+    };
     [self hm_setStatus:MTLCommandBufferStatusScheduled];
     [self hm_callHandlers:_scheduled_handlers];
-    const uint64_t begin = hm_now_ns();
-    pthread_mutex_lock(&_lock);
-    _begin_ns = begin;
-    pthread_mutex_unlock(&_lock);
-    hm_execute(_queue, _steps, _step_count, fail_at);
-    NSError *const error = fails ? [self hm_injectedError] : nil;
+}
+- (void)hm_endRun:(const struct hm_run *)run
+{
+    NSError *const error = run->fail_at != SIZE_MAX ? [self hm_injectedError] : nil;
     [self hm_dropCommands];
     pthread_mutex_lock(&_lock);
-    _end_ns = hm_now_ns();
+    _begin_ns = run->begin_ns;
+    _end_ns = run->end_ns;
     _error = error;
     _status = error ? MTLCommandBufferStatusError : MTLCommandBufferStatusCompleted;
     pthread_cond_broadcast(&_changed);
@@ -389,3 +398,13 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
     [super dealloc];
 }
 @end
+
+void hm_run_buffers(HMQueue *queue, HMCommandBuffer *const *buffers, size_t count)
+{
+    struct hm_run runs[HM_MAX_RUNS];
+    for (size_t i = 0; i < count; i++)
+        [buffers[i] hm_beginRun:&runs[i]];
+    hm_execute(queue, runs, count);
+    for (size_t i = 0; i < count; i++)
+        [buffers[i] hm_endRun:&runs[i]];
+}

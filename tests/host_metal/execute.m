@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executes what was encoded: in the order in which it was encoded, or, with HOST_METAL=shuffle, in
- * a random one of those that Metal allows.
+ * a random one of those that Metal allows, across command buffers, too.
  *
  * Metal orders commands of one encoder by its dispatch type, barriers and, between blits, tracked
  * hazards; encoders by fences, tracked hazards and events. */
@@ -214,33 +214,61 @@ static bool step_before(const void *context, size_t i, size_t j)
     return tracked_hazard(&first->accesses, &second->accesses);
 }
 
-void hm_execute(HMQueue *queue, struct hm_step *const *steps, size_t count, size_t fail_at)
+/* False: the command buffer has failed before, or fails here. */
+static bool may_pass(struct hm_run *run, struct hm_step *step)
 {
-    size_t *const order = host_metal_allocate(count * sizeof *order);
-    choose_order(order, count, step_before, steps);
-    size_t pass = 0;
-    bool failed = fail_at == 0;
+    const bool fails = run->pass_count++ == run->fail_at;
+    if (fails)
+        step->state = MTLCommandEncoderErrorStateFaulted;
+    else if (run->failed)
+        step->state = MTLCommandEncoderErrorStatePending;
+    run->failed = run->failed || fails;
+    return !run->failed;
+}
+
+static void run_step(HMQueue *queue, struct hm_run *run, struct hm_step *step)
+{
+    if (!run->begin_ns)
+        run->begin_ns = hm_now_ns();
+    switch (step->kind) {
+    case HM_STEP_WAIT:
+        if (!run->failed)
+            [step->event hm_wait:step->value];
+        break;
+    case HM_STEP_SIGNAL:
+        if (!run->failed || hm_modes()->fail_with_signal)
+            [step->event hm_signal:step->value fromHost:NO];
+        break;
+    case HM_STEP_PASS:
+        if (may_pass(run, step))
+            run_pass(queue, step);
+        break;
+    }
+    run->end_ns = hm_now_ns();
+}
+
+void hm_execute(HMQueue *queue, struct hm_run *runs, size_t count)
+{
+    size_t step_count = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        step_count += runs[i].buffer->_step_count;
+    struct hm_step **const steps = host_metal_allocate(step_count * sizeof *steps);
+    struct hm_run **const owners = host_metal_allocate(step_count * sizeof *owners);
+    size_t *const order = host_metal_allocate(step_count * sizeof *order);
     for (size_t i = 0; i < count; i++) {
-        struct hm_step *const step = steps[order[i]];
-        switch (step->kind) {
-        case HM_STEP_WAIT:
-            if (!failed)
-                [step->event hm_wait:step->value];
-            break;
-        case HM_STEP_SIGNAL:
-            if (!failed || hm_modes()->fail_with_signal)
-                [step->event hm_signal:step->value fromHost:NO];
-            break;
-        case HM_STEP_PASS:
-            failed = failed || pass == fail_at;
-            if (failed)
-                step->state = pass == fail_at ? MTLCommandEncoderErrorStateFaulted
-                                              : MTLCommandEncoderErrorStatePending;
-            else
-                run_pass(queue, step);
-            pass++;
-            break;
+        runs[i].failed = runs[i].fail_at == 0; /* also without a pass */
+        for (size_t k = 0; k < runs[i].buffer->_step_count; k++, at++) {
+            steps[at] = runs[i].buffer->_steps[k];
+            owners[at] = &runs[i];
         }
     }
+    choose_order(order, step_count, step_before, steps);
+    for (size_t i = 0; i < step_count; i++)
+        run_step(queue, owners[order[i]], steps[order[i]]);
+    for (size_t i = 0; i < count; i++)
+        if (!runs[i].begin_ns) /* it was empty */
+            runs[i].begin_ns = runs[i].end_ns = hm_now_ns();
     free(order);
+    free(owners);
+    free(steps);
 }

@@ -311,17 +311,34 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
 /* Keeps the object until the commands are complete, or watches that others do. */
 - (void)hm_use:(HMObject *)object;
 - (void)hm_encoderEnded;
-- (void)hm_run;
+- (BOOL)hm_waits; /* for an event, somewhere */
 @end
 
-/* Executes the steps; `fail_at`: the number of the pass that fails (SIZE_MAX: none). */
-void hm_execute(HMQueue *queue, struct hm_step *const *steps, size_t count, size_t fail_at);
+/* A command buffer on its way through hm_execute. */
+struct hm_run {
+    HMCommandBuffer *buffer;
+    size_t fail_at;            /* the number of the pass that fails; SIZE_MAX: none */
+    uint64_t begin_ns, end_ns; /* of its first and last step: filled in */
+    size_t pass_count;         /* so far */
+    bool failed;
+};
+
+/* At most so many run as one. */
+enum { HM_MAX_RUNS = 8 };
+
+/* From scheduling to completion; handlers run on another thread. */
+void hm_run_buffers(HMQueue *queue, HMCommandBuffer *const *buffers, size_t count);
+
+/* Executes the steps of command buffers that follow each other on a queue. Only the first may wait
+ * for events: the others' completion would stand behind that. */
+void hm_execute(HMQueue *queue, struct hm_run *runs, size_t count);
 
 @interface HMQueue : HMObject <MTLCommandQueue> {
   @public
     pthread_mutex_t _lock;
     pthread_cond_t _room;
-    NSMutableArray *_order; /* enqueued, not yet running */
+    NSMutableArray *_order; /* enqueued, not yet committed, or behind such a one */
+    NSMutableArray *_ready; /* committed, not yet running */
     NSUInteger _limit, _unfinished;
     dispatch_queue_t _execution, _completion;
     struct msl_worker *_worker; /* of the thread of _execution */

@@ -2,7 +2,8 @@
 /* HOST_METAL: how the host Metal behaves, a list of words with commas between them.
  *
  *   shuffle[=SEED]    what nothing orders runs in random order: dispatches between barriers of a
- *                     concurrent encoder, blits of untracked buffers, encoders without fences
+ *                     concurrent encoder, blits of untracked buffers, encoders without fences,
+ *                     those of command buffers that are committed one after the other, too
  *   managed           no unified memory; managed buffers are two copies
  *   useresource       kernels reach only what was bound or named by useResource/useHeap, and
  *                     write only what was named for writing

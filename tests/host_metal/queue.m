@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command queues: command buffers run one after the other, in the order in which they were enqueued
  * (or committed). Completion handlers run on another thread, so that the next one may have begun.
- */
+ * Metal lets encoders of several command buffers overlap unless fences, events or tracked hazards
+ * order them: with HOST_METAL=shuffle those that are committed already run as one. */
 #import "tests/host_metal/metal.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
     pthread_mutex_init(&_lock, NULL);
     pthread_cond_init(&_room, NULL);
     _order = [[NSMutableArray alloc] init];
+    _ready = [[NSMutableArray alloc] init];
     _execution = dispatch_queue_create("command queue", DISPATCH_QUEUE_SERIAL);
     _completion = dispatch_queue_create("completion handlers", DISPATCH_QUEUE_SERIAL);
     return [super hm_initWithDevice:device];
@@ -71,11 +73,33 @@
     pthread_mutex_unlock(&_lock);
 }
 
+/* The next ones that run as one, with a reference to each. None: an earlier call took them. */
+- (size_t)hm_take:(HMCommandBuffer **)buffers
+{
+    size_t count = 0;
+    const size_t most = hm_modes()->shuffle ? HM_MAX_RUNS : 1;
+    pthread_mutex_lock(&_lock);
+    while (_ready.count && count < most) {
+        HMCommandBuffer *const first = [_ready objectAtIndex:0];
+        if (count && [first hm_waits])
+            break;
+        buffers[count++] = [first retain];
+        [_ready removeObjectAtIndex:0];
+    }
+    pthread_mutex_unlock(&_lock);
+    return count;
+}
+
 static void run(void *context)
 {
-    HMCommandBuffer *const buffer = context;
-    [buffer hm_run];
-    [buffer release];
+    HMQueue *const queue = context;
+    HMCommandBuffer *buffers[HM_MAX_RUNS];
+    const size_t count = [queue hm_take:buffers];
+    if (count)
+        hm_run_buffers(queue, buffers, count);
+    for (size_t i = 0; i < count; i++)
+        [buffers[i] release];
+    [queue release];
 }
 
 /* Starts what is first and committed. The lock keeps the order between threads that pump. */
@@ -86,15 +110,16 @@ static void run(void *context)
         HMCommandBuffer *const first = [_order objectAtIndex:0];
         if (first.status < MTLCommandBufferStatusCommitted)
             break;
-        [first retain];
+        [_ready addObject:first];
         [_order removeObjectAtIndex:0];
-        dispatch_async_f(_execution, first, run);
+        dispatch_async_f(_execution, [self retain], run);
     }
     pthread_mutex_unlock(&_lock);
 }
 - (void)dealloc
 {
     [_order release];
+    [_ready release];
     [_execution release];
     [_completion release];
     msl_worker_destroy(_worker);

@@ -113,6 +113,28 @@ static bool fence_missing(void)
     return finish(&bench, buffer, expected_sum());
 }
 
+/* An encoder in a command buffer of its own. All are committed before the first may begin. */
+static bool fence_missing_between_command_buffers(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    const id<MTLBuffer> buffer = zeros(&bench);
+    const id<MTLSharedEvent> event = [bench.device newSharedEvent];
+    const id<MTLCommandBuffer> gate = [bench.queue commandBuffer];
+    [gate encodeWaitForEvent:event value:1];
+    [gate commit];
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        const id<MTLCommandBuffer> commands = [bench.queue commandBuffer];
+        const id<MTLComputeCommandEncoder> compute = [commands computeCommandEncoder];
+        bench_dispatch(compute, &bench, buffer, i % 2 == 0);
+        [compute endEncoding];
+        [commands commit];
+    }
+    event.signaledValue = 1;
+    [event release];
+    return finish(&bench, buffer, expected_sum()); /* whose own command buffer is the last */
+}
+
 static bool blits_without_order(void)
 {
     struct bench bench;
@@ -177,6 +199,8 @@ const struct planted planted_order[] = {
     {"barrier missing", NULL, "shuffle", barrier_missing},
     {"barrier for another buffer", NULL, "shuffle", barrier_of_another_buffer},
     {"fence missing", NULL, "shuffle", fence_missing},
+    {"fence missing between command buffers", NULL, "shuffle",
+     fence_missing_between_command_buffers},
     {"blits without order", NULL, "shuffle", blits_without_order},
     {"signal taken for a barrier", NULL, "shuffle", signal_taken_for_a_barrier},
     {"listener for the host's value", NULL, "nolisteners", listener_for_the_hosts_value},

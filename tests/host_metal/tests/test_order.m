@@ -202,6 +202,39 @@ static void test_fences_between_encoders(void **state)
     work_end(&work);
 }
 
+/* The same, each in a command buffer of its own; all are committed before the first may begin. */
+static void test_fences_between_command_buffers(void **state)
+{
+    (void)state;
+    enum { BUFFERS = 20 };
+    struct work work;
+    work_begin(&work);
+    const id<MTLBuffer> buffer = untracked(&work);
+    const id<MTLFence> fence = [work.device newFence];
+    const id<MTLSharedEvent> event = [work.device newSharedEvent];
+    id<MTLCommandBuffer> commands = [work.queue commandBuffer];
+    uint32_t expected = 0;
+    [commands encodeWaitForEvent:event value:1];
+    [commands commit];
+    for (int i = 0; i < BUFFERS; i++) {
+        commands = [work.queue commandBuffer];
+        const id<MTLComputeCommandEncoder> compute = [commands computeCommandEncoder];
+        [compute waitForFence:fence];
+        add_or_double(compute, &work, buffer, i % 2 == 0);
+        [compute updateFence:fence];
+        [compute endEncoding];
+        [commands commit];
+        expected = i % 2 == 0 ? expected + 3 : expected * 2;
+    }
+    event.signaledValue = 1;
+    [commands waitUntilCompleted];
+    assert_int_equal(((const uint32_t *)buffer.contents)[WORDS - 1], expected);
+    [event release];
+    [fence release];
+    [buffer release];
+    work_end(&work);
+}
+
 /* Metal has 32 of them, whoever made them. */
 static void test_sample_buffers_run_out(void **state)
 {
@@ -394,6 +427,7 @@ const struct CMUnitTest order_tests[] = {
     cmocka_unit_test(test_shared_events),
     cmocka_unit_test(test_barriers_in_a_concurrent_encoder),
     cmocka_unit_test(test_fences_between_encoders),
+    cmocka_unit_test(test_fences_between_command_buffers),
     cmocka_unit_test(test_sample_buffers_run_out),
     cmocka_unit_test(test_times),
     cmocka_unit_test(test_captures),
