@@ -4,6 +4,7 @@
 #include "replay/bisect.h"
 
 #include "hal/base/mem.h"
+#include "replay/frames.h"
 #include "replay/lockstep.h"
 #include "replay/minimal.h"
 
@@ -15,18 +16,9 @@ static void describe_stack(const struct replay_plan *plan, uint32_t number,
                            struct replay_finding *finding)
 {
     const struct trace_stack *stack = number ? trace_reader_stack(plan->reader, number) : NULL;
-    for (uint32_t i = 0; stack && i < stack->frame_count && i < REPLAY_FINDING_FRAMES; i++) {
-        char *out = finding->frames[finding->frame_count++];
-        snprintf(out, REPLAY_FRAME_BYTES, "0x%" PRIx64, stack->frames[i]);
-        for (size_t k = 0; k < trace_reader_module_count(plan->reader); k++) {
-            const struct trace_module *module = trace_reader_module(plan->reader, k);
-            const char *path = trace_reader_string(plan->reader, module->path);
-            const char *name = strrchr(path, '/');
-            if (stack->frames[i] - module->base < module->size)
-                snprintf(out, REPLAY_FRAME_BYTES, "%.60s+0x%" PRIx64, name ? name + 1 : path,
-                         stack->frames[i] - module->base);
-        }
-    }
+    for (uint32_t i = 0; stack && i < stack->frame_count && i < REPLAY_FINDING_FRAMES; i++)
+        replay_frame_name(plan->reader, stack->frames[i], finding->frames[finding->frame_count++],
+                          REPLAY_FRAME_BYTES);
 }
 
 static void describe_step(const struct replay_plan *plan, const struct replay_step *step,

@@ -71,7 +71,7 @@ enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_a
     return HAL_OK;
 }
 
-static enum hal_status add_object(struct replay_decoder *decoder, enum replay_kind kind,
+enum hal_status replay_decode_add(struct replay_decoder *decoder, enum replay_kind kind,
                                   uint64_t *id, const struct trace_event *created)
 {
     struct replay_plan *plan = decoder->plan;
@@ -125,7 +125,8 @@ enum hal_status replay_decode_range(struct replay_decoder *decoder, uint64_t *bu
 }
 
 /* The content exists and has `size` bytes. HAL_NOT_FOUND when the file lost it. */
-static enum hal_status use_content(struct replay_decoder *decoder, uint64_t *content, uint64_t size)
+enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *content,
+                                      uint64_t size)
 {
     struct replay_plan *plan = decoder->plan;
     uint64_t bytes = 0;
@@ -177,7 +178,7 @@ static enum hal_status decode_buffer_create(struct replay_decoder *decoder,
                         " bytes of others, is over the memory limit of %" PRIu64 " bytes",
                         event->buffer, event->size, decoder->live_buffer_bytes,
                         plan->memory_limit_bytes);
-    HAL_TRY(add_object(decoder, REPLAY_BUFFER, &event->buffer, &event->head));
+    HAL_TRY(replay_decode_add(decoder, REPLAY_BUFFER, &event->buffer, &event->head));
     decoder->live_buffer_bytes = live;
     if (event->size > plan->info.largest_buffer_bytes)
         plan->info.largest_buffer_bytes = event->size;
@@ -221,7 +222,7 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
                                        : "");
     if (event->size == 0)
         return HAL_OK;
-    HAL_TRY(use_content(decoder, &event->content, trace_content_bytes(event)));
+    HAL_TRY(replay_decode_content(decoder, &event->content, trace_content_bytes(event)));
     replay_coverage_write(&buffer->buffer.coverage, event->offset, event->size);
     return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
 }
@@ -240,7 +241,7 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
         return HAL_OK;
     }
     const enum hal_status status =
-        use_content(decoder, &event->content, trace_content_bytes(event));
+        replay_decode_content(decoder, &event->content, trace_content_bytes(event));
     if (status == HAL_NOT_FOUND && plan->incomplete[0]) {
         plan->info.skipped_reads++;
         return HAL_OK;
@@ -254,92 +255,6 @@ static enum hal_status decode_host_read(struct replay_decoder *decoder,
 
 /* ---- Other objects ------------------------------------------------------------------------- */
 
-/* What the trace asks of its device. */
-void replay_decode_note_constants(struct replay_decoder *decoder, uint32_t bytes)
-{
-    if (bytes > decoder->plan->info.largest_constant_bytes)
-        decoder->plan->info.largest_constant_bytes = bytes;
-}
-
-static void note_group(struct replay_plan_info *info, const uint32_t size[3])
-{
-    uint64_t threads = 1;
-    for (size_t i = 0; i < 3; i++) {
-        if (size[i] > info->largest_group_size[i])
-            info->largest_group_size[i] = size[i];
-        if (__builtin_mul_overflow(threads, size[i], &threads) || threads > UINT32_MAX)
-            threads = UINT32_MAX;
-    }
-    if (threads > info->largest_group_threads)
-        info->largest_group_threads = (uint32_t)threads;
-}
-
-static enum hal_status check_format(uint32_t format)
-{
-    if (format >= HAL_FORMAT_MSL && format <= HAL_FORMAT_SPIRV)
-        return HAL_OK;
-    return hal_fail(HAL_CORRUPT, "executable format %u does not exist", format);
-}
-
-/* Those that the device did not take: another one may. */
-static enum hal_status use_variants(struct replay_decoder *decoder,
-                                    struct trace_executable_create *event)
-{
-    struct trace_variant *variants =
-        (struct trace_variant *)(void *)(event->entry_points + event->entry_point_count);
-    if (event->variant_count >= HAL_MAX_VARIANTS)
-        return hal_fail(HAL_CORRUPT, "the executable has %u more variants, the limit is %d",
-                        event->variant_count, HAL_MAX_VARIANTS - 1);
-    for (uint32_t i = 0; i < event->variant_count; i++) {
-        HAL_TRY(check_format(variants[i].format));
-        HAL_TRY(use_content(decoder, &variants[i].content, variants[i].size));
-    }
-    return HAL_OK;
-}
-
-static enum hal_status decode_executable_create(struct replay_decoder *decoder,
-                                                struct trace_executable_create *event)
-{
-    HAL_TRY(check_format(event->format));
-    if (event->entry_point_count == 0 || event->entry_point_count > TRACE_MAX_ENTRY_POINTS)
-        return hal_fail(HAL_CORRUPT, "the executable has %u entry points",
-                        event->entry_point_count);
-    struct trace_entry_point *points = event->entry_points;
-    struct replay_object *layout;
-    for (uint32_t i = 0; i < event->entry_point_count; i++) {
-        const char *name = trace_reader_string(decoder->plan->reader, points[i].name);
-        if (!name || !name[0])
-            return hal_fail(HAL_CORRUPT, "entry point %u has no name", i);
-        if (!points[i].group_size[0] || !points[i].group_size[1] || !points[i].group_size[2])
-            return hal_fail(HAL_CORRUPT, "entry point %u ('%s') has workgroups of 0 threads", i,
-                            name);
-        if (points[i].constant_bytes > HAL_MAX_CONSTANT_BYTES)
-            return hal_fail(HAL_CORRUPT, "entry point %u ('%s') takes %u bytes of constants", i,
-                            name, points[i].constant_bytes);
-        if (points[i].layout)
-            HAL_TRY(replay_decode_use(decoder, REPLAY_PIPELINE_LAYOUT, &points[i].layout, &layout));
-    }
-    if (!trace_reflection_is_sound(event))
-        return hal_fail(HAL_CORRUPT,
-                        "the %u bindings of the executable's %u entry points are not in order, or "
-                        "beyond the limits",
-                        event->binding_count, event->entry_point_count);
-    for (uint32_t i = 0; i < event->entry_point_count; i++) {
-        note_group(&decoder->plan->info, points[i].group_size);
-        replay_decode_note_constants(decoder, points[i].constant_bytes);
-    }
-    const struct trace_constant *constants = trace_executable_constants(event);
-    for (uint32_t i = 0; i < event->constant_count; i++) {
-        if (constants[i].type < HAL_CONSTANT_BOOL || constants[i].type > HAL_CONSTANT_FLOAT32)
-            return hal_fail(HAL_CORRUPT, "specialization constant %u has type %u",
-                            constants[i].index, constants[i].type);
-    }
-    HAL_TRY(use_content(decoder, &event->content, event->size));
-    HAL_TRY(use_variants(decoder, event));
-    HAL_TRY(add_object(decoder, REPLAY_EXECUTABLE, &event->executable, &event->head));
-    return replay_decode_push(decoder, REPLAY_CREATE_EXECUTABLE, event->executable, &event->head);
-}
-
 static enum hal_status decode_commands_create(struct replay_decoder *decoder,
                                               struct trace_command_buffer_create *event)
 {
@@ -349,7 +264,7 @@ static enum hal_status decode_commands_create(struct replay_decoder *decoder,
                         event->categories);
     if (event->mode != HAL_ONE_SHOT && event->mode != HAL_REUSABLE)
         return hal_fail(HAL_CORRUPT, "command buffer mode %u does not exist", event->mode);
-    return add_object(decoder, REPLAY_COMMANDS, &event->command_buffer, &event->head);
+    return replay_decode_add(decoder, REPLAY_COMMANDS, &event->command_buffer, &event->head);
 }
 
 /* ---- What the trace could not hold ---- */
@@ -428,58 +343,17 @@ static enum hal_status decode_semaphore_create(struct replay_decoder *decoder,
     const uint64_t initial = event->initial_value;
     if (initial == UINT64_MAX)
         return hal_fail(HAL_CORRUPT, "the semaphore begins with a reserved value");
-    HAL_TRY(add_object(decoder, REPLAY_SEMAPHORE, &event->semaphore, &event->head));
+    HAL_TRY(replay_decode_add(decoder, REPLAY_SEMAPHORE, &event->semaphore, &event->head));
     struct replay_object *object = &decoder->plan->objects[event->semaphore];
     object->semaphore.reached = object->semaphore.promised = object->semaphore.settled = initial;
     object->semaphore.comes = initial;
     return replay_decode_push(decoder, REPLAY_CREATE_SEMAPHORE, event->semaphore, &event->head);
 }
 
-/* A layout is there before anything else, and lives as long as the plan's player. */
-static enum hal_status decode_set_layout(struct replay_decoder *decoder,
-                                         struct trace_set_layout_create *event)
-{
-    const uint32_t flags = HAL_BINDING_READ_ONLY | HAL_BINDING_DYNAMIC;
-    uint32_t seen = 0;
-    for (uint32_t i = 0; i < event->binding_count; i++) {
-        const struct trace_layout_binding *binding = &event->bindings[i];
-        if (binding->index >= HAL_MAX_BINDINGS || seen >> binding->index & 1)
-            return hal_fail(HAL_CORRUPT, "binding %u is there twice, or over the limit of %d",
-                            binding->index, HAL_MAX_BINDINGS);
-        if ((binding->kind != HAL_BINDING_STORAGE && binding->kind != HAL_BINDING_UNIFORM) ||
-            binding->flags & ~flags)
-            return hal_fail(HAL_CORRUPT, "binding %u has kind %u and flags 0x%x", binding->index,
-                            binding->kind, binding->flags);
-        seen |= UINT32_C(1) << binding->index;
-    }
-    return add_object(decoder, REPLAY_SET_LAYOUT, &event->layout, &event->head);
-}
-
-static enum hal_status decode_pipeline_layout(struct replay_decoder *decoder,
-                                              struct trace_pipeline_layout_create *event)
-{
-    struct replay_object *set;
-    if (event->constant_bytes > HAL_MAX_CONSTANT_BYTES || event->constant_bytes % 4)
-        return hal_fail(HAL_CORRUPT, "%u bytes of constants", event->constant_bytes);
-    for (uint32_t i = 0; i < event->set_count; i++)
-        HAL_TRY(replay_decode_use(decoder, REPLAY_SET_LAYOUT, &event->sets[i], &set));
-    replay_decode_note_constants(decoder, event->constant_bytes);
-    return add_object(decoder, REPLAY_PIPELINE_LAYOUT, &event->layout, &event->head);
-}
-
-static enum hal_status decode_layout_destroy(struct replay_decoder *decoder, enum replay_kind kind,
-                                             struct trace_object_event *event)
-{
-    struct replay_object *layout;
-    HAL_TRY(replay_decode_use(decoder, kind, &event->object, &layout));
-    layout->destroyed = true;
-    return HAL_OK;
-}
-
 static enum hal_status decode_event_create(struct replay_decoder *decoder,
                                            struct trace_object_event *event)
 {
-    HAL_TRY(add_object(decoder, REPLAY_EVENT, &event->object, &event->head));
+    HAL_TRY(replay_decode_add(decoder, REPLAY_EVENT, &event->object, &event->head));
     return replay_decode_push(decoder, REPLAY_CREATE_EVENT, event->object, &event->head);
 }
 
@@ -528,7 +402,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_MAPPING_INVALIDATE: return decode_mapping(decoder, event);
     case TRACE_HOST_WRITE: return decode_host_write(decoder, event);
     case TRACE_HOST_READ: return decode_host_read(decoder, event);
-    case TRACE_EXECUTABLE_CREATE: return decode_executable_create(decoder, event);
+    case TRACE_EXECUTABLE_CREATE: return replay_decode_executable(decoder, event);
     case TRACE_EXECUTABLE_DESTROY:
         return decode_destroy(decoder, REPLAY_EXECUTABLE, REPLAY_DESTROY_EXECUTABLE, event);
     case TRACE_COMMAND_BUFFER_CREATE: return decode_commands_create(decoder, event);
@@ -544,11 +418,12 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_SEMAPHORE_WAIT: return replay_decode_wait(decoder, event);
     case TRACE_SUBMIT: return replay_decode_submit(decoder, event);
     case TRACE_WAIT_IDLE: return replay_decode_wait_idle(decoder, event);
-    case TRACE_SET_LAYOUT_CREATE: return decode_set_layout(decoder, event);
-    case TRACE_SET_LAYOUT_DESTROY: return decode_layout_destroy(decoder, REPLAY_SET_LAYOUT, event);
-    case TRACE_PIPELINE_LAYOUT_CREATE: return decode_pipeline_layout(decoder, event);
+    case TRACE_SET_LAYOUT_CREATE: return replay_decode_set_layout(decoder, event);
+    case TRACE_SET_LAYOUT_DESTROY:
+        return replay_decode_layout_destroy(decoder, REPLAY_SET_LAYOUT, event);
+    case TRACE_PIPELINE_LAYOUT_CREATE: return replay_decode_pipeline_layout(decoder, event);
     case TRACE_PIPELINE_LAYOUT_DESTROY:
-        return decode_layout_destroy(decoder, REPLAY_PIPELINE_LAYOUT, event);
+        return replay_decode_layout_destroy(decoder, REPLAY_PIPELINE_LAYOUT, event);
     case TRACE_EVENT_CREATE: return decode_event_create(decoder, event);
     case TRACE_EVENT_DESTROY:
         return decode_destroy(decoder, REPLAY_EVENT, REPLAY_DESTROY_EVENT, event);

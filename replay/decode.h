@@ -66,6 +66,22 @@ enum hal_status replay_decode_segments(struct replay_decoder *decoder,
                                        const struct trace_command_buffer_seal *seal,
                                        struct trace_segment *segments) HAL_CHECKED;
 
+/* A new object: its id becomes its index. */
+enum hal_status replay_decode_add(struct replay_decoder *decoder, enum replay_kind kind,
+                                  uint64_t *id, const struct trace_event *created) HAL_CHECKED;
+/* The number of a content of that size becomes its index. */
+enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *content,
+                                      uint64_t size) HAL_CHECKED;
+
+enum hal_status replay_decode_executable(struct replay_decoder *decoder,
+                                         struct trace_executable_create *event) HAL_CHECKED;
+enum hal_status replay_decode_set_layout(struct replay_decoder *decoder,
+                                         struct trace_set_layout_create *event) HAL_CHECKED;
+enum hal_status replay_decode_pipeline_layout(
+    struct replay_decoder *decoder, struct trace_pipeline_layout_create *event) HAL_CHECKED;
+enum hal_status replay_decode_layout_destroy(struct replay_decoder *decoder, enum replay_kind kind,
+                                             struct trace_object_event *event) HAL_CHECKED;
+
 enum hal_status replay_decode_signal(struct replay_decoder *decoder,
                                      struct trace_semaphore_event *event) HAL_CHECKED;
 enum hal_status replay_decode_fail(struct replay_decoder *decoder,

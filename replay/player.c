@@ -12,167 +12,13 @@
 enum {
     MS = 1000 * 1000,
     DEFAULT_TIMEOUT_S = 60,
-    FIRST_LOOK_MS = 100, /* waits this long are not looked at by the watchdog */
     /* Work that was set free must end by then, or by the player's limit; but one of a few
      * milliseconds says nothing about how long a busy machine takes to end it. */
     GIVING_UP_MS = 5 * 1000,
     LEAST_GIVING_UP_MS = 1000
 };
 
-/* ---- Waiting ------------------------------------------------------------------------------- */
-
-/* A number that changes whenever a semaphore moves, or a dispatch that is marked ends. */
-static uint64_t measure_progress(const struct replay_player *player)
-{
-    uint64_t sum = replay_marks_progress(player->marks);
-    for (uint32_t i = 1; i < player->plan->object_count; i++) {
-        uint64_t value = UINT64_MAX;
-        if (player->plan->objects[i].kind != REPLAY_SEMAPHORE || !player->live[i].semaphore)
-            continue;
-        if (hal_semaphore_query(player->live[i].semaphore, &value) != HAL_OK)
-            value = UINT64_MAX;
-        sum += value;
-    }
-    return sum;
-}
-
-static bool is_reached(struct hal_semaphore *semaphore, uint64_t wanted, uint64_t *out_value)
-{
-    return hal_semaphore_query(semaphore, out_value) != HAL_OK || *out_value >= wanted;
-}
-
-/* The first submission handed in by now that should have set `semaphore` (NULL: any) to `wanted`,
- * or any value of its own, and has not. */
-static const struct trace_submit *find_unfinished(const struct replay_player *player,
-                                                  const struct hal_semaphore *semaphore,
-                                                  uint64_t wanted, uint32_t *out_object)
-{
-    for (size_t op = 0; op < player->op; op++) {
-        const struct trace_submit *submit = (const void *)player->plan->ops[op].event;
-        if (player->plan->ops[op].action != REPLAY_SUBMIT)
-            continue;
-        for (uint32_t i = 0; i < submit->signal_count; i++) {
-            const struct trace_semaphore_value *signal = &submit->values[submit->wait_count + i];
-            struct hal_semaphore *live = player->live[signal->semaphore].semaphore;
-            uint64_t value;
-            *out_object = (uint32_t)signal->semaphore;
-            if (live && (!semaphore || (live == semaphore && signal->value >= wanted)) &&
-                !is_reached(live, signal->value, &value))
-                return submit;
-        }
-    }
-    return NULL;
-}
-
-static uint32_t find_object(const struct replay_player *player, const struct hal_semaphore *wanted)
-{
-    for (uint32_t i = 1; i < player->plan->object_count; i++) {
-        if (player->plan->objects[i].kind == REPLAY_SEMAPHORE &&
-            player->live[i].semaphore == wanted)
-            return i;
-    }
-    return 0;
-}
-
-/* Adds to the message what is known about the submission that hangs. */
-static enum hal_status blame(const struct replay_player *player, const struct trace_submit *submit)
-{
-    char dispatch[REPLAY_NAME_BYTES];
-    player->report->hung = true;
-    player->report->hung_submission = submit->submission;
-    replay_marks_describe(player, dispatch);
-    return dispatch[0] ? hal_fail(HAL_TIMEOUT, "%s; %s", hal_message(), dispatch) : HAL_TIMEOUT;
-}
-
-static enum hal_status describe_hang(const struct replay_player *player,
-                                     const struct hal_semaphore_value *values, size_t count)
-{
-    const double seconds = (double)player->timeout_ns / 1e9;
-    const struct replay_plan *plan = player->plan;
-    char name[REPLAY_NAME_BYTES];
-    uint32_t object;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = 0;
-        if (is_reached(values[i].semaphore, values[i].value, &value))
-            continue;
-        object = find_object(player, values[i].semaphore);
-        if (!object)
-            return hal_fail(HAL_TIMEOUT, "a copy to or from a private buffer does not end (%g s)",
-                            seconds);
-        const struct trace_submit *submit =
-            find_unfinished(player, values[i].semaphore, values[i].value, &object);
-        hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %g s: %s is at %" PRIu64 " and should reach %" PRIu64,
-                 seconds, replay_object_name(plan, object, name), value, values[i].value);
-        if (!submit)
-            return HAL_TIMEOUT;
-        hal_fail(HAL_TIMEOUT, "%s when submission #s%" PRIu64 " ends", hal_message(),
-                 submit->submission);
-        return blame(player, submit);
-    }
-    const struct trace_submit *submit = find_unfinished(player, NULL, 0, &object);
-    if (submit) {
-        hal_fail(HAL_TIMEOUT,
-                 "nothing has moved for %g s: submission #s%" PRIu64
-                 " does not end, so %s stays behind",
-                 seconds, submit->submission, replay_object_name(plan, object, name));
-        return blame(player, submit);
-    }
-    return hal_fail(HAL_TIMEOUT, "nothing has moved for %g s, and the device is not idle", seconds);
-}
-
-/* `values` NULL: until the device is idle. */
-static enum hal_status wait_once(struct replay_player *player, enum hal_wait_mode mode,
-                                 const struct hal_semaphore_value *values, size_t count,
-                                 int64_t timeout_ns)
-{
-    return values ? hal_semaphores_wait(player->device, mode, values, count, timeout_ns)
-                  : hal_device_wait_idle(player->device, timeout_ns);
-}
-
-enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
-                             const struct hal_semaphore_value *values, size_t count)
-{
-    const int64_t begin_ns = hal_clock_ns();
-    const int64_t first_ns = (int64_t)FIRST_LOOK_MS * MS;
-    enum hal_status status = wait_once(
-        player, mode, values, count, first_ns < player->timeout_ns ? first_ns : player->timeout_ns);
-    uint64_t progress = status == HAL_TIMEOUT ? measure_progress(player) : 0;
-    while (status == HAL_TIMEOUT) {
-        status = wait_once(player, mode, values, count, player->timeout_ns);
-        if (status != HAL_TIMEOUT)
-            break;
-        const uint64_t now = measure_progress(player);
-        if (now == progress) {
-            status = describe_hang(player, values, count);
-            break;
-        }
-        progress = now;
-    }
-    player->report->wait_ns += hal_clock_ns() - begin_ns;
-    return status;
-}
-
-static enum hal_status play_wait(struct replay_player *player,
-                                 const struct trace_semaphore_wait *event)
-{
-    for (uint32_t i = 0; i < event->value_count; i++)
-        player->values[i] = (struct hal_semaphore_value){
-            player->live[event->values[i].semaphore].semaphore, event->values[i].value};
-    const enum hal_status expected = (enum hal_status)event->head.status;
-    const enum hal_status status =
-        replay_await(player, (enum hal_wait_mode)event->mode, player->values, event->value_count);
-    char name[REPLAY_NAME_BYTES];
-    if (status == expected || status == HAL_TIMEOUT || expected == HAL_OK)
-        return status == expected ? HAL_OK : status;
-    replay_verify_outcome(player->report, "%s returned '%s' when it was recorded, and '%s' now%s%s",
-                          replay_event_name(&event->head, name), hal_status_name(expected),
-                          hal_status_name(status), status == HAL_OK ? "" : ": ",
-                          status == HAL_OK ? "" : hal_message());
-    return HAL_OK;
-}
-
-/* ---- Other operations ---------------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------------------------- */
 
 /* The same range of what the buffer was given in place of its recorded contents. */
 static enum hal_status substitute_bytes(const struct replay_player *player,
@@ -406,7 +252,7 @@ static enum hal_status play(struct replay_player *player, size_t index)
     case REPLAY_DESTROY_EVENT: destroy_event(player, op->object); return HAL_OK;
     case REPLAY_SIGNAL: return play_signal(player, event);
     case REPLAY_FAIL: return play_fail(player, op->object, event);
-    case REPLAY_WAIT: return play_wait(player, event);
+    case REPLAY_WAIT: return replay_play_wait(player, event);
     case REPLAY_WAIT_IDLE: return replay_await(player, HAL_WAIT_ALL, NULL, 0);
     case REPLAY_SUBMIT: return play_submit(player, event);
     case REPLAY_FLUSH: return hal_queue_flush(player->device, 0);

@@ -60,12 +60,16 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op) HAL
 enum hal_status replay_player_end(struct replay_player *player, enum hal_status status,
                                   bool whole) HAL_CHECKED;
 
-/* ---- player.c ------------------------------------------------------------------------------ */
+/* ---- waiting.c ----------------------------------------------------------------------------- */
 
 /* Waits under the watchdog: HAL_TIMEOUT, with a message, when no semaphore has moved for the
  * player's limit. */
 enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mode,
                              const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
+
+/* A recorded wait, which should end as it did then. */
+enum hal_status replay_play_wait(struct replay_player *player,
+                                 const struct trace_semaphore_wait *event) HAL_CHECKED;
 
 /* ---- commands.c ---------------------------------------------------------------------------- */
 

@@ -67,8 +67,7 @@ bool replay_target_uri(const char *recorded, uint32_t queues, char *out_uri, siz
     size_t used = question ? (size_t)(question - recorded) : strlen(recorded);
     if (used >= bytes)
         return false;
-    memcpy(out_uri, recorded, used);
-    used += (size_t)snprintf(out_uri + used, bytes - used, "?queues=%u", queues);
+    used = (size_t)snprintf(out_uri, bytes, "%.*s?queues=%u", (int)used, recorded, queues);
     for (const char *at = question ? question + 1 : ""; *at && used < bytes;) {
         const size_t length = strcspn(at, "&");
         if (strncmp(at, "queues=", 7) != 0)

@@ -28,6 +28,11 @@ where=$(sed -n 's/^first difference from cpu: \(#s[0-9.d]*\): .*/\1/p' stdout)
 run 1 "$bin/hal-replay" --trusted --bisect --against=cpu --substitute=silu=wrong.metal --json good.pb.zst
 says stdout "\"locator\":\"$where\""
 
+# Functions of the program have names, where its file may be read.
+says stdout '"stack":["hand_in+0x'
+run 1 "$bin/hal-replay" --trusted --bisect --against=cpu --substitute=silu=wrong.metal good.pb.zst
+grep -q '^  at session_decode+0x[0-9a-f]*$' stdout || fail "no name of a function"
+
 # That trace has one dispatch, and fails by itself; a tolerance lets it pass.
 run 1 "$bin/hal-replay" minimal.pb.zst
 says stdout "1 of them dispatches"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/frames.h"
+
+#include "format/analysis/symbols.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct trace_module *find_module(const struct trace_reader *reader, uint64_t address)
+{
+    for (size_t i = 0; i < trace_reader_module_count(reader); i++) {
+        const struct trace_module *module = trace_reader_module(reader, i);
+        if (address >= module->base && address - module->base < module->size)
+            return module;
+    }
+    return NULL;
+}
+
+/* A return address is behind its call. */
+static bool name_function(const struct trace_module *module, const char *path, uint64_t offset,
+                          char *out, size_t bytes)
+{
+    struct trace_symbols symbols;
+    if (path[0] != '/' || !offset ||
+        trace_symbols_open(path, module->build_id, module->build_id_bytes, &symbols) != HAL_OK)
+        return false;
+    const struct trace_symbol *symbol = trace_symbols_find(&symbols, offset - 1);
+    if (symbol)
+        snprintf(out, bytes, "%.60s+0x%" PRIx64, symbol->name,
+                 offset + symbols.first_address - symbol->address);
+    trace_symbols_close(&symbols);
+    return symbol != NULL;
+}
+
+void replay_frame_name(const struct trace_reader *reader, uint64_t address, char *out, size_t bytes)
+{
+    const struct trace_module *module = find_module(reader, address);
+    const char *path = module ? trace_reader_string(reader, module->path) : NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!module)
+        snprintf(out, bytes, "0x%" PRIx64, address);
+    else if (!path || !name_function(module, path, address - module->base, out, bytes))
+        snprintf(out, bytes, "%.60s+0x%" PRIx64,
+                 slash  ? slash + 1
+                 : path ? path
+                        : "?",
+                 address - module->base);
+}
