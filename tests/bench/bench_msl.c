@@ -408,20 +408,28 @@ int main(int argc, char **argv)
 #endif
     if (!base.pocl && !bench_is_quick())
         fprintf(stderr, "bench-msl: skipped: PoCL: %s\n", reason);
-    run_elementwise(&base, 1 << 16, "vector add, 64 k", "saxpy, 64 k");
-    run_elementwise(&base, (size_t)bench_size(1 << 24, 1 << 16), "vector add, 16 M", "saxpy, 16 M");
-    run_matrices(&base);
-    run_reductions(&base);
-    run_matrix_vector(&base);
+    if (bench_wants(&bench, "elementwise")) {
+        run_elementwise(&base, 1 << 16, "vector add, 64 k", "saxpy, 64 k");
+        run_elementwise(&base, (size_t)bench_size(1 << 24, 1 << 16), "vector add, 16 M",
+                        "saxpy, 16 M");
+    }
+    if (bench_wants(&bench, "matrices"))
+        run_matrices(&base);
+    if (bench_wants(&bench, "reductions"))
+        run_reductions(&base);
+    if (bench_wants(&bench, "matrix-vector"))
+        run_matrix_vector(&base);
 #if BENCH_HAS_OPENCL
     bench_pocl_close(base.pocl);
 #endif
     const struct msl_function *matmul;
     if (msl_library_find(base.library, "matmul", &matmul) != HAL_OK)
         die("matmul");
-    bench_msl_workers(&bench, matmul);
+    if (bench_wants(&bench, "workers"))
+        bench_msl_workers(&bench, matmul);
     msl_worker_destroy(base.worker);
     msl_library_destroy(base.library);
-    bench_msl_compile(&bench);
+    if (bench_wants(&bench, "compile"))
+        bench_msl_compile(&bench);
     return bench_end(&bench);
 }

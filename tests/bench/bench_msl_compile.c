@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench-msl: what compiling costs, and two workers beside two plain threads. */
+/* bench-msl: what compiling costs. */
 #include "tests/bench/bench_msl.h"
 
 #include "hal/base/os.h"
 #include "hal/msl/msl.h"
-#include "tests/bench/msl_reference.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -155,71 +154,4 @@ void bench_msl_compile(struct bench *bench)
     run_small(bench);
     run_twenty(bench);
     run_library(bench);
-}
-
-/* ---- Two workers ---------------------------------------------------------------------------- */
-
-/* A matrix product per thread, by the kernel or by the loop. */
-struct product {
-    const struct msl_function *function; /* NULL: the loop */
-    struct msl_worker *worker;
-    float *a, *b, *c;
-    uint32_t side;
-};
-
-static void *multiply(void *user)
-{
-    const struct product *const product = user;
-    void *buffers[MSL_MAX_BUFFERS] = {product->a, product->b, product->c, (void *)&product->side};
-    const uint32_t tiles = product->side / 16;
-    const struct msl_launch launch = {
-        .buffers = buffers, .group_size = {16, 16, 1}, .group_count = {tiles, tiles, 1}};
-    if (!product->function)
-        reference_matmul_16(product->a, product->b, product->c, product->side);
-    else if (msl_function_run(product->function, product->worker, &launch, 0,
-                              (uint64_t)tiles * tiles) != HAL_OK)
-        abort();
-    return NULL;
-}
-
-/* How much more two threads do than one, in the time of one. */
-static double gain(struct product products[2])
-{
-    pthread_t other;
-    const int64_t begin = hal_clock_ns();
-    multiply(&products[0]);
-    const int64_t alone = hal_clock_ns();
-    if (pthread_create(&other, NULL, multiply, &products[1]) != 0)
-        exit(1);
-    multiply(&products[0]);
-    pthread_join(other, NULL);
-    const int64_t both = hal_clock_ns();
-    return 2.0 * (double)(alone - begin) / (double)(both - alone);
-}
-
-void bench_msl_workers(struct bench *bench, const struct msl_function *matmul)
-{
-    enum { SIDE = 512, TIMES = 15 };
-    struct product products[2], plain[2];
-    double ratios[TIMES];
-    for (size_t i = 0; i < 2; i++) {
-        products[i] = (struct product){.function = matmul, .side = SIDE};
-        if (msl_worker_create(&products[i].worker) != HAL_OK)
-            bench_die("a worker");
-        products[i].a = calloc(3 * (size_t)SIDE * SIDE, sizeof(float));
-        if (!products[i].a)
-            exit(1);
-        products[i].b = products[i].a + SIDE * SIDE;
-        products[i].c = products[i].b + SIDE * SIDE;
-        plain[i] = products[i];
-        plain[i].function = NULL;
-    }
-    for (size_t i = 0; i < (size_t)bench_repeats(TIMES); i++)
-        ratios[i] = gain(products) / gain(plain);
-    bench_row(bench, "two workers, gain as part of two plain threads'",
-              bench_median(ratios, (size_t)bench_repeats(TIMES)), "x", BENCH_HIGHER, 0.9);
-    for (size_t i = 0; i < 2; i++) {
-        msl_worker_destroy(products[i].worker);
-        free(products[i].a);
-    }
 }
