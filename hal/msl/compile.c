@@ -290,12 +290,9 @@ static enum hal_status build(const struct job *job, const struct msl_text *progr
     return link_object(job);
 }
 
-static enum hal_status run_splitter(const struct job *job)
+static enum hal_status run_splitter(const struct job *job, const char *work)
 {
-    const char *const what = job->options.check_bounds            ? "--check-bounds"
-                             : job->road.mode == MSL_ROAD_FISSION ? "--must-split"
-                                                                  : "--may-refuse";
-    const char *const arguments[] = {job->road.splitter, what, job->bitcode, job->object, NULL};
+    const char *const arguments[] = {job->road.splitter, work, job->bitcode, job->object, NULL};
     const struct msl_process process = {
         .arguments = arguments, .output_limit = 1 << 16, .time_limit_ns = job->compiler.limit_ns};
     struct msl_text output = {0}, errors = {0};
@@ -309,8 +306,9 @@ static enum hal_status run_splitter(const struct job *job)
     return status;
 }
 
-/* In three steps: clang reads, the splitter splits or adds checks, and optimises; a link. */
-static enum hal_status build_split(const struct job *job, const struct msl_text *program)
+/* In three steps: clang reads, the splitter does its work and optimises; a link. */
+static enum hal_status build_by_splitter(const struct job *job, const struct msl_text *program,
+                                         const char *work)
 {
     const char *const front[] = {"-include-pch",
                                  job->headers.precompiled,
@@ -324,12 +322,13 @@ static enum hal_status build_split(const struct job *job, const struct msl_text 
                                  "-o",
                                  job->bitcode};
     HAL_TRY(run_with_headers(job, program, front, sizeof front / sizeof *front));
-    HAL_TRY(run_splitter(job));
+    HAL_TRY(run_splitter(job, work));
     return link_object(job);
 }
 
+/* `work` is the splitter's; NULL: clang alone. */
 static enum hal_status build_on_road(const struct job *job, const struct msl_text *constants,
-                                     const struct msl_text *kernels, bool split)
+                                     const struct msl_text *kernels, bool split, const char *work)
 {
     struct msl_text program = {0};
     msl_text_append(&program, constants->bytes, constants->length);
@@ -337,36 +336,52 @@ static enum hal_status build_on_road(const struct job *job, const struct msl_tex
     msl_text_append(&program, kernels->bytes, kernels->length);
     enum hal_status status = msl_text_check(&program);
     if (status == HAL_OK)
-        status =
-            split || job->options.check_bounds ? build_split(job, &program) : build(job, &program);
+        status = work ? build_by_splitter(job, &program, work) : build(job, &program);
     msl_text_finish(&program);
     return status;
 }
 
-/* Whatever goes wrong in the splitter must not stop a kernel that runs on fibers. */
+/* Whatever goes wrong in the splitter must not stop a kernel that runs without it. */
 static enum hal_status build_any(const struct job *job, const struct msl_text *constants,
-                                 const struct msl_text *kernels, bool waits)
+                                 const struct msl_text *kernels, struct msl_demands demands)
 {
-    if (job->road.splitter[0] && waits && job->options.optimise && !job->options.check_bounds) {
-        const enum hal_status status = build_on_road(job, constants, kernels, true);
-        if (status == HAL_OK || status == HAL_INVALID || job->road.mode == MSL_ROAD_FISSION)
+    enum hal_status status;
+    if (job->options.check_bounds)
+        return build_on_road(job, constants, kernels, false, "--check-bounds");
+    const bool there = job->road.splitter[0];
+    if (there && demands.waits && job->options.optimise && job->road.mode != MSL_ROAD_FIBERS) {
+        const bool must = job->road.mode == MSL_ROAD_FISSION;
+        status =
+            build_on_road(job, constants, kernels, true, must ? "--must-split" : "--may-refuse");
+        if (status == HAL_OK || status == HAL_INVALID || must)
             return status;
         hal_log(HAL_LOG_WARN, "'%s' runs on fibers, which is slow: %s", job->file, hal_message());
     }
-    return build_on_road(job, constants, kernels, false);
+    if (there && demands.shifts) {
+        status = build_on_road(job, constants, kernels, false,
+                               job->options.optimise ? "--optimise" : "--keep");
+        if (status == HAL_OK || status == HAL_INVALID)
+            return status;
+    }
+    if (demands.shifts)
+        hal_log(HAL_LOG_WARN,
+                "'%s': shifts by more than there are bits and divisions by zero are undefined "
+                "without hal-msl-cc: %s",
+                job->file, there ? hal_message() : "there is none beside the library");
+    return build_on_road(job, constants, kernels, false, NULL);
 }
 
 static enum hal_status translate_and_build(const struct job *job)
 {
     struct msl_text preprocessed = {0}, constants = {0}, kernels = {0};
-    bool waits = false;
+    struct msl_demands demands = {0};
     enum hal_status status = preprocess(job, &preprocessed);
     if (status == HAL_OK)
         status = write_constants(job->source, &constants);
     if (status == HAL_OK)
-        status = msl_translate(job->source, &preprocessed, job->file, &kernels, &waits);
+        status = msl_translate(job->source, &preprocessed, job->file, &kernels, &demands);
     if (status == HAL_OK)
-        status = build_any(job, &constants, &kernels, waits);
+        status = build_any(job, &constants, &kernels, demands);
     msl_text_finish(&preprocessed);
     msl_text_finish(&constants);
     msl_text_finish(&kernels);

@@ -34,7 +34,8 @@ static bool waits_for_peers(const struct msl_tokens *tokens, size_t i)
     if (token->kind != MSL_NAME || msl_is(tokens, i, "simdgroup_index_in_threadgroup"))
         return false;
     return msl_is(tokens, i, "threadgroup_barrier") || begins(token, "simd_") ||
-           begins(token, "simdgroup_") || begins(token, "quad_") || begins(token, "__metal_simd");
+           begins(token, "simdgroup_") || begins(token, "quad_") || begins(token, "__metal_simd") ||
+           begins(token, "__metal_quad");
 }
 
 static size_t find(const struct entry *entries, size_t count, const struct msl_token *name)

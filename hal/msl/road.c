@@ -25,8 +25,6 @@ enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road)
 {
     *out_road = (struct msl_road){0};
     HAL_TRY(read_mode(&out_road->mode));
-    if (out_road->mode == MSL_ROAD_FIBERS && !check_bounds)
-        return HAL_OK;
     if (!msl_program_find(getenv("HAL_MSL_CC"), "hal-msl-cc", out_road->splitter,
                           sizeof out_road->splitter)) {
         out_road->splitter[0] = '\0';
@@ -34,7 +32,7 @@ enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road)
             return hal_fail(HAL_NOT_FOUND,
                             "bounds cannot be checked: there is no hal-msl-cc beside "
                             "the library; HAL_MSL_CC may name one");
-        if (out_road->mode == MSL_ROAD_AUTO)
+        if (out_road->mode != MSL_ROAD_FISSION)
             return HAL_OK;
         return hal_fail(HAL_NOT_FOUND, "HAL_MSL_ROAD is 'fission', but there is no hal-msl-cc "
                                        "beside the library; HAL_MSL_CC may name one");

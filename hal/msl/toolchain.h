@@ -42,7 +42,7 @@ enum hal_status msl_helper_identify(const char *path, struct msl_key *out_identi
 enum msl_road_mode { MSL_ROAD_AUTO, MSL_ROAD_FISSION, MSL_ROAD_FIBERS };
 struct msl_road {
     enum msl_road_mode mode;
-    char splitter[MSL_PATH_BYTES]; /* hal-msl-cc; "": there is none, or it is not wanted */
+    char splitter[MSL_PATH_BYTES]; /* hal-msl-cc; "": there is none */
     struct msl_key identity;       /* of the splitter's sources; zeros without */
 };
 

@@ -132,7 +132,8 @@ static void write_program(const struct msl_unit *unit, struct msl_text *out_prog
 }
 
 enum hal_status msl_translate(const struct msl_source *source, const struct msl_text *text,
-                              const char *file, struct msl_text *out_program, bool *out_waits)
+                              const char *file, struct msl_text *out_program,
+                              struct msl_demands *out_demands)
 {
     struct msl_unit unit = {.file = file, .source = source};
     enum hal_status status = msl_lex(text->bytes, text->length, file, &unit.tokens);
@@ -141,11 +142,12 @@ enum hal_status msl_translate(const struct msl_source *source, const struct msl_
     if (status == HAL_OK) {
         msl_unit_drop_duplicates(&unit);
         msl_unit_find_peers(&unit);
+        msl_unit_find_shifts(&unit);
         status = msl_unit_place_variables(&unit);
     }
     if (status == HAL_OK)
         status = msl_unit_add_entries(&unit);
-    *out_waits = unit.waits;
+    *out_demands = (struct msl_demands){.waits = unit.waits, .shifts = unit.shifts};
     if (status == HAL_OK) {
         msl_unit_rewrite(&unit);
         write_program(&unit, out_program);

@@ -34,6 +34,7 @@ struct msl_unit {
     const struct msl_source *source;
     bool leaves_out; /* kernels that the source does not list */
     bool waits;      /* threads of an entry may wait for each other */
+    bool shifts;     /* or divides, by numbers that are not written out */
     bool failed;     /* memory ran out */
 };
 
@@ -45,6 +46,8 @@ void msl_unit_drop_duplicates(struct msl_unit *unit);
 enum hal_status msl_unit_place_variables(struct msl_unit *unit) HAL_CHECKED;
 /* Sets needs_peers. */
 void msl_unit_find_peers(struct msl_unit *unit);
+/* Sets shifts. Errs on the safe side. */
+void msl_unit_find_shifts(struct msl_unit *unit);
 /* Puts a table entry after each kernel and in the place of each instantiation. */
 enum hal_status msl_unit_add_entries(struct msl_unit *unit) HAL_CHECKED;
 /* Address spaces, attributes, literals, function constants, pragmas. */
@@ -61,10 +64,15 @@ void msl_unit_erase(struct msl_unit *unit, size_t first, size_t last);
 const char *msl_unit_own_name(struct msl_unit *unit, const struct msl_item *item);
 void msl_unit_finish(struct msl_unit *unit);
 
-/* All of the above: preprocessed MSL in, C++ out; and whether threads of any kernel may wait for
- * each other. `source` is what `text` was before. */
+/* What the program needs besides a compiler for C++. */
+struct msl_demands {
+    bool waits;  /* threads of a kernel may wait for each other */
+    bool shifts; /* it shifts or divides by what may be out of range, which C++ leaves undefined */
+};
+
+/* All of the above: preprocessed MSL in, C++ out. `source` is what `text` was before. */
 enum hal_status msl_translate(const struct msl_source *source, const struct msl_text *text,
                               const char *file, struct msl_text *out_program,
-                              bool *out_waits) HAL_CHECKED;
+                              struct msl_demands *out_demands) HAL_CHECKED;
 
 #endif

@@ -97,6 +97,36 @@ float suite_bfloat(float value)
     return up ? suite_float(down + 0x10000u) : suite_float(down);
 }
 
+/* The nearest of a number and its two neighbours in steps of 1 << `shift` of its bits, else the
+ * even one. */
+static float nearest(double value, float guess, unsigned shift)
+{
+    const uint32_t bits = suite_bits(guess), step = UINT32_C(1) << shift;
+    const float others[] = {suite_float(bits - step), suite_float(bits + step)};
+    float best = guess;
+    for (size_t i = 0; i < 2; i++) {
+        const double distance = fabs((double)others[i] - value), least = fabs((double)best - value);
+        if (distance < least || (distance == least && (suite_bits(best) >> shift & 1)))
+            best = others[i];
+    }
+    return best;
+}
+
+/* Of normal numbers. */
+float suite_half_of_double(double value)
+{
+    const float guess = suite_half((float)value);
+    if (fabs(value) < 0x1p-14)
+        return suite_half((float)value); /* its bits do not step by that much */
+    return isfinite(guess) ? nearest(value, guess, 13) : guess;
+}
+
+float suite_bfloat_of_double(double value)
+{
+    const float guess = suite_bfloat((float)value);
+    return isfinite(guess) && guess != 0 ? nearest(value, guess, 16) : guess;
+}
+
 /* ---- Memory of a launch ------------------------------------------------------------------- */
 
 static struct {

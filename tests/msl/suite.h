@@ -78,6 +78,9 @@ typedef uint64_t u64;
 float suite_half(float value); /* rounded to half, to nearest even */
 uint16_t suite_half_bits(float value);
 float suite_bfloat(float value); /* rounded to bfloat, to nearest even */
+/* The same of more digits than a float has: rounded once. */
+float suite_half_of_double(double value);
+float suite_bfloat_of_double(double value);
 float suite_float(uint32_t bits);
 uint32_t suite_bits(float value);
 

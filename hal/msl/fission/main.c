@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal-msl-cc: a kernel source as bitcode in, an object file out, its kernels split. Started by
+/* hal-msl-cc: a kernel source as bitcode in, an object file out, what C++ leaves undefined defined,
+ * and its kernels split. Started by
  * hal/msl as the compiler is, so that LLVM is no part of the programs that run kernels. */
 #include "hal/base/walled.h"
+#include "hal/msl/fission/arithmetic.h"
 #include "hal/msl/fission/bounds.h"
 #include "hal/msl/fission/fission.h"
 #include "hal/msl/fission/identity.h"
@@ -22,7 +24,7 @@ enum member { NAME, TAG, RUN_GROUPS, RUN_THREAD, RUN_SPLIT, THREAD, ROAD, SIZE }
 enum { DONE = 0, WRONG_USE = 2, CANNOT = 3, REFUSED = 4 };
 
 /* What is asked for. */
-enum work { MAY_REFUSE, MUST_SPLIT, CHECK_BOUNDS, UNKNOWN };
+enum work { MAY_REFUSE, MUST_SPLIT, CHECK_BOUNDS, OPTIMISE, KEEP, UNKNOWN };
 
 /* The kernels that wait, by the same index in all. */
 struct table {
@@ -189,6 +191,23 @@ static enum hal_status check_module(LLVMModuleRef module, LLVMTargetMachineRef m
     return verify(module);
 }
 
+static enum hal_status do_work(LLVMModuleRef module, LLVMTargetMachineRef machine, enum work work)
+{
+    switch (work) {
+    case MAY_REFUSE:
+    case MUST_SPLIT:
+        HAL_TRY(split_module(module, machine, work == MUST_SPLIT));
+        return msl_pipeline_optimise(module, machine);
+    case CHECK_BOUNDS:
+        HAL_TRY(check_module(module, machine));
+        return msl_pipeline_optimise_little(module, machine);
+    case OPTIMISE: HAL_TRY(verify(module)); return msl_pipeline_optimise_as_clang(module, machine);
+    case KEEP: HAL_TRY(verify(module)); return msl_pipeline_keep(module, machine);
+    case UNKNOWN: break;
+    }
+    return hal_fail(HAL_INVALID, "nothing is asked for");
+}
+
 static enum hal_status compile(const char *input, const char *output, enum work work)
 {
     const LLVMContextRef context = LLVMContextCreate();
@@ -198,12 +217,10 @@ static enum hal_status compile(const char *input, const char *output, enum work 
     enum hal_status status = msl_pipeline_machine(&machine);
     if (status == HAL_OK)
         status = read_bitcode(input, context, &module);
-    if (status == HAL_OK)
-        status = work == CHECK_BOUNDS ? check_module(module, machine)
-                                      : split_module(module, machine, work == MUST_SPLIT);
-    if (status == HAL_OK)
-        status = work == CHECK_BOUNDS ? msl_pipeline_optimise_little(module, machine)
-                                      : msl_pipeline_optimise(module, machine);
+    if (status == HAL_OK) {
+        msl_arithmetic_define(module);
+        status = do_work(module, machine, work);
+    }
     if (status == HAL_OK)
         status = msl_pipeline_write_object(module, machine, output);
     if (module)
@@ -214,14 +231,17 @@ static enum hal_status compile(const char *input, const char *output, enum work 
     return status;
 }
 
-static const char usage[] =
-    "usage: hal-msl-cc [--must-split | --may-refuse | --check-bounds] BITCODE OBJECT\n"
-    "Splits the kernels of a compiled source at their barriers, or has their accesses checked.\n"
-    "libhal starts it.\n";
+static const char usage[] = "usage: hal-msl-cc [--must-split | --may-refuse | --check-bounds | "
+                            "--optimise | --keep] BITCODE OBJECT\n"
+                            "Splits the kernels of a compiled source at their barriers, has their "
+                            "accesses checked, or only\n"
+                            "defines what C++ leaves undefined, with or without optimisation.\n"
+                            "libhal starts it.\n";
 
 static enum work read_work(const char *text)
 {
-    static const char *const names[] = {"--may-refuse", "--must-split", "--check-bounds"};
+    static const char *const names[] = {"--may-refuse", "--must-split", "--check-bounds",
+                                        "--optimise", "--keep"};
     enum work work = MAY_REFUSE;
     while (work < UNKNOWN && strcmp(text, names[work]) != 0)
         work++;

@@ -145,6 +145,16 @@ enum hal_status msl_pipeline_optimise_little(LLVMModuleRef module, LLVMTargetMac
     return run(module, machine, "default<O1>");
 }
 
+enum hal_status msl_pipeline_optimise_as_clang(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    return run(module, machine, "default<O3>");
+}
+
+enum hal_status msl_pipeline_keep(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    return run(module, machine, "default<O0>");
+}
+
 enum hal_status msl_pipeline_write_object(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                           const char *path)
 {

@@ -32,6 +32,11 @@ enum hal_status msl_pipeline_optimise(LLVMModuleRef module,
 enum hal_status msl_pipeline_optimise_little(LLVMModuleRef module,
                                              LLVMTargetMachineRef machine) HAL_CHECKED;
 
+/* For kernels that are not split: what clang would do, and nothing. */
+enum hal_status msl_pipeline_optimise_as_clang(LLVMModuleRef module,
+                                               LLVMTargetMachineRef machine) HAL_CHECKED;
+enum hal_status msl_pipeline_keep(LLVMModuleRef module, LLVMTargetMachineRef machine) HAL_CHECKED;
+
 enum hal_status msl_pipeline_write_object(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                           const char *path) HAL_CHECKED;
 

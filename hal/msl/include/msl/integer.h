@@ -3,7 +3,7 @@
 #ifndef MSL_INTEGER_H
 #define MSL_INTEGER_H
 
-#include "msl/math.h"
+#include "msl/geometry.h"
 
 namespace metal
 {
@@ -17,6 +17,12 @@ namespace metal
     template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &a, const vec<T, N> &b)    \
     {                                                                                              \
         return vec<T, N>::generate([&](int i) { return name(a.at(i), b.at(i)); });                 \
+    }
+#define MSL_EACH_3(name)                                                                           \
+    template <class T, int N>                                                                      \
+    MSL_INLINE vec<T, N> name(const vec<T, N> &a, const vec<T, N> &b, const vec<T, N> &c)          \
+    {                                                                                              \
+        return vec<T, N>::generate([&](int i) { return name(a.at(i), b.at(i), c.at(i)); });        \
     }
 MSL_INTEGER T popcount(T x)
 {
@@ -42,10 +48,10 @@ MSL_INTEGER T rotate(T x, msl::given<T> by)
     const int width = 8 * int(sizeof(T)), n = int(by) & (width - 1);
     return n ? T(U(U(x) << n) | U(U(x) >> (width - n))) : x;
 }
-MSL_INTEGER T absdiff(T a, msl::given<T> b)
+MSL_INTEGER make_unsigned_t<T> absdiff(T a, msl::given<T> b)
 {
     using U = make_unsigned_t<T>;
-    return T(a < b ? U(U(b) - U(a)) : U(U(a) - U(b)));
+    return a < b ? U(U(b) - U(a)) : U(U(a) - U(b));
 }
 MSL_INTEGER T addsat(T a, msl::given<T> b)
 {
@@ -88,17 +94,20 @@ MSL_INTEGER T madhi(T a, msl::given<T> b, msl::given<T> c)
 }
 MSL_INTEGER T madsat(T a, msl::given<T> b, msl::given<T> c)
 {
-    const __int128 exact = __int128(a) * b + c;
+    using wide = conditional_t<is_signed_v<T>, __int128, unsigned __int128>;
+    const wide exact = wide(a) * wide(b) + wide(c);
     const T low = numeric_limits<T>::min(), high = numeric_limits<T>::max();
-    return exact < __int128(low) ? low : exact > __int128(high) ? high : T(exact);
+    return exact < wide(low) ? low : exact > wide(high) ? high : T(exact);
 }
 MSL_INTEGER T mul24(T a, msl::given<T> b)
 {
-    return T(a * b);
+    using U = make_unsigned_t<T>;
+    return T(U(a) * U(b));
 }
 MSL_INTEGER T mad24(T a, msl::given<T> b, msl::given<T> c)
 {
-    return T(a * b + c);
+    using U = make_unsigned_t<T>;
+    return T(U(a) * U(b) + U(c));
 }
 MSL_INTEGER T extract_bits(T x, uint offset, uint count)
 {
@@ -122,12 +131,25 @@ MSL_EACH_1(clz)
 MSL_EACH_1(ctz)
 MSL_EACH_1(reverse_bits)
 MSL_EACH_2(rotate)
-MSL_EACH_2(absdiff)
 MSL_EACH_2(addsat)
 MSL_EACH_2(subsat)
 MSL_EACH_2(hadd)
 MSL_EACH_2(rhadd)
 MSL_EACH_2(mulhi)
+MSL_EACH_2(mul24)
+MSL_EACH_3(mad24)
+MSL_EACH_3(madhi)
+MSL_EACH_3(madsat)
+template <class T, int N>
+MSL_INLINE vec<make_unsigned_t<T>, N> absdiff(const vec<T, N> &a, const vec<T, N> &b)
+{
+    return vec<make_unsigned_t<T>, N>::generate([&](int i) { return absdiff(a.at(i), b.at(i)); });
+}
+template <class T, int N>
+MSL_INLINE vec<T, N> insert_bits(const vec<T, N> &base, const vec<T, N> &insert, uint o, uint n)
+{
+    return vec<T, N>::generate([&](int i) { return insert_bits(base.at(i), insert.at(i), o, n); });
+}
 template <class T, int N> MSL_INLINE vec<T, N> extract_bits(const vec<T, N> &x, uint o, uint n)
 {
     return vec<T, N>::generate([&](int i) { return extract_bits(x.at(i), o, n); });
@@ -135,6 +157,26 @@ template <class T, int N> MSL_INLINE vec<T, N> extract_bits(const vec<T, N> &x, 
 #undef MSL_INTEGER
 #undef MSL_EACH_1
 #undef MSL_EACH_2
+#undef MSL_EACH_3
+
+MSL_UNPACKING(popcount)
+MSL_UNPACKING(clz)
+MSL_UNPACKING(ctz)
+MSL_UNPACKING(reverse_bits)
+MSL_UNPACKING(rotate)
+MSL_UNPACKING(absdiff)
+MSL_UNPACKING(addsat)
+MSL_UNPACKING(subsat)
+MSL_UNPACKING(hadd)
+MSL_UNPACKING(rhadd)
+MSL_UNPACKING(mulhi)
+MSL_UNPACKING(mul24)
+MSL_UNPACKING(mad24)
+MSL_UNPACKING(madhi)
+MSL_UNPACKING(madsat)
+MSL_UNPACKING(extract_bits)
+MSL_UNPACKING(insert_bits)
+#undef MSL_UNPACKING
 } // namespace metal
 
 namespace msl

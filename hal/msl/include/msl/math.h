@@ -1,120 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <metal_math>, <metal_common>, <metal_geometric>, <metal_relational>, <metal_limits>. */
+/* <metal_math>, <metal_common>. */
 #ifndef MSL_MATH_H
 #define MSL_MATH_H
 
+#include "msl/limits.h"
 #include "msl/matrix.h"
 
-namespace metal
-{
-template <class T> struct numeric_limits {
-    static constexpr bool is_specialized = is_integral_v<T>;
-    static constexpr bool is_integer = is_integral_v<T>;
-    static constexpr bool is_signed = is_signed_v<T>;
-    static constexpr bool has_infinity = false;
-    static constexpr bool has_quiet_NaN = false;
-    static constexpr bool has_signaling_NaN = false;
-    static constexpr bool is_iec559 = false;
-    static constexpr bool is_exact = true;
-    static constexpr bool is_bounded = true;
-    static constexpr bool is_modulo = !is_signed;
-    static constexpr int radix = 2;
-    static constexpr int digits = int(sizeof(T) * 8) - (is_signed ? 1 : 0);
-    static constexpr int digits10 = digits * 3 / 10;
-    static constexpr T epsilon()
-    {
-        return T(0);
-    }
-    static constexpr T max()
-    {
-        return T(is_signed ? (1ul << (sizeof(T) * 8 - 1)) - 1 : ~0ul);
-    }
-    static constexpr T min()
-    {
-        return is_signed ? T(-max() - 1) : T(0);
-    }
-    static constexpr T lowest()
-    {
-        return min();
-    }
-};
-template <> struct numeric_limits<bool> : numeric_limits<uint8_t> {
-    static constexpr int digits = 1;
-    static constexpr int digits10 = 0;
-    static constexpr bool max()
-    {
-        return true;
-    }
-    static constexpr bool min()
-    {
-        return false;
-    }
-    static constexpr bool lowest()
-    {
-        return false;
-    }
-};
-#define MSL_FLOAT_LIMITS(T, mantissa, greatest, smallest, gap, least, exponent, decimals)          \
-    template <> struct numeric_limits<T> {                                                         \
-        static constexpr bool is_specialized = true;                                               \
-        static constexpr bool is_integer = false;                                                  \
-        static constexpr bool is_signed = true;                                                    \
-        static constexpr bool has_infinity = true;                                                 \
-        static constexpr bool has_quiet_NaN = true;                                                \
-        static constexpr bool has_signaling_NaN = true;                                            \
-        static constexpr bool has_denorm = true;                                                   \
-        static constexpr bool is_iec559 = true;                                                    \
-        static constexpr bool is_exact = false;                                                    \
-        static constexpr bool is_bounded = true;                                                   \
-        static constexpr bool is_modulo = false;                                                   \
-        static constexpr int radix = 2;                                                            \
-        static constexpr int digits = mantissa;                                                    \
-        static constexpr int digits10 = (mantissa - 1) * 3 / 10;                                   \
-        static constexpr int max_digits10 = decimals;                                              \
-        static constexpr int max_exponent = exponent;                                              \
-        static constexpr int min_exponent = 3 - exponent;                                          \
-        static constexpr T denorm_min()                                                            \
-        {                                                                                          \
-            return T(least);                                                                       \
-        }                                                                                          \
-        static constexpr T round_error()                                                           \
-        {                                                                                          \
-            return T(0.5f);                                                                        \
-        }                                                                                          \
-        static constexpr T max()                                                                   \
-        {                                                                                          \
-            return T(greatest);                                                                    \
-        }                                                                                          \
-        static constexpr T min()                                                                   \
-        {                                                                                          \
-            return T(smallest);                                                                    \
-        }                                                                                          \
-        static constexpr T lowest()                                                                \
-        {                                                                                          \
-            return T(-greatest);                                                                   \
-        }                                                                                          \
-        static constexpr T epsilon()                                                               \
-        {                                                                                          \
-            return T(gap);                                                                         \
-        }                                                                                          \
-        static constexpr T infinity()                                                              \
-        {                                                                                          \
-            return T(__builtin_inff());                                                            \
-        }                                                                                          \
-        static constexpr T quiet_NaN()                                                             \
-        {                                                                                          \
-            return T(__builtin_nanf(""));                                                          \
-        }                                                                                          \
-        static constexpr T signaling_NaN()                                                         \
-        {                                                                                          \
-            return T(__builtin_nansf(""));                                                         \
-        }                                                                                          \
-    };
-MSL_FLOAT_LIMITS(float, 24, 0x1.fffffep127f, 0x1p-126f, 0x1p-23f, 0x1p-149f, 128, 9)
-MSL_FLOAT_LIMITS(half, 11, 65504.0f, 0x1p-14f, 0x1p-10f, 0x1p-24f, 16, 5)
-MSL_FLOAT_LIMITS(bfloat, 8, 0x1.fep127f, 0x1p-126f, 0x1p-7f, 0x1p-133f, 128, 4)
-#undef MSL_FLOAT_LIMITS
-} // namespace metal
+/* Functions are the same in either mode of math: what a source asks precise::divide for is what it
+ * gets. Its own operators follow the mode. */
+#pragma float_control(precise, on, push)
+#pragma clang fp contract(off)
 
 namespace msl
 {
@@ -135,10 +30,44 @@ MSL_INLINE float rsqrt(float x)
 {
     return 1.0f / __builtin_sqrtf(x);
 }
-MSL_INLINE float fract(float x)
+/* Below 1 also where the rest is rounded to the type. */
+template <class T> MSL_INLINE T fract(T x, float greatest)
 {
-    const float part = x - __builtin_floorf(x);
-    return part < 1.0f || part != part ? part : 0x1.fffffep-1f;
+    const T part = T(float(x) - __builtin_floorf(float(x)));
+    return float(part) < 1.0f || float(part) != float(part) ? part : T(greatest);
+}
+template <class T> MSL_INLINE T nextafter(T x, T y)
+{
+    const float from = float(x), to = float(y);
+    if (from != from || to != to)
+        return T(from + to);
+    if (from == to)
+        return y;
+    const uint16_t bits = __builtin_bit_cast(uint16_t, x);
+    if (from == 0.0f)
+        return __builtin_bit_cast(T, uint16_t(to < 0.0f ? 0x8001 : 1));
+    return __builtin_bit_cast(T, uint16_t((from < to) == (from > 0.0f) ? bits + 1 : bits - 1));
+}
+/* To the neighbour whose last bit is set where `rest` is left over: a second rounding, to fewer
+ * bits, then gives what rounding once would have given. */
+template <class F, class B> MSL_INLINE F to_odd(F nearest, F rest)
+{
+    B bits = __builtin_bit_cast(B, nearest);
+    if (!(rest < F(0)) && !(rest > F(0)))
+        return nearest;
+    if ((rest < F(0)) != (nearest < F(0)))
+        bits--;
+    return __builtin_bit_cast(F, B(bits | 1));
+}
+/* The product of two narrow numbers is exact in double. */
+template <class T> MSL_INLINE T fma_narrow(T a, T b, T c)
+{
+    const double product = double(float(a)) * double(float(b)), added = double(float(c));
+    const double sum = product + added, part = sum - product;
+    const double rest = (product - (sum - part)) + (added - part);
+    const double wide = to_odd<double, uint64_t>(sum, rest);
+    const float nearest = float(wide);
+    return T(to_odd<float, uint32_t>(nearest, float(wide - double(nearest))));
 }
 MSL_INLINE float sign(float x)
 {
@@ -188,6 +117,11 @@ MSL_INLINE float divide(float a, float b)
 
 namespace metal
 {
+#define MSL_VECTOR_1(name)                                                                         \
+    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &x)                        \
+    {                                                                                              \
+        return vec<T, N>::generate([&](int i) { return name(x.at(i)); });                          \
+    }
 #define MSL_FLOAT_1(name, call)                                                                    \
     MSL_INLINE float name(float x)                                                                 \
     {                                                                                              \
@@ -201,10 +135,7 @@ namespace metal
     {                                                                                              \
         return msl::promoted<T>(call(float(x)));                                                   \
     }                                                                                              \
-    template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &x)                        \
-    {                                                                                              \
-        return vec<T, N>::generate([&](int i) { return name(x.at(i)); });                          \
-    }
+    MSL_VECTOR_1(name)
 MSL_FLOAT_1(acos, __builtin_acosf)
 MSL_FLOAT_1(acosh, __builtin_acoshf)
 MSL_FLOAT_1(asin, __builtin_asinf)
@@ -220,7 +151,6 @@ MSL_FLOAT_1(exp10, msl::exp10)
 MSL_FLOAT_1(exp2, __builtin_exp2f)
 MSL_FLOAT_1(fabs, __builtin_fabsf)
 MSL_FLOAT_1(floor, __builtin_floorf)
-MSL_FLOAT_1(fract, msl::fract)
 MSL_FLOAT_1(log, __builtin_logf)
 MSL_FLOAT_1(log10, __builtin_log10f)
 MSL_FLOAT_1(log2, __builtin_log2f)
@@ -238,6 +168,20 @@ MSL_FLOAT_1(tanh, __builtin_tanhf)
 MSL_FLOAT_1(tanpi, msl::tanpi)
 MSL_FLOAT_1(trunc, __builtin_truncf)
 #undef MSL_FLOAT_1
+MSL_INLINE float fract(float x)
+{
+    return msl::fract(x, 0x1.fffffep-1f);
+}
+MSL_INLINE half fract(half x)
+{
+    return msl::fract(x, 0x1.ffcp-1f);
+}
+template <class T, class = msl::if_promoted<T>> MSL_INLINE msl::promoted<T> fract(T x)
+{
+    return msl::fract(msl::promoted<T>(x), msl::is_bfloat<T> ? 0x1.fep-1f : 0x1.fffffep-1f);
+}
+MSL_VECTOR_1(fract)
+#undef MSL_VECTOR_1
 
 #define MSL_VECTOR_2(name)                                                                         \
     template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &a, const vec<T, N> &b)    \
@@ -274,11 +218,27 @@ MSL_FLOAT_2(fdim, __builtin_fdimf)
 MSL_FLOAT_2(fmax, __builtin_fmaxf)
 MSL_FLOAT_2(fmin, __builtin_fminf)
 MSL_FLOAT_2(fmod, __builtin_fmodf)
-MSL_FLOAT_2(nextafter, __builtin_nextafterf)
 MSL_FLOAT_2(pow, __builtin_powf)
 MSL_FLOAT_2(powr, __builtin_powf)
 MSL_FLOAT_2(step, msl::step)
 #undef MSL_FLOAT_2
+MSL_INLINE float nextafter(float x, float y)
+{
+    return __builtin_nextafterf(x, y);
+}
+MSL_INLINE half nextafter(half x, half y)
+{
+    return msl::nextafter(x, y);
+}
+template <class A, class B, class = msl::if_mixed<A, B>>
+MSL_INLINE msl::mixed<A, B> nextafter(A x, B y)
+{
+    if constexpr (msl::is_bfloat<msl::mixed<A, B>>)
+        return msl::nextafter(x, y);
+    else
+        return nextafter(float(x), float(y));
+}
+MSL_VECTOR_2(nextafter)
 
 /* min, max, clamp, abs, select: one overload per scalar type, so that mixed calls fail as they
  * do in the language only where they are ambiguous there. */
@@ -297,7 +257,7 @@ MSL_FLOAT_2(step, msl::step)
     }                                                                                              \
     MSL_INLINE constexpr T abs(T x)                                                                \
     {                                                                                              \
-        return x < T(0) ? T(-x) : x;                                                               \
+        return x < T(0) ? T(0 - make_unsigned_t<T>(x)) : x;                                        \
     }                                                                                              \
     MSL_INLINE constexpr T select(T a, T b, bool c)                                                \
     {                                                                                              \
@@ -342,11 +302,11 @@ MSL_COMMON_FLOAT(half)
 #define MSL_BFLOAT template <class B, class = msl::if_bfloat<B>> MSL_INLINE
 MSL_BFLOAT B min(B a, msl::given<B> b)
 {
-    return float(b) < float(a) ? b : a;
+    return float(b) < float(a) || float(a) != float(a) ? b : a;
 }
 MSL_BFLOAT B max(B a, msl::given<B> b)
 {
-    return float(a) < float(b) ? b : a;
+    return float(a) < float(b) || float(a) != float(a) ? b : a;
 }
 MSL_BFLOAT B clamp(B x, msl::given<B> low, msl::given<B> high)
 {
@@ -362,7 +322,7 @@ MSL_BFLOAT B select(B a, msl::given<B> b, bool c)
 }
 MSL_BFLOAT B fma(B a, msl::given<B> b, msl::given<B> c)
 {
-    return B(__builtin_fmaf(float(a), float(b), float(c)));
+    return msl::fma_narrow(a, b, c);
 }
 #undef MSL_BFLOAT
 MSL_VECTOR_2(min)
@@ -420,7 +380,7 @@ MSL_INLINE float fma(float a, float b, float c)
 }
 MSL_INLINE half fma(half a, half b, half c)
 {
-    return half(__builtin_fmaf(float(a), float(b), float(c)));
+    return msl::fma_narrow(a, b, c);
 }
 template <class T, int N>
 MSL_INLINE vec<T, N> fma(const vec<T, N> &a, msl::given<vec<T, N>> b, msl::given<vec<T, N>> c)
@@ -527,153 +487,8 @@ template <class T, int N> MSL_INLINE vec<int, N> ilogb(const vec<T, N> &x)
 {
     return vec<int, N>::generate([&](int i) { return ilogb(x.at(i)); });
 }
-
-#define MSL_PREDICATE(name, call)                                                                  \
-    MSL_INLINE bool name(float x)                                                                  \
-    {                                                                                              \
-        return call(x);                                                                            \
-    }                                                                                              \
-    MSL_INLINE bool name(half x)                                                                   \
-    {                                                                                              \
-        return call(float(x));                                                                     \
-    }                                                                                              \
-    template <class B, class = msl::if_bfloat<B>> MSL_INLINE bool name(B x)                        \
-    {                                                                                              \
-        return call(float(x));                                                                     \
-    }                                                                                              \
-    template <class T, int N> MSL_INLINE vec<bool, N> name(const vec<T, N> &x)                     \
-    {                                                                                              \
-        return vec<bool, N>::generate([&](int i) { return name(x.at(i)); });                       \
-    }
-MSL_PREDICATE(isnan, __builtin_isnan)
-MSL_PREDICATE(isinf, __builtin_isinf)
-MSL_PREDICATE(isfinite, __builtin_isfinite)
-MSL_PREDICATE(signbit, __builtin_signbit)
-#undef MSL_PREDICATE
-/* A half that is subnormal is a normal float, so the widths differ here. */
-MSL_INLINE bool isnormal(float x)
-{
-    return __builtin_isnormal(x);
-}
-MSL_INLINE bool isnormal(half x)
-{
-    const float magnitude = __builtin_fabsf(float(x));
-    return magnitude >= 0x1p-14f && magnitude <= 65504.0f;
-}
-template <class T, int N> MSL_INLINE vec<bool, N> isnormal(const vec<T, N> &x)
-{
-    return vec<bool, N>::generate([&](int i) { return isnormal(x.at(i)); });
-}
-template <class T> MSL_INLINE auto isunordered(T a, T b)
-{
-    return isnan(a) || isnan(b);
-}
-template <class T> MSL_INLINE auto isordered(T a, T b)
-{
-    return !isunordered(a, b);
-}
-MSL_INLINE bool any(bool x)
-{
-    return x;
-}
-MSL_INLINE bool all(bool x)
-{
-    return x;
-}
-template <int N> MSL_INLINE bool any(const vec<bool, N> &x)
-{
-    bool result = false;
-    for (int i = 0; i < N; i++)
-        result |= x.at(i);
-    return result;
-}
-template <int N> MSL_INLINE bool all(const vec<bool, N> &x)
-{
-    bool result = true;
-    for (int i = 0; i < N; i++)
-        result &= x.at(i);
-    return result;
-}
-
-template <class T, int N> MSL_INLINE T dot(const vec<T, N> &a, const vec<T, N> &b)
-{
-    T sum = a.at(0) * b.at(0);
-    for (int i = 1; i < N; i++)
-        sum += a.at(i) * b.at(i);
-    return sum;
-}
-template <class T> MSL_INLINE vec<T, 3> cross(const vec<T, 3> &a, const vec<T, 3> &b)
-{
-    return vec<T, 3>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
-}
-template <class T, int N> MSL_INLINE T length_squared(const vec<T, N> &a)
-{
-    return dot(a, a);
-}
-template <class T, int N> MSL_INLINE T length(const vec<T, N> &a)
-{
-    return sqrt(dot(a, a));
-}
-template <class T, int N> MSL_INLINE T distance_squared(const vec<T, N> &a, const vec<T, N> &b)
-{
-    return length_squared(a - b);
-}
-template <class T, int N> MSL_INLINE T distance(const vec<T, N> &a, const vec<T, N> &b)
-{
-    return length(a - b);
-}
-template <class T, int N> MSL_INLINE vec<T, N> normalize(const vec<T, N> &a)
-{
-    return a * rsqrt(dot(a, a));
-}
-template <class T, int N> MSL_INLINE vec<T, N> reflect(const vec<T, N> &i, const vec<T, N> &n)
-{
-    return i - n * (T(2) * dot(n, i));
-}
-template <class T, int N>
-MSL_INLINE vec<T, N> refract(const vec<T, N> &i, const vec<T, N> &n, msl::given<T> eta)
-{
-    const T d = dot(n, i), k = T(1) - eta * eta * (T(1) - d * d);
-    return k < T(0) ? vec<T, N>(T(0)) : i * eta - n * (eta * d + sqrt(k));
-}
-template <class T, int N>
-MSL_INLINE vec<T, N> faceforward(const vec<T, N> &n, const vec<T, N> &i, const vec<T, N> &reference)
-{
-    return dot(reference, i) < T(0) ? n : -n;
-}
-
-/* Both are the exact versions: results do not depend on which one a source asks for. Each name is
- * declared there, because sources add overloads of their own to these namespaces. */
-#define MSL_EACH_NAME(apply)                                                                       \
-    apply(acos) apply(acosh) apply(asin) apply(asinh) apply(atan) apply(atan2) apply(atanh) apply( \
-        ceil) apply(copysign) apply(cos) apply(cosh) apply(cospi) apply(divide) apply(exp)         \
-        apply(exp10) apply(exp2) apply(fabs) apply(fdim) apply(floor) apply(fma) apply(fmax)       \
-            apply(fmax3) apply(fmedian3) apply(fmin) apply(fmin3) apply(fmod) apply(fract)         \
-                apply(frexp) apply(ilogb) apply(ldexp) apply(log) apply(log10) apply(log2)         \
-                    apply(modf) apply(nextafter) apply(pow) apply(powr) apply(rint) apply(round)   \
-                        apply(rsqrt) apply(sign) apply(sin) apply(sincos) apply(sinh) apply(sinpi) \
-                            apply(sqrt) apply(tan) apply(tanh) apply(tanpi) apply(trunc)           \
-                                apply(abs) apply(clamp) apply(max) apply(max3) apply(median3)      \
-                                    apply(min) apply(min3) apply(mix) apply(saturate)              \
-                                        apply(smoothstep) apply(step) apply(cross) apply(distance) \
-                                            apply(distance_squared) apply(dot) apply(faceforward)  \
-                                                apply(length) apply(length_squared)                \
-                                                    apply(normalize) apply(reflect) apply(refract) \
-                                                        apply(isnan) apply(isinf) apply(isfinite)  \
-                                                            apply(isnormal) apply(isordered)       \
-                                                                apply(isunordered) apply(signbit)  \
-                                                                    apply(select)
-#define MSL_USING(name) using metal::name;
-namespace precise
-{
-MSL_EACH_NAME(MSL_USING)
-}
-namespace fast
-{
-MSL_EACH_NAME(MSL_USING)
-}
-#undef MSL_USING
-#undef MSL_EACH_NAME
 } // namespace metal
+
+#pragma float_control(pop)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors: vec<T, 2..4>, packed vectors, their operators and type names. */
+/* Vectors: vec<T, 2..4>, their operators, and the names of all vector types. */
 #ifndef MSL_VECTOR_H
 #define MSL_VECTOR_H
 
@@ -40,6 +40,21 @@ namespace metal
             if (!__builtin_is_constant_evaluated())                                                \
                 return from_native(a.native op b.native);                                          \
         return vec::generate([&](int i) { return T(a.at(i) op b.at(i)); });                        \
+    }                                                                                              \
+    MSL_INLINE constexpr vec &operator op##=(const vec &b)                                         \
+    {                                                                                              \
+        return *this = *this op b;                                                                 \
+    }
+/* The distance counts by its lowest bits, like that of plain numbers
+ * (hal/msl/fission/arithmetic.h). */
+#define MSL_SHIFT(op)                                                                              \
+    MSL_INLINE friend constexpr vec operator op(const vec &a, const vec &b)                        \
+    {                                                                                              \
+        constexpr T mask = T(8 * sizeof(T) - 1);                                                   \
+        if constexpr (msl::native<T>::exists)                                                      \
+            if (!__builtin_is_constant_evaluated())                                                \
+                return from_native(a.native op(b.native & native_type(mask)));                     \
+        return vec::generate([&](int i) { return T(a.at(i) op(b.at(i) & mask)); });                \
     }                                                                                              \
     MSL_INLINE constexpr vec &operator op##=(const vec &b)                                         \
     {                                                                                              \
@@ -96,8 +111,8 @@ namespace metal
     MSL_OPERATOR(&)                                                                                \
     MSL_OPERATOR(|)                                                                                \
     MSL_OPERATOR(^)                                                                                \
-    MSL_OPERATOR(<<)                                                                               \
-    MSL_OPERATOR(>>)                                                                               \
+    MSL_SHIFT(<<)                                                                                  \
+    MSL_SHIFT(>>)                                                                                  \
     MSL_COMPARISON(<)                                                                              \
     MSL_COMPARISON(>)                                                                              \
     MSL_COMPARISON(<=)                                                                             \
@@ -231,108 +246,12 @@ template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
     MSL_VECTOR_BODY(4)
 };
 #undef MSL_OPERATOR
+#undef MSL_SHIFT
 #undef MSL_COMPARISON
 #undef MSL_VECTOR_BODY
-
-/* As large and as aligned as its components. Arithmetic happens on the plain vector. */
-template <class T, int N> struct packed_vec {
-    T elements[N];
-
-    packed_vec() = default;
-    MSL_INLINE constexpr packed_vec(const vec<T, N> &o)
-    {
-        for (int i = 0; i < N; i++)
-            elements[i] = o.at(i);
-    }
-    MSL_INLINE constexpr packed_vec(T s) : packed_vec(vec<T, N>(s)) {}
-    template <class A, class B, class... C>
-    MSL_INLINE constexpr packed_vec(A a, B b, C... c) : packed_vec(vec<T, N>(a, b, c...))
-    {
-    }
-    MSL_INLINE constexpr T at(int i) const
-    {
-        return elements[i];
-    }
-    MSL_INLINE constexpr T &operator[](long i)
-    {
-        return elements[i];
-    }
-    MSL_INLINE constexpr const T &operator[](long i) const
-    {
-        return elements[i];
-    }
-#define MSL_ELEMENT(name, alias, i)                                                                \
-    MSL_INLINE constexpr T get_##name() const                                                      \
-    {                                                                                              \
-        return elements[i];                                                                        \
-    }                                                                                              \
-    MSL_INLINE constexpr void put_##name(T value)                                                  \
-    {                                                                                              \
-        elements[i] = value;                                                                       \
-    }                                                                                              \
-    __declspec(property(get = get_##name, put = put_##name)) T name;                               \
-    __declspec(property(get = get_##name, put = put_##name)) T alias;
-    MSL_ELEMENT(x, r, 0)
-    MSL_ELEMENT(y, g, 1)
-    MSL_ELEMENT(z, b, 2)
-    MSL_ELEMENT(w, a, 3)
-#undef MSL_ELEMENT
-#define MSL_PART(name, alias, count)                                                               \
-    MSL_INLINE constexpr vec<T, count> get_##name() const                                          \
-    {                                                                                              \
-        return vec<T, N>(*this).name;                                                              \
-    }                                                                                              \
-    MSL_INLINE constexpr void put_##name(vec<T, count> s)                                          \
-    {                                                                                              \
-        vec<T, N> v(*this);                                                                        \
-        v.name = s;                                                                                \
-        *this = v;                                                                                 \
-    }                                                                                              \
-    __declspec(property(get = get_##name, put = put_##name)) vec<T, count> name;                   \
-    __declspec(property(get = get_##name, put = put_##name)) vec<T, count> alias;
-    MSL_PART(xy, rg, 2)
-    MSL_PART(yz, gb, 2)
-    MSL_PART(zw, ba, 2)
-    MSL_PART(xyz, rgb, 3)
-    MSL_PART(yzw, gba, 3)
-    MSL_PART(xyzw, rgba, 4)
-#undef MSL_PART
-#define MSL_OPERATOR(op)                                                                           \
-    MSL_INLINE friend constexpr vec<T, N> operator op(const packed_vec &a, const packed_vec &b)    \
-    {                                                                                              \
-        return vec<T, N>(a) op vec<T, N>(b);                                                       \
-    }                                                                                              \
-    MSL_INLINE friend constexpr vec<T, N> operator op(const packed_vec &a, const vec<T, N> &b)     \
-    {                                                                                              \
-        return vec<T, N>(a) op b;                                                                  \
-    }                                                                                              \
-    MSL_INLINE friend constexpr vec<T, N> operator op(const vec<T, N> &a, const packed_vec &b)     \
-    {                                                                                              \
-        return a op vec<T, N>(b);                                                                  \
-    }                                                                                              \
-    MSL_INLINE friend constexpr vec<T, N> operator op(const packed_vec &a, T b)                    \
-    {                                                                                              \
-        return vec<T, N>(a) op vec<T, N>(b);                                                       \
-    }                                                                                              \
-    MSL_INLINE friend constexpr vec<T, N> operator op(T a, const packed_vec &b)                    \
-    {                                                                                              \
-        return vec<T, N>(a) op vec<T, N>(b);                                                       \
-    }                                                                                              \
-    template <class U> MSL_INLINE constexpr packed_vec &operator op##=(const U &b)                 \
-    {                                                                                              \
-        return *this = vec<T, N>(*this) op vec<T, N>(b);                                           \
-    }
-    MSL_OPERATOR(+)
-    MSL_OPERATOR(-)
-    MSL_OPERATOR(*)
-    MSL_OPERATOR(/)
-#undef MSL_OPERATOR
-    MSL_INLINE constexpr vec<T, N> operator-() const
-    {
-        return -vec<T, N>(*this);
-    }
-};
 } // namespace metal
+
+#include "msl/packed.h"
 
 #define MSL_VECTOR_NAMES(T, name)                                                                  \
     typedef metal::vec<T, 2> name##2;                                                              \
