@@ -224,6 +224,8 @@ static enum hal_status preprocess(const struct job *job, struct msl_text *out_te
                                      "-D__METAL_VERSION__=310",
                                      "-D__METAL_MACOS__=1",
                                      "-D__HAVE_BFLOAT__=1",
+                                     job->options.math == MSL_MATH_FAST ? "-D__MSL_FAST_MATH=1"
+                                                                        : "-U__MSL_FAST_MATH",
                                      "-fno-caret-diagnostics",
                                      "-fno-show-column",
                                      "-fno-color-diagnostics",

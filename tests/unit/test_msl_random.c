@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generated expressions over integers, floats and vectors against an interpreter in C, which walks
  * the same tree with one component at a time; optimised and not, they give the same bits. Every
- * operation is rounded or wrapped to its type in the source, too, so that nothing is undefined. */
+ * operation is rounded or wrapped to its type in the source, too. */
 #include "tests/unit/msl_fixture.h"
 
 #include <math.h>
@@ -134,7 +134,7 @@ static void print_as(FILE *out, const char *type, int width, size_t child)
 }
 
 /* T(W(a) op W(b)): in the unsigned type that is wide enough, where the sign makes no difference.
- * Shifts are by 0 to 7, divisors are 1 to 8. */
+ * Shifts are by any distance, divisors are 1 to 8. */
 static void print_operator(FILE *out, const struct node *node, const char *text)
 {
     const char *const own = types[node->type].name;
@@ -145,7 +145,7 @@ static void print_operator(FILE *out, const struct node *node, const char *text)
     print_as(out, wide, node->width, node->child[0]);
     fprintf(out, " %s %s", text, divides ? "((" : "(");
     print_as(out, wide, node->width, node->child[1]);
-    if (node->kind >= LEFT) {
+    if (divides) {
         fputs(" & ", out);
         print_type(out, wide, node->width);
         fputs("(7)", out);
@@ -286,6 +286,13 @@ static float compute_real(const struct node *node, const union value *v)
     }
 }
 
+/* As many low bits of a shift's distance as count; a scalar is an int at least. */
+static uint64_t distance(const struct node *node, uint64_t b)
+{
+    const int least = node->width > 1 && node->kind == RIGHT ? 8 : 32, own = types[node->type].bits;
+    return b & (uint64_t)((own > least ? own : least) - 1);
+}
+
 static uint64_t compute_bits(const struct node *node, const union value *v)
 {
     const bool is_signed = types[node->type].is_signed;
@@ -300,8 +307,8 @@ static uint64_t compute_bits(const struct node *node, const union value *v)
     case GREATEST: return less ? b : a;
     case XOR: return a ^ b;
     case AND: return a & b;
-    case LEFT: return a << (b & 7);
-    case RIGHT: return is_signed ? (uint64_t)(s >> (b & 7)) : a >> (b & 7);
+    case LEFT: return a << distance(node, b);
+    case RIGHT: return is_signed ? (uint64_t)(s >> distance(node, b)) : a >> distance(node, b);
     case DIVIDE: return is_signed ? (uint64_t)(s / (int64_t)divisor) : a / divisor;
     default: return is_signed ? (uint64_t)(s % (int64_t)divisor) : a % divisor;
     }
@@ -443,7 +450,15 @@ static const char math[] =
     "    o[4] = a[4] - a[4]; o[5] = a[4] * 2.0f; o[6] = float(isnan(a[5])); o[7] = a[5];\n"
     "    o[8] = float(isinf(a[4])); o[9] = 1.0f / a[6]; o[10] = a[7] * 2.0f;\n"
     "    o[11] = max(a[5], 1.0f); o[12] = precise::exp(a[0]); o[13] = fast::exp(a[0]);\n"
-    "    o[14] = sqrt(a[2]);\n}\n";
+    "    o[14] = sqrt(a[2]);\n"
+    "    for (int i = 0; i < 200; i++) {\n"
+    "        const float x = float(i);\n"
+    "        o[16 + 4 * i] = precise::divide(x, 3.0f);\n"
+    "        o[17 + 4 * i] = precise::sqrt(x + 0.1f);\n"
+    "        o[18 + 4 * i] = precise::fma(x, 0.1f, -x);\n"
+    "        o[19 + 4 * i] = precise::fract(x * 0.7f);\n    }\n"
+    "#if __METAL_FAST_MATH__ == __METAL_PRECISE_MATH__\n#error neither\n#endif\n"
+    "    o[15] = __METAL_FAST_MATH__;\n}\n";
 
 static void run_math(const char *mode, float *o)
 {
@@ -466,11 +481,24 @@ static bool has_fma(void)
 #endif
 }
 
+/* IEEE's own results, whatever the mode. */
+static void check_precise_functions(const float *o)
+{
+    for (int i = 0; i < 200; i++) {
+        const float *const own = &o[16 + 4 * i], x = (float)i;
+        volatile float third = x / 3.0f, more = x + 0.1f, part = x * 0.7f;
+        if (own[0] != third || own[1] != sqrtf(more) || own[2] != fmaf(x, 0.1f, -x) ||
+            own[3] != part - floorf(part))
+            fail_msg("%d: %a %a %a %a", i, (double)own[0], (double)own[1], (double)own[2],
+                     (double)own[3]);
+    }
+}
+
 /* By hand: (1 + e)^2 - (1 + 2e) with e = 2^-12 is e^2 = 2^-24, which the rounded product loses. */
 static void modes_of_math(void **state)
 {
     (void)state;
-    float precise[15], fast[15], in_order = 0;
+    float precise[816], fast[816], in_order = 0;
     run_math("precise", precise);
     run_math("fast", fast);
     for (size_t i = 8; i < 72; i++) {
@@ -484,6 +512,8 @@ static void modes_of_math(void **state)
     assert_true(fabsf(fast[1] - in_order) <= 64 * 4.0f);
     for (size_t i = 0; i < 2; i++) {
         const float *const o = i ? fast : precise;
+        assert_true(o[15] == (float)i);
+        check_precise_functions(o);
         assert_true(o[2] == 0.0f && o[3] == 0x1p-148f); /* denormals are kept; to even */
         assert_true(o[10] == 0x1p-126f);
         assert_true(isnan(o[4]) && isinf(o[5]) && o[6] == 1.0f && isnan(o[7]) && o[8] == 1.0f);

@@ -13,12 +13,17 @@
 #define FP_ILOGB0   (-2147483647 - 1)
 #define FP_ILOGBNAN (-2147483647 - 1)
 
-#define METAL_FUNC                inline __attribute__((always_inline))
-#define METAL_INTERNAL            inline __attribute__((always_inline))
-#define METAL_CONST               __attribute__((const))
-#define METAL_PURE                __attribute__((pure))
-#define __METAL_FAST_MATH__       1
-#define __METAL_PRECISE_MATH__    0
+#define METAL_FUNC     inline __attribute__((always_inline))
+#define METAL_INTERNAL inline __attribute__((always_inline))
+#define METAL_CONST    __attribute__((const))
+#define METAL_PURE     __attribute__((pure))
+#ifdef __MSL_FAST_MATH
+#define __METAL_FAST_MATH__    1
+#define __METAL_PRECISE_MATH__ 0
+#else
+#define __METAL_FAST_MATH__    0
+#define __METAL_PRECISE_MATH__ 1
+#endif
 #define __METAL_MAYBE_FAST_MATH__ 0
 
 #define CHAR_BIT  8
