@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,12 +54,17 @@ void view_marks_save(struct view *view)
 static void take_line(struct view *view, const char *line)
 {
     const struct view_model *m = view->model;
-    char letter;
+    char *end;
     int64_t ns;
-    if (sscanf(line, "%c %" SCNd64, &letter, &ns) != 2 || letter < 'a' || letter > 'z' ||
-        __builtin_sub_overflow(ns, m->offset_ns, &ns) || ns < m->first_ns || ns >= m->last_ns)
+    if (line[0] < 'a' || line[0] > 'z' || line[1] != ' ')
         return;
-    view->marks[letter - 'a'] = ns;
+    errno = 0;
+    const long long number = strtoll(line + 2, &end, 10);
+    if (errno || end == line + 2 || (*end && *end != '\n') ||
+        __builtin_sub_overflow((int64_t)number, m->offset_ns, &ns) || ns < m->first_ns ||
+        ns >= m->last_ns)
+        return;
+    view->marks[line[0] - 'a'] = ns;
 }
 
 /* What is no mark of this trace is left out: the file is anybody's. */

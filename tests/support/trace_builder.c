@@ -138,16 +138,8 @@ enum hal_status builder_close(struct trace_builder *b, const struct trace_health
 
 /* ---- Tables ------------------------------------------------------------------------------- */
 
-uint32_t builder_string(struct trace_builder *b, const char *plain)
+static uint32_t add_string(struct trace_builder *b, const char *text)
 {
-    char text[1024];
-    if (!plain)
-        return 0;
-    const char *const decoration = b->decoration ? b->decoration : "";
-    if (snprintf(text, sizeof text, "%s%s", plain, decoration) >= (int)sizeof text) {
-        latch(b, hal_fail(HAL_INVALID, "a text of %zu bytes", strlen(plain)));
-        return 0;
-    }
     for (uint32_t i = 0; i < b->next_string; i++) {
         if (strcmp(b->strings[i], text) == 0)
             return i + 1;
@@ -167,6 +159,23 @@ uint32_t builder_string(struct trace_builder *b, const char *plain)
     memcpy(record->text, text, length);
     write_record(b);
     return b->next_string;
+}
+
+/* As long as a test likes: how much a file may hold is the writer's affair. */
+uint32_t builder_string(struct trace_builder *b, const char *plain)
+{
+    if (!plain || !b->decoration)
+        return plain ? add_string(b, plain) : 0;
+    const size_t bytes = strlen(plain) + strlen(b->decoration) + 1;
+    char *text = hal_alloc(bytes, 1);
+    if (!text) {
+        latch(b, hal_fail(HAL_NO_MEMORY, "no memory for a text of %zu bytes", bytes));
+        return 0;
+    }
+    snprintf(text, bytes, "%s%s", plain, b->decoration);
+    const uint32_t id = add_string(b, text);
+    free(text);
+    return id;
 }
 
 uint32_t builder_stack(struct trace_builder *b, const uint64_t *frames, uint32_t frame_count)
