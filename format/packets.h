@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a trace that Perfetto understands: tracks for the process, its threads and the
  * device's queues; slices for scopes, host waits, submissions, device work and dispatches that were
- * timed; flows from a submission to its work. */
+ * timed, with arguments; flows from a submission to its work; a counter of the buffers' memory. */
 #ifndef FORMAT_PACKETS_H
 #define FORMAT_PACKETS_H
 
 #include "format/columns.h"
+#include "format/kernels.h"
 #include "format/tables.h"
 #include "format/trace.h"
+#include "hal/base/idmap.h"
 
 /* Device work of one queue overlaps: each lane holds slices that do not. */
 struct trace_lane {
@@ -22,9 +24,19 @@ struct trace_packets {
     size_t thread_capacity;
     struct trace_lane *lanes;          /* [queue][lane], of work */
     struct trace_lane *dispatch_lanes; /* the same, of timed dispatches */
+    /* The writer tells it of all records, if dispatches may be timed. */
+    struct trace_kernels kernels;
+    /* Of the buffers that are there. */
+    struct hal_idmap buffers;
+    uint64_t *sizes; /* by index */
+    uint32_t *free_indices;
+    size_t size_capacity, free_capacity;
+    uint32_t size_count, free_count;
+    uint64_t memory_bytes; /* the sum */
+    bool counts_memory;    /* its track is described */
 };
 
-enum hal_status trace_packets_init(struct trace_packets *packets, uint64_t process_id,
+enum hal_status trace_packets_init(struct trace_packets *packets, const struct trace_header *header,
                                    const struct trace_tables *tables) HAL_CHECKED;
 void trace_packets_finish(struct trace_packets *packets);
 

@@ -23,6 +23,7 @@ enum {
 struct seal_state {
     uint64_t segments_left, bytes_left;
     uint32_t dispatches_left;
+    uint64_t command_buffer;
 };
 
 struct stream {
@@ -295,8 +296,8 @@ static enum hal_status check_record(const struct trace_writer *writer, struct se
                             event->segment_count, TRACE_MAX_SEGMENTS);
         if (!event->segment_count && (event->segment_bytes || event->dispatch_count))
             return hal_fail(HAL_CORRUPT, "a seal counts other segments than those that follow it");
-        *seal =
-            (struct seal_state){event->segment_count, event->segment_bytes, event->dispatch_count};
+        *seal = (struct seal_state){event->segment_count, event->segment_bytes,
+                                    event->dispatch_count, event->command_buffer};
     }
     return HAL_OK;
 }
@@ -328,6 +329,7 @@ static enum hal_status take_segment(struct trace_writer *writer, struct stream *
 {
     if (!append(&stream->segments, segment, segment->bytes))
         return no_memory();
+    trace_kernels_segment(&writer->packets.kernels, stream->seal.command_buffer, segment);
     stream->segment_count++;
     stream->seal.segments_left--;
     const bool ends = stream->is_continuing && !stream->seal.segments_left;
@@ -344,9 +346,12 @@ static enum hal_status take_event(struct trace_writer *writer, struct stream *st
     if (!append(&stream->events, event, event->bytes))
         return no_memory();
     stream->event_count++;
-    if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
-        stream->seal.segments_left =
-            ((const struct trace_command_buffer_seal *)(const void *)event)->segment_count;
+    trace_kernels_event(&writer->packets.kernels, event);
+    const struct trace_command_buffer_seal *seal = (const void *)event;
+    if (event->kind != TRACE_COMMAND_BUFFER_SEAL)
+        return HAL_OK;
+    stream->seal.segments_left = seal->segment_count;
+    stream->seal.command_buffer = seal->command_buffer;
     return HAL_OK;
 }
 
@@ -563,8 +568,7 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     trace_directory_init(&writer->directory);
     trace_tables_init(&writer->tables);
     trace_arena_init(&writer->scratch, SIZE_MAX);
-    enum hal_status status =
-        trace_packets_init(&writer->packets, header->process_id, &writer->tables);
+    enum hal_status status = trace_packets_init(&writer->packets, header, &writer->tables);
     if (status == HAL_OK)
         status = trace_contents_init(&writer->contents);
     if (status == HAL_OK && options->base)

@@ -8,15 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where `id` is, or where it would go. There is always a free slot. */
-static struct hal_idmap_slot *slot_of(const struct hal_idmap *map, uint64_t id)
+/* Where the search for `id` begins. */
+static size_t first_slot(const struct hal_idmap *map, uint64_t id)
 {
     enum { NEIGHBOURS = 4 }; /* ids in a row lie in one line of the cache */
     uint64_t mixed = (id / NEIGHBOURS) ^ map->seed;
     mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccdull;
     mixed = (mixed ^ (mixed >> 33)) * 0xc4ceb9fe1a85ec53ull;
     mixed = (mixed ^ (mixed >> 33)) * NEIGHBOURS + id % NEIGHBOURS;
-    size_t slot = (size_t)mixed & (map->capacity - 1);
+    return (size_t)mixed & (map->capacity - 1);
+}
+
+/* Where `id` is, or where it would go. There is always a free slot. */
+static struct hal_idmap_slot *slot_of(const struct hal_idmap *map, uint64_t id)
+{
+    size_t slot = first_slot(map, id);
     while (map->slots[slot].index && map->slots[slot].id != id)
         slot = (slot + 1) & (map->capacity - 1);
     return &map->slots[slot];
@@ -94,5 +100,33 @@ bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t 
         map->count++;
     }
     map->total++;
+    return true;
+}
+
+/* Those behind it move up, unless their own search begins behind the gap. */
+static void close_gap(struct hal_idmap *map, size_t gap)
+{
+    const size_t mask = map->capacity - 1;
+    for (size_t at = (gap + 1) & mask; map->slots[at].index; at = (at + 1) & mask) {
+        const size_t wanted = first_slot(map, map->slots[at].id);
+        if (((at - wanted) & mask) < ((at - gap) & mask))
+            continue;
+        map->slots[gap] = map->slots[at];
+        gap = at;
+    }
+    map->slots[gap] = (struct hal_idmap_slot){0};
+}
+
+bool hal_idmap_remove(struct hal_idmap *map, uint64_t id, uint32_t *out_index)
+{
+    if (!hal_idmap_find(map, id, out_index))
+        return false;
+    if (id < map->small_count && map->small[id]) {
+        map->small[id] = 0;
+    } else {
+        close_gap(map, (size_t)(slot_of(map, id) - map->slots));
+        map->count--;
+    }
+    map->total--;
     return true;
 }

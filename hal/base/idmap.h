@@ -36,4 +36,7 @@ HAL_API bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *
  * is out. */
 HAL_API bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t *out_index);
 
+/* Takes the id out of the map; its index is free again. False when there is no such id. */
+HAL_API bool hal_idmap_remove(struct hal_idmap *map, uint64_t id, uint32_t *out_index);
+
 #endif

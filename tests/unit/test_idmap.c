@@ -65,12 +65,45 @@ static void an_id_that_becomes_small_is_found_and_not_given_again(void **state)
     hal_idmap_finish(&map);
 }
 
+/* Against an array: ids come and go in random order, in maps that are nearly half full. */
+static void removed_ids_are_gone_and_others_stay(void **state)
+{
+    (void)state;
+    enum { IDS = 300, STEPS = 20000 };
+    const uint64_t strides[] = {1, 4, 1ull << 40};
+    uint64_t random = 88172645463325252u;
+    for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
+        struct hal_idmap map = {0};
+        uint32_t known[IDS] = {0}, index; /* plus 1; 0: it is not there */
+        for (uint32_t step = 0; step < STEPS; step++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            const size_t i = (size_t)(random >> 8) % IDS;
+            if (known[i]) {
+                assert_true(hal_idmap_remove(&map, i * strides[s], &index));
+                assert_int_equal(index, known[i] - 1);
+                known[i] = 0;
+            } else {
+                assert_false(hal_idmap_remove(&map, i * strides[s], &index));
+                assert_true(hal_idmap_add(&map, i * strides[s], step, &index));
+                known[i] = step + 1;
+            }
+            for (size_t k = step % 7; k < IDS; k += 7) {
+                assert_int_equal(hal_idmap_find(&map, k * strides[s], &index), known[k] != 0);
+                if (known[k])
+                    assert_int_equal(index, known[k] - 1);
+            }
+        }
+        hal_idmap_finish(&map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_map_has_nothing),
         cmocka_unit_test(every_id_is_found),
         cmocka_unit_test(an_id_that_becomes_small_is_found_and_not_given_again),
+        cmocka_unit_test(removed_ids_are_gone_and_others_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

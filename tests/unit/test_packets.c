@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { KINDS = RANDOM_LAST_EVENT + 1 };
+enum { KINDS = RANDOM_LAST_EVENT + 1, COMMANDS = 10 };
 
 static char folder[] = "/tmp/haltrace-packets-XXXXXX";
 static char path[sizeof folder + 16];
@@ -74,13 +74,63 @@ static void scope(uint32_t thread, uint32_t kind, int64_t at_ns, uint32_t name)
 
 static void submit(uint32_t thread, uint64_t submission, int64_t begin_ns, int64_t end_ns)
 {
-    struct trace_submit record = {.submission = submission};
-    record.head = (struct trace_event){.kind = TRACE_SUBMIT,
+    struct {
+        struct trace_submit record;
+        uint64_t commands;
+    } s = {.record = {.submission = submission, .command_buffer_count = 1}, .commands = COMMANDS};
+    s.record.head = (struct trace_event){.kind = TRACE_SUBMIT,
+                                         .bytes = sizeof s,
+                                         .ticket = submission,
+                                         .begin_ns = begin_ns,
+                                         .end_ns = end_ns};
+    give(thread, &s);
+}
+
+static void buffer(uint64_t id, uint64_t bytes, int64_t begin_ns, int64_t end_ns)
+{
+    struct trace_buffer_create record = {.buffer = id, .size = bytes};
+    record.head = (struct trace_event){.kind = TRACE_BUFFER_CREATE,
                                        .bytes = sizeof record,
-                                       .ticket = submission,
                                        .begin_ns = begin_ns,
                                        .end_ns = end_ns};
-    give(thread, &record);
+    give(1, &record);
+}
+
+static void destroy(uint64_t id, int64_t at_ns)
+{
+    struct trace_object_event record = {.object = id};
+    record.head = (struct trace_event){
+        .kind = TRACE_BUFFER_DESTROY, .bytes = sizeof record, .begin_ns = at_ns, .end_ns = at_ns};
+    give(1, &record);
+}
+
+/* COMMANDS runs the kernel of string 3 twice: with 2 x 3 x 4 groups, and with as many as a buffer
+ * says. */
+static void kernels(void)
+{
+    struct {
+        struct trace_executable_create record;
+        struct trace_entry_point point;
+    } e = {.record = {.head = {.kind = TRACE_EXECUTABLE_CREATE, .bytes = sizeof e},
+                      .executable = 9,
+                      .entry_point_count = 1},
+           .point = {.name = 3, .group_size = {1, 1, 1}}};
+    struct {
+        struct trace_command_buffer_seal record;
+        struct trace_dispatch direct;
+        struct trace_dispatch_indirect indirect;
+    } c = {.record = {.head = {.kind = TRACE_COMMAND_BUFFER_SEAL, .bytes = sizeof c.record},
+                      .command_buffer = COMMANDS,
+                      .segment_count = 2,
+                      .dispatch_count = 2,
+                      .segment_bytes = sizeof c.direct + sizeof c.indirect},
+           .direct = {.head = {.kind = TRACE_DISPATCH, .bytes = sizeof c.direct},
+                      .executable = 9,
+                      .workgroup_count = {2, 3, 4}},
+           .indirect = {.head = {.kind = TRACE_DISPATCH_INDIRECT, .bytes = sizeof c.indirect},
+                        .executable = 9}};
+    give(1, &e);
+    assert_int_equal(trace_writer_records(writer, 1, &c, sizeof c), HAL_OK);
 }
 
 static void done(uint64_t submission, uint32_t queue, int64_t begin_ns, int64_t end_ns)
@@ -121,8 +171,11 @@ static void wait(uint32_t thread, int64_t begin_ns, int64_t end_ns)
 
 static void write_known(void)
 {
-    static const struct trace_header header = {
-        .program = "/bin/\xFFprogram", .process_id = 77, .start_ns = 50, .start_wall_ns = 5000};
+    static const struct trace_header header = {.program = "/bin/\xFFprogram",
+                                               .process_id = 77,
+                                               .start_ns = 50,
+                                               .start_wall_ns = 5000,
+                                               .mode = "dispatch"};
     const struct trace_writer_options options = {.path = path, .force = true};
     assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
     string(1, "token 1");
@@ -132,6 +185,10 @@ static void write_known(void)
                                   .system_id = 770,
                                   .name = 2};
     give(1, &thread);
+    string(3, "saxpy");
+    buffer(7, 1000, 60, 70);
+    buffer(8, 24, 80, 90);
+    kernels();
     scope(1, TRACE_SCOPE_BEGIN, 100, 1);
     scope(1, TRACE_SCOPE_BEGIN, 100, 1);
     submit(1, 1, 100, 200);
@@ -144,6 +201,8 @@ static void write_known(void)
     done(4, 1, 100, 660);
     done(5, 0, 0, 0); /* times unknown */
     wait(1, 400, 700);
+    destroy(7, 800);
+    destroy(8, 850);
     scope(1, TRACE_SCOPE_END, 900, 0);
     assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
 }
@@ -152,8 +211,13 @@ static void write_known(void)
 
 struct packet {
     uint64_t timestamp, track, uuid, parent, flow, end_flow, clock;
-    int type; /* 1 begin, 2 end, 0 no event */
+    int type; /* 1 begin, 2 end, 3 counter, 0 no event */
     char name[64];
+    char arguments[512]; /* "name=value;" of each */
+    bool in_argument;
+    char value[64]; /* of the argument that is being read */
+    int64_t counted;
+    bool is_in_bytes;
     bool is_snapshot, is_process, is_thread;
 };
 
@@ -161,11 +225,30 @@ enum { MOST_PACKETS = 200 };
 static struct packet packets[MOST_PACKETS];
 static size_t packet_count;
 
+static void take_argument(struct packet *p, const char *line)
+{
+    char name[64];
+    const size_t used = strlen(p->arguments);
+    if (sscanf(line, " string_value: \"%63[^\"]", p->value) == 1 ||
+        sscanf(line, " uint_value: %63s", p->value) == 1)
+        return;
+    if (sscanf(line, " name: \"%63[^\"]", name) == 1)
+        snprintf(p->arguments + used, sizeof p->arguments - used, "%s=%s;", name, p->value);
+    p->in_argument = strchr(line, '}') == NULL;
+}
+
 static void take_line(struct packet *p, const char *line)
 {
     char word[32];
     if (sscanf(line, " timestamp: %" SCNu64, &p->timestamp) == 1 && p->is_snapshot)
         return;
+    if (p->in_argument) {
+        take_argument(p, line);
+        return;
+    }
+    p->in_argument = strstr(line, "debug_annotations {") != NULL;
+    p->is_in_bytes |= strstr(line, "unit: UNIT_SIZE_BYTES") != NULL;
+    sscanf(line, " counter_value: %" SCNd64, &p->counted);
     sscanf(line, " timestamp_clock_id: %" SCNu64, &p->clock);
     sscanf(line, " track_uuid: %" SCNu64, &p->track);
     sscanf(line, " uuid: %" SCNu64, &p->uuid);
@@ -175,7 +258,9 @@ static void take_line(struct packet *p, const char *line)
     if (sscanf(line, " name: \"%63[^\"]", p->name) != 1)
         sscanf(line, " thread_name: \"%63[^\"]", p->name);
     if (sscanf(line, " type: %31s", word) == 1)
-        p->type = strcmp(word, "TYPE_SLICE_BEGIN") == 0 ? 1 : 2;
+        p->type = strcmp(word, "TYPE_SLICE_BEGIN") == 0 ? 1
+                  : strcmp(word, "TYPE_COUNTER") == 0   ? 3
+                                                        : 2;
     p->is_snapshot |= strstr(line, "clock_snapshot {") != NULL;
     p->is_process |= strstr(line, "process {") != NULL;
     p->is_thread |= strstr(line, "thread {") != NULL;
@@ -238,14 +323,14 @@ static void tracks_and_clock_are_described(void **state)
         events++;
         assert_int_equal(packets[i].clock, 3); /* BUILTIN_CLOCK_MONOTONIC */
         assert_non_null(track);
-        assert_true(track->is_thread || strcmp(track->name, "queue 0") == 0 ||
+        assert_true(track->is_thread || track->is_in_bytes || strcmp(track->name, "queue 0") == 0 ||
                     strcmp(track->name, "queue 1") == 0 ||
                     strcmp(track->name, "queue 0 dispatches") == 0);
         assert_true(track_of(track->parent)->is_process);
         if (track->is_thread)
             assert_string_equal(track->name, "main?"); /* invalid UTF-8 is replaced */
     }
-    assert_int_equal(events, 2 * (2 + 2 + 4 + 1 + 3));
+    assert_int_equal(events, 2 * (2 + 2 + 4 + 1 + 3) + 4);
 }
 
 /* Perfetto sorts by time, stably; then begins and ends of a track must pair like brackets. */
@@ -258,7 +343,8 @@ static void slices_nest(void **state)
     for (;;) {
         struct packet *next = NULL;
         for (size_t i = 0; i < packet_count; i++) {
-            if (packets[i].type && !is_used[i] && (!next || packets[i].timestamp < next->timestamp))
+            if (packets[i].type && packets[i].type != 3 && !is_used[i] &&
+                (!next || packets[i].timestamp < next->timestamp))
                 next = &packets[i];
         }
         if (!next)
@@ -291,13 +377,19 @@ static void dispatches_have_names_and_times(void **state)
     static const struct {
         const char *name;
         uint64_t begin_ns;
-    } expected[] = {{"#s1.d0", 160}, {"#s1.d1", 200}, {"#s1 command buffer 2, dispatch 7", 400}};
+        const char *arguments;
+    } expected[] = {
+        {"saxpy", 160, "dispatch=#s1.d0;queue=0;kernel=saxpy;workgroups=2 x 3 x 4;"},
+        {"saxpy", 200, "dispatch=#s1.d1;queue=0;kernel=saxpy;workgroups=as a buffer says;"},
+        {"#s1 command buffer 2, dispatch 7", 400,
+         "dispatch=#s1 command buffer 2, dispatch 7;queue=0;"}};
     for (size_t k = 0; k < 3; k++) {
         size_t i = 0;
-        while (i < packet_count && strcmp(packets[i].name, expected[k].name) != 0)
+        while (i < packet_count && (strcmp(packets[i].name, expected[k].name) != 0 ||
+                                    packets[i].timestamp != expected[k].begin_ns))
             i++;
         assert_true(i < packet_count);
-        assert_int_equal(packets[i].timestamp, expected[k].begin_ns);
+        assert_string_equal(packets[i].arguments, expected[k].arguments);
         assert_string_equal(track_of(packets[i].track)->name, "queue 0 dispatches");
     }
 }
@@ -320,6 +412,43 @@ static void flows_lead_from_submission_to_work(void **state)
         assert_true(from->timestamp <= to->timestamp);
         assert_int_equal(to->timestamp, flow == 1 ? 150 : 300);
     }
+}
+
+static void slices_have_arguments(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *arguments;
+    } expected[] = {{"submit #s1", "queue=0;command buffers=1;waits=0;signals=0;"},
+                    {"#s4", "queue=1;"},
+                    {"semaphore_wait", "semaphores=0;"}};
+    for (size_t k = 0; k < 3; k++) {
+        size_t i = 0;
+        while (i < packet_count && strcmp(packets[i].name, expected[k].name) != 0)
+            i++;
+        assert_true(i < packet_count);
+        assert_string_equal(packets[i].arguments, expected[k].arguments);
+    }
+}
+
+static void memory_is_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t at_ns;
+        int64_t bytes;
+    } expected[] = {{70, 1000}, {90, 1024}, {800, 24}, {850, 0}};
+    size_t found = 0;
+    for (size_t i = 0; i < packet_count; i++) {
+        if (packets[i].type != 3)
+            continue;
+        assert_true(found < 4);
+        assert_int_equal(packets[i].timestamp, expected[found].at_ns);
+        assert_int_equal(packets[i].counted, expected[found++].bytes);
+        assert_string_equal(track_of(packets[i].track)->name, "memory of buffers");
+        assert_true(track_of(packets[i].track)->is_in_bytes);
+    }
+    assert_int_equal(found, 4);
 }
 
 static void own_schema_shows_names(void **state)
@@ -381,6 +510,8 @@ int main(void)
         cmocka_unit_test(slices_nest),
         cmocka_unit_test(dispatches_have_names_and_times),
         cmocka_unit_test(flows_lead_from_submission_to_work),
+        cmocka_unit_test(slices_have_arguments),
+        cmocka_unit_test(memory_is_counted),
         cmocka_unit_test(own_schema_shows_names),
         cmocka_unit_test(zstd_finds_the_file_sound),
     };
