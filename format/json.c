@@ -28,7 +28,9 @@ void trace_text_finish(struct trace_text *text)
 
 void trace_text_append(struct trace_text *text, const char *data, size_t bytes)
 {
-    if (!bytes || !reserve(text, bytes))
+    if (bytes > text->capacity - text->bytes && !reserve(text, bytes))
+        return;
+    if (!bytes || text->is_failed)
         return;
     memcpy(text->data + text->bytes, data, bytes);
     text->bytes += bytes;
@@ -48,15 +50,42 @@ void trace_text_printf(struct trace_text *text, const char *format, ...)
     text->bytes += (size_t)bytes;
 }
 
+char *trace_text_room(struct trace_text *text, size_t bytes)
+{
+    if (text->is_failed || (bytes > text->capacity - text->bytes && !reserve(text, bytes)))
+        return NULL;
+    return text->data + text->bytes;
+}
+
+static size_t count_digits(uint64_t value)
+{
+    size_t count = 1;
+    for (; value >= 10000; value /= 10000)
+        count += 4;
+    return count + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+char *trace_digits(char *to, uint64_t value)
+{
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233"
+        "34353637383940414243444546474849505152535455565758596061626364656667"
+        "6869707172737475767778798081828384858687888990919293949596979899";
+    char *const end = to + count_digits(value);
+    char *at = end;
+    for (; value >= 100; value /= 100)
+        memcpy(at -= 2, pairs + 2 * (value % 100), 2);
+    if (value >= 10)
+        memcpy(at - 2, pairs + 2 * value, 2);
+    else
+        at[-1] = (char)('0' + value);
+    return end;
+}
+
 void trace_text_u64(struct trace_text *text, uint64_t value)
 {
     char digits[20];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    trace_text_append(text, digits + at, sizeof digits - at);
+    trace_text_append(text, digits, (size_t)(trace_digits(digits, value) - digits));
 }
 
 void trace_text_i64(struct trace_text *text, int64_t value)
@@ -167,9 +196,18 @@ static void quote(struct trace_text *text, const char *data, size_t bytes)
 
 void trace_json_key(struct trace_text *text, const char *key)
 {
-    separate(text);
-    quote(text, key, strlen(key));
-    trace_text_append(text, ":", 1);
+    const size_t length = strlen(key);
+    char *to = trace_text_room(text, length + 4);
+    if (!to)
+        return;
+    if (text->needs_comma)
+        *to++ = ',';
+    *to++ = '"';
+    memcpy(to, key, length);
+    to += length;
+    *to++ = '"';
+    *to++ = ':';
+    text->bytes = (size_t)(to - text->data);
     text->needs_comma = false;
 }
 

@@ -34,6 +34,10 @@ void trace_text_finish(struct trace_text *text);
 void trace_text_append(struct trace_text *text, const char *data, size_t bytes);
 void trace_text_printf(struct trace_text *text, const char *format, ...) HAL_PRINTF(2, 3);
 void trace_text_u64(struct trace_text *text, uint64_t value);
+/* Writes the decimal digits, at most 20, and returns where they end. */
+char *trace_digits(char *to, uint64_t value);
+/* Where `bytes` more fit, to be added to text->bytes; NULL: memory is out. */
+char *trace_text_room(struct trace_text *text, size_t bytes);
 void trace_text_i64(struct trace_text *text, int64_t value);
 
 /* As a person may see it on a terminal: valid UTF-8, control characters shown as '?'. */
@@ -42,6 +46,7 @@ void trace_text_label(struct trace_text *text, const char *data, size_t bytes);
 /* `bracket` is one of "{[" and "}]". */
 void trace_json_open(struct trace_text *text, char bracket);
 void trace_json_close(struct trace_text *text, char bracket);
+/* `key` is one of ours: ASCII that needs no escapes. */
 void trace_json_key(struct trace_text *text, const char *key);
 
 /* Bytes that are not UTF-8 become U+FFFD. */

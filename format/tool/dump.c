@@ -36,11 +36,19 @@ static void put(struct trace_text *text, const char *string)
 /* Microseconds with three decimals, at least `width` characters. */
 static void print_us(struct trace_text *text, int64_t ns, int width)
 {
-    char digits[40];
+    static const char spaces[] = "                ";
+    char digits[40], *to = digits;
     const uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    snprintf(digits, sizeof digits, "%s%" PRIu64 ".%03u", ns < 0 ? "-" : "", size / 1000,
-             (unsigned)(size % 1000));
-    trace_text_printf(text, "%*s us", width, digits);
+    if (ns < 0)
+        *to++ = '-';
+    to = trace_digits(to, size / 1000);
+    trace_digits(to, 1000 + size % 1000); /* whose first digit is the point's place */
+    *to = '.';
+    const size_t bytes = (size_t)(to + 4 - digits);
+    if (bytes < (size_t)width)
+        trace_text_append(text, spaces, (size_t)width - bytes);
+    trace_text_append(text, digits, bytes);
+    put(text, " us");
 }
 
 static void event_text(struct dump *dump, const struct trace_event *event)
@@ -50,8 +58,11 @@ static void event_text(struct dump *dump, const struct trace_event *event)
     const char *name = thread ? trace_reader_string(dump->reader, thread->name) : NULL;
     print_us(text, tool_since(dump->start_ns, event->begin_ns), 13);
     put(text, " ");
-    if (event->ticket)
-        trace_text_printf(text, "#%" PRIu64 " ", event->ticket);
+    if (event->ticket) {
+        put(text, "#");
+        trace_text_u64(text, event->ticket);
+        put(text, " ");
+    }
     if (name && *name)
         trace_text_label(text, name, strlen(name));
     else
@@ -69,8 +80,10 @@ static void event_end_text(struct dump *dump, const struct trace_event *event)
     }
     if (event->status)
         trace_text_printf(text, " status=\"%s\"", hal_status_name((enum hal_status)event->status));
-    if (event->stack)
-        trace_text_printf(text, " stack=%" PRIu32, event->stack);
+    if (event->stack) {
+        put(text, " stack=");
+        trace_text_u64(text, event->stack);
+    }
     put(text, "\n");
 }
 
@@ -110,7 +123,10 @@ static void print_segment(struct dump *dump, const struct trace_command_buffer_s
         tool_print_record(&dump->out, layout, (const uint8_t *)segment);
         put(text, "}\n");
     } else {
-        trace_text_printf(text, "    %u: %s", number, layout->name);
+        put(text, "    ");
+        trace_text_u64(text, number);
+        put(text, ": ");
+        put(text, layout->name);
         tool_print_record(&dump->out, layout, (const uint8_t *)segment);
         put(text, "\n");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/tool/print.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void put(struct trace_text *text, const char *string)
@@ -14,13 +15,63 @@ static const char *field_name(const struct trace_column *column)
     return strchr(column->member, '[') ? column->name : column->member;
 }
 
+/* ---- JSON ---- */
+
+/* A member's name as it is printed, with quotes and a colon, by column: many millions are printed.
+ */
+enum { KEY_BYTES = 40, KNOWN_KEYS = 1024 };
+static struct {
+    const struct trace_column *column;
+    char text[KEY_BYTES]; /* "queue": */
+    size_t bytes;
+} known_keys[KNOWN_KEYS];
+
+/* NULL: it is longer than usual. */
+static const char *find_key(const struct trace_column *column, size_t *out_bytes)
+{
+    const size_t place = (uintptr_t)column / sizeof *column % KNOWN_KEYS;
+    if (known_keys[place].column != column) {
+        const int bytes =
+            snprintf(known_keys[place].text, KEY_BYTES, "\"%s\":", field_name(column));
+        if (bytes < 0 || bytes >= KEY_BYTES)
+            return NULL;
+        known_keys[place].column = column;
+        known_keys[place].bytes = (size_t)bytes;
+    }
+    *out_bytes = known_keys[place].bytes;
+    return known_keys[place].text;
+}
+
+static bool number_json(struct trace_text *text, const struct trace_column *column, uint64_t value)
+{
+    enum { ROOM = KEY_BYTES + 24 };
+    size_t bytes;
+    const char *key = find_key(column, &bytes);
+    char *to = key ? trace_text_room(text, ROOM) : NULL;
+    if (!to)
+        return false;
+    *to = ',';
+    to += text->needs_comma;
+    memcpy(to, key, KEY_BYTES); /* of a known length: what is too much is written over */
+    to += bytes;
+    if (column->is_signed && (int64_t)value < 0) {
+        *to++ = '-';
+        value = 0 - value;
+    }
+    text->bytes = (size_t)(trace_digits(to, value) - text->data);
+    text->needs_comma = true;
+    return true;
+}
+
 static void value_json(struct tool_printer *p, const struct trace_column *column, uint64_t value)
 {
     struct trace_text *text = &p->text;
-    trace_json_key(text, field_name(column));
     const char *string = column->reference == TRACE_REFERENCE_STRING
                              ? trace_reader_string(p->reader, (uint32_t)value)
                              : NULL;
+    if (!string && number_json(text, column, value))
+        return;
+    trace_json_key(text, field_name(column));
     if (string)
         trace_json_text(text, string);
     else if (column->is_signed)
@@ -28,6 +79,8 @@ static void value_json(struct tool_printer *p, const struct trace_column *column
     else
         trace_json_u64(text, value);
 }
+
+/* ---- Text ---- */
 
 static const struct trace_names *names_of(struct tool_printer *p, const struct trace_layout *layout,
                                           const struct trace_column *column)
@@ -148,7 +201,9 @@ static void print_list(struct tool_printer *p, const struct trace_layout *layout
         trace_json_key(text, part->name);
         trace_json_open(text, '[');
     } else {
-        trace_text_printf(text, " %s=[", part->name);
+        put(text, " ");
+        put(text, part->name);
+        put(text, "=[");
     }
     for (uint64_t i = 0; i < count; i++, element += part->element_bytes) {
         if (p->as_json)
@@ -191,25 +246,50 @@ void tool_print_record(struct tool_printer *printer, const struct trace_layout *
     }
 }
 
+static char *put_literal(char *to, const char *literal, size_t bytes)
+{
+    memcpy(to, literal, bytes);
+    return to + bytes;
+}
+#define PUT(to, literal) put_literal(to, literal, sizeof(literal) - 1)
+
+static char *put_signed(char *to, int64_t value)
+{
+    if (value < 0)
+        *to++ = '-';
+    return trace_digits(to, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+static char *put_word(char *to, const char *word)
+{
+    return put_literal(to, word, strlen(word));
+}
+
+/* What every event has, in one piece. */
+static void head_json(struct trace_text *text, const struct trace_event *event)
+{
+    enum { ROOM = 512 }; /* names of kinds and states are words */
+    char *to = trace_text_room(text, ROOM);
+    if (!to)
+        return;
+    to = put_word(PUT(to, "\"event\":\""), trace_event_name(event->kind));
+    to = trace_digits(PUT(to, "\",\"ticket\":"), event->ticket);
+    to = trace_digits(PUT(to, ",\"thread\":"), event->thread);
+    to = put_signed(PUT(to, ",\"begin_ns\":"), event->begin_ns);
+    to = put_signed(PUT(to, ",\"end_ns\":"), event->end_ns);
+    to = put_word(PUT(to, ",\"status\":\""), hal_status_name((enum hal_status)event->status));
+    to = trace_digits(PUT(to, "\",\"stack\":"), event->stack);
+    text->bytes = (size_t)(to - text->data);
+    text->needs_comma = true;
+}
+#undef PUT
+
 void tool_print_event_json(struct tool_printer *printer, const struct trace_event *event)
 {
     struct trace_text *text = &printer->text;
     const struct trace_layout *layout = trace_family_layout(&trace_event_family, event->kind);
     trace_json_open(text, '{');
-    trace_json_key(text, "event");
-    trace_json_text(text, trace_event_name(event->kind));
-    trace_json_key(text, "ticket");
-    trace_json_u64(text, event->ticket);
-    trace_json_key(text, "thread");
-    trace_json_u64(text, event->thread);
-    trace_json_key(text, "begin_ns");
-    trace_json_i64(text, event->begin_ns);
-    trace_json_key(text, "end_ns");
-    trace_json_i64(text, event->end_ns);
-    trace_json_key(text, "status");
-    trace_json_text(text, hal_status_name((enum hal_status)event->status));
-    trace_json_key(text, "stack");
-    trace_json_u64(text, event->stack);
+    head_json(text, event);
     if (layout)
         tool_print_record(printer, layout, event);
     trace_json_close(text, '}');

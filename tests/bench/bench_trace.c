@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random access in a large trace: how long until the first event, an event in the middle, and a
- * submission, in a file that was just opened; and how much of the file was read for it.
- * BENCH_TRACE_EVENTS: how many events (default 10 million). */
+ * submission, in a file that was just opened; and how much of the file was read for it. And how
+ * fast hal-trace prints all of it. BENCH_TRACE_EVENTS: how many events (default 10 million). */
 #include "format/trace.h"
 #include "hal/base/os.h"
 #include "tests/bench/bench.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 9, AT_ONCE = 1000 };
+enum { ROUNDS = 9, AT_ONCE = 1000, DUMPS = 3 };
 
 /* A submission, its end, and the wait for it. */
 struct step {
@@ -157,6 +159,35 @@ static void measure(struct bench *bench, const char *path, const char *name, enu
     bench_row(bench, row, bytes / 1024, "KiB", BENCH_LOWER, NAN);
 }
 
+static double children_seconds(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_CHILDREN, &usage) != 0)
+        bench_die("getrusage");
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* Processor time of the whole program, by events. */
+static void measure_dump(struct bench *bench, const char *path, const char *name,
+                         const char *option, double events, double target)
+{
+    char program[PATH_MAX], command[3 * PATH_MAX];
+    double rates[DUMPS];
+    const int repeats = bench_repeats(DUMPS);
+    bench_try(hal_program_path(program, sizeof program));
+    snprintf(strrchr(program, '/'), 16, "/hal-trace");
+    snprintf(command, sizeof command, "'%s' dump %s '%s' >/dev/null", program, option, path);
+    for (int i = 0; i < repeats; i++) {
+        const double before = children_seconds();
+        if (system(command) != 0) /* NOLINT(cert-env33-c) */
+            bench_die(command);
+        rates[i] = events / (children_seconds() - before) / 1e6;
+    }
+    bench_row(bench, name, bench_median(rates, (size_t)repeats), "M events/s", BENCH_HIGHER,
+              target);
+}
+
 int main(int argc, char **argv)
 {
     struct bench bench = {0};
@@ -183,6 +214,8 @@ int main(int argc, char **argv)
     measure(&bench, path, "an event by its time", A_TIME, steps / 2, 10);
     measure(&bench, path, "a submission in the middle", A_SUBMISSION, steps / 2, 10);
     measure(&bench, path, "a submission near the end", A_SUBMISSION, steps - 100, 10);
+    measure_dump(&bench, path, "dump --json, processor", "--json", (double)(3 * steps), 2);
+    measure_dump(&bench, path, "dump, processor", "", (double)(3 * steps), NAN);
     unlink(path);
     return bench_end(&bench);
 }
