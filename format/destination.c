@@ -96,7 +96,10 @@ static int open_nameless(const char *temporary)
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0';
-    const int descriptor = open(slash ? folder : ".", O_WRONLY | O_CLOEXEC | O_TMPFILE, 0666);
+    /* Without that folder it could never get a name. */
+    const int descriptor = access("/proc/self/fd", X_OK) == 0
+                               ? open(slash ? folder : ".", O_WRONLY | O_CLOEXEC | O_TMPFILE, 0666)
+                               : -1;
     free(folder);
     return descriptor;
 #else

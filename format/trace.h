@@ -101,9 +101,10 @@ struct trace_writer;
 
 struct trace_writer_options {
     const char *path;
-    bool force;            /* replace an existing file; otherwise HAL_EXISTS */
-    bool provisional;      /* the file has no name before trace_writer_publish */
-    bool named_at_end;     /* the file has no name before trace_writer_close wrote all of it */
+    bool force;        /* replace an existing file; otherwise HAL_EXISTS */
+    bool provisional;  /* the file has no name before trace_writer_publish: nothing is left of it
+                        * then, however the process ends, where the system can do that */
+    bool named_at_end; /* the file has no name before trace_writer_close wrote all of it */
     int compression_level; /* of zstd; 0: the default */
     const char *base;      /* a trace; contents that it holds are referred to; NULL: none */
 };

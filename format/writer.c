@@ -575,7 +575,8 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
         status = hal_add_context(trace_base_open(options->base, &writer->contents.base),
                                  "the trace to refer to");
     if (status == HAL_OK)
-        status = (options->named_at_end ? trace_output_open_nameless : trace_output_open)(
+        status = (options->named_at_end || options->provisional ? trace_output_open_nameless
+                                                                : trace_output_open)(
             &writer->output, options->path, options->force, options->compression_level);
     if (status == HAL_OK)
         status = trace_output_latch(&writer->output, write_header(writer, header));

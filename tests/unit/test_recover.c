@@ -8,8 +8,10 @@
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -225,7 +227,27 @@ static void replay(void)
 
 /* ---- Kills ---- */
 
-enum { DAMAGES = 40, KILLS = 10, MOST_ROUNDS = 250 };
+enum { DAMAGES = 40, KILLS = 10, MOST_ROUNDS = 250, MOST_MORE_US = 3000 };
+
+/* Everything that it tells in that time. */
+static void hear_for(struct busy *busy, int64_t ns)
+{
+    const int64_t end_ns = hal_clock_ns() + ns;
+    for (int64_t left_ns; (left_ns = end_ns - hal_clock_ns()) > 0;) {
+        const struct timespec left = {.tv_sec = left_ns / 1000000000,
+                                      .tv_nsec = left_ns % 1000000000};
+        struct pollfd told = {.fd = busy->told, .events = POLLIN};
+        if (ppoll(&told, 1, &left, NULL) > 0)
+            assert_true(hear(busy));
+    }
+}
+
+static void kill_now(struct busy *busy)
+{
+    assert_int_equal(kill(busy->process, SIGKILL), 0);
+    const int status = finish(busy);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
 
 static void kill_at_random(uint64_t *random, const char *threads)
 {
@@ -234,11 +256,40 @@ static void kill_at_random(uint64_t *random, const char *threads)
     start(&busy, threads, "forever", "0", NULL);
     while (busy.rounds[0] < rounds)
         assert_true(hear(&busy));
-    assert_int_equal(kill(busy.process, SIGKILL), 0);
-    const int status = finish(&busy);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    /* Anywhere in what it does: not only right behind what it tells. */
+    hear_for(&busy, (int64_t)(fixture_random(random) % (MOST_MORE_US * 1000)));
+    kill_now(&busy);
     recover_and_check(&busy);
     replay();
+}
+
+static void record_the_last(void)
+{
+    setenv("HAL_DEVICE_PROFILING_LAST", "20ms", 1);
+}
+
+/* A flight recorder writes two files. Killed, it leaves the one with the name. */
+static void a_killed_flight_recorder_leaves_one_file(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct trace_recovered recovered;
+    uint64_t random = fixture_seed();
+    for (int i = 0; i < 3; i++) {
+        start(&busy, "1", "forever", "0", record_the_last);
+        hear_for(&busy, 60000000 + (int64_t)(fixture_random(&random) % 40000000));
+        while (busy.rounds[0] == 0)
+            assert_true(hear(&busy));
+        kill_now(&busy);
+        assert_ok(recover(&recovered));
+        DIR *listing = opendir(folder.path);
+        assert_non_null(listing);
+        for (const struct dirent *entry; (entry = readdir(listing));) {
+            if (entry->d_name[0] != '.' || strlen(entry->d_name) > 2)
+                assert_string_equal(entry->d_name, strrchr(path, '/') + 1);
+        }
+        closedir(listing);
+    }
 }
 
 static void nothing_published_is_lost_to_kill_9(void **state)
@@ -423,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(nothing_published_is_lost_to_kill_9, remove_trace),
+        cmocka_unit_test_teardown(a_killed_flight_recorder_leaves_one_file, remove_trace),
         cmocka_unit_test_teardown(an_end_without_a_farewell_is_recovered, remove_trace),
         cmocka_unit_test_teardown(a_forked_child_leaves_the_parents_trace_alone, remove_trace),
         cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, remove_trace),
