@@ -227,13 +227,15 @@ static size_t packet_count;
 
 static void take_argument(struct packet *p, const char *line)
 {
-    char name[64];
-    const size_t used = strlen(p->arguments);
+    char name[64], argument[160];
     if (sscanf(line, " string_value: \"%63[^\"]", p->value) == 1 ||
         sscanf(line, " uint_value: %63s", p->value) == 1)
         return;
-    if (sscanf(line, " name: \"%63[^\"]", name) == 1)
-        snprintf(p->arguments + used, sizeof p->arguments - used, "%s=%s;", name, p->value);
+    if (sscanf(line, " name: \"%63[^\"]", name) == 1) {
+        snprintf(argument, sizeof argument, "%s=%s;", name, p->value);
+        assert_true(strlen(p->arguments) + strlen(argument) < sizeof p->arguments);
+        strcat(p->arguments, argument);
+    }
     p->in_argument = strchr(line, '}') == NULL;
 }
 
