@@ -203,8 +203,8 @@ void trace_json_key(struct trace_text *text, const char *key)
     if (text->needs_comma)
         *to++ = ',';
     *to++ = '"';
-    memcpy(to, key, length);
-    to += length;
+    for (size_t i = 0; i < length; i++)
+        *to++ = key[i];
     *to++ = '"';
     *to++ = ':';
     text->bytes = (size_t)(to - text->data);
