@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules for arguments. Drivers rely on them. Each rule stands once in these files
- * (check_executable.c, check_command.c), with its message. */
+/* The rules for arguments. Drivers rely on them. Each rule stands once, with its message, in the
+ * files check*.c; those that need what only a driver knows are there, too, and in timeline.c, and
+ * drivers call them (docs/decisions/rules.md). */
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
@@ -69,7 +70,28 @@ enum hal_status hal_check_buffer_desc(const struct hal_device *device,
                         label, desc->usage, usages);
     if ((desc->usage & HAL_USAGE_MAPPING) && desc->memory && !(desc->memory & visible))
         return hal_fail(HAL_INVALID,
-                        "buffer '%s' is to be mapped, but its memory is not host-visible", label);
+                        "buffer '%s' is to be mapped, but its memory type 0x%x is not host-visible "
+                        "(0x%x)",
+                        label, desc->memory, visible);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_import(const struct hal_device *device,
+                                 const struct hal_buffer_desc *desc, const void *pointer)
+{
+    static const uint32_t visible =
+        HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT | HAL_MEMORY_HOST_CACHED;
+    HAL_TRY(hal_check_buffer_desc(device, desc));
+    const char *label = desc->label ? desc->label : "";
+    if (!pointer)
+        return hal_fail(HAL_INVALID, "buffer '%s' is to be imported from NULL", label);
+    if (desc->memory && !(desc->memory & visible))
+        return hal_fail(HAL_INVALID,
+                        "buffer '%s' is imported, but memory type 0x%x is not visible (0x%x)",
+                        label, desc->memory, visible);
+    if (!device->top->ops->buffer_import)
+        return hal_fail(HAL_UNSUPPORTED, "buffer '%s': device '%s' cannot import host memory",
+                        label, device->info.uri);
     return HAL_OK;
 }
 
@@ -106,6 +128,16 @@ enum hal_status hal_check_usage(const struct hal_buffer *buffer, enum hal_buffer
                     usage);
 }
 
+enum hal_status hal_check_subspan(const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
+{
+    HAL_TRY(hal_check_range(buffer, offset, bytes));
+    if (bytes && offset < buffer->bytes)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "a subspan of 0 bytes of %s: at least 1 is needed",
+                    hal_object_name(&buffer->object, name));
+}
+
 enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                               uint64_t bytes)
 {
@@ -127,6 +159,16 @@ enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, ui
     return HAL_OK;
 }
 
+enum hal_status hal_check_transfer_memory(const struct hal_buffer *buffer, const void *memory,
+                                          uint64_t bytes)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (memory)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "%s: %" PRIu64 " bytes at a null pointer",
+                    hal_object_name(&buffer->object, name), bytes);
+}
+
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
                                   uint64_t bytes)
 {
@@ -143,7 +185,71 @@ enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t of
                     hal_object_name(&mapping->buffer->object, name), mapping->bytes, offset, bytes);
 }
 
+/* ---- Files and transient buffers ---------------------------------------------------------- */
+
+enum hal_status hal_check_file_mode(const char *path, uint32_t mode)
+{
+    static const uint32_t modes =
+        HAL_FILE_READ | HAL_FILE_WRITE | HAL_FILE_CREATE | HAL_FILE_TRUNCATE;
+    if (!path || !path[0])
+        return hal_fail(HAL_INVALID, "a file needs a path");
+    if (mode & ~modes || !(mode & (HAL_FILE_READ | HAL_FILE_WRITE)))
+        return hal_fail(HAL_INVALID,
+                        "file '%s': mode 0x%x has unknown bits (known: 0x%x), or neither reads nor "
+                        "writes",
+                        path, mode, modes);
+    if (mode & (HAL_FILE_CREATE | HAL_FILE_TRUNCATE) && !(mode & HAL_FILE_WRITE))
+        return hal_fail(HAL_INVALID, "file '%s': mode 0x%x makes a file without writing", path,
+                        mode);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_file_use(const char *path, uint32_t opened, uint32_t mode,
+                                   uint64_t offset, uint64_t bytes)
+{
+    if (!path)
+        return hal_fail(HAL_INVALID, "the file is NULL");
+    if (!(opened & mode))
+        return hal_fail(HAL_INVALID, "file '%s' was not opened for %s", path,
+                        mode == HAL_FILE_READ ? "reading" : "writing");
+    if (!hal_range_fits(offset, bytes, INT64_MAX))
+        return hal_fail(HAL_INVALID, "file '%s': offset %" PRIu64 " + %" PRIu64 " is beyond 2^63-1",
+                        path, offset, bytes);
+    return HAL_OK;
+}
+
+enum hal_status hal_check_transient(const struct hal_device *device,
+                                    const struct hal_buffer *buffer)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", device));
+    if (buffer->transient)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID,
+                    "%s is not a transient buffer of hal_queue_alloca, or was given back before",
+                    hal_object_name(&buffer->object, name));
+}
+
+/* What alloca and dealloca add to the application's lists. */
+enum hal_status hal_check_transient_lists(const struct hal_submit_desc *desc, size_t more)
+{
+    if (desc->wait_count + more > HAL_MAX_LIST || desc->signal_count >= HAL_MAX_LIST)
+        return hal_fail(HAL_INVALID,
+                        "transient memory needs room for %zu more waits and 1 more signal: with "
+                        "%zu and %zu they are over the limit of %d",
+                        more, desc->wait_count, desc->signal_count, HAL_MAX_LIST);
+    return HAL_OK;
+}
+
 /* ---- Queues and semaphores ---------------------------------------------------------------- */
+
+enum hal_status hal_check_initial_value(const char *label, uint64_t value)
+{
+    if (value != UINT64_MAX)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "semaphore '%s' cannot begin at the reserved value 2^64-1",
+                    label ? label : "");
+}
 
 enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,
                                 uint64_t value)
@@ -227,11 +333,8 @@ enum hal_status hal_check_submit(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "%zu command buffers at NULL", desc->command_count);
     for (size_t i = 0; i < desc->command_count; i++) {
         const struct hal_command_buffer *commands = desc->commands[i];
-        char name[HAL_OBJECT_NAME_BYTES];
         HAL_TRY(hal_check_belongs(commands ? &commands->object : NULL, "command buffer", device));
-        if (!commands->sealed)
-            return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
-                            hal_object_name(&commands->object, name));
+        HAL_TRY(hal_check_sealed(commands));
     }
     return HAL_OK;
 }

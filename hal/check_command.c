@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for commands as they are recorded. */
-#include "hal/base/mem.h"
-#include "hal/core.h"
+#include "hal/recording.h"
 
 #include <inttypes.h>
 
@@ -15,6 +14,29 @@ enum hal_status hal_check_recording(const struct hal_command_buffer *commands)
                     hal_object_name(&commands->object, name));
 }
 
+enum hal_status hal_check_sealed(const struct hal_command_buffer *commands)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (commands->sealed)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
+                    hal_object_name(&commands->object, name));
+}
+
+enum hal_status hal_check_commands_desc(const struct hal_command_buffer_desc *desc)
+{
+    static const uint32_t any = HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
+    const char *label = desc->label ? desc->label : "";
+    if (desc->mode != HAL_ONE_SHOT && desc->mode != HAL_REUSABLE)
+        return hal_fail(HAL_INVALID, "command buffer '%s': there is no mode %d (0 and 1 exist)",
+                        label, (int)desc->mode);
+    if (desc->categories & ~any)
+        return hal_fail(HAL_INVALID,
+                        "command buffer '%s': categories 0x%x have unknown bits (known: 0x%x)",
+                        label, desc->categories, any);
+    return HAL_OK;
+}
+
 /* The failure, and in which command buffer. */
 static enum hal_status inside(const struct hal_command_buffer *commands, enum hal_status failure)
 {
@@ -22,13 +44,13 @@ static enum hal_status inside(const struct hal_command_buffer *commands, enum ha
     return hal_add_context(failure, "%s", hal_object_name(&commands->object, name));
 }
 
-static enum hal_status check_bits(const struct hal_command_buffer *commands, const char *what,
-                                  uint32_t bits, uint32_t known)
+static enum hal_status check_bits(const struct hal_command_buffer *commands, const char *command,
+                                  const char *what, uint32_t bits, uint32_t known)
 {
     if (!(bits & ~known))
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "barrier in %s: %s 0x%x have unknown bits (known: 0x%x)",
+    return hal_fail(HAL_INVALID, "%s in %s: %s 0x%x have unknown bits (known: 0x%x)", command,
                     hal_object_name(&commands->object, name), what, bits, known);
 }
 
@@ -56,7 +78,7 @@ enum hal_status hal_check_events(const struct hal_command_buffer *commands,
     for (size_t i = 0; i < count; i++)
         HAL_TRY(hal_check_belongs(events[i] ? &events[i]->object : NULL, "event",
                                   commands->object.device));
-    return check_bits(commands, "stages", source_stages, HAL_STAGE_ALL);
+    return check_bits(commands, "event", "stages", source_stages, HAL_STAGE_ALL);
 }
 
 /* A buffer that a command names, and the range there. */
@@ -74,9 +96,10 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
 {
     static const uint32_t accesses = HAL_ACCESS_READ | HAL_ACCESS_WRITE;
     HAL_TRY(hal_check_recording(commands));
-    HAL_TRY(
-        check_bits(commands, "stages", desc->source_stages | desc->target_stages, HAL_STAGE_ALL));
-    HAL_TRY(check_bits(commands, "accesses", desc->source_access | desc->target_access, accesses));
+    HAL_TRY(check_bits(commands, "barrier", "stages", desc->source_stages | desc->target_stages,
+                       HAL_STAGE_ALL));
+    HAL_TRY(check_bits(commands, "barrier", "accesses", desc->source_access | desc->target_access,
+                       accesses));
     if (desc->buffer_count > HAL_MAX_LIST || (desc->buffer_count && !desc->buffers))
         return inside(commands,
                       hal_fail(HAL_INVALID, "barrier with %zu buffers%s: the limit is %d",
@@ -85,8 +108,8 @@ enum hal_status hal_check_barrier(const struct hal_command_buffer *commands,
         const struct hal_buffer_barrier *barrier = &desc->buffers[i];
         HAL_TRY(check_operand(commands->object.device, barrier->buffer, barrier->offset,
                               barrier->bytes));
-        HAL_TRY(check_bits(commands, "accesses", barrier->source_access | barrier->target_access,
-                           accesses));
+        HAL_TRY(check_bits(commands, "barrier", "accesses",
+                           barrier->source_access | barrier->target_access, accesses));
     }
     return HAL_OK;
 }
@@ -228,6 +251,15 @@ enum hal_status hal_check_workgroups(const struct hal_entry_point *entry, const 
     return HAL_OK;
 }
 
+/* The failure, of which kernel and in which command buffer: modules may call all kernels "main". */
+static enum hal_status of_kernel(const struct hal_command_buffer *commands,
+                                 const struct hal_executable *executable, enum hal_status failure)
+{
+    char list[HAL_OBJECT_NAME_BYTES], name[HAL_OBJECT_NAME_BYTES];
+    return hal_add_context(failure, "%s, %s", hal_object_name(&commands->object, list),
+                           hal_object_name(&executable->object, name));
+}
+
 /* An entry point of an executable as the kernel of a dispatch. */
 static enum hal_status check_kernel(const struct hal_command_buffer *commands,
                                     const struct hal_executable *executable, uint32_t entry)
@@ -235,7 +267,7 @@ static enum hal_status check_kernel(const struct hal_command_buffer *commands,
     HAL_TRY(hal_check_category(commands, HAL_COMMANDS_DISPATCH, "dispatch"));
     HAL_TRY(hal_check_belongs(executable ? &executable->object : NULL, "executable",
                               commands->object.device));
-    return hal_check_entry(executable, entry);
+    return inside(commands, hal_check_entry(executable, entry));
 }
 
 enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
@@ -244,23 +276,22 @@ enum hal_status hal_check_dispatch(const struct hal_command_buffer *commands,
 {
     HAL_TRY(check_kernel(commands, executable, entry));
     if (!workgroup_count)
-        return hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
-                        executable->entry_points[entry].name);
-    return hal_check_workgroups(&executable->entry_points[entry], workgroup_count);
+        return of_kernel(commands, executable,
+                         hal_fail(HAL_INVALID, "dispatch of '%s' without workgroup counts",
+                                  executable->entry_points[entry].name));
+    const enum hal_status status =
+        hal_check_workgroups(&executable->entry_points[entry], workgroup_count);
+    return status == HAL_OK ? HAL_OK : of_kernel(commands, executable, status);
 }
 
-enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *commands,
-                                            const struct hal_executable *executable, uint32_t entry,
-                                            const struct hal_buffer *counts, uint64_t offset)
+static enum hal_status check_counts(const struct hal_device *device, const char *kernel,
+                                    const struct hal_buffer *counts, uint64_t offset)
 {
-    HAL_TRY(check_kernel(commands, executable, entry));
-    const char *kernel = executable->entry_points[entry].name;
-    HAL_TRY(
-        hal_add_context(check_operand(commands->object.device, counts, offset, HAL_COUNTS_BYTES),
-                        "dispatch of '%s': workgroup counts", kernel));
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_add_context(check_operand(device, counts, offset, HAL_COUNTS_BYTES),
+                            "dispatch of '%s': workgroup counts", kernel));
     HAL_TRY(hal_add_context(hal_check_usage(counts, HAL_USAGE_DISPATCH),
                             "dispatch of '%s': workgroup counts", kernel));
-    char name[HAL_OBJECT_NAME_BYTES];
     if ((counts->root_offset + offset) % 4)
         return hal_fail(HAL_INVALID,
                         "dispatch of '%s': workgroup counts at offset %" PRIu64
@@ -269,6 +300,16 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
                         counts->root ? "the buffer behind " : "",
                         hal_object_name(&counts->object, name));
     return HAL_OK;
+}
+
+enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *commands,
+                                            const struct hal_executable *executable, uint32_t entry,
+                                            const struct hal_buffer *counts, uint64_t offset)
+{
+    HAL_TRY(check_kernel(commands, executable, entry));
+    const enum hal_status status =
+        check_counts(commands->object.device, executable->entry_points[entry].name, counts, offset);
+    return status == HAL_OK ? HAL_OK : of_kernel(commands, executable, status);
 }
 
 enum hal_status hal_check_debug(const struct hal_command_buffer *commands, const char *label,
@@ -281,4 +322,51 @@ enum hal_status hal_check_debug(const struct hal_command_buffer *commands, const
         status = hal_fail(HAL_INVALID, "debug group '%.32s': color 0x%x, the highest is 0x%x",
                           label ? label : "", color, most);
     return status == HAL_OK ? HAL_OK : inside(commands, status);
+}
+
+enum hal_status hal_check_debug_end(const struct hal_command_buffer *commands)
+{
+    HAL_TRY(hal_check_recording(commands));
+    if (commands->recording->open_groups)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s: there is no open debug group to end",
+                    hal_object_name(&commands->object, name));
+}
+
+/* ---- Complete lists ----------------------------------------------------------------------- */
+
+enum hal_status hal_check_end(const struct hal_command_buffer *commands)
+{
+    HAL_TRY(hal_check_recording(commands));
+    if (commands->recording->open_groups == 0)
+        return HAL_OK;
+    char name[HAL_OBJECT_NAME_BYTES];
+    return hal_fail(HAL_INVALID, "%s ends with %u open debug groups",
+                    hal_object_name(&commands->object, name), commands->recording->open_groups);
+}
+
+enum hal_status hal_check_signalled(const struct hal_command_buffer *commands, uint32_t number,
+                                    const struct hal_event *event, uint32_t stages)
+{
+    char name[HAL_OBJECT_NAME_BYTES], whose[HAL_OBJECT_NAME_BYTES];
+    if (stages)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID,
+                    "%s, command %u waits for %s, which no command before it has signalled, or one "
+                    "has reset since",
+                    hal_object_name(&commands->object, whose), number,
+                    hal_object_name(&event->object, name));
+}
+
+enum hal_status hal_check_wait_stages(const struct hal_command_buffer *commands, uint32_t number,
+                                      uint32_t wanted, uint32_t signalled)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (wanted && wanted != signalled)
+        return hal_fail(HAL_INVALID,
+                        "%s, command %u waits for events with source stages 0x%x, but they were "
+                        "signalled with 0x%x",
+                        hal_object_name(&commands->object, name), number, wanted, signalled);
+    return HAL_OK;
 }

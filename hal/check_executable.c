@@ -105,15 +105,17 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
     }
     return hal_fail(HAL_INVALID,
                     "executable '%s', specialization constant %u: there is no value 0x%x of type "
-                    "%d",
-                    label, constant->index, constant->bits, (int)constant->type);
+                    "%d (types %d to %d exist; a bool is 0 or 1)",
+                    label, constant->index, constant->bits, (int)constant->type, HAL_CONSTANT_BOOL,
+                    HAL_CONSTANT_FLOAT32);
 }
 
 static enum hal_status check_variant(const char *label, enum hal_executable_format format,
                                      const void *data, size_t bytes)
 {
     if (format < HAL_FORMAT_MSL || format > HAL_FORMAT_SPIRV)
-        return hal_fail(HAL_INVALID, "executable '%s': there is no format %d", label, (int)format);
+        return hal_fail(HAL_INVALID, "executable '%s': there is no format %d (%d to %d exist)",
+                        label, (int)format, HAL_FORMAT_MSL, HAL_FORMAT_SPIRV);
     if (!data || bytes == 0)
         return hal_fail(HAL_INVALID, "executable '%s' has no data", label);
     return HAL_OK;
@@ -151,8 +153,8 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
     const char *label = desc->label ? desc->label : "";
     HAL_TRY(check_variants(label, desc));
     if (!desc->entry_points || desc->entry_point_count == 0 || desc->entry_point_count > UINT32_MAX)
-        return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points", label,
-                        desc->entry_points ? desc->entry_point_count : 0);
+        return hal_fail(HAL_INVALID, "executable '%s' has %zu entry points: 1 to %u are possible",
+                        label, desc->entry_points ? desc->entry_point_count : 0, UINT32_MAX);
     for (size_t i = 0; i < desc->entry_point_count; i++)
         HAL_TRY(check_entry(device, label, &desc->entry_points[i], i));
     for (size_t i = 0; desc->layouts && i < desc->entry_point_count; i++) {
@@ -175,6 +177,29 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
 enum hal_status hal_check_cache(const struct hal_executable_cache *cache)
 {
     return cache ? HAL_OK : hal_fail(HAL_INVALID, "the executable cache is NULL");
+}
+
+enum hal_status hal_check_cache_desc(const struct hal_executable_cache_desc *desc)
+{
+    if (!desc->directory || desc->directory[0])
+        return HAL_OK;
+    return hal_fail(HAL_INVALID, "executable cache '%s': the directory's name is empty",
+                    desc->label ? desc->label : "");
+}
+
+enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
+                                  const struct hal_executable_desc *descs, size_t count,
+                                  struct hal_executable **out_executables)
+{
+    HAL_TRY(hal_check_cache(cache));
+    if (count > HAL_MAX_LIST)
+        return hal_fail(HAL_INVALID, "executable cache '%s': %zu executables, the limit is %d",
+                        cache->label ? cache->label : "", count, HAL_MAX_LIST);
+    if (count && (!descs || !out_executables))
+        return hal_fail(HAL_INVALID, "executable cache '%s': %zu %s at NULL",
+                        cache->label ? cache->label : "", count,
+                        descs ? "places for executables" : "descriptions");
+    return HAL_OK;
 }
 
 enum hal_status hal_check_entry(const struct hal_executable *executable, uint32_t entry)
@@ -222,5 +247,53 @@ enum hal_status hal_check_entry_bindings(const struct hal_entry_point *entry,
                             entry->name, binding->index, binding->set,
                             hal_object_name(&layout->object, name), promised->flags);
     }
+    return HAL_OK;
+}
+
+enum hal_status hal_check_entry_slot(const struct hal_entry_point *entry, bool is_there)
+{
+    if (entry->constant_bytes == 0 || is_there)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID,
+                    "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
+                    entry->name, entry->constants_slot, entry->constant_bytes);
+}
+
+enum hal_status hal_check_entry_constants(const struct hal_entry_point *entry, uint32_t bytes)
+{
+    if (bytes <= entry->constant_bytes)
+        return HAL_OK;
+    return hal_fail(HAL_INVALID,
+                    "entry point '%s' has %u bytes of push constants in the module, and %u in the "
+                    "executable",
+                    entry->name, bytes, entry->constant_bytes);
+}
+
+enum hal_status hal_check_entry_group_memory(const struct hal_entry_point *entry, uint32_t taken,
+                                             uint64_t own_bytes, uint64_t limit)
+{
+    uint64_t total = own_bytes;
+    for (uint32_t i = 0; i < 32; i++) {
+        const bool is_taken = taken >> i & 1, has_place = i < HAL_MAX_GROUP_ARGUMENTS;
+        const uint32_t bytes = has_place ? entry->group_argument_bytes[i] : 0;
+        if (is_taken && !has_place)
+            return hal_fail(HAL_UNSUPPORTED, "kernel '%s': [[threadgroup(%u)]], the last is %d",
+                            entry->name, i, HAL_MAX_GROUP_ARGUMENTS - 1);
+        if (is_taken && !bytes)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' has a [[threadgroup(%u)]] argument, but the entry point "
+                            "gives it no length (group_argument_bytes)",
+                            entry->name, i);
+        if (!is_taken && bytes)
+            return hal_fail(HAL_INVALID,
+                            "kernel '%s' has no [[threadgroup(%u)]] argument for %u bytes",
+                            entry->name, i, bytes);
+        total += bytes;
+    }
+    if (total > limit)
+        return hal_fail(HAL_INVALID,
+                        "kernel '%s' uses %" PRIu64
+                        " bytes of threadgroup memory, the limit is %" PRIu64,
+                        entry->name, total, limit);
     return HAL_OK;
 }

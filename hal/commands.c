@@ -282,12 +282,7 @@ enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands, con
 
 enum hal_status hal_command_debug_end(struct hal_command_buffer *commands)
 {
-    HAL_TRY(hal_check_recording(commands));
-    if (commands->recording->open_groups == 0) {
-        char name[HAL_OBJECT_NAME_BYTES];
-        return hal_fail(HAL_INVALID, "%s: there is no open debug group to end",
-                        hal_object_name(&commands->object, name));
-    }
+    HAL_TRY(hal_check_debug_end(commands));
     struct hal_segment *segment = hal_record_room(commands, HAL_SEGMENT_DEBUG_END, sizeof *segment);
     if (!segment)
         return hal_record_no_memory(commands);

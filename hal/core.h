@@ -357,6 +357,10 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
 enum hal_status hal_check_entry(const struct hal_executable *executable,
                                 uint32_t entry) HAL_CHECKED;
 enum hal_status hal_check_cache(const struct hal_executable_cache *cache) HAL_CHECKED;
+enum hal_status hal_check_cache_desc(const struct hal_executable_cache_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
+                                  const struct hal_executable_desc *descs, size_t count,
+                                  struct hal_executable **out_executables) HAL_CHECKED;
 enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
                                 uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_usage(const struct hal_buffer *buffer,
@@ -365,6 +369,30 @@ enum hal_status hal_check_map(const struct hal_buffer *buffer, uint32_t mode, ui
                               uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_mapping(const struct hal_mapping *mapping, uint64_t offset,
                                   uint64_t bytes) HAL_CHECKED;
+/* Memory of the host that hal_buffer_read and _write are given. */
+enum hal_status hal_check_transfer_memory(const struct hal_buffer *buffer, const void *memory,
+                                          uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_subspan(const struct hal_buffer *buffer, uint64_t offset,
+                                  uint64_t bytes) HAL_CHECKED;
+/* HAL_UNSUPPORTED: the device cannot. */
+enum hal_status hal_check_import(const struct hal_device *device,
+                                 const struct hal_buffer_desc *desc,
+                                 const void *pointer) HAL_CHECKED;
+enum hal_status hal_check_transient(const struct hal_device *device,
+                                    const struct hal_buffer *buffer) HAL_CHECKED;
+enum hal_status hal_check_transient_lists(const struct hal_submit_desc *desc,
+                                          size_t more) HAL_CHECKED;
+/* A file to open; one, `path` NULL for none, that was opened so, for a transfer of this mode. */
+enum hal_status hal_check_file_mode(const char *path, uint32_t mode) HAL_CHECKED;
+enum hal_status hal_check_file_use(const char *path, uint32_t opened, uint32_t mode,
+                                   uint64_t offset, uint64_t bytes) HAL_CHECKED;
+enum hal_status hal_check_set_layout_desc(const struct hal_device *device,
+                                          const struct hal_set_layout_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_pipeline_layout_desc(
+    const struct hal_device *device, const struct hal_pipeline_layout_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_push_set(const struct hal_command_buffer *commands,
+                                   const struct hal_push_set_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_commands_desc(const struct hal_command_buffer_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_recording(const struct hal_command_buffer *commands) HAL_CHECKED;
 enum hal_status hal_check_events(const struct hal_command_buffer *commands,
                                  struct hal_event *const *events, size_t count,
@@ -399,9 +427,20 @@ enum hal_status hal_check_dispatch_indirect(const struct hal_command_buffer *com
                                             const struct hal_executable *executable, uint32_t entry,
                                             const struct hal_buffer *counts,
                                             uint64_t offset) HAL_CHECKED;
-/* `buffer` as source or target of a transfer on the device's queues. */
-/* With the list complete and its states resolved: every dispatch against what its kernel takes. */
+enum hal_status hal_check_debug_end(const struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* With the list complete. Command `number` waits for an event that was signalled with these stages,
+ * 0: not at all, and for several that were so together, with `wanted`, 0 for any. */
+enum hal_status hal_check_end(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_signalled(const struct hal_command_buffer *commands, uint32_t number,
+                                    const struct hal_event *event, uint32_t stages) HAL_CHECKED;
+enum hal_status hal_check_wait_stages(const struct hal_command_buffer *commands, uint32_t number,
+                                      uint32_t wanted, uint32_t signalled) HAL_CHECKED;
+/* And its states resolved: every dispatch against what its kernel takes. */
 enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status hal_check_sealed(const struct hal_command_buffer *commands) HAL_CHECKED;
+
+/* `buffer` as source or target of a transfer on the device's queues. */
 enum hal_status hal_check_transfer_of(const struct hal_device *device,
                                       const struct hal_buffer *buffer, uint64_t offset,
                                       uint64_t bytes) HAL_CHECKED;
@@ -418,5 +457,6 @@ enum hal_status hal_check_wait(const struct hal_device *device, enum hal_wait_mo
                                const struct hal_semaphore_value *values, size_t count) HAL_CHECKED;
 enum hal_status hal_check_value(const struct hal_semaphore *semaphore, const char *what,
                                 uint64_t value) HAL_CHECKED;
+enum hal_status hal_check_initial_value(const char *label, uint64_t value) HAL_CHECKED;
 
 #endif

@@ -374,8 +374,9 @@ enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_
                                uint64_t bytes, struct hal_mapping *out_mapping)
 {
     HAL_TRY(hal_check_map(buffer, mode, offset, bytes));
-    if (!out_mapping)
-        return hal_fail(HAL_INVALID, "mapping a buffer needs a place for the mapping");
+    char name[HAL_OBJECT_NAME_BYTES];
+    HAL_TRY(hal_add_context(hal_check_place(out_mapping, "the mapping"), "%s",
+                            hal_object_name(&buffer->object, name)));
     if (bytes == HAL_WHOLE_BUFFER)
         bytes = buffer->bytes - offset;
     buffer = hal_root_of(buffer, &offset);
@@ -438,8 +439,7 @@ static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64
 {
     struct hal_mapping mapping;
     HAL_TRY(hal_check_map(buffer, mode, offset, bytes));
-    if (!source && !target)
-        return hal_fail(HAL_INVALID, "%" PRIu64 " bytes at a null pointer", bytes);
+    HAL_TRY(hal_check_transfer_memory(buffer, source ? source : target, bytes));
     if (bytes == HAL_WHOLE_BUFFER)
         bytes = buffer->bytes - offset;
     buffer = hal_root_of(buffer, &offset);

@@ -323,6 +323,19 @@ HAL_API enum hal_status hal_check_entry_bindings(const struct hal_entry_point *e
                                                  const struct hal_entry_binding *bindings,
                                                  size_t count) HAL_CHECKED;
 
+/* For executable_create: what a driver found in a kernel, against its entry point. HAL_INVALID with
+ * a message that names the kernel, the value and the limit: whether MSL has the [[buffer(n)]] for
+ * the constants; whether the module's push constants are no more than those; whether the arguments
+ * in threadgroup memory, `taken` by their indices, are those that have a length, and fit with the
+ * kernel's own bytes (HAL_UNSUPPORTED: there is one with an index beyond the last). */
+HAL_API enum hal_status hal_check_entry_slot(const struct hal_entry_point *entry,
+                                             bool is_there) HAL_CHECKED;
+HAL_API enum hal_status hal_check_entry_constants(const struct hal_entry_point *entry,
+                                                  uint32_t bytes) HAL_CHECKED;
+HAL_API enum hal_status hal_check_entry_group_memory(const struct hal_entry_point *entry,
+                                                     uint32_t taken, uint64_t own_bytes,
+                                                     uint64_t limit) HAL_CHECKED;
+
 #define hal_each_segment(commands, segment)                                                        \
     for (const struct hal_segment *segment = hal_segment_first(commands); segment;                 \
          segment = hal_segment_next(commands, segment))

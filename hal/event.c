@@ -57,17 +57,6 @@ static enum hal_status find(struct standing *standing, const struct hal_event *e
     return HAL_OK;
 }
 
-static enum hal_status fail_unsignalled(const struct hal_command_buffer *commands, uint32_t number,
-                                        const struct hal_event *event)
-{
-    char name[HAL_OBJECT_NAME_BYTES], whose[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID,
-                    "%s, command %u waits for %s, which no command before it has signalled, or one "
-                    "has reset since",
-                    hal_object_name(&commands->object, whose), number,
-                    hal_object_name(&event->object, name));
-}
-
 static enum hal_status resolve_wait(const struct hal_command_buffer *commands, uint32_t number,
                                     struct standing *standing, struct hal_segment_events_wait *wait)
 {
@@ -75,17 +64,10 @@ static enum hal_status resolve_wait(const struct hal_command_buffer *commands, u
     for (uint32_t i = 0; i < wait->event_count; i++) {
         const struct hal_event *event = hal_waited_events(wait)[i];
         HAL_TRY(find(standing, event, &stages));
-        if (*stages == 0)
-            return fail_unsignalled(commands, number, event);
+        HAL_TRY(hal_check_signalled(commands, number, event, *stages));
         together |= *stages;
     }
-    char name[HAL_OBJECT_NAME_BYTES];
-    if (wait->source_stages && wait->source_stages != together)
-        return hal_fail(HAL_INVALID,
-                        "%s, command %u waits for events with source stages 0x%x, but they were "
-                        "signalled with 0x%x",
-                        hal_object_name(&commands->object, name), number, wait->source_stages,
-                        together);
+    HAL_TRY(hal_check_wait_stages(commands, number, wait->source_stages, together));
     wait->source_stages = together;
     return HAL_OK;
 }

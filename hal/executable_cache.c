@@ -50,8 +50,7 @@ enum hal_status hal_executable_cache_create(struct hal_device *device,
     HAL_TRY(hal_check_place(out_cache, "the executable cache"));
     desc = desc ? desc : &usual;
     const char *label = desc->label ? desc->label : "";
-    if (desc->directory && !desc->directory[0])
-        return hal_fail(HAL_INVALID, "executable cache '%s': the directory's name is empty", label);
+    HAL_TRY(hal_check_cache_desc(desc));
     struct hal_executable_cache *cache = hal_alloc(1, sizeof *cache);
     if (!cache)
         return hal_fail(HAL_NO_MEMORY, "no memory for executable cache '%s'", label);
@@ -281,21 +280,6 @@ static enum hal_status collect(struct preparation *preparation,
     return status;
 }
 
-static enum hal_status check_prepare(const struct hal_executable_cache *cache,
-                                     const struct hal_executable_desc *descs, size_t count,
-                                     struct hal_executable **out_executables)
-{
-    HAL_TRY(hal_check_cache(cache));
-    if (count > HAL_MAX_LIST)
-        return hal_fail(HAL_INVALID, "executable cache '%s': %zu executables, the limit is %d",
-                        cache->label ? cache->label : "", count, HAL_MAX_LIST);
-    if (count && (!descs || !out_executables))
-        return hal_fail(HAL_INVALID, "executable cache '%s': %zu %s at NULL",
-                        cache->label ? cache->label : "", count,
-                        descs ? "places for executables" : "descriptions");
-    return HAL_OK;
-}
-
 enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
                                              const struct hal_executable_desc *descs, size_t count,
                                              const struct hal_prepare_options *options,
@@ -303,7 +287,7 @@ enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
                                              enum hal_status *out_statuses)
 {
     static const struct hal_prepare_options usual;
-    HAL_TRY(check_prepare(cache, descs, count, out_executables));
+    HAL_TRY(hal_check_prepare(cache, descs, count, out_executables));
     for (size_t i = 0; i < count; i++)
         out_executables[i] = NULL;
     struct preparation preparation = {

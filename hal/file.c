@@ -25,23 +25,6 @@ static enum hal_status fail_system(const char *what, const char *path)
                     strerror(error));
 }
 
-static enum hal_status check_mode(const char *path, uint32_t mode)
-{
-    static const uint32_t modes =
-        HAL_FILE_READ | HAL_FILE_WRITE | HAL_FILE_CREATE | HAL_FILE_TRUNCATE;
-    if (!path || !path[0])
-        return hal_fail(HAL_INVALID, "a file needs a path");
-    if (mode & ~modes || !(mode & (HAL_FILE_READ | HAL_FILE_WRITE)))
-        return hal_fail(HAL_INVALID,
-                        "file '%s': mode 0x%x has unknown bits (known: 0x%x), or neither reads nor "
-                        "writes",
-                        path, mode, modes);
-    if (mode & (HAL_FILE_CREATE | HAL_FILE_TRUNCATE) && !(mode & HAL_FILE_WRITE))
-        return hal_fail(HAL_INVALID, "file '%s': mode 0x%x makes a file without writing", path,
-                        mode);
-    return HAL_OK;
-}
-
 static enum hal_status fail_kind(const char *path)
 {
     return hal_fail(HAL_UNSUPPORTED, "'%s' is neither a regular file nor a block device", path);
@@ -72,7 +55,7 @@ static enum hal_status check_kind(const struct hal_file *file)
 
 enum hal_status hal_file_open(const char *path, uint32_t mode, struct hal_file **out_file)
 {
-    HAL_TRY(check_mode(path, mode));
+    HAL_TRY(hal_check_file_mode(path, mode));
     HAL_TRY(hal_check_place(out_file, "the file"));
     const size_t length = strlen(path) + 1;
     struct hal_file *file = hal_alloc(1, sizeof *file + length);
@@ -116,8 +99,9 @@ void hal_file_release(struct hal_file *file)
 
 enum hal_status hal_file_bytes(struct hal_file *file, uint64_t *out_bytes)
 {
-    if (!file || !out_bytes)
-        return hal_fail(HAL_INVALID, "asking for the size of a file needs the file and a place");
+    if (!file)
+        return hal_fail(HAL_INVALID, "the file is NULL");
+    HAL_TRY(hal_check_place(out_bytes, "the size of a file"));
     const off_t end = lseek(file->descriptor, 0, SEEK_END);
     if (end < 0)
         return fail_system("find the end of", file->path);
@@ -196,20 +180,6 @@ static void retired(struct hal_ending *ending, const struct hal_submission_resul
     end_transfer((struct transfer *)ending);
 }
 
-static enum hal_status check_file(const struct hal_file *file, uint32_t mode, uint64_t offset,
-                                  uint64_t bytes)
-{
-    if (!file)
-        return hal_fail(HAL_INVALID, "the file is NULL");
-    if (!(file->mode & mode))
-        return hal_fail(HAL_INVALID, "file '%s' was not opened for %s", file->path,
-                        mode == HAL_FILE_READ ? "reading" : "writing");
-    if (!hal_range_fits(offset, bytes, INT64_MAX))
-        return hal_fail(HAL_INVALID, "file '%s': offset %" PRIu64 " + %" PRIu64 " is beyond 2^63-1",
-                        file->path, offset, bytes);
-    return HAL_OK;
-}
-
 struct parts {
     struct hal_file *file;
     uint64_t file_offset;
@@ -226,8 +196,9 @@ static enum hal_status submit(struct hal_device *device, const struct hal_submit
     uint64_t offset = parts->offset, bytes = parts->bytes;
     if (bytes == HAL_WHOLE_BUFFER)
         bytes = parts->buffer->bytes - offset;
-    HAL_TRY(
-        check_file(parts->file, reads ? HAL_FILE_READ : HAL_FILE_WRITE, parts->file_offset, bytes));
+    const struct hal_file *file = parts->file;
+    HAL_TRY(hal_check_file_use(file ? file->path : NULL, file ? file->mode : 0,
+                               reads ? HAL_FILE_READ : HAL_FILE_WRITE, parts->file_offset, bytes));
     struct transfer *transfer = hal_alloc(1, sizeof *transfer);
     if (!transfer)
         return hal_fail(HAL_NO_MEMORY, "no memory for a transfer of file '%s'", parts->file->path);

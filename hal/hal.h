@@ -216,10 +216,13 @@ HAL_API const struct hal_device_info *hal_device_get_info(const struct hal_devic
  * bytes, with an end, and returns the length of all of it. The device must not be NULL. */
 HAL_API size_t hal_device_describe(const struct hal_device *device, char *out_text, size_t bytes);
 
-/* One number by name: those of the description ("simd.width", "queue.count", "group.max.threads",
- * "group.max.memory.bytes", "buffer.max.bytes", "format.msl": 1 or 0, ...), and what only the
- * driver knows ("memory.total.bytes", "memory.used.bytes", "clock.resolution.ns").
- * HAL_NOT_FOUND for what the device does not know; never a made-up value. */
+/* One number by name: those of the description ("queue.count", "worker.count", "simd.width",
+ * "group.max.threads", and with ".x", ".y", ".z"; "group.max.memory.bytes", "buffer.max.bytes",
+ * "bindings.max", "sets.max", "constants.max.bytes"; 1 or 0: "format.msl", "format.metallib",
+ * "format.spir-v"), and what only the driver knows: "memory.total.bytes", "memory.used.bytes";
+ * "clock.resolution.ns" of the times of submissions; 1, or not found: "dispatch.times" (of each
+ * dispatch can be recorded), "kernel.faults.caught" (a kernel that faults fails its submission
+ * alone). HAL_NOT_FOUND for what the device does not know; never a made-up value. */
 HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *key,
                                          int64_t *out_value) HAL_CHECKED;
 
@@ -940,8 +943,9 @@ HAL_API void hal_scope_end(struct hal_device *device);
 
 struct hal_profiling_options {
     /* "queue" (NULL): everything that the application asks for, and device times of submissions.
-     * "dispatch": and of each dispatch, where the device can tell; the work may take longer by
-     * that. "executable": and the device's counters: HAL_UNSUPPORTED, since no driver has any yet.
+     * "dispatch": and of each dispatch; the work may take longer by that. HAL_UNSUPPORTED: the
+     * device cannot tell ("dispatch.times" of hal_device_query). "executable": and the device's
+     * counters: HAL_UNSUPPORTED, since no driver has any yet.
      */
     const char *mode;
     const char *file;   /* NULL: PROGRAM.PID.pb.zst in the working directory */

@@ -5,24 +5,6 @@
 
 /* ---- Import ------------------------------------------------------------------------------- */
 
-static enum hal_status check_import(const struct hal_device *device,
-                                    const struct hal_buffer_desc *desc, const void *pointer)
-{
-    static const uint32_t visible =
-        HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT | HAL_MEMORY_HOST_CACHED;
-    HAL_TRY(hal_check_buffer_desc(device, desc));
-    const char *label = desc->label ? desc->label : "";
-    if (!pointer)
-        return hal_fail(HAL_INVALID, "buffer '%s' is to be imported from NULL", label);
-    if (desc->memory && !(desc->memory & visible))
-        return hal_fail(HAL_INVALID, "buffer '%s' is imported, but memory type 0x%x is not visible",
-                        label, desc->memory);
-    if (!device->top->ops->buffer_import)
-        return hal_fail(HAL_UNSUPPORTED, "buffer '%s': device '%s' cannot import host memory",
-                        label, device->info.uri);
-    return HAL_OK;
-}
-
 struct hal_import {
     struct hal_afterwards call;
     void (*release)(void *user, void *pointer);
@@ -48,7 +30,7 @@ enum hal_status hal_buffer_import(struct hal_device *device, const struct hal_bu
 {
     char *label;
     struct hal_buffer *buffer;
-    HAL_TRY(check_import(device, desc, pointer));
+    HAL_TRY(hal_check_import(device, desc, pointer));
     HAL_TRY(hal_check_place(out_buffer, "the buffer"));
     struct hal_buffer_desc full = hal_buffer_desc_resolve(desc);
     full.memory |= HAL_MEMORY_HOST_COHERENT;

@@ -224,6 +224,21 @@ static enum hal_status being_captured(const struct hal_device *device)
     return hal_fail(HAL_EXISTS, "device '%s' is being captured already", device->info.uri);
 }
 
+/* A trace without what was asked for would say nothing of it. */
+static enum hal_status check_mode(const struct hal_device *device, const char *mode)
+{
+    const struct hal_driver_ops *ops = device->driver->ops;
+    int64_t timed = 0;
+    if (strcmp(mode, "queue") == 0 ||
+        (ops->device_query(device->driver, "dispatch.times", &timed) == HAL_OK && timed))
+        return HAL_OK;
+    return hal_fail(
+        HAL_UNSUPPORTED,
+        "profiling mode '%s' asks when each dispatch ran, which device '%s' cannot tell "
+        "(there is: queue)",
+        mode, device->info.uri);
+}
+
 /* `options` has no NULL left. */
 static enum hal_status begin_capture(struct hal_device *device,
                                      const struct hal_profiling_options *options,
@@ -233,6 +248,7 @@ static enum hal_status begin_capture(struct hal_device *device,
     struct hal_layer *layer;
     if (device->layer)
         return being_captured(device);
+    HAL_TRY(check_mode(device, options->mode));
     begin = native_capture(device, options->file);
     if (!begin)
         HAL_TRY(find_capture(&begin));

@@ -136,9 +136,7 @@ enum hal_status hal_semaphore_create(struct hal_device *device, const char *labe
     struct hal_semaphore *semaphore;
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_check_place(out_semaphore, "the semaphore"));
-    if (initial_value == UINT64_MAX)
-        return hal_fail(HAL_INVALID, "semaphore '%s' cannot begin at the reserved value 2^64-1",
-                        label ? label : "");
+    HAL_TRY(hal_check_initial_value(label, initial_value));
     HAL_TRY(hal_copy_label(label, &copy));
     enum hal_status status = hal_device_enter(device);
     if (status != HAL_OK)

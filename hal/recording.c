@@ -65,14 +65,7 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
     HAL_TRY(hal_check_place(out_commands, "the command buffer"));
     if (!desc)
         desc = &defaults;
-    if (desc->mode != HAL_ONE_SHOT && desc->mode != HAL_REUSABLE)
-        return hal_fail(HAL_INVALID, "command buffer '%s': there is no mode %d",
-                        desc->label ? desc->label : "", (int)desc->mode);
-    static const uint32_t any = HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
-    if (desc->categories & ~any)
-        return hal_fail(HAL_INVALID,
-                        "command buffer '%s': categories 0x%x have unknown bits (known: 0x%x)",
-                        desc->label ? desc->label : "", desc->categories, any);
+    HAL_TRY(hal_check_commands_desc(desc));
     HAL_TRY(hal_copy_label(desc->label, &label));
     struct hal_command_buffer *commands = hal_alloc(1, sizeof *commands);
     struct hal_recording *recording = hal_alloc(1, sizeof *recording);
@@ -86,7 +79,8 @@ enum hal_status hal_command_buffer_create(struct hal_device *device,
         goto fail;
     hal_object_init(&commands->object, HAL_OBJECT_COMMAND_BUFFER);
     commands->mode = desc->mode;
-    commands->categories = desc->categories ? desc->categories : any;
+    commands->categories =
+        desc->categories ? desc->categories : HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH;
     commands->recording = recording;
     hal_object_publish(&commands->object, device, label);
     recording->is_noted = device->top->ops->note_command != NULL;

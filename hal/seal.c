@@ -132,11 +132,7 @@ static void forget_states(struct hal_command_buffer *commands)
 
 enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
 {
-    char name[HAL_OBJECT_NAME_BYTES];
-    HAL_TRY(hal_check_recording(commands));
-    if (commands->recording->open_groups)
-        return hal_fail(HAL_INVALID, "%s ends with %u open debug groups",
-                        hal_object_name(&commands->object, name), commands->recording->open_groups);
+    HAL_TRY(hal_check_end(commands));
     if (commands->recording->has_events)
         HAL_TRY(hal_events_resolve(commands));
     if (!resolve_states(commands)) {
@@ -155,7 +151,7 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
         status = device->top->ops->command_buffer_prepare(device->top, commands);
         commands->notes = NULL;
         if (status != HAL_OK)
-            forget_states(commands); /* nor afterwards, when it is not */
+            commands->sealed = false; /* nor afterwards, when it is not */
         hal_gate_leave(&device->gate);
     }
     if (status != HAL_OK)
@@ -166,12 +162,9 @@ enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands)
 enum hal_status hal_command_buffer_get_info(const struct hal_command_buffer *commands,
                                             struct hal_command_buffer_info *out_info)
 {
-    char name[HAL_OBJECT_NAME_BYTES];
     HAL_TRY(hal_check_object(commands ? &commands->object : NULL, "command buffer"));
     HAL_TRY(hal_check_place(out_info, "what is known of a command buffer"));
-    if (!commands->sealed)
-        return hal_fail(HAL_INVALID, "%s is not sealed: hal_command_buffer_end comes first",
-                        hal_object_name(&commands->object, name));
+    HAL_TRY(hal_check_sealed(commands));
     *out_info = commands->info;
     out_info->label = commands->object.label;
     out_info->mode = commands->mode;

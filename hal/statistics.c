@@ -51,8 +51,7 @@ enum hal_status hal_device_memory_statistics(struct hal_device *device,
                                              struct hal_memory_statistics *out_statistics)
 {
     HAL_TRY(hal_check_device(device));
-    if (!out_statistics)
-        return hal_fail(HAL_INVALID, "statistics need a place");
+    HAL_TRY(hal_check_place(out_statistics, "the statistics of memory"));
     HAL_TRY(hal_device_check_here(device));
     out_statistics->total = read_account(&device->memory[HAL_MEMORY_TYPES]);
     for (size_t i = 0; i < HAL_MEMORY_TYPES; i++)

@@ -3,22 +3,10 @@
 #include "hal/base/mem.h"
 #include "hal/core.h"
 
-#include <inttypes.h>
-
-static enum hal_status check(const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
-{
-    HAL_TRY(hal_check_range(buffer, offset, bytes));
-    if (bytes && offset < buffer->bytes)
-        return HAL_OK;
-    char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "a subspan of 0 bytes of %s: at least 1 is needed",
-                    hal_object_name(&buffer->object, name));
-}
-
 enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset, uint64_t bytes,
                                    const char *label, struct hal_buffer **out_subspan)
 {
-    HAL_TRY(check(buffer, offset, bytes));
+    HAL_TRY(hal_check_subspan(buffer, offset, bytes));
     HAL_TRY(hal_check_place(out_subspan, "the subspan"));
     struct hal_buffer *subspan = hal_alloc(1, sizeof *subspan);
     if (!subspan)

@@ -120,11 +120,7 @@ struct lists {
 static enum hal_status make_lists(const struct hal_submit_desc *desc, size_t more,
                                   struct lists *out)
 {
-    if (desc->wait_count + more > HAL_MAX_LIST || desc->signal_count >= HAL_MAX_LIST)
-        return hal_fail(HAL_INVALID,
-                        "transient memory needs room for %zu more waits and 1 more signal: with "
-                        "%zu and %zu they are over the limit of %d",
-                        more, desc->wait_count, desc->signal_count, HAL_MAX_LIST);
+    HAL_TRY(hal_check_transient_lists(desc, more));
     out->values = hal_alloc(desc->wait_count + desc->signal_count + more + 1, sizeof *out->values);
     if (!out->values)
         return hal_fail(HAL_NO_MEMORY, "no memory for a submission");
@@ -247,24 +243,12 @@ fail_block:
     return status;
 }
 
-static enum hal_status check_transient(const struct hal_device *device,
-                                       const struct hal_buffer *buffer)
-{
-    char name[HAL_OBJECT_NAME_BYTES];
-    HAL_TRY(hal_check_belongs(buffer ? &buffer->object : NULL, "buffer", device));
-    if (buffer->transient)
-        return HAL_OK;
-    return hal_fail(HAL_INVALID,
-                    "%s is not a transient buffer of hal_queue_alloca, or was given back before",
-                    hal_object_name(&buffer->object, name));
-}
-
 enum hal_status hal_queue_dealloca(struct hal_device *device, const struct hal_submit_desc *desc,
                                    struct hal_buffer *buffer)
 {
     HAL_TRY(hal_check_operation(device, desc));
     HAL_TRY(hal_device_check_here(device));
-    HAL_TRY(check_transient(device, buffer));
+    HAL_TRY(hal_check_transient(device, buffer));
     desc = desc ? desc : &nothing;
     struct hal_pool_block *block = buffer->transient;
     struct hal_pool_release *release =
@@ -321,8 +305,7 @@ enum hal_status hal_device_transient_statistics(struct hal_device *device,
 {
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_device_check_here(device));
-    if (!out_statistics)
-        return hal_fail(HAL_INVALID, "statistics need a place");
+    HAL_TRY(hal_check_place(out_statistics, "the statistics of transient memory"));
     pthread_mutex_lock(&device->pool.lock);
     *out_statistics = device->pool.statistics;
     pthread_mutex_unlock(&device->pool.lock);

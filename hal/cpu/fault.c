@@ -16,7 +16,12 @@
 #include <sys/mman.h>
 #include <sys/ucontext.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(IS_SANITIZED)
 #define CATCHES_FAULTS 0
 #elif defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 #define CATCHES_FAULTS 1
@@ -48,11 +53,7 @@ static _Thread_local struct guard *volatile running __attribute__((tls_model("in
 static uintptr_t faulting_instruction(const void *context)
 {
     const ucontext_t *registers = context;
-#if defined(__APPLE__) && defined(__x86_64__)
-    return (uintptr_t)registers->uc_mcontext->__ss.__rip;
-#elif defined(__APPLE__)
-    return (uintptr_t)arm_thread_state64_get_pc(registers->uc_mcontext->__ss);
-#elif defined(__x86_64__)
+#if defined(__x86_64__)
     return (uintptr_t)registers->uc_mcontext.gregs[REG_RIP];
 #else
     return (uintptr_t)registers->uc_mcontext.pc;

@@ -108,42 +108,7 @@ static enum hal_status place_buffers(const struct hal_entry_point *wanted,
     entry->layout = layout;
     if (layout)
         HAL_TRY(check_sets(entry, wanted));
-    if (wanted->constant_bytes && !(entry->info->buffer_mask >> wanted->constants_slot & 1))
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
-                        wanted->name, wanted->constants_slot, wanted->constant_bytes);
-    return HAL_OK;
-}
-
-/* Every [[threadgroup(n)]] argument has a length, and all of it fits. */
-static enum hal_status check_group_memory(const struct hal_entry_point *wanted,
-                                          struct cpu_entry *entry)
-{
-    uint64_t total = entry->info->static_group_memory_bytes;
-    for (uint32_t i = 0; i < MSL_MAX_THREADGROUP_ARGUMENTS; i++) {
-        const bool is_taken = entry->info->threadgroup_mask >> i & 1;
-        const bool has_place = i < HAL_MAX_GROUP_ARGUMENTS;
-        if (is_taken && !has_place)
-            return hal_fail(HAL_UNSUPPORTED, "kernel '%s': [[threadgroup(%u)]], the last is %d",
-                            wanted->name, i, HAL_MAX_GROUP_ARGUMENTS - 1);
-        const uint32_t bytes = has_place ? wanted->group_argument_bytes[i] : 0;
-        if (is_taken && !bytes)
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s' has a [[threadgroup(%u)]] argument, but the entry point "
-                            "gives it no length (group_argument_bytes)",
-                            wanted->name, i);
-        if (!is_taken && bytes)
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s' has no [[threadgroup(%u)]] argument for %u bytes",
-                            wanted->name, i, bytes);
-        entry->group_argument_bytes[i] = bytes;
-        total += bytes;
-    }
-    if (total > MSL_MAX_GROUP_MEMORY_BYTES)
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' uses %llu bytes of threadgroup memory, the limit is %d",
-                        wanted->name, (unsigned long long)total, MSL_MAX_GROUP_MEMORY_BYTES);
-    return HAL_OK;
+    return hal_check_entry_slot(wanted, entry->info->buffer_mask >> wanted->constants_slot & 1);
 }
 
 static enum hal_status find_entry(const struct msl_library *library,
@@ -160,7 +125,11 @@ static enum hal_status find_entry(const struct msl_library *library,
     entry->info = msl_function_get_info(entry->function);
     memcpy(entry->group_size, wanted->group_size, sizeof entry->group_size);
     HAL_TRY(where ? cpu_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
-    return check_group_memory(wanted, entry);
+    memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
+           sizeof wanted->group_argument_bytes);
+    return hal_check_entry_group_memory(wanted, entry->info->threadgroup_mask,
+                                        entry->info->static_group_memory_bytes,
+                                        MSL_MAX_GROUP_MEMORY_BYTES);
 }
 
 /* ---- Reflection --------------------------------------------------------------------------- */

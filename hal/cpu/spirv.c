@@ -65,11 +65,7 @@ struct hal_constant_info cpu_spirv_constant(const struct spirv_constant_info *co
 enum hal_status cpu_spirv_place(const struct hal_entry_point *wanted,
                                 const struct spirv_entry *where, struct cpu_entry *entry)
 {
-    if (where->constant_bytes > wanted->constant_bytes)
-        return hal_fail(HAL_INVALID,
-                        "entry point '%s' has %u bytes of push constants in the module, and %u in "
-                        "the executable",
-                        wanted->name, where->constant_bytes, wanted->constant_bytes);
+    HAL_TRY(hal_check_entry_constants(wanted, where->constant_bytes));
     entry->constant_bytes = where->constant_bytes;
     entry->constants_slot = where->constants_slot;
     entry->sizes_slot = where->sizes_slot;

@@ -139,6 +139,7 @@ static enum hal_status device_query(struct hal_driver_device *self, const char *
         {"memory.used.bytes", (int64_t)device->device.currentAllocatedSize},
         {"simd.width", (int64_t)device->builtin.fill.threadExecutionWidth},
         {"queue.count", device->queue_count},
+        {"dispatch.times", device->times.place == METAL_TIMES_NOWHERE ? unknown : 1},
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         if (strcmp(answers[i].key, key) == 0 && answers[i].value != unknown) {

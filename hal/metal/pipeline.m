@@ -85,30 +85,15 @@ static uint8_t alignment_of(id<MTLBinding> binding)
     return given ? (uint8_t)(wanted & (~wanted + 1)) : 1;
 }
 
-static enum hal_status take_group_argument(const char *name, NSUInteger index,
-                                           const struct metal_entry *entry, uint32_t *taken)
-{
-    if (index >= HAL_MAX_GROUP_ARGUMENTS)
-        return hal_fail(HAL_UNSUPPORTED, "kernel '%s': [[threadgroup(%lu)]], the last is %d", name,
-                        (unsigned long)index, HAL_MAX_GROUP_ARGUMENTS - 1);
-    if (entry->group_argument_bytes[index] == 0)
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' has a [[threadgroup(%lu)]] argument, but the entry point "
-                        "gives it no length (group_argument_bytes)",
-                        name, (unsigned long)index);
-    *taken |= 1U << index;
-    return HAL_OK;
-}
-
-static enum hal_status read_reflection(MTLComputePipelineReflection *reflection, const char *name,
-                                       struct metal_entry *entry)
+/* Returns the indices of arguments in threadgroup memory. */
+static uint32_t read_reflection(MTLComputePipelineReflection *reflection, struct metal_entry *entry)
 {
     NSArray<id<MTLBinding>> *bindings = reflection.bindings;
-    uint32_t taken = 0; /* arguments in threadgroup memory */
+    uint32_t taken = 0;
     for (NSUInteger i = 0; i < bindings.count; i++) {
         id<MTLBinding> binding = [bindings objectAtIndex:i];
         if (binding.type == MTLBindingTypeThreadgroupMemory && binding.isArgument)
-            HAL_TRY(take_group_argument(name, binding.index, entry, &taken));
+            taken |= UINT32_C(1) << (binding.index < 31 ? binding.index : 31);
         if (binding.type != MTLBindingTypeBuffer || binding.index >= METAL_MAX_SLOTS)
             continue;
         entry->buffer_mask |= 1U << binding.index;
@@ -118,39 +103,25 @@ static enum hal_status read_reflection(MTLComputePipelineReflection *reflection,
         if (binding.access != MTLBindingAccessReadOnly)
             entry->written_mask |= 1U << binding.index;
     }
-    for (uint32_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
-        if (entry->group_argument_bytes[i] && !(taken >> i & 1))
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s' has no [[threadgroup(%u)]] argument for %u bytes", name, i,
-                            entry->group_argument_bytes[i]);
-    }
-    return HAL_OK;
+    return taken;
 }
 
 static enum hal_status check_entry(const struct metal_device *device,
                                    const struct hal_entry_point *wanted,
-                                   const struct metal_entry *entry, bool from_spirv)
+                                   const struct metal_entry *entry, bool from_spirv, uint32_t taken)
 {
     const uint64_t threads =
         (uint64_t)wanted->group_size[0] * wanted->group_size[1] * wanted->group_size[2];
     const uint64_t most = entry->pipeline.maxTotalThreadsPerThreadgroup;
-    uint64_t group_bytes = entry->pipeline.staticThreadgroupMemoryLength;
-    const uint64_t most_bytes = device->device.maxThreadgroupMemoryLength;
-    if (entry->constant_bytes && !(entry->buffer_mask >> entry->constants_slot & 1) && !from_spirv)
-        return hal_fail(HAL_INVALID,
-                        "kernel '%s' has no [[buffer(%u)]] to receive its %u bytes of constants",
-                        wanted->name, wanted->constants_slot, wanted->constant_bytes);
+    if (!from_spirv) /* whose constants the translation places */
+        HAL_TRY(hal_check_entry_slot(wanted, entry->buffer_mask >> wanted->constants_slot & 1));
     if (threads > most)
         return hal_fail(HAL_INVALID,
                         "kernel '%s' has workgroups of %llu threads, the limit for it is %llu",
                         wanted->name, (unsigned long long)threads, (unsigned long long)most);
-    for (size_t i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
-        group_bytes += wanted->group_argument_bytes[i];
-    if (group_bytes > most_bytes)
-        return hal_fail(
-            HAL_INVALID, "kernel '%s' uses %llu bytes of threadgroup memory, the limit is %llu",
-            wanted->name, (unsigned long long)group_bytes, (unsigned long long)most_bytes);
-    return HAL_OK;
+    return hal_check_entry_group_memory(wanted, taken,
+                                        entry->pipeline.staticThreadgroupMemoryLength,
+                                        device->device.maxThreadgroupMemoryLength);
 }
 
 /* Each buffer that the kernel takes is a descriptor set, or its constants. */
@@ -255,9 +226,9 @@ static enum hal_status make_pipeline(struct building *building, id<MTLFunction> 
     memcpy(entry->group_argument_bytes, wanted->group_argument_bytes,
            sizeof entry->group_argument_bytes);
     HAL_TRY(where ? metal_spirv_place(wanted, where, entry) : place_buffers(wanted, layout, entry));
-    HAL_TRY(read_reflection(reflection, wanted->name, entry));
+    const uint32_t taken = read_reflection(reflection, entry);
     HAL_TRY(check_sets(device, wanted, entry));
-    return check_entry(device, wanted, entry, where != NULL);
+    return check_entry(device, wanted, entry, where != NULL, taken);
 }
 
 /* ---- In parallel -------------------------------------------------------------------------- */

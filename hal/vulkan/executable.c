@@ -236,11 +236,7 @@ static enum hal_status make_entry(struct vulkan_device *device, struct modules *
                                   const struct spirv_entry *where, struct vulkan_entry *entry)
 {
     VkShaderModule module = VK_NULL_HANDLE;
-    if (where->constant_bytes > wanted->constant_bytes)
-        return hal_fail(HAL_INVALID,
-                        "entry point '%s' has %u bytes of push constants in the module, and %u in "
-                        "the executable",
-                        wanted->name, where->constant_bytes, wanted->constant_bytes);
+    HAL_TRY(hal_check_entry_constants(wanted, where->constant_bytes));
     entry->constant_bytes = (uint32_t)hal_align_up(where->constant_bytes, 4);
     entry->carries_constants = entry->constant_bytes > device->limits.maxPushConstantsSize;
     entry->binding_count = where->binding_count;

@@ -8,10 +8,7 @@
 
 static void make_place(struct suite *suite, struct place *place)
 {
-    const char *parent = getenv("TMPDIR");
-    snprintf(place->path, sizeof place->path, "%.200s/haltrace-cache-XXXXXX",
-             parent && parent[0] ? parent : "/tmp");
-    check(suite, mkdtemp(place->path) != NULL);
+    snprintf(place->path, sizeof place->path, "%s", suite_folder(suite));
 }
 
 size_t cached_clean(const char *path)

@@ -310,84 +310,6 @@ static void release_waits_for_the_work(struct suite *suite, uint64_t unused)
 
 /* ---- Profiling ------------------------------------------------------------------------------ */
 
-static const char temporary[] = "/tmp/hal-conformance-XXXXXX";
-
-struct folder {
-    char path[sizeof temporary], file[sizeof temporary + 32];
-};
-
-static void make_folder(struct suite *suite, struct folder *folder)
-{
-    memcpy(folder->path, temporary, sizeof temporary);
-    check(suite, mkdtemp(folder->path) != NULL);
-    snprintf(folder->file, sizeof folder->file, "%s/run.pb.zst", folder->path);
-}
-
-static void remove_folder(const struct folder *folder)
-{
-    unlink(folder->file);
-    rmdir(folder->path);
-}
-
-/* Begins in the middle of a device's life and ends before it does. Where the run is captured
- * already, there cannot be a second capture. */
-static void capture_of_a_while(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    struct folder folder;
-    make_folder(suite, &folder);
-    struct hal_device *device = suite_open(suite, "");
-    const struct hal_buffer_desc desc = {.label = "x", .bytes = 100};
-    struct hal_buffer *x = suite_buffer_of(suite, device, &desc);
-    struct hal_semaphore *done = suite_semaphore_of(suite, device, "done", 0);
-    const struct hal_profiling_options options = {.file = folder.file};
-    fill_on(suite, device, x, done, 1);
-    suite_wait(suite, done, 1);
-    enum hal_status status = hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS);
-    if (status == HAL_EXISTS) {
-        remove_folder(&folder);
-        check(suite, strstr(hal_message(), "captured already") != NULL);
-        return;
-    }
-    const enum hal_status twice = hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS);
-    fill_on(suite, device, x, done, 2);
-    if (status == HAL_OK)
-        status = hal_device_profiling_flush(device);
-    fill_on(suite, device, x, done, 3);
-    if (status == HAL_OK)
-        status = hal_device_profiling_end(device);
-    const int access_status = access(folder.file, R_OK);
-    remove_folder(&folder);
-    check_ok(suite, status);
-    check(suite, twice == HAL_EXISTS);
-    check(suite, access_status == 0);
-    fill_on(suite, device, x, done, 4);
-    suite_wait(suite, done, 4);
-    check_buffer(suite, x, 99, "\4", 1);
-}
-
-static void capture_options(struct suite *suite, uint64_t which)
-{
-    static const struct {
-        struct hal_profiling_options options;
-        enum hal_status status;
-        const char *says;
-    } wrong[] = {
-        {{.mode = "nonsense", .file = "/nowhere/x.pb.zst"}, HAL_UNSUPPORTED, "nonsense"},
-        {{.stacks = "every", .file = "/nowhere/x.pb.zst"}, HAL_INVALID, "every"},
-        {{.file = ""}, HAL_INVALID, "file name"},
-        {{.file = "/nowhere/x.pb.zst"}, HAL_IO, "/nowhere/x.pb.zst"},
-    };
-    struct hal_device *device = suite_open(suite, "");
-    const enum hal_status status =
-        hal_device_profiling_begin(device, &wrong[which].options, SUITE_PATIENCE_NS);
-    if (status == HAL_EXISTS) { /* the run is captured */
-        check(suite, strstr(hal_message(), "captured already") != NULL);
-        return;
-    }
-    check_fails(suite, status, wrong[which].status, wrong[which].says);
-}
-
 static void no_capture(struct suite *suite, uint64_t unused)
 {
     (void)unused;
@@ -424,11 +346,6 @@ static const struct suite_case cases[] = {
     {"strangers_in_submissions", strangers_in_submissions, 0},
     {"objects_keep_their_device", objects_keep_their_device, 0},
     {"release_waits_for_the_work", release_waits_for_the_work, 0},
-    {"capture_of_a_while", capture_of_a_while, 0},
-    {"capture_of_unknown_mode", capture_options, 0},
-    {"capture_with_unknown_stacks", capture_options, 1},
-    {"capture_without_file_name", capture_options, 2},
-    {"capture_to_nowhere", capture_options, 3},
     {"no_capture_to_end", no_capture, 0},
 };
 

@@ -11,23 +11,15 @@
 
 enum { BYTES = 70000 };
 
-/* A file in a folder of its own, which goes with remove_folder. */
+/* A file in a folder of its own. */
 struct place {
-    char folder[PATH_MAX], path[PATH_MAX + 16];
+    const char *folder, *path;
 };
 
 static void make_folder(struct suite *suite, struct place *place)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(place->folder, sizeof place->folder, "%s/haltrace-files-XXXXXX", base ? base : "/tmp");
-    check(suite, mkdtemp(place->folder) != NULL);
-    snprintf(place->path, sizeof place->path, "%s/data", place->folder);
-}
-
-static void remove_folder(const struct place *place)
-{
-    unlink(place->path);
-    rmdir(place->folder);
+    place->folder = suite_folder(suite);
+    place->path = suite_path(suite, place->folder, "data");
 }
 
 static void put_file(struct suite *suite, const struct place *place, const void *data, size_t bytes)
@@ -68,7 +60,6 @@ static void round_trip(struct suite *suite, uint64_t alignment)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file;
     struct step step;
     uint8_t *model = suite_memory(suite, BYTES);
     struct hal_buffer *buffer = suite_buffer(suite, "of file", BYTES);
@@ -77,14 +68,13 @@ static void round_trip(struct suite *suite, uint64_t alignment)
     suite_random_bytes(suite, model, BYTES);
     put_file(suite, &place, model, BYTES);
     suite_clear(suite, buffer, 0);
-    check_ok(suite, hal_file_open(place.path, HAL_FILE_READ | HAL_FILE_WRITE, &file));
+    struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ | HAL_FILE_WRITE);
     check_ok(suite,
              hal_queue_read(device, step_to(&step, line, 1), file, 100, buffer, alignment, 50000));
     check_ok(suite,
              hal_queue_fill(device, step_to(&step, line, 2), buffer, alignment + 64, 16, 0xEE, 1));
     check_ok(suite, hal_queue_write(device, step_to(&step, line, 3), buffer, alignment, file,
                                     1000 + alignment, 50000));
-    hal_file_release(file);
     suite_wait(suite, line, 3);
     uint8_t *moved = suite_memory(suite, 50000);
     memcpy(moved, model + 100, 50000);
@@ -92,7 +82,6 @@ static void round_trip(struct suite *suite, uint64_t alignment)
     check_buffer(suite, buffer, alignment, moved, 50000);
     memcpy(model + 1000 + alignment, moved, 50000);
     check_file(suite, &place, model, BYTES);
-    remove_folder(&place);
 }
 
 /* What one submission wrote, the next one reads: the file is in the queue's order. */
@@ -100,7 +89,6 @@ static void through_the_file(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file;
     struct step step;
     struct hal_buffer *source = suite_buffer(suite, "source", 4096);
     struct hal_buffer *target = suite_buffer(suite, "target", 4096);
@@ -109,8 +97,8 @@ static void through_the_file(struct suite *suite, uint64_t argument)
     uint64_t bytes;
     (void)argument;
     make_folder(suite, &place);
-    check_ok(suite,
-             hal_file_open(place.path, HAL_FILE_READ | HAL_FILE_WRITE | HAL_FILE_CREATE, &file));
+    struct hal_file *file =
+        suite_file(suite, place.path, HAL_FILE_READ | HAL_FILE_WRITE | HAL_FILE_CREATE);
     for (uint32_t i = 0; i < 16; i++) {
         check_ok(suite,
                  hal_queue_fill(device, step_to(&step, line, 3 * i + 1), source, 0, 256, i + 1, 1));
@@ -124,8 +112,6 @@ static void through_the_file(struct suite *suite, uint64_t argument)
     check_buffer(suite, target, 0, model, sizeof model);
     check_ok(suite, hal_file_bytes(file, &bytes));
     check_u64(suite, bytes, 4096);
-    hal_file_release(file);
-    remove_folder(&place);
 }
 
 /* Memory that the host does not see, and transient memory. */
@@ -133,7 +119,6 @@ static void other_memory(struct suite *suite, uint64_t transient)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file;
     struct step step;
     struct hal_buffer *buffer;
     struct hal_buffer *target = suite_buffer(suite, "target", BYTES);
@@ -144,7 +129,7 @@ static void other_memory(struct suite *suite, uint64_t transient)
     make_folder(suite, &place);
     suite_random_bytes(suite, model, BYTES);
     put_file(suite, &place, model, BYTES);
-    check_ok(suite, hal_file_open(place.path, HAL_FILE_READ, &file));
+    struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     if (transient)
         check_ok(suite, hal_queue_alloca(device, step_to(&step, line, 1), &desc, &buffer));
     else
@@ -159,8 +144,6 @@ static void other_memory(struct suite *suite, uint64_t transient)
         check_ok(suite, hal_queue_dealloca(device, step_to(&step, line, 4), buffer));
     suite_wait(suite, line, transient ? 4 : 3);
     check_buffer(suite, target, 0, model, BYTES);
-    hal_file_release(file);
-    remove_folder(&place);
 }
 
 /* Many at once, without any order, from several threads of the device. */
@@ -169,20 +152,17 @@ static void many_transfers(struct suite *suite, uint64_t argument)
     enum { COUNT = 64, EACH = 1000 };
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file;
     uint8_t *model = suite_memory(suite, COUNT * EACH);
     struct hal_buffer *buffer = suite_buffer(suite, "of file", COUNT * EACH);
     (void)argument;
     make_folder(suite, &place);
     suite_random_bytes(suite, model, COUNT * EACH);
     put_file(suite, &place, model, COUNT * EACH);
-    check_ok(suite, hal_file_open(place.path, HAL_FILE_READ, &file));
+    struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     for (uint32_t i = 0; i < COUNT; i++)
         check_ok(suite, hal_queue_read(device, NULL, file, i * EACH, buffer, i * EACH, EACH));
-    hal_file_release(file);
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     check_buffer(suite, buffer, 0, model, COUNT * EACH);
-    remove_folder(&place);
 }
 
 /* A failing transfer fails its signals, with the path and the numbers. */
@@ -190,26 +170,22 @@ static void file_ends_early(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file;
     struct step step;
     struct hal_buffer *buffer = suite_buffer(suite, "of file", 4096);
     struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
     (void)argument;
     make_folder(suite, &place);
     put_file(suite, &place, "0123456789", 10);
-    check_ok(suite, hal_file_open(place.path, HAL_FILE_READ, &file));
+    struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     check_ok(suite, hal_queue_read(device, step_to(&step, line, 1), file, 4, buffer, 0, 7));
     check_fails(suite, hal_semaphore_wait(line, 1, SUITE_PATIENCE_NS), HAL_IO, place.path, "10",
                 "7 bytes");
-    hal_file_release(file);
-    remove_folder(&place);
 }
 
 static void failed_wait_leaves_the_file(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file;
     struct hal_buffer *buffer = suite_buffer(suite, "of file", 64);
     struct hal_semaphore *gate = suite_semaphore(suite, "gate", 0);
     struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
@@ -218,37 +194,35 @@ static void failed_wait_leaves_the_file(struct suite *suite, uint64_t argument)
     make_folder(suite, &place);
     put_file(suite, &place, "untouched", 9);
     suite_clear(suite, buffer, 1);
-    check_ok(suite, hal_file_open(place.path, HAL_FILE_WRITE, &file));
+    struct hal_file *file = suite_file(suite, place.path, HAL_FILE_WRITE);
     check_ok(suite, hal_queue_write(
                         device,
                         &(struct hal_submit_desc){
                             .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1},
                         buffer, 0, file, 0, 64));
-    hal_file_release(file);
     hal_semaphore_fail(gate, HAL_FAILED, "gate");
     check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED, "gate");
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     check_file(suite, &place, "untouched", 9);
-    remove_folder(&place);
 }
 
 static void wrong_arguments(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_device(suite);
     struct place place;
-    struct hal_file *file = NULL;
+    struct hal_file *none;
     struct hal_buffer *buffer = suite_buffer(suite, "small", 64);
     (void)argument;
     make_folder(suite, &place);
-    check_fails(suite, hal_file_open(place.path, HAL_FILE_READ, &file), HAL_NOT_FOUND, place.path);
-    check_fails(suite, hal_file_open(place.folder, HAL_FILE_READ, &file), HAL_UNSUPPORTED,
+    check_fails(suite, hal_file_open(place.path, HAL_FILE_READ, &none), HAL_NOT_FOUND, place.path);
+    check_fails(suite, hal_file_open(place.folder, HAL_FILE_READ, &none), HAL_UNSUPPORTED,
                 place.folder);
-    check_fails(suite, hal_file_open("", HAL_FILE_READ, &file), HAL_INVALID, "path");
-    check_fails(suite, hal_file_open(place.path, 0, &file), HAL_INVALID, "mode");
-    check_fails(suite, hal_file_open(place.path, HAL_FILE_READ | HAL_FILE_CREATE, &file),
+    check_fails(suite, hal_file_open("", HAL_FILE_READ, &none), HAL_INVALID, "path");
+    check_fails(suite, hal_file_open(place.path, 0, &none), HAL_INVALID, "mode");
+    check_fails(suite, hal_file_open(place.path, HAL_FILE_READ | HAL_FILE_CREATE, &none),
                 HAL_INVALID, "without writing");
     put_file(suite, &place, "12345678", 8);
-    check_ok(suite, hal_file_open(place.path, HAL_FILE_READ, &file));
+    struct hal_file *file = suite_file(suite, place.path, HAL_FILE_READ);
     check_fails(suite, hal_queue_write(device, NULL, buffer, 0, file, 0, 8), HAL_INVALID,
                 place.path, "writing");
     check_fails(suite, hal_queue_read(device, NULL, file, 0, buffer, 60, 5), HAL_INVALID, "'small'",
@@ -256,8 +230,6 @@ static void wrong_arguments(struct suite *suite, uint64_t argument)
     check_fails(suite, hal_queue_read(device, NULL, NULL, 0, buffer, 0, 5), HAL_INVALID, "NULL");
     check_fails(suite, hal_queue_read(device, NULL, file, INT64_MAX, buffer, 0, 5), HAL_INVALID,
                 "2^63");
-    hal_file_release(file);
-    remove_folder(&place);
 }
 
 static void flush(struct suite *suite, uint64_t argument)

@@ -7,21 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct folder {
-    char path[64], file[128];
-};
-
-static void make_folder(struct suite *suite, struct folder *folder)
+static const char *new_file(struct suite *suite)
 {
-    snprintf(folder->path, sizeof folder->path, "/tmp/hal-conformance-XXXXXX");
-    check(suite, mkdtemp(folder->path) != NULL);
-    snprintf(folder->file, sizeof folder->file, "%s/run.pb.zst", folder->path);
-}
-
-static void remove_folder(const struct folder *folder)
-{
-    unlink(folder->file);
-    rmdir(folder->path);
+    return suite_path(suite, suite_folder(suite), "run.pb.zst");
 }
 
 static struct hal_device *uncaptured(struct suite *suite)
@@ -78,21 +66,19 @@ static void no_device(struct suite *suite, uint64_t unused)
 /* A file that is there stays as it is, unless asked otherwise. */
 static void existing_file(struct suite *suite, uint64_t force)
 {
-    struct folder folder;
+    const char *path = new_file(suite);
     struct stat facts = {0};
     struct hal_device *device = uncaptured(suite);
-    make_folder(suite, &folder);
-    FILE *file = fopen(folder.file, "w");
+    FILE *file = fopen(path, "w");
     if (file) {
         fputs("mine", file);
         fclose(file);
     }
-    const struct hal_profiling_options options = {.file = folder.file, .force = force};
+    const struct hal_profiling_options options = {.file = path, .force = force};
     const enum hal_status begun = hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS);
-    const bool says = force || strstr(hal_message(), folder.file) != NULL;
+    const bool says = force || strstr(hal_message(), path) != NULL;
     const enum hal_status ended = hal_device_profiling_end(device);
-    stat(folder.file, &facts);
-    remove_folder(&folder);
+    stat(path, &facts);
     check(suite, file != NULL && says);
     check_u64(suite, begun, force ? HAL_OK : HAL_EXISTS);
     check_u64(suite, ended, force ? HAL_OK : HAL_NOT_FOUND);
@@ -103,17 +89,15 @@ static void existing_file(struct suite *suite, uint64_t force)
 static void work_in_flight(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct folder folder;
     struct hal_device *device = uncaptured(suite);
     struct hal_semaphore *gate = suite_semaphore_of(suite, device, "the gate", 0);
     const struct hal_semaphore_value value = {gate, 7};
     const struct hal_submit_desc desc = {.waits = &value, .wait_count = 1};
     check_ok(suite, hal_queue_submit(device, &desc));
-    make_folder(suite, &folder);
-    const struct hal_profiling_options options = {.file = folder.file};
+    const char *path = new_file(suite);
+    const struct hal_profiling_options options = {.file = path};
     const enum hal_status status = hal_device_profiling_begin(device, &options, 100000000);
-    const bool there = access(folder.file, F_OK) == 0;
-    remove_folder(&folder);
+    const bool there = access(path, F_OK) == 0;
     check_fails(suite, status, HAL_TIMEOUT, "the gate", "7");
     check(suite, !there);
     check_ok(suite, hal_semaphore_signal(gate, 7));
@@ -141,35 +125,37 @@ static void submit_and_wait(struct suite *suite, void *user)
 
 struct toggling {
     struct hal_device *device;
-    char file[128];
+    const char *file;
     uint32_t rounds;
+    bool alone;
+    _Atomic uint32_t begun, ended;
 };
 
 /* Whoever comes first wins: the others are told. */
 static void toggle(struct suite *suite, void *user)
 {
-    const struct toggling *toggling = user;
+    struct toggling *toggling = user;
     const struct hal_profiling_options options = {.file = toggling->file, .force = true};
     for (uint32_t i = 0; i < toggling->rounds; i++) {
         const enum hal_status begun =
             hal_device_profiling_begin(toggling->device, &options, SUITE_PATIENCE_NS);
-        check(suite, begun == HAL_OK || begun == HAL_EXISTS);
+        check(suite, begun == HAL_OK || (begun == HAL_EXISTS && !toggling->alone));
         const enum hal_status flushed = hal_device_profiling_flush(toggling->device);
-        check(suite, flushed == HAL_OK || flushed == HAL_NOT_FOUND);
+        check(suite, flushed == HAL_OK || (flushed == HAL_NOT_FOUND && !toggling->alone));
         const enum hal_status ended = hal_device_profiling_end(toggling->device);
-        check(suite, ended == HAL_OK || ended == HAL_NOT_FOUND);
+        check(suite, ended == HAL_OK || (ended == HAL_NOT_FOUND && !toggling->alone));
+        toggling->begun += begun == HAL_OK;
+        toggling->ended += ended == HAL_OK;
     }
 }
 
 /* `togglers` threads begin and end captures while others work. */
 static void under_traffic(struct suite *suite, uint64_t togglers)
 {
-    struct folder folder;
     struct hal_device *device = uncaptured(suite);
     struct traffic traffic[2];
-    struct toggling toggling = {.device = device, .rounds = 5};
-    make_folder(suite, &folder);
-    memcpy(toggling.file, folder.file, sizeof folder.file);
+    struct toggling toggling = {
+        .device = device, .file = new_file(suite), .rounds = 5, .alone = togglers == 1};
     for (size_t i = 0; i < 2; i++) {
         traffic[i] = (struct traffic){device, suite_semaphore_of(suite, device, "done", 0), 300};
         suite_thread(suite, submit_and_wait, &traffic[i]);
@@ -178,36 +164,84 @@ static void under_traffic(struct suite *suite, uint64_t togglers)
         suite_thread(suite, toggle, &toggling);
     suite_join(suite);
     const enum hal_status left = hal_device_profiling_end(device);
-    remove_folder(&folder);
-    check(suite, left == HAL_OK || left == HAL_NOT_FOUND);
+    /* Whoever finds it captured may end it, also before the others flush: but each begin that
+     * succeeded has its end, and the first one to begin did. */
+    check(suite, left == HAL_NOT_FOUND);
+    check(suite, toggling.begun > 0);
+    check_u64(suite, toggling.ended, toggling.begun);
+    check(suite, access(toggling.file, R_OK) == 0);
+}
+
+/* In the middle of a device's life, and over before it is; then work goes on. */
+static void of_a_while(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_device *device = uncaptured(suite);
+    const struct hal_buffer_desc desc = {.label = "x", .bytes = 100};
+    struct hal_buffer *x = suite_buffer_of(suite, device, &desc);
+    struct hal_semaphore *done = suite_semaphore_of(suite, device, "done", 0);
+    const struct hal_profiling_options options = {.file = new_file(suite)};
+    for (uint64_t i = 1; i <= 4; i++) {
+        const struct hal_semaphore_value value = {done, i};
+        const struct hal_submit_desc submit = {.signals = &value, .signal_count = 1};
+        check_ok(suite, hal_queue_fill(device, &submit, x, 0, HAL_WHOLE_BUFFER, (uint32_t)i, 1));
+        if (i == 1) {
+            suite_wait(suite, done, 1);
+            check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS));
+            check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS),
+                        HAL_EXISTS, "captured already");
+        } else if (i == 2) {
+            check_ok(suite, hal_device_profiling_flush(device));
+        } else if (i == 3) {
+            check_ok(suite, hal_device_profiling_end(device));
+            check(suite, access(options.file, R_OK) == 0);
+        }
+    }
+    suite_wait(suite, done, 4);
+    check_buffer(suite, x, 99, "\4", 1);
+}
+
+/* Times of dispatches are recorded, or cannot be asked for: the device says which. */
+static void dispatch_mode(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    int64_t timed = 0;
+    struct hal_device *device = uncaptured(suite);
+    const struct hal_profiling_options options = {.mode = "dispatch", .file = new_file(suite)};
+    const enum hal_status known = hal_device_query(device, "dispatch.times", &timed);
+    const enum hal_status begun = hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS);
+    if (known == HAL_OK && timed == 1) {
+        check_ok(suite, begun);
+        check_ok(suite, hal_device_profiling_end(device));
+        return;
+    }
+    check(suite, known == HAL_NOT_FOUND);
+    check_fails(suite, begun, HAL_UNSUPPORTED, "dispatch", hal_device_get_info(device)->uri,
+                "queue");
+    check_fails(suite, hal_device_profiling_end(device), HAL_NOT_FOUND, "not being captured");
+    check(suite, access(options.file, F_OK) != 0);
 }
 
 /* Two devices, a capture each, at the same time. */
 static void two_at_once(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct folder folders[2];
+    const char *files[2];
     struct hal_device *devices[2];
-    enum hal_status status = HAL_OK;
-    bool there = true;
     for (size_t i = 0; i < 2; i++) {
         devices[i] = uncaptured(suite);
-        make_folder(suite, &folders[i]);
+        files[i] = new_file(suite);
     }
-    for (size_t i = 0; status == HAL_OK && i < 2; i++) {
-        const struct hal_profiling_options options = {.file = folders[i].file};
-        status = hal_device_profiling_begin(devices[i], &options, SUITE_PATIENCE_NS);
-    }
-    for (size_t i = 0; status == HAL_OK && i < 2; i++)
-        status = hal_device_profiling_flush(devices[i]);
-    for (size_t i = 0; status == HAL_OK && i < 2; i++)
-        status = hal_device_profiling_end(devices[i]);
     for (size_t i = 0; i < 2; i++) {
-        there = there && access(folders[i].file, R_OK) == 0;
-        remove_folder(&folders[i]);
+        const struct hal_profiling_options options = {.file = files[i]};
+        check_ok(suite, hal_device_profiling_begin(devices[i], &options, SUITE_PATIENCE_NS));
     }
-    check_ok(suite, status);
-    check(suite, there);
+    for (size_t i = 0; i < 2; i++)
+        check_ok(suite, hal_device_profiling_flush(devices[i]));
+    for (size_t i = 0; i < 2; i++)
+        check_ok(suite, hal_device_profiling_end(devices[i]));
+    for (size_t i = 0; i < 2; i++)
+        check(suite, access(files[i], R_OK) == 0);
 }
 
 static const struct suite_case cases[] = {
@@ -228,6 +262,8 @@ static const struct suite_case cases[] = {
     {"work_in_flight", work_in_flight, 0},
     {"under_traffic", under_traffic, 1},
     {"racing_under_traffic", under_traffic, 3},
+    {"of_a_while", of_a_while, 0},
+    {"dispatch_mode", dispatch_mode, 0},
     {"two_at_once", two_at_once, 0},
 };
 const struct suite_area area_profiling = {"profiling", cases, SUITE_COUNT(cases)};

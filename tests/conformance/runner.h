@@ -31,6 +31,10 @@ struct suite_run {
     struct hal_executable *kernels; /* lock; NULL until needed */
 };
 
+/* The caller frees the name; NULL: there is none. Removes all that is there. */
+char *suite_folder_make(void);
+void suite_folder_remove(const char *path);
+
 void suite_run_case(struct suite_run *run, const char *name, const struct suite_case *which,
                     struct suite_result *out_result);
 struct suite_run *suite_run_of(struct suite *suite);

@@ -19,6 +19,8 @@ enum kind {
     EVENT,
     SET_LAYOUT,
     PIPELINE_LAYOUT,
+    FILE_OF_QUEUES,
+    FOLDER,
     MEMORY
 };
 
@@ -177,6 +179,11 @@ static void release(struct owned *owned)
     case EVENT: hal_event_release(owned->what); break;
     case SET_LAYOUT: hal_set_layout_release(owned->what); break;
     case PIPELINE_LAYOUT: hal_pipeline_layout_release(owned->what); break;
+    case FILE_OF_QUEUES: hal_file_release(owned->what); break;
+    case FOLDER:
+        suite_folder_remove(owned->what);
+        free(owned->what);
+        break;
     case MEMORY: free(owned->what); break;
     }
     free(owned);
@@ -201,6 +208,29 @@ void *suite_memory(struct suite *suite, size_t bytes)
     if (!memory)
         abort();
     return own(suite, MEMORY, memory);
+}
+
+const char *suite_folder(struct suite *suite)
+{
+    char *path = suite_folder_make();
+    if (!path)
+        suite_fail(suite, __FILE__, __LINE__, "no temporary folder");
+    return own(suite, FOLDER, path);
+}
+
+char *suite_path(struct suite *suite, const char *folder, const char *name)
+{
+    const size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *path = suite_memory(suite, bytes);
+    snprintf(path, bytes, "%s/%s", folder, name);
+    return path;
+}
+
+struct hal_file *suite_file(struct suite *suite, const char *path, uint32_t mode)
+{
+    struct hal_file *file;
+    check_ok(suite, hal_file_open(path, mode, &file));
+    return own(suite, FILE_OF_QUEUES, file);
 }
 
 struct suite_run *suite_run_of(struct suite *suite)
@@ -429,64 +459,6 @@ void suite_run_case(struct suite_run *run, const char *name, const struct suite_
         release(owned);
     }
     pthread_mutex_destroy(&suite.lock);
-}
-
-/* ---- Short ways ----------------------------------------------------------------------------- */
-
-void suite_write(struct suite *suite, struct hal_buffer *buffer, uint64_t offset, const void *data,
-                 uint64_t bytes)
-{
-    check_ok(suite, hal_buffer_write(buffer, offset, data, bytes));
-}
-
-void suite_read(struct suite *suite, struct hal_buffer *buffer, uint64_t offset, void *out_data,
-                uint64_t bytes)
-{
-    check_ok(suite, hal_buffer_read(buffer, offset, out_data, bytes));
-}
-
-void suite_clear(struct suite *suite, struct hal_buffer *buffer, uint8_t byte)
-{
-    struct hal_mapping mapping;
-    check_ok(suite, hal_buffer_map(buffer, HAL_MAP_WRITE | HAL_MAP_DISCARD, 0, HAL_WHOLE_BUFFER,
-                                   &mapping));
-    memset(mapping.data, byte, mapping.bytes);
-    check_ok(suite, hal_buffer_unmap(&mapping));
-}
-
-enum hal_status suite_submit(struct suite *suite, uint64_t queues,
-                             struct hal_command_buffer *commands, struct hal_semaphore *wait,
-                             uint64_t wait_value, struct hal_semaphore *signal,
-                             uint64_t signal_value)
-{
-    const struct hal_semaphore_value waits = {wait, wait_value}, signals = {signal, signal_value};
-    return hal_queue_submit(suite_device(suite), &(struct hal_submit_desc){
-                                                     .queues = queues,
-                                                     .waits = &waits,
-                                                     .wait_count = wait ? 1 : 0,
-                                                     .signals = &signals,
-                                                     .signal_count = signal ? 1 : 0,
-                                                     .commands = &commands,
-                                                     .command_count = commands ? 1 : 0,
-                                                 });
-}
-
-void suite_wait(struct suite *suite, struct hal_semaphore *semaphore, uint64_t value)
-{
-    check_ok(suite, hal_semaphore_wait(semaphore, value, SUITE_PATIENCE_NS));
-}
-
-void suite_submit_and_wait(struct suite *suite, struct hal_command_buffer *commands)
-{
-    struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
-    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
-    suite_wait(suite, done, 1);
-}
-
-void suite_run(struct suite *suite, struct hal_command_buffer *commands)
-{
-    check_ok(suite, hal_command_buffer_end(commands));
-    suite_submit_and_wait(suite, commands);
 }
 
 /* ---- Random numbers -------------------------------------------------------------------------- */

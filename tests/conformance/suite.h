@@ -170,6 +170,12 @@ struct hal_pipeline_layout *suite_pipeline_layout(struct suite *suite, const cha
                                                   struct hal_set_layout *const *sets, size_t count,
                                                   uint32_t constant_bytes);
 
+/* A folder under TMPDIR, which goes with all that is in it; the name of something there; a file for
+ * queues. */
+const char *suite_folder(struct suite *suite);
+char *suite_path(struct suite *suite, const char *folder, const char *name);
+struct hal_file *suite_file(struct suite *suite, const char *path, uint32_t mode);
+
 /* Zeroed memory. */
 void *suite_memory(struct suite *suite, size_t bytes);
 

@@ -151,18 +151,13 @@ static void two_mappings(struct suite *suite, uint64_t unused)
 
 static void by_files(struct suite *suite, uint64_t writes)
 {
-    char path[] = "/tmp/hal-uses-XXXXXX";
     struct hal_device *device = suite_device(suite);
     struct hal_buffer *buffer = suite_buffer(suite, "shown", BYTES);
-    struct hal_file *file;
-    const int descriptor = mkstemp(path);
-    check(suite, descriptor >= 0);
-    const bool is_long = ftruncate(descriptor, BYTES) == 0;
-    close(descriptor);
-    enum hal_status status = hal_file_open(path, HAL_FILE_READ | HAL_FILE_WRITE, &file);
-    unlink(path);
-    check(suite, is_long);
-    check_ok(suite, status);
+    const char *path = suite_path(suite, suite_folder(suite), "data");
+    struct hal_file *file =
+        suite_file(suite, path, HAL_FILE_READ | HAL_FILE_WRITE | HAL_FILE_CREATE);
+    enum hal_status status = HAL_OK;
+    check(suite, truncate(path, BYTES) == 0);
     suite_clear(suite, buffer, 0);
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 0, 1);
     for (uint64_t offset = 0; offset < 2; offset++) {
@@ -172,7 +167,6 @@ static void by_files(struct suite *suite, uint64_t writes)
         if (status != (offset ? HAL_OK : HAL_INVALID))
             break;
     }
-    hal_file_release(file);
     const enum hal_status undone = hal_buffer_unmap(&mapping);
     check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
     check_ok(suite, undone);
