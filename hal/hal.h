@@ -270,7 +270,7 @@ HAL_API uint64_t hal_buffer_bytes(const struct hal_buffer *buffer);
 
 /* A name for [offset, offset + bytes) of `buffer`, to be used wherever a buffer is: offsets then
  * count from its start. Retains the buffer; memory type and usage are the buffer's. A subspan of a
- * subspan is one of the buffer behind it. */
+ * subspan is one of the buffer behind it. HAL_INVALID: the range is empty or outside. */
 HAL_API enum hal_status hal_buffer_subspan(struct hal_buffer *buffer, uint64_t offset,
                                            uint64_t bytes, const char *label,
                                            struct hal_buffer **out_subspan) HAL_CHECKED;
@@ -338,6 +338,7 @@ struct hal_mapping {
  * open. */
 HAL_API enum hal_status hal_buffer_map(struct hal_buffer *buffer, uint32_t mode, uint64_t offset,
                                        uint64_t bytes, struct hal_mapping *out_mapping) HAL_CHECKED;
+/* HAL_INVALID: it is not open. */
 HAL_API enum hal_status hal_buffer_unmap(struct hal_mapping *mapping);
 
 /* Make host writes of a persistent mapping visible to the device, and device writes to the host.
@@ -610,6 +611,9 @@ HAL_API enum hal_status hal_command_buffer_create(
     struct hal_command_buffer **out_commands) HAL_CHECKED;
 HAL_API void hal_command_buffer_retain(struct hal_command_buffer *commands);
 HAL_API void hal_command_buffer_release(struct hal_command_buffer *commands);
+/* HAL_INVALID: it is sealed, a debug group is open, a wait has no signal, or a dispatch lacks what
+ * its kernel takes; HAL_NO_MEMORY, HAL_UNSUPPORTED, HAL_DEVICE_LOST: the driver cannot prepare it.
+ * Then it goes on recording. */
 HAL_API enum hal_status hal_command_buffer_end(struct hal_command_buffer *commands) HAL_CHECKED;
 
 /* What is in a sealed command buffer. Redundant: pushed what was there already, so that drivers do
@@ -759,6 +763,7 @@ HAL_API enum hal_status hal_command_dispatch_indirect(struct hal_command_buffer 
  * bit is set. */
 HAL_API enum hal_status hal_command_debug_begin(struct hal_command_buffer *commands,
                                                 const char *label, uint32_t color) HAL_CHECKED;
+/* HAL_INVALID: no group is open. */
 HAL_API enum hal_status hal_command_debug_end(struct hal_command_buffer *commands) HAL_CHECKED;
 
 /* ---- Queues ------------------------------------------------------------------------------- */
@@ -900,7 +905,8 @@ HAL_API enum hal_status hal_queue_barrier(struct hal_device *device,
 
 /* A 64-bit value that only rises. UINT64_MAX is reserved: it cannot be signalled. Where the driver
  * can do it (the CPU driver can), a semaphore may be waited for and signalled on any device of the
- * same driver; elsewhere, that is HAL_INVALID. */
+ * same driver; elsewhere, that is HAL_INVALID. HAL_INVALID: it would begin at UINT64_MAX;
+ * HAL_NO_MEMORY, HAL_DEVICE_LOST. */
 HAL_API enum hal_status hal_semaphore_create(struct hal_device *device, const char *label,
                                              uint64_t initial_value,
                                              struct hal_semaphore **out_semaphore) HAL_CHECKED;
@@ -991,12 +997,16 @@ HAL_API enum hal_status hal_device_profiling_begin(struct hal_device *device,
                                                    const struct hal_profiling_options *options,
                                                    int64_t timeout_ns) HAL_CHECKED;
 
-/* Writes what was recorded so far into the file, and completes that of a flight recorder (last_ns).
- * Blocks until it is there. */
+/* Writes what was recorded so far into the file, and completes that of a flight recorder (last_ns),
+ * for which it waits as hal_device_profiling_end does. Blocks until it is there. HAL_NOT_FOUND: the
+ * device is not being captured. */
 HAL_API enum hal_status hal_device_profiling_flush(struct hal_device *device) HAL_CHECKED;
 
-/* Ends the capture and closes the file. Waits for the work in flight. Returns the first error
- * that recording met, if any: the file then says that it is incomplete. */
+/* Ends the capture and closes the file. Waits for the work in flight, without a limit, since other
+ * threads' calls go on meanwhile: a thread that is to signal what work waits for does so first.
+ * Every ten seconds the log says what is waited for. Returns the first error that recording met, if
+ * any: the file then says that it is incomplete. HAL_NOT_FOUND: the device is not being captured.
+ */
 HAL_API enum hal_status hal_device_profiling_end(struct hal_device *device) HAL_CHECKED;
 
 #ifdef __cplusplus

@@ -107,10 +107,11 @@ static bool is_idle(enum hal_status status)
  * again after a while, and longer tries alternate with short openings. */
 static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns)
 {
-    static const int64_t first_try_ns = 50000000, opening_ns = 20000000;
+    static const int64_t first_try_ns = 50000000, opening_ns = 20000000, patience_ns = 10000000000;
     const struct hal_driver_ops *ops = device->driver->ops;
     const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
-    for (int64_t try_ns = first_try_ns;; try_ns *= try_ns < INT64_MAX / 4 ? 2 : 1) {
+    int64_t complaint_ns = hal_clock_ns() + patience_ns;
+    for (int64_t try_ns = first_try_ns;; try_ns = smaller(2 * try_ns, patience_ns)) {
         HAL_TRY(empty_chain(device, deadline_ns));
         enum hal_status status =
             ops->device_wait_idle(device->driver, smaller(try_ns, time_left(deadline_ns)));
@@ -124,6 +125,11 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
         status = ops->device_wait_idle(device->driver, smaller(opening_ns, time_left(deadline_ns)));
         if (!is_idle(status) && status != HAL_TIMEOUT)
             return status;
+        if (status == HAL_TIMEOUT && hal_clock_ns() >= complaint_ns) {
+            hal_log(HAL_LOG_WARN, "beginning or ending a capture of '%s': %s", device->info.uri,
+                    hal_message());
+            complaint_ns = hal_clock_ns() + patience_ns;
+        }
     }
 }
 

@@ -155,9 +155,10 @@ static void workgroup_counts(struct suite *suite, uint64_t unused)
     const uint32_t wide[3] = {UINT32_MAX, 1, 1};
     const uint32_t many[3] = {1U << 22, 1U << 22, 1U << 22};
     check_fails(suite, hal_command_dispatch(commands, kernels, KERNEL_COPY, NULL), HAL_INVALID,
-                "copy_words", "without workgroup counts");
+                "copy_words", "without workgroup counts", "command buffer 'CMD'", "kernels.metal");
     check_fails(suite, hal_command_dispatch(commands, kernels, KERNEL_COPY, wide), HAL_INVALID,
-                "copy_words", "4294967295 workgroups of 64", "limit is 4294967295");
+                "copy_words", "4294967295 workgroups of 64", "limit is 4294967295", "'CMD'",
+                "kernels.metal");
     check_fails(suite, hal_command_dispatch(commands, kernels, KERNEL_COPY, many), HAL_INVALID,
                 "copy_words", "4194304 x 4194304 x 4194304");
     check_fails(suite,
