@@ -68,7 +68,8 @@ static void mappings(void **state)
     struct hal_mapping mapping;
     uint8_t byte = 0;
     assert_fails(hal_buffer_map(NULL, HAL_MAP_READ, 0, 1, &mapping), HAL_INVALID, "buffer is NULL");
-    assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 0, 1, NULL), HAL_INVALID, "buffer \'mine\': the place");
+    assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 0, 1, NULL), HAL_INVALID,
+                 "buffer 'mine': the place");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 60, 5, &mapping), HAL_INVALID,
                  "buffer 'mine' has 64 bytes: offset 60 + 5");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 65, HAL_WHOLE_BUFFER, &mapping), HAL_INVALID,
