@@ -16,27 +16,38 @@ static enum hal_status seal(void *user)
     return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
 }
 
-/* The recorded device, with as many queues as are asked for: not every driver takes a number. */
-static enum hal_status open_recorded(const char *recorded, uint32_t queues,
-                                     struct hal_device **out_device)
+/* With so many queues, if the driver takes a number; 0: as the URI says. */
+static enum hal_status open_with_queues(const char *uri, uint32_t queues,
+                                        struct hal_device **out_device)
 {
-    char uri[256];
-    if (queues && replay_target_uri(recorded, queues, uri, sizeof uri) &&
-        hal_device_open(uri, out_device) == HAL_OK)
+    char wider[256];
+    if (queues && replay_target_uri(uri, queues, wider, sizeof wider) &&
+        hal_device_open(wider, out_device) == HAL_OK)
         return HAL_OK;
-    return hal_add_context(hal_device_open(recorded, out_device),
-                           "the recorded device (--device chooses another)");
+    return hal_device_open(uri, out_device);
+}
+
+/* A device that the user names has as many queues as the trace needs, unless he says how many. */
+static enum hal_status open_chosen(const char *uri, uint32_t queues, struct hal_device **out_device)
+{
+    const char *question = strchr(uri, '?');
+    const bool says =
+        question && (strncmp(question + 1, "queues=", 7) == 0 || strstr(question, "&queues="));
+    return open_with_queues(uri, says || queues <= 1 ? 0 : queues, out_device);
 }
 
 static enum hal_status open_device(struct replay_session *s)
 {
     const char *const recorded = s->summary.plan->header->device.uri;
     const char *uri = s->program->device ? s->program->device : getenv("HAL_DEVICE");
+    const uint32_t needed = s->summary.plan->queue_count;
     const uint32_t queues = s->program->what_if ? s->program->change.queues : 0;
-    HAL_TRY(uri && uri[0]
-                ? hal_device_open(uri, &s->device)
-                : open_recorded(recorded, queues > s->summary.plan->queue_count ? queues : 0,
-                                &s->device));
+    if (uri && uri[0])
+        HAL_TRY(open_chosen(uri, queues > needed ? queues : needed, &s->device));
+    else
+        HAL_TRY(
+            hal_add_context(open_with_queues(recorded, queues > needed ? queues : 0, &s->device),
+                            "the recorded device (--device chooses another)"));
     s->summary.device = hal_device_get_info(s->device);
     if (queues <= s->summary.device->queue_count)
         return HAL_OK;
@@ -296,7 +307,8 @@ static enum hal_status bisect(struct replay_session *s)
     } else
         summary->minimal = program->minimal;
     if (!reference && strcmp(summary->against, "recorded") != 0)
-        HAL_TRY(hal_add_context(hal_device_open(summary->against, &reference), "--against"));
+        HAL_TRY(hal_add_context(
+            open_chosen(summary->against, summary->plan->queue_count, &reference), "--against"));
     const struct replay_bisect search = {
         .plan = s->plan,
         .candidate = s->device,

@@ -24,8 +24,8 @@ done
 run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=queues=2 token.pb.zst
 says stdout "1 queues become 2"
 says stdout "verified: 12 of 12 runs"
-run 4 "$bin/hal-replay" --trusted --device=cpu --what-if=queues=3 token.pb.zst
-says stderr "device 'cpu?threads="
+run 4 "$bin/hal-replay" --trusted '--device=cpu?queues=1' --what-if=queues=3 token.pb.zst
+says stderr "device 'cpu?"
 says stderr "has 1; --device=URI chooses one with more, as cpu?queues=3"
 one_line
 # All that a device lacks is said before anything runs.
