@@ -106,6 +106,19 @@ static const char *variable(const char *name)
     return value && value[0] ? value : NULL;
 }
 
+/* The HAL's complaint names its own flag; whoever typed another name is told about that. */
+static int complain_of_policy(size_t policy, bool is_option)
+{
+    char flag[64];
+    const size_t bytes =
+        (size_t)snprintf(flag, sizeof flag, "--device_profiling_%s", policies[policy].flag);
+    const char *message = hal_message();
+    if (strncmp(message, flag, bytes) == 0)
+        message += bytes;
+    return is_option ? complain(EXIT_USAGE, "--%s%s", policies[policy].flag, message)
+                     : complain(EXIT_USAGE, "%s%s", policies[policy].variable, message);
+}
+
 static int check_policies(const struct options *options)
 {
     char program[] = "hal-capture", flag[256];
@@ -118,8 +131,7 @@ static int check_policies(const struct options *options)
         snprintf(flag, sizeof flag, "--device_profiling_%s=%s", policies[i].flag,
                  own ? own : theirs);
         if (hal_flags_parse(&count, arguments) != HAL_OK)
-            return complain(EXIT_USAGE, "%s%s%s", own ? "" : policies[i].variable, own ? "" : ": ",
-                            hal_message());
+            return complain_of_policy(i, own);
     }
     return 0;
 }

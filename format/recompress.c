@@ -160,7 +160,8 @@ enum hal_status trace_recompress(const char *path, const struct trace_rewrite_op
     trace_directory_init(&r.directory);
     trace_arena_init(&r.arena, SIZE_MAX);
     enum hal_status status = HAL_OK;
-    if (*trace_reader_truncated(r.reader))
+    /* Behind the end of a capture there is nothing but what says where things lie. */
+    if (*trace_reader_truncated(r.reader) && !trace_reader_health(r.reader))
         status = hal_fail(HAL_INVALID, "'%s' is not whole (%s): hal-trace recover or trim first",
                           path, trace_reader_truncated(r.reader));
     if (status == HAL_OK)

@@ -348,7 +348,12 @@ static enum hal_status open_inputs(struct recovery *recovery,
     HAL_TRY(trace_reader_open(options->path, &whole));
     const struct trace_header *header = trace_reader_header(whole);
     enum hal_status status = HAL_OK;
-    if (trace_reader_health(whole))
+    if (trace_reader_health(whole) && *trace_reader_truncated(whole))
+        status = hal_fail(HAL_NOT_FOUND,
+                          "'%s' has all that was recorded, only its index is cut off: hal-trace "
+                          "recompress writes a new one",
+                          options->path);
+    else if (trace_reader_health(whole))
         status =
             hal_fail(HAL_NOT_FOUND, "'%s' is whole: there is nothing to recover", options->path);
     else if (!options->sidecar && !header->sidecar[0])

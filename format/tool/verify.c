@@ -118,8 +118,10 @@ static void print_text(struct trace_text *text, const struct verify *v, bool goo
     trace_text_printf(text,
                       "%s: %" PRIu64 " events in %" PRIu64 " chunks, %" PRIu64
                       " contents of %" PRIu64 " bytes are as they were written",
-                      good ? "good" : "NOT GOOD", v->events, v->chunks, v->contents,
-                      v->content_bytes);
+                      good                                 ? "good"
+                      : *trace_reader_truncated(v->reader) ? "NOT WHOLE"
+                                                           : "NOT GOOD",
+                      v->events, v->chunks, v->contents, v->content_bytes);
     if (v->damaged_chunks || v->damaged_contents)
         trace_text_printf(text, "; damaged: %" PRIu64 " chunks, %" PRIu64 " contents",
                           v->damaged_chunks, v->damaged_contents);

@@ -90,13 +90,13 @@ says stdout 'mode queue'
 run 0 "$bin/hal-capture" -o option.pb.zst -- "$bin/minimal"
 verifies option.pb.zst
 HAL_DEVICE_PROFILING_MODE=nonsense run 2 "$bin/hal-capture" -- "$bin/minimal"
-says stderr 'HAL_DEVICE_PROFILING_MODE: --device_profiling_mode must be queue'
+says stderr 'HAL_DEVICE_PROFILING_MODE must be queue'
 HAL_DEVICE_PROFILING_FORCE=maybe run 2 "$bin/hal-capture" -- "$bin/minimal"
 says stderr "HAL_DEVICE_PROFILING_FORCE must be true or false, not 'maybe'"
 unset HAL_DEVICE_PROFILING_MODE HAL_DEVICE_PROFILING_FILE
 
 # No device has counters: said before the program runs.
 run 2 "$bin/hal-capture" -o counters.pb.zst --mode=executable -- touch ran
-says stderr "--device_profiling_mode 'executable' asks for the device's counters"
+says stderr "--mode 'executable' asks for the device's counters"
 one_line
 [ ! -e ran ] || fail "the program ran"

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -415,6 +416,33 @@ static void what_a_newer_version_wrote_stays(void **state)
     assert_int_equal(occurrences(to, future_header, sizeof future_header), 2);
 }
 
+/* Of a whole capture whose last bytes are lost, nothing but where things lie is lost. Another loss
+ * is not mended so. */
+static void an_index_that_was_cut_off_is_written_anew(void **state)
+{
+    (void)state;
+    const struct trace_rewrite_options options = {.path = to, .force = true};
+    struct trace_reader *reader;
+    struct stat info;
+    write_random(7);
+    assert_int_equal(stat(from, &info), 0);
+    assert_int_equal(trace_reader_open(from, &reader), HAL_OK);
+    const struct trace_counts counts = *trace_reader_counts(reader);
+    trace_reader_close(reader);
+    assert_int_equal(truncate(from, info.st_size - 1), 0);
+    assert_int_equal(trace_reader_open(from, &reader), HAL_OK);
+    assert_true(*trace_reader_truncated(reader));
+    trace_reader_close(reader);
+    assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL), HAL_OK);
+    assert_int_equal(trace_reader_open(to, &reader), HAL_OK);
+    assert_string_equal(trace_reader_truncated(reader), "");
+    assert_int_equal(trace_reader_counts(reader)->events, counts.events);
+    assert_int_equal(trace_reader_counts(reader)->contents, counts.contents);
+    trace_reader_close(reader);
+    assert_int_equal(truncate(from, info.st_size / 2), 0);
+    assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL), HAL_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_failure_leaves_no_file),
         cmocka_unit_test(there_is_no_file_before_the_end),
         cmocka_unit_test(what_a_newer_version_wrote_stays),
+        cmocka_unit_test(an_index_that_was_cut_off_is_written_anew),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
