@@ -6,24 +6,29 @@ root=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 
-# report PRESET NAME STATUS...: a report as ctest writes it.
+# A test for each line of the list, so that the list may grow.
+names=$(sed '/^#/d; s/ .*//; s/\.\*/one/' "$root/.ci/must-not-skip")
+[ "$(echo "$names" | grep -c '')" -ge 5 ] || { echo "the list is too short"; exit 1; }
+
+# report PRESET LEFT_OUT NOT_RUN: a report as ctest writes it.
 report()
 {
     mkdir -p "$work/build/$1"
-    out=$work/build/$1/tests.xml
-    shift
-    echo '<testsuite>' >"$out"
-    while [ $# -gt 0 ]; do
-        printf '\t<testcase name="%s" classname="%s" time="0.1" status="%s">\n' "$1" "$1" "$2" >>"$out"
-        shift 2
-    done
+    {
+        echo '<testsuite>'
+        for name in $names soak_day; do
+            status=run
+            [ "$name" != soak_day ] && [ "$name" != "$3" ] || status=notrun
+            [ "$name" = "$2" ] || printf '\t<testcase name="%s" classname="%s" time="0.1" status="%s">\n' \
+                "$name" "$name" "$status"
+        done
+    } >"$work/build/$1/tests.xml"
 }
 
 all_reports()
 {
     for preset in dev asan tsan release; do
-        report $preset check-layers run conformance-cpu run conformance-vulkan run capture-cost run \
-            e2e-capture run test_status run viewer_tmux run soak_day notrun
+        report $preset - -
     done
 }
 
@@ -38,9 +43,9 @@ refused()
 
 all_reports
 "$root/.ci/check-skipped" "$work" || { echo "refused, though all ran"; exit 1; }
-report tsan check-layers run conformance-cpu run e2e-capture notrun test_status run viewer_tmux run
-refused 'tsan: e2e-capture did not run' "a skipped test"
-report tsan check-layers run conformance-cpu run test_status run viewer_tmux run
+report tsan - e2e-one
+refused 'tsan: e2e-one did not run' "a skipped test"
+report tsan e2e-one -
 refused 'tsan: there is no test e2e-.*' "a missing suite"
 all_reports
 rm "$work/build/asan/tests.xml"
