@@ -299,7 +299,7 @@ static void leave_out_commands(struct replay_decoder *decoder,
 {
     const struct trace_segment *segment = segments;
     bool lacks = false;
-    for (uint32_t i = 0; decoder->left_out.count && i < seal->segment_count && !lacks; i++) {
+    for (uint32_t i = 0; decoder->left_out.total && i < seal->segment_count && !lacks; i++) {
         const struct trace_dispatch *dispatch = (const void *)segment;
         const struct trace_dispatch_indirect *indirect = (const void *)segment;
         lacks = (segment->kind == TRACE_DISPATCH && is_left_out(decoder, dispatch->executable)) ||

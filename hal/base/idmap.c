@@ -75,7 +75,7 @@ bool hal_idmap_find(const struct hal_idmap *map, uint64_t id, uint32_t *out_inde
         *out_index = map->small[id] - 1;
         return true;
     }
-    if (!map->count) /* some small ids came when they were not small yet */
+    if (!map->slot_count) /* some small ids came when they were not small yet */
         return false;
     const struct hal_idmap_slot *slot = slot_of(map, id);
     if (slot->index)
@@ -94,10 +94,10 @@ bool hal_idmap_add(struct hal_idmap *map, uint64_t id, uint32_t fresh, uint32_t 
             return false;
         map->small[id] = fresh + 1;
     } else {
-        if (2 * (map->count + 1) > map->capacity && !grow(map))
+        if (2 * (map->slot_count + 1) > map->capacity && !grow(map))
             return false;
         *slot_of(map, id) = (struct hal_idmap_slot){.id = id, .index = fresh + 1};
-        map->count++;
+        map->slot_count++;
     }
     map->total++;
     return true;
@@ -125,7 +125,7 @@ bool hal_idmap_remove(struct hal_idmap *map, uint64_t id, uint32_t *out_index)
         map->small[id] = 0;
     } else {
         close_gap(map, (size_t)(slot_of(map, id) - map->slots));
-        map->count--;
+        map->slot_count--;
     }
     map->total--;
     return true;

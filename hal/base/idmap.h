@@ -21,9 +21,9 @@ struct hal_idmap {
     uint32_t *small; /* by id: its index plus 1; 0: it has none here */
     size_t small_count;
     struct hal_idmap_slot *slots;
-    size_t capacity; /* a power of two, or 0 */
-    size_t count;    /* in the slots */
-    size_t total;
+    size_t capacity;   /* a power of two, or 0 */
+    size_t slot_count; /* that are taken */
+    size_t total;      /* ids */
     uint64_t seed;
 };
 

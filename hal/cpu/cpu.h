@@ -88,6 +88,7 @@ struct cpu_executable {
     struct spirv_translation *spirv;     /* what the library was compiled from; NULL: MSL */
     struct hal_constant_info *constants; /* for reflection, as are each entry's bindings */
     size_t constant_count;
+    enum msl_math math;
     size_t entry_count;
     struct cpu_entry entries[];
 };
@@ -463,6 +464,7 @@ struct cpu_device {
     struct cpu_pool *pool;
     struct cpu_host *host;
     uint32_t worker_count, queue_count;
+    enum msl_math math; /* of the kernels that it compiles */
     uint64_t memory_total_bytes;
     struct cpu_injection injection;
     _Atomic bool lost;      /* set under the timeline lock, never taken back */

@@ -142,8 +142,17 @@ static enum hal_status read_count(const struct hal_uri_parameter *parameter, uin
     return HAL_OK;
 }
 
+static enum hal_status read_math(const struct hal_uri_parameter *parameter, enum msl_math *out_math)
+{
+    const bool fast = strcmp(parameter->value, "fast") == 0;
+    if (!fast && strcmp(parameter->value, "safe") != 0)
+        return hal_fail(HAL_INVALID, "math=%s is neither safe nor fast", parameter->value);
+    *out_math = fast ? MSL_MATH_FAST : MSL_MATH_PRECISE;
+    return HAL_OK;
+}
+
 static enum hal_status read_parameters(const struct hal_uri_parameter *parameters, size_t count,
-                                       uint32_t *workers, uint32_t *queues,
+                                       uint32_t *workers, uint32_t *queues, enum msl_math *math,
                                        struct cpu_injection *injection)
 {
     for (size_t i = 0; i < count; i++) {
@@ -151,11 +160,13 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
             HAL_TRY(read_count(&parameters[i], CPU_MAX_WORKERS, workers));
         else if (strcmp(parameters[i].name, "queues") == 0)
             HAL_TRY(read_count(&parameters[i], HAL_MAX_QUEUES, queues));
+        else if (strcmp(parameters[i].name, "math") == 0)
+            HAL_TRY(read_math(&parameters[i], math));
         else if (strcmp(parameters[i].name, "fail") == 0)
             HAL_TRY(cpu_injection_read(parameters[i].value, injection));
         else
             return hal_fail(HAL_INVALID,
-                            "unknown parameter '%s' (known: threads, queues, fail, caching)",
+                            "unknown parameter '%s' (known: threads, queues, math, fail, caching)",
                             parameters[i].name);
     }
     return HAL_OK;
@@ -163,8 +174,10 @@ static enum hal_status read_parameters(const struct hal_uri_parameter *parameter
 
 static void describe(const struct cpu_device *device, struct hal_device_info *out_info)
 {
-    snprintf(out_info->uri, sizeof out_info->uri, "cpu?threads=%u&queues=%u", device->worker_count,
-             device->queue_count);
+    static const char *const maths[] = {
+        [MSL_MATH_DEFAULT] = "", [MSL_MATH_PRECISE] = "&math=safe", [MSL_MATH_FAST] = "&math=fast"};
+    snprintf(out_info->uri, sizeof out_info->uri, "cpu?threads=%u&queues=%u%s",
+             device->worker_count, device->queue_count, maths[device->math]);
     snprintf(out_info->driver, sizeof out_info->driver, "cpu");
     hal_processor_name(out_info->name, sizeof out_info->name);
     cpu_describe_target(out_info);
@@ -191,7 +204,8 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     if (path[0])
         return hal_fail(HAL_NOT_FOUND, "the CPU driver has one device, which has no path");
     struct cpu_injection injection = {0};
-    HAL_TRY(read_parameters(parameters, parameter_count, &workers, &queues, &injection));
+    enum msl_math math = MSL_MATH_DEFAULT;
+    HAL_TRY(read_parameters(parameters, parameter_count, &workers, &queues, &math, &injection));
     struct cpu_device *device = hal_alloc(1, sizeof *device);
     if (!device)
         return hal_fail(HAL_NO_MEMORY, "no memory for the device");
@@ -208,6 +222,7 @@ static enum hal_status open_device(const char *path, const struct hal_uri_parame
     device->base.ops = &ops;
     device->worker_count = workers;
     device->queue_count = queues;
+    device->math = math;
     device->injection = injection;
     device->memory_total_bytes = hal_memory_total_bytes();
     cpu_heap_init(&device->heap,
@@ -231,7 +246,7 @@ extern const struct hal_driver hal_cpu_driver;
 const struct hal_driver hal_cpu_driver = {
     .name = "cpu",
     .description = "kernels as native code on the processors of this machine",
-    .parameters = "threads, queues",
+    .parameters = "threads, queues, math",
     .list = list_devices,
     .open = open_device,
 };

@@ -19,7 +19,7 @@ _Static_assert((int)HAL_MAX_BINDINGS == (int)MSL_MAX_BUFFERS, "bindings are buff
 /* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is. */
 static enum hal_status compile_msl(const struct hal_executable_desc *desc,
                                    const struct hal_executable_variant *variant,
-                                   const struct spirv_translation *translation,
+                                   const struct spirv_translation *translation, enum msl_math math,
                                    struct msl_library **out_library)
 {
     const size_t constant_count = translation ? 0 : desc->constant_count;
@@ -55,6 +55,7 @@ static enum hal_status compile_msl(const struct hal_executable_desc *desc,
         .directory = desc->cache ? desc->cache->directory : NULL,
         .directory_limit_bytes = desc->cache ? desc->cache->max_bytes : 0,
         .check_bounds = check_bounds,
+        .math = math,
     };
     const enum hal_status status = msl_compile(&source, out_library);
     free(constants);
@@ -86,7 +87,7 @@ static enum hal_status compile(const struct hal_executable_desc *desc,
     if (variant->format == HAL_FORMAT_SPIRV)
         HAL_TRY(cpu_spirv_translate(desc, variant, &executable->spirv));
     const enum hal_status status =
-        compile_msl(desc, variant, executable->spirv, &executable->library);
+        compile_msl(desc, variant, executable->spirv, executable->math, &executable->library);
     if (status != HAL_OK) {
         spirv_translation_destroy(executable->spirv);
         executable->spirv = NULL;
@@ -369,6 +370,7 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
         return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory for %zu entry points", label,
                         count);
     executable->entry_count = count;
+    executable->math = to_cpu_device(self)->math;
     const enum hal_status status = build_variants(desc, executable);
     if (status != HAL_OK) {
         cpu_executable_destroy(executable);

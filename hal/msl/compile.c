@@ -455,6 +455,8 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = msl_options_find(&job->options);
     job->options.check_bounds = source->check_bounds;
+    if (source->math != MSL_MATH_DEFAULT)
+        job->options.math = source->math;
     if (status == HAL_OK)
         status = msl_road_find(source->check_bounds, &job->road);
     if (status == HAL_OK)

@@ -48,6 +48,14 @@ struct msl_group_size {
     uint32_t size[3];
 };
 
+/* How operations are rounded: as IEEE says, or as Metal's compiler does unless it is told, which
+ * may contract and reorder them. */
+enum msl_math {
+    MSL_MATH_DEFAULT, /* what HAL_MSL_MATH says, else precise */
+    MSL_MATH_PRECISE,
+    MSL_MATH_FAST,
+};
+
 struct msl_source {
     const char *name; /* file name in messages; NULL: "kernel.metal" */
     const char *text; /* UTF-8, `bytes` long */
@@ -68,6 +76,7 @@ struct msl_source {
      * a kernel reaches through pointers that it finds in memory, and pointers into arrays of a
      * thread's own. */
     bool check_bounds;
+    enum msl_math math;
 };
 
 struct msl_library;

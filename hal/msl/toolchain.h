@@ -5,6 +5,7 @@
 #define HAL_MSL_TOOLCHAIN_H
 
 #include "hal/msl/cache.h"
+#include "hal/msl/msl.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,9 +52,8 @@ struct msl_road {
 enum hal_status msl_road_find(bool check_bounds, struct msl_road *out_road) HAL_CHECKED;
 
 /* What kernels are compiled for. */
-enum msl_math { MSL_MATH_PRECISE, MSL_MATH_FAST };
 struct msl_options {
-    enum msl_math math;
+    enum msl_math math; /* not the default */
     bool optimise;
     bool check_bounds;
 };

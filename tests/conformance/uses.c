@@ -261,6 +261,7 @@ static void no_bytes(struct suite *suite, uint64_t unused)
     struct hal_buffer *buffer = suite_buffer(suite, "shown", BYTES);
     struct hal_buffer *other = suite_buffer(suite, "other", BYTES);
     (void)unused;
+    suite_clear(suite, buffer, 0);
     struct hal_mapping mapping = map(suite, buffer, HAL_MAP_READ, 4, 8);
     enum hal_status status = HAL_OK;
     for (size_t i = 0; status == HAL_OK && i < SUITE_COUNT(offsets); i++) {

@@ -25,7 +25,10 @@ static bool is_trace(int descriptor)
     if (length < (ssize_t)sizeof extension)
         return false;
     path[length] = '\0';
-    if (strstr(path, "/.haltrace-"))
+    static const char nameless[] = " (deleted)"; /* "/folder/#1234 (deleted)": of O_TMPFILE */
+    const char *end = path + length - (sizeof nameless - 1);
+    if (strstr(path, "/.haltrace-") ||
+        (end > path && strstr(path, "/#") && strcmp(end, nameless) == 0))
         return true;
     return strcmp(path + (size_t)length - (sizeof extension - 1), extension) == 0;
 }

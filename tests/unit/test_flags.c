@@ -132,7 +132,7 @@ static void uris_are_strict(void **state)
     assert_fails(hal_device_open("cpu?threads=", &device), HAL_INVALID, "'threads='");
     assert_fails(hal_device_open("cpu?=4", &device), HAL_INVALID, "'=4'");
     assert_fails(hal_device_open("cpu?cores=4", &device), HAL_INVALID,
-                 "unknown parameter 'cores' (known: threads, queues, fail, caching)");
+                 "unknown parameter 'cores' (known: threads, queues, math, fail, caching)");
     assert_fails(hal_device_open("cpu?threads=1&threads=2", &device), HAL_INVALID, "twice");
     static const char *const counts[] = {"0", "-1", "+1", "1x", "1025", "99999999999999999999"};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
