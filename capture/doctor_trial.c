@@ -241,7 +241,7 @@ static void judge_replay(char *output, int state, struct doctor_finding *finding
 static void try_replay(const char *trace, struct doctor_finding *finding)
 {
     char output[4096];
-    int pipe_end, state = 0;
+    int pipe_end = -1, state = 0;
     pid_t process;
     if (start_replay(trace, &pipe_end, &process) != HAL_OK) {
         doctor_say(finding, DOCTOR_BROKEN, "install hal-replay beside hal-capture", "%s",
