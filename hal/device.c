@@ -447,7 +447,10 @@ static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64
     HAL_TRY(hal_device_enter(device));
     enum hal_status status = map_inside(device, buffer, mode, offset, bytes, &mapping);
     if (status == HAL_OK) {
-        memcpy(source ? mapping.data : target, source ? source : mapping.data, bytes);
+        if (source)
+            memcpy(mapping.data, source, bytes);
+        else if (target) /* NULL for no bytes */
+            memcpy(target, mapping.data, bytes);
         if (source && device->top->ops->mapping_written)
             device->top->ops->mapping_written(device->top, &mapping, source);
         status = unmap_inside(device, &mapping);
