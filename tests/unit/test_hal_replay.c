@@ -95,6 +95,15 @@ static int run_program(struct fixture *fixture, const char *program, char *const
     run_program(fixture, (fixture)->program,                                                       \
                 (char *[]){"hal-replay", __VA_ARGS__, (fixture)->path, NULL})
 
+/* With what the program said. */
+#define assert_exit(actual, expected)                                                              \
+    do {                                                                                           \
+        const int status_of_it = (actual);                                                         \
+        if (status_of_it != (expected))                                                            \
+            fail_msg("exit status %d, not %d:\n%s%s", status_of_it, expected, fixture->out,        \
+                     fixture->err);                                                                \
+    } while (0)
+
 static void expect(const struct fixture *fixture, const char *text, const char *part)
 {
     if (!strstr(text, part))
@@ -115,14 +124,14 @@ static void a_good_trace_is_the_same(void **state)
     struct fixture *fixture = *state;
     every_build(start(fixture), false);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--device=cpu"), 0);
+    assert_exit(replay(fixture, "--device=cpu"), 0);
     expect(fixture, fixture->out, "same: 2 read-backs compared (104 bytes), 0 different");
     expect(fixture, fixture->out, "'/usr/bin/builder' recorded on cpu?threads=2&queues=2");
     expect(fixture, fixture->out, "2 submissions of 2 command buffers with 12 commands");
     assert_string_equal(fixture->err, "");
-    assert_int_equal(replay(fixture, "--quiet"), 0);
+    assert_exit(replay(fixture, "--quiet"), 0);
     assert_string_equal(fixture->out, "");
-    assert_int_equal(replay(fixture, "--repeat=3"), 0);
+    assert_exit(replay(fixture, "--repeat=3"), 0);
     expect(fixture, fixture->out, "time of 3 runs: min ");
 }
 
@@ -140,14 +149,14 @@ static void a_wrong_byte_is_a_difference(void **state)
     builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
     builder_host_read(b, 1, 8, "\0\0\x80\x3f\0\0\x80\x40", 8);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--device=cpu"), 1);
+    assert_exit(replay(fixture, "--device=cpu"), 1);
     expect(fixture, fixture->out, "DIFFERENT: 1 read-backs compared (8 bytes), 1 different");
     expect(fixture, fixture->out, "first difference: #s12: buffer 'result', offset 15: 1 of the 8");
     expect(fixture, fixture->out, "as f32: expected 4, got 1");
     expect(fixture, fixture->out, "last written by #s12, fill, segment 0");
-    assert_int_equal(replay(fixture, "--quiet"), 1);
+    assert_exit(replay(fixture, "--quiet"), 1);
     expect(fixture, fixture->out, "'result'");
-    assert_int_equal(replay(fixture, "--json"), 1);
+    assert_exit(replay(fixture, "--json"), 1);
     expect(fixture, fixture->out, "\"result\":\"different\"");
     expect(fixture, fixture->out, "\"offset\":15");
 }
@@ -177,22 +186,22 @@ static void a_tolerance_lets_small_errors_pass(void **state)
     read[3] = 0x1.000004p0f; /* two above 1 */
     read[9] = 1.25f;
     trace_of_ones(fixture, read);
-    assert_int_equal(replay(fixture, "--device=cpu"), 1);
-    assert_int_equal(replay(fixture, "--tolerance=abs:0.25", "--type=res*:f32"), 0);
+    assert_exit(replay(fixture, "--device=cpu"), 1);
+    assert_exit(replay(fixture, "--tolerance=abs:0.25", "--type=res*:f32"), 0);
     expect(fixture, fixture->out,
            "errors: 0 elements wrong, 2 other within the tolerance; largest "
            "0.25, relative 0.2, 2097152 ulp; expected 1.25, got 1 (f32) in "
            "buffer 'result', offset 36");
-    assert_int_equal(replay(fixture, "--tolerance=ulp:2,abs:0.2", "--type=#1:f32"), 1);
+    assert_exit(replay(fixture, "--tolerance=ulp:2,abs:0.2", "--type=#1:f32"), 1);
     expect(fixture, fixture->out, "buffer 'result', offset 36");
     expect(fixture, fixture->out, "as f32: expected 1.25, got 1; 1 of 16 elements are wrong");
-    assert_int_equal(replay(fixture, "--tolerance=rel:0.19", "--type=other:f64", "--type=f32"), 1);
-    assert_int_equal(replay(fixture, "--tolerance=rel:0.2", "--type=f32", "--json"), 0);
+    assert_exit(replay(fixture, "--tolerance=rel:0.19", "--type=other:f64", "--type=f32"), 1);
+    assert_exit(replay(fixture, "--tolerance=rel:0.2", "--type=f32", "--json"), 0);
     expect(fixture, fixture->out,
            "\"errors\":{\"type\":\"f32\",\"guessed\":false,\"wrong\":0,"
            "\"within_tolerance\":2,");
     /* As bytes of integers the errors are others. */
-    assert_int_equal(replay(fixture, "--tolerance=abs:0.25", "--type=u8"), 1);
+    assert_exit(replay(fixture, "--tolerance=abs:0.25", "--type=u8"), 1);
 }
 
 static void a_nan_is_no_number(void **state)
@@ -204,7 +213,7 @@ static void a_nan_is_no_number(void **state)
         read[i] = 1;
     memcpy(&read[15], &nan_bits, sizeof nan_bits);
     trace_of_ones(fixture, read);
-    assert_int_equal(replay(fixture, "--tolerance=abs:1e9", "--type=f32"), 1);
+    assert_exit(replay(fixture, "--tolerance=abs:1e9", "--type=f32"), 1);
     expect(fixture, fixture->out,
            "NaN: 1 expected, 0 got; where (e: only expected, a: only got, b: "
            "both): [............................................................"
@@ -217,7 +226,7 @@ static void without_reads_nothing_is_proved(void **state)
     struct trace_builder *b = start(fixture);
     builder_buffer_create(b, 1, NULL, 64);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    assert_exit(replay(fixture, "--device=cpu"), 5);
     expect(fixture, fixture->out, "nothing could be compared: 0 read-backs compared");
     b = start(fixture);
     builder_buffer_create(b, 1, NULL, 2);
@@ -225,7 +234,7 @@ static void without_reads_nothing_is_proved(void **state)
     builder_host_read(b, 1, 0, "ab", 2);
     builder_host_read(b, 1, 0, NULL, 2);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    assert_exit(replay(fixture, "--device=cpu"), 5);
     expect(fixture, fixture->out, "same as far as it could be compared: 1 read-backs compared");
     expect(fixture, fixture->out, "1 not recorded");
 }
@@ -243,10 +252,10 @@ static void a_truncated_trace_says_so(void **state)
     builder_host_read(b, 1, 1, "b", 1);
     finish(fixture);
     assert_int_equal(truncate(fixture->path, status.st_size + 1), 0);
-    assert_int_equal(replay(fixture, "--device=cpu"), 5);
+    assert_exit(replay(fixture, "--device=cpu"), 5);
     expect(fixture, fixture->out, "incomplete: ");
     expect(fixture, fixture->out, "1 read-backs compared (2 bytes)");
-    assert_int_equal(replay(fixture, "--json"), 5);
+    assert_exit(replay(fixture, "--json"), 5);
     expect(fixture, fixture->out, "\"complete\":false");
 }
 
@@ -261,7 +270,7 @@ static void hanging_work_is_given_up(void **state)
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--timeout=0.05"), 1);
+    assert_exit(replay(fixture, "--timeout=0.05"), 1);
     expect_one_line(fixture);
     expect(fixture, fixture->err, "semaphore 'done' is at 0 and should reach 1");
     expect(fixture, fixture->err, "#s4");
@@ -298,7 +307,7 @@ static void a_kernel_that_hangs_is_named(void **state)
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     finish(fixture);
     for (int trusted = 0; trusted < 2; trusted++) {
-        assert_int_equal(
+        assert_exit(
             replay(fixture, "--device=cpu", "--timeout=0.5", trusted ? "--trusted" : "--quiet"), 1);
         expect_one_line(fixture);
         expect(fixture, fixture->err, "dispatch #s9.d4 of 'endless' does not end");
@@ -393,23 +402,23 @@ static void native_kernels_cannot_leave(void **state)
     const char *const before = getenv("HAL_CACHE_DIR");
     char *const kept = before ? strdup(before) : NULL;
     setenv("HAL_CACHE_DIR", test_folder_file(&fixture->folder, "crossed-cache", cache), 1);
-    assert_int_equal(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
+    assert_exit(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
     plant(fixture, "crossed-cache/jail/*");
     if (replay(fixture, "--device=cpu", "--type=i32") != 0)
         fail_msg("%s%s", fixture->out, fixture->err);
-    assert_int_equal(replay(fixture, "--device=cpu", "--trusted"), 1);
+    assert_exit(replay(fixture, "--device=cpu", "--trusted"), 1);
     plant(fixture, "crossed-cache");
-    assert_int_equal(replay(fixture, "--device=cpu", "--trusted", "--dump=outcomes@#s0=trusted.txt",
-                            "--type=i32"),
-                     1);
-    assert_int_equal(
+    assert_exit(replay(fixture, "--device=cpu", "--trusted", "--dump=outcomes@#s0=trusted.txt",
+                       "--type=i32"),
+                1);
+    assert_exit(
         run_program(fixture, "sh",
                     (char *[]){"sh", "-c",
                                "test \"$(head -8 trusted.txt | cut -d' ' -f2 | tr '\\n' ' ')\" = "
                                "'4711 0 0 0 0 0 0 0 ' && test -f crossed && rm crossed",
                                NULL}),
         0);
-    assert_int_equal(replay(fixture, "--device=cpu"), 0);
+    assert_exit(replay(fixture, "--device=cpu"), 0);
     test_folder_file(&fixture->folder, "crossed", cache);
     assert_int_not_equal(access(cache, F_OK), 0);
     if (kept)
@@ -474,37 +483,37 @@ static void the_shared_cache_is_only_read(void **state)
     char *const kept = before ? strdup(before) : NULL;
     test_folder_file(&fixture->folder, "cache", cache);
     setenv("HAL_CACHE_DIR", cache, 1);
-    assert_int_equal(replay(fixture, "--device=cpu"), 5);
-    assert_int_equal(
+    assert_exit(replay(fixture, "--device=cpu"), 5);
+    assert_exit(
         run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
         1);
     /* What was compiled is kept for this file alone. */
     static const char *const folders =
         "set -- cache/jail/*/msl/*.so; echo $# kernels; test \"$#\" = 1 && test -f \"$1\"";
-    assert_int_equal(
+    assert_exit(
         run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
-    assert_int_equal(replay(fixture, "--device=cpu"), 5);
-    assert_int_equal(
+    assert_exit(replay(fixture, "--device=cpu"), 5);
+    assert_exit(
         run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
-    assert_int_equal(
-        run_program(fixture, "cp", (char *[]){"cp", fixture->path, "copy.pb.zst", NULL}), 0);
-    assert_int_equal(run_program(fixture, fixture->program,
-                                 (char *[]){"hal-replay", "--device=cpu", "copy.pb.zst", NULL}),
-                     5);
-    assert_int_equal(
+    assert_exit(run_program(fixture, "cp", (char *[]){"cp", fixture->path, "copy.pb.zst", NULL}),
+                0);
+    assert_exit(run_program(fixture, fixture->program,
+                            (char *[]){"hal-replay", "--device=cpu", "copy.pb.zst", NULL}),
+                5);
+    assert_exit(
         run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 1);
     expect(fixture, fixture->out, "2 kernels");
-    assert_int_equal(replay(fixture, "--device=cpu", "--trusted"), 5);
-    assert_int_equal(
+    assert_exit(replay(fixture, "--device=cpu", "--trusted"), 5);
+    assert_exit(
         run_program(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
         0);
     /* What is in the shared cache now, a third copy compiles no more. */
-    assert_int_equal(
-        run_program(fixture, "cp", (char *[]){"cp", fixture->path, "third.pb.zst", NULL}), 0);
-    assert_int_equal(run_program(fixture, fixture->program,
-                                 (char *[]){"hal-replay", "--device=cpu", "third.pb.zst", NULL}),
-                     5);
-    assert_int_equal(
+    assert_exit(run_program(fixture, "cp", (char *[]){"cp", fixture->path, "third.pb.zst", NULL}),
+                0);
+    assert_exit(run_program(fixture, fixture->program,
+                            (char *[]){"hal-replay", "--device=cpu", "third.pb.zst", NULL}),
+                5);
+    assert_exit(
         run_program(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 1);
     expect(fixture, fixture->out, "2 kernels");
     if (kept)
@@ -518,7 +527,7 @@ static void a_self_test_passes(void **state)
 {
     struct fixture *fixture = *state;
     char *const arguments[] = {"hal-replay", "--selftest", NULL};
-    assert_int_equal(run_program(fixture, fixture->program, arguments), 0);
+    assert_exit(run_program(fixture, fixture->program, arguments), 0);
     expect(fixture, fixture->out, "ok       what was captured replays the same: 1 read-backs");
     expect(fixture, fixture->out, "ok       changed: one byte of an input: ");
     expect(fixture, fixture->out, "ok       changed: one command: ");
@@ -526,7 +535,7 @@ static void a_self_test_passes(void **state)
     expect(fixture, fixture->out, "ok       changed: one byte of the file: 16 of 16");
     every_build(start(fixture), false);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--selftest"), 2);
+    assert_exit(replay(fixture, "--selftest"), 2);
 }
 
 static void all_of_it_has_a_time_limit(void **state)
@@ -534,8 +543,8 @@ static void all_of_it_has_a_time_limit(void **state)
     struct fixture *fixture = *state;
     every_build(start(fixture), false);
     finish(fixture);
-    assert_int_equal(
-        replay(fixture, "--device=cpu", "--repeat=1000000", "--time-limit=0.2", "--json"), 1);
+    assert_exit(replay(fixture, "--device=cpu", "--repeat=1000000", "--time-limit=0.2", "--json"),
+                1);
     expect(fixture, fixture->err, "took longer than its limit of 0.2 s");
     expect(fixture, fixture->out, "\"result\":\"error\"");
 }
@@ -546,16 +555,16 @@ static void unreadable_traces_are_named(void **state)
 {
     struct fixture *fixture = *state;
     test_folder_file(&fixture->folder, "missing.pb.zst", fixture->path);
-    assert_int_equal(replay(fixture, "--device=cpu"), 3);
+    assert_exit(replay(fixture, "--device=cpu"), 3);
     expect_one_line(fixture);
     expect(fixture, fixture->err, "missing.pb.zst");
-    assert_int_equal(replay(fixture, "--json"), 3);
+    assert_exit(replay(fixture, "--json"), 3);
     expect_one_line(fixture);
     expect(fixture, fixture->out, "\"exit_code\":3,\"result\":\"error\"");
     struct trace_builder *b = start(fixture);
     builder_host_read(b, 77, 0, "x", 1);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--device=cpu"), 3);
+    assert_exit(replay(fixture, "--device=cpu"), 3);
     expect_one_line(fixture);
     expect(fixture, fixture->err, "t.pb.zst': host_read (ticket 1): buffer 77 does not exist");
 }
@@ -565,7 +574,7 @@ static void impossible_devices_are_named(void **state)
     struct fixture *fixture = *state;
     every_build(start(fixture), false);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--device=abacus"), 4);
+    assert_exit(replay(fixture, "--device=abacus"), 4);
     expect_one_line(fixture);
     expect(fixture, fixture->err, "abacus");
     struct trace_header header = builder_default_header();
@@ -573,12 +582,12 @@ static void impossible_devices_are_named(void **state)
     builder_open(&fixture->b, fixture->path, &header);
     every_build(&fixture->b, false);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--quiet"), 4);
+    assert_exit(replay(fixture, "--quiet"), 4);
     expect(fixture, fixture->err, "the recorded device (--device chooses another): ");
     assert_int_equal(setenv("HAL_DEVICE", "cpu", 1), 0);
-    assert_int_equal(replay(fixture, "--quiet"), 0);
+    assert_exit(replay(fixture, "--quiet"), 0);
     assert_int_equal(unsetenv("HAL_DEVICE"), 0);
-    assert_int_equal(replay(fixture, "--memory-limit=100"), 4);
+    assert_exit(replay(fixture, "--memory-limit=100"), 4);
     expect(fixture, fixture->err, "memory limit of 100 bytes");
 }
 
@@ -604,11 +613,11 @@ static void wrong_usage_is_explained(void **state)
         expect_one_line(fixture);
         expect(fixture, fixture->err, wrong[i][1]);
     }
-    assert_int_equal(run_program(fixture, fixture->program, (char *[]){"hal-replay", NULL}), 2);
+    assert_exit(run_program(fixture, fixture->program, (char *[]){"hal-replay", NULL}), 2);
     expect_one_line(fixture);
-    assert_int_equal(replay(fixture, "--help"), 0);
+    assert_exit(replay(fixture, "--help"), 0);
     expect(fixture, fixture->out, "usage: hal-replay");
-    assert_int_equal(replay(fixture, "--version"), 0);
+    assert_exit(replay(fixture, "--version"), 0);
     expect(fixture, fixture->out, "hal-replay 0.");
 }
 
@@ -620,7 +629,7 @@ static void json_is_json(void **state)
     char out[PATH_MAX];
     every_build(start(fixture), false);
     finish(fixture);
-    assert_int_equal(replay(fixture, "--json", "--repeat=2"), 0);
+    assert_exit(replay(fixture, "--json", "--repeat=2"), 0);
     expect(fixture, fixture->out, "\"reads\":{\"compared\":2,\"compared_bytes\":104,");
     expect(fixture, fixture->out, "\"runs\":2,\"different_runs\":0");
     expect(fixture, fixture->out, "\"first_difference\":null");
