@@ -19,7 +19,7 @@ enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
-        buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
+        buffer->object.layer_data = capture_buffer_create();
         if (!buffer->object.layer_data)
             capture_no_memory(capture, "a buffer");
     }
@@ -60,7 +60,7 @@ enum hal_status capture_op_buffer_import(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
-        buffer->object.layer_data = hal_alloc(1, sizeof(struct capture_buffer));
+        buffer->object.layer_data = capture_buffer_create();
         if (!buffer->object.layer_data)
             capture_no_memory(capture, "a buffer");
     }

@@ -50,17 +50,23 @@ static void free_mapping(struct capture_buffer *buffer, struct capture_mapping *
 {
     free(mapping->shadow);
     free(mapping->from_device);
-    if (mapping->is_own)
-        buffer->own_used = false;
-    else
+    if (!mapping->is_own) {
         free(mapping);
+        return;
+    }
+    pthread_mutex_lock(&buffer->lock);
+    buffer->own_used = false;
+    pthread_mutex_unlock(&buffer->lock);
 }
 
 static struct capture_mapping *new_mapping(struct capture_buffer *buffer)
 {
-    if (buffer->own_used)
-        return hal_alloc(1, sizeof(struct capture_mapping));
+    pthread_mutex_lock(&buffer->lock);
+    const bool own_used = buffer->own_used;
     buffer->own_used = true;
+    pthread_mutex_unlock(&buffer->lock);
+    if (own_used)
+        return hal_alloc(1, sizeof(struct capture_mapping));
     buffer->own = (struct capture_mapping){.is_own = true};
     return &buffer->own;
 }
@@ -102,18 +108,24 @@ struct capture_mapping *capture_mapping_open(struct capture *capture, struct cap
             free_mapping(buffer, opened);
         return NULL;
     }
+    pthread_mutex_lock(&buffer->lock);
     opened->next_open = buffer->open;
     buffer->open = opened;
+    pthread_mutex_unlock(&buffer->lock);
     return opened;
 }
 
 struct capture_mapping *capture_mapping_find(const struct hal_mapping *mapping)
 {
-    const struct capture_buffer *buffer = mapping->buffer->object.layer_data;
-    struct capture_mapping *found = buffer ? buffer->open : NULL;
+    struct capture_buffer *buffer = mapping->buffer->object.layer_data;
+    if (!buffer)
+        return NULL;
+    pthread_mutex_lock(&buffer->lock);
+    struct capture_mapping *found = buffer->open;
     while (found && (found->data != mapping->data || found->offset != mapping->offset ||
                      found->bytes != mapping->bytes || found->mode != mapping->mode))
         found = found->next_open;
+    pthread_mutex_unlock(&buffer->lock);
     return found;
 }
 
@@ -134,12 +146,22 @@ void capture_mapping_close(struct capture *capture, const struct hal_buffer *buf
 {
     struct capture_buffer *known = buffer->object.layer_data;
     struct capture_mapping **link = &known->open;
+    pthread_mutex_lock(&known->lock);
     while (*link != mapping)
         link = &(*link)->next_open;
     *link = mapping->next_open;
+    pthread_mutex_unlock(&known->lock);
     if (mapping->tracked)
         untrack(&capture->mappings, mapping);
     free_mapping(known, mapping);
+}
+
+struct capture_buffer *capture_buffer_create(void)
+{
+    struct capture_buffer *buffer = hal_alloc(1, sizeof *buffer);
+    if (buffer)
+        pthread_mutex_init(&buffer->lock, NULL);
+    return buffer;
 }
 
 void capture_buffer_free(struct capture *capture, struct hal_buffer *buffer)
@@ -147,5 +169,7 @@ void capture_buffer_free(struct capture *capture, struct hal_buffer *buffer)
     struct capture_buffer *known = buffer->object.layer_data;
     while (known && known->open)
         capture_mapping_close(capture, buffer, known->open);
+    if (known)
+        pthread_mutex_destroy(&known->lock);
     free(known);
 }

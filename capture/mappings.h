@@ -45,6 +45,7 @@ struct capture_mapping {
 
 /* What the capture knows of a buffer: its layer_data. */
 struct capture_buffer {
+    pthread_mutex_t lock; /* of the list, and of who has `own`: several threads may map a buffer */
     struct capture_mapping *open;
     struct capture_mapping own; /* the usual single mapping */
     bool own_used;
@@ -74,6 +75,9 @@ struct hal_mapping capture_mapping_of_import(struct hal_buffer *buffer);
 struct capture_mapping *capture_mapping_find(const struct hal_mapping *mapping);
 void capture_mapping_close(struct capture *capture, const struct hal_buffer *buffer,
                            struct capture_mapping *mapping);
+
+/* NULL: memory is out. */
+struct capture_buffer *capture_buffer_create(void);
 
 /* Frees the buffer's layer_data with what is open. */
 void capture_buffer_free(struct capture *capture, struct hal_buffer *buffer);
