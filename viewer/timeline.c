@@ -374,7 +374,7 @@ static void keep_current_row_visible(struct view *view, int rows)
 /* The same lane of the other trace, below it. */
 static void draw_shadow(struct view *view, uint32_t index, struct view_area row)
 {
-    const struct view_lane *lane = view_shadow_lane(view, index);
+    const struct view_lane *lane = view->shadow ? view_shadow_lane(view, index) : NULL;
     const int gutter = view->layout.gutter;
     view_write(row, 0, 2, VIEW_STYLE_DIM, lane ? "other" : "other: none");
     if (lane)
