@@ -261,27 +261,6 @@ static void print_text(const struct report *report)
                counts[DOCTOR_NOTE] ? "; the notes say what could be better" : "");
 }
 
-/* Nothing that is asked of captures elsewhere may touch those made here. */
-static enum hal_status forget_captures(void)
-{
-    static const char prefix[] = "HAL_DEVICE_PROFILING_";
-    extern char **environ;
-    for (size_t i = 0; environ[i];) {
-        char name[256];
-        const size_t bytes = strcspn(environ[i], "=");
-        if (strncmp(environ[i], prefix, sizeof prefix - 1) != 0 || bytes >= sizeof name) {
-            i++;
-            continue;
-        }
-        memcpy(name, environ[i], bytes);
-        name[bytes] = '\0';
-        if (unsetenv(name) != 0)
-            return hal_fail(HAL_FAILED, "%s cannot be unset", name);
-        i = 0;
-    }
-    return HAL_OK;
-}
-
 static void examine(struct report *report)
 {
     char folder[PATH_MAX];
@@ -324,10 +303,7 @@ int capture_doctor(int argc, char **argv)
         fprintf(stderr, "hal-capture: doctor: '%s' is one argument too many\n", argv[optind]);
         return EXIT_USAGE;
     }
-    if (forget_captures() != HAL_OK) {
-        fprintf(stderr, "hal-capture: %s\n", hal_message());
-        return 1;
-    }
+    hal_flags_ignore_profiling(); /* nothing that is asked of captures touches those made here */
     examine(&report);
     int exit_status = 0;
     for (size_t i = 0; i < report.count; i++)
