@@ -151,21 +151,12 @@ static int read_environment(struct options *options)
     return 0;
 }
 
-static bool print_driver(void *user, const struct hal_driver_info *driver)
-{
-    bool *is_first = user;
-    printf("%s%s", *is_first ? "drivers: " : ", ", driver->name);
-    *is_first = false;
-    return true;
-}
-
 static void print_version(void)
 {
-    bool is_first = true;
-    printf("hal-capture %s\ntrace format %u.%u\n", HAL_VERSION_STRING, TRACE_VERSION_MAJOR,
-           TRACE_VERSION_MINOR);
-    hal_drivers_list(print_driver, &is_first);
-    putchar('\n');
+    char drivers[256];
+    hal_drivers_describe(drivers, sizeof drivers);
+    printf("hal-capture %s\ntrace format %u.%u\ndrivers: %s\n", HAL_VERSION_STRING,
+           TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, drivers);
 }
 
 /* 0: go on; else *out_exit says how to end. */

@@ -120,15 +120,23 @@ static const struct hal_driver *driver_at(size_t index)
     return load_driver(index - DRIVER_COUNT, &driver) == HAL_OK ? driver : NULL;
 }
 
-static enum hal_status fail_unknown(const char *scheme)
+size_t hal_drivers_describe(char *out_text, size_t bytes)
 {
-    char known[128] = "";
+    size_t length = 0;
     for (size_t i = 0; i < DRIVER_COUNT + MODULE_COUNT; i++) {
         const struct hal_driver *driver = driver_at(i);
+        const bool fits = length < bytes;
         if (driver)
-            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
-                     known[0] ? ", " : "", driver->name);
+            length += (size_t)snprintf(fits ? out_text + length : NULL, fits ? bytes - length : 0,
+                                       "%s%s", length ? ", " : "", driver->name);
     }
+    return length;
+}
+
+static enum hal_status fail_unknown(const char *scheme)
+{
+    char known[128];
+    hal_drivers_describe(known, sizeof known);
     return hal_fail(HAL_NOT_FOUND, "there is no driver '%s' (there are: %s)", scheme, known);
 }
 

@@ -182,6 +182,9 @@ struct hal_driver_info {
 HAL_API void hal_drivers_list(bool (*visit)(void *user, const struct hal_driver_info *driver),
                               void *user);
 
+/* Their names with commas between, "cpu, vulkan". As snprintf. */
+HAL_API size_t hal_drivers_describe(char *out_text, size_t bytes);
+
 /* A device that could be opened now; the strings live for the call. */
 struct hal_device_entry {
     const char *uri, *driver, *name;

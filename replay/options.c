@@ -175,21 +175,12 @@ static int value_of(int option)
                                                        : no_argument;
 }
 
-static bool print_driver(void *user, const struct hal_driver_info *driver)
-{
-    bool *is_first = user;
-    printf("%s%s", *is_first ? "drivers: " : ", ", driver->name);
-    *is_first = false;
-    return true;
-}
-
 static void print_version(void)
 {
-    bool is_first = true;
-    printf("hal-replay %s\ntrace format %u.%u\n", HAL_VERSION_STRING, TRACE_VERSION_MAJOR,
-           TRACE_VERSION_MINOR);
-    hal_drivers_list(print_driver, &is_first);
-    putchar('\n');
+    char drivers[256];
+    hal_drivers_describe(drivers, sizeof drivers);
+    printf("hal-replay %s\ntrace format %u.%u\ndrivers: %s\n", HAL_VERSION_STRING,
+           TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, drivers);
 }
 
 static enum hal_status take_option(int option, struct replay_program *program)

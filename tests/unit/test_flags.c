@@ -156,6 +156,33 @@ static void help_names_every_flag(void **state)
         assert_non_null(strstr(hal_flags_help(), names[i]));
 }
 
+static bool append_name(void *user, const struct hal_driver_info *driver)
+{
+    char *names = user;
+    if (*names)
+        strcat(names, ", ");
+    strcat(names, driver->name);
+    return true;
+}
+
+/* The same names as one by one; cut where the room ends, with the length of all of it. */
+static void drivers_are_described(void **state)
+{
+    (void)state;
+    char wanted[256] = "", text[256];
+    hal_drivers_list(append_name, wanted);
+    assert_int_equal(hal_drivers_describe(text, sizeof text), strlen(wanted));
+    assert_string_equal(text, wanted);
+    for (size_t bytes = 1; bytes <= strlen(wanted); bytes++) {
+        memset(text, 'x', sizeof text);
+        assert_int_equal(hal_drivers_describe(text, bytes), strlen(wanted));
+        assert_int_equal(strlen(text), bytes - 1);
+        assert_memory_equal(text, wanted, bytes - 1);
+        assert_int_equal(text[bytes], 'x');
+    }
+    assert_int_equal(hal_drivers_describe(NULL, 0), strlen(wanted));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +192,7 @@ int main(void)
         cmocka_unit_test(caching_is_said_by_variable_or_uri),
         cmocka_unit_test(uris_are_strict),
         cmocka_unit_test(help_names_every_flag),
+        cmocka_unit_test(drivers_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
