@@ -75,6 +75,7 @@ static void removed_ids_are_gone_and_others_stay(void **state)
     for (size_t s = 0; s < sizeof strides / sizeof *strides; s++) {
         struct hal_idmap map = {0};
         uint32_t known[IDS] = {0}, index; /* plus 1; 0: it is not there */
+        size_t count = 0;
         for (uint32_t step = 0; step < STEPS; step++) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             const size_t i = (size_t)(random >> 8) % IDS;
@@ -82,11 +83,14 @@ static void removed_ids_are_gone_and_others_stay(void **state)
                 assert_true(hal_idmap_remove(&map, i * strides[s], &index));
                 assert_int_equal(index, known[i] - 1);
                 known[i] = 0;
+                count--;
             } else {
                 assert_false(hal_idmap_remove(&map, i * strides[s], &index));
                 assert_true(hal_idmap_add(&map, i * strides[s], step, &index));
                 known[i] = step + 1;
+                count++;
             }
+            assert_int_equal(map.total, count);
             for (size_t k = step % 7; k < IDS; k += 7) {
                 assert_int_equal(hal_idmap_find(&map, k * strides[s], &index), known[k] != 0);
                 if (known[k])
