@@ -18,6 +18,7 @@ HAL_API hal_layer_begin hal_capture_begin;
 enum {
     default_staging_mib = 256,
     default_ring_kib = 8 << 10,
+    default_copies_mib = 1 << 10, /* where nobody knows how much memory there is */
     smallest_ring_kib = CAPTURE_LEAST_RING_BYTES >> 10,
     largest_ring_kib = 1 << 20,
     largest_staging_mib = 1 << 18,
@@ -99,6 +100,16 @@ static enum hal_status read_options(const struct hal_profiling_options *options,
                                         .staging_bytes = staging_mib << 20,
                                         .ring_bytes = ring_kib << 10,
                                         .policy = policy_of(options)};
+    return HAL_OK;
+}
+
+/* A quarter of the memory, unless the environment says how much. */
+static enum hal_status read_copy_limit(uint64_t *out_bytes)
+{
+    uint64_t mib;
+    HAL_TRY(read_size("HAL_DEVICE_PROFILING_COPIES_MIB", 0, 1, largest_staging_mib, &mib));
+    const uint64_t memory = hal_memory_total_bytes();
+    *out_bytes = mib ? mib << 20 : memory ? memory / 4 : (uint64_t)default_copies_mib << 20;
     return HAL_OK;
 }
 
@@ -213,8 +224,11 @@ enum hal_status capture_open_file(const struct capture *capture, const char *pat
         .sidecar = capture->stream.sidecar.path,
         .device = describe_device(capture->core.device_info(capture->handle)),
     };
-    const struct trace_writer_options writer = {
-        .path = path, .force = options->force, .provisional = true, .base = options->base};
+    const struct trace_writer_options writer = {.path = path,
+                                                .force = options->force,
+                                                .provisional = true,
+                                                .base = options->base,
+                                                .compression_level = 1};
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);
     const enum hal_status status = trace_writer_open(&writer, &header, out_writer);
@@ -227,6 +241,7 @@ static void finish_parts(struct capture *capture)
 {
     capture_stacks_finish(&capture->stacks);
     capture_mappings_finish(&capture->mappings);
+    capture_outputs_finish(capture);
     capture_inflight_finish(&capture->inflight);
     capture_external_finish(&capture->external);
     capture_recorder_finish(capture);
@@ -300,7 +315,7 @@ static enum hal_status leave(struct hal_layer *layer)
 
 static enum hal_status create(const struct hal_core *core, struct hal_device *device,
                               struct hal_driver_device *next,
-                              const struct hal_profiling_options *options,
+                              const struct hal_profiling_options *options, uint64_t copy_bytes,
                               struct capture **out_capture)
 {
     if (core->abi != HAL_DRIVER_ABI || core->bytes < sizeof *core)
@@ -323,6 +338,7 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture_inflight_init(&capture->inflight);
     capture->inflight.external = &capture->external;
     capture_mappings_init(&capture->mappings);
+    capture_outputs_init(&capture->outputs, strcmp(options->outputs, "all") == 0, copy_bytes);
     capture->times_dispatches = strcmp(options->mode, "queue") != 0;
     capture->records_stacks = strcmp(options->stacks, "none") != 0;
     const enum hal_status status = capture_stacks_init(&capture->stacks);
@@ -341,9 +357,11 @@ enum hal_status hal_capture_begin(const struct hal_core *core, struct hal_device
 {
     struct capture *capture = NULL;
     struct capture_stream_options stream;
+    uint64_t copy_bytes;
     HAL_TRY(check_file(options->file));
     HAL_TRY(read_options(options, &stream));
-    HAL_TRY(create(core, device, next, options, &capture));
+    HAL_TRY(read_copy_limit(&copy_bytes));
+    HAL_TRY(create(core, device, next, options, copy_bytes, &capture));
     enum hal_status status = capture_stream_open(&capture->stream, &stream);
     if (status == HAL_OK)
         status = capture_recorder_init(capture, options);

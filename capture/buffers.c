@@ -5,6 +5,14 @@
 
 #include "hal/base/mem.h"
 
+static void clear(struct capture *capture, struct capture_thread *thread, struct hal_buffer *buffer)
+{
+    struct capture_buffer *known = buffer->object.layer_data;
+    const int64_t begin_ns = hal_clock_ns();
+    known->unclear = capture_outputs_clear(capture, buffer) != HAL_OK;
+    capture_call_measure(thread, begin_ns);
+}
+
 enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
                                          const struct hal_buffer_desc *desc,
                                          struct hal_buffer **out)
@@ -15,13 +23,20 @@ enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
     if (!call.thread)
         return next->ops->buffer_create(next, desc, out);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->buffer_create(next, desc, out));
+    enum hal_status status = next->ops->buffer_create(next, desc, out);
+    if (status == HAL_NO_MEMORY && capture->outputs.wanted) { /* ours is not to be missing there */
+        capture_outputs_trim(capture);
+        status = next->ops->buffer_create(next, desc, out);
+    }
+    capture_call_result(&call, "hal_buffer_create", status);
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
         buffer->object.layer_data = capture_buffer_create();
         if (!buffer->object.layer_data)
             capture_no_memory(capture, "a buffer");
+        else if (capture->outputs.wanted)
+            clear(capture, call.thread, buffer);
     }
     capture_record_buffer(&call, desc, buffer, 0);
     capture_call_leave(&call);
@@ -56,7 +71,8 @@ enum hal_status capture_op_buffer_import(struct hal_driver_device *self,
     if (!call.thread)
         return next->ops->buffer_import(next, desc, pointer, out);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->buffer_import(next, desc, pointer, out));
+    capture_call_result(&call, "hal_buffer_import",
+                        next->ops->buffer_import(next, desc, pointer, out));
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
@@ -82,7 +98,7 @@ enum hal_status capture_op_buffer_map(struct hal_driver_device *self, struct hal
     if (!call.thread)
         return next->ops->buffer_map(next, buffer, out);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->buffer_map(next, buffer, out));
+    capture_call_result(&call, "hal_buffer_map", next->ops->buffer_map(next, buffer, out));
     const bool reads = out->mode & HAL_MAP_READ && !(out->mode & HAL_MAP_PERSISTENT);
     if (call.status == HAL_OK && reads) /* what was stored through another mapping comes first */
         capture_mappings_collect_range(capture, call.thread, buffer, out->offset, out->bytes);
@@ -147,7 +163,7 @@ enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,
         return next->ops->buffer_unmap(next, mapping);
     capture_call_take_ticket(&call);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->buffer_unmap(next, mapping));
+    capture_call_result(&call, "hal_buffer_unmap", next->ops->buffer_unmap(next, mapping));
     capture_record_mapping(&call, TRACE_BUFFER_UNMAP, mapping, number, mapping->offset,
                            mapping->bytes);
     capture_call_leave(&call);
@@ -192,7 +208,8 @@ enum hal_status capture_op_mapping_flush(struct hal_driver_device *self,
         capture_record_content(call.thread, &content);
     capture_call_take_ticket(&call);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->mapping_flush(next, mapping, offset, bytes));
+    capture_call_result(&call, "hal_mapping_flush",
+                        next->ops->mapping_flush(next, mapping, offset, bytes));
     capture_record_mapping(&call, TRACE_MAPPING_FLUSH, mapping, number_of(mapping), content.offset,
                            bytes);
     capture_call_leave(&call);
@@ -212,7 +229,8 @@ enum hal_status capture_op_mapping_invalidate(struct hal_driver_device *self,
     content.kind = TRACE_HOST_READ;
     capture_mappings_collect_range(capture, call.thread, mapping->buffer, content.offset, bytes);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->mapping_invalidate(next, mapping, offset, bytes));
+    capture_call_result(&call, "hal_mapping_invalidate",
+                        next->ops->mapping_invalidate(next, mapping, offset, bytes));
     capture_call_take_ticket(&call);
     capture_record_mapping(&call, TRACE_MAPPING_INVALIDATE, mapping, number_of(mapping),
                            content.offset, bytes);

@@ -27,6 +27,19 @@ void capture_call_end(struct capture_call *call, enum hal_status status)
     call->status = status;
 }
 
+/* What the application can read now may be another message when the call's records are made. */
+void capture_call_result(struct capture_call *call, const char *function, enum hal_status status)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_call_end(call, status);
+    if (status == HAL_OK || status == HAL_TIMEOUT)
+        return;
+    capture_message_save(message);
+    call->function = capture_string(call->thread, function);
+    call->message = capture_message(call->thread, message);
+    capture_message_restore(message);
+}
+
 /* Making and destroying objects takes no time worth a second look at the clock. */
 void capture_call_at_once(struct capture_call *call)
 {
@@ -36,6 +49,8 @@ void capture_call_at_once(struct capture_call *call)
 /* Contents and seals are measured by themselves each time: they differ too much to be sampled. */
 void capture_call_leave(struct capture_call *call)
 {
+    if (call->message)
+        capture_record_failure(call);
     if (!call->entered_ns)
         return;
     struct capture_thread *thread = call->thread;

@@ -5,6 +5,7 @@
 
 #include "capture/inflight.h"
 #include "capture/mappings.h"
+#include "capture/outputs.h"
 #include "capture/stacks.h"
 #include "capture/stream.h"
 #include "hal/driver.h"
@@ -24,6 +25,7 @@ struct capture {
     struct capture_external external;
     struct capture_inflight inflight;
     struct capture_mappings mappings;
+    struct capture_outputs outputs;
     struct capture_stacks stacks;
     struct capture_recorder recorder;
     struct hal_driver_ops ops; /* capture_ops, or with what only some captures have */
@@ -48,6 +50,7 @@ struct capture_call {
     int64_t begin_ns, end_ns;
     uint32_t stack;
     enum hal_status status;
+    uint32_t function, message; /* strings, of a call that failed: which and why; 0: it has not */
     /* Overhead: every so many calls are measured as a whole. */
     int64_t entered_ns;
     uint64_t measured_before_ns;
@@ -58,6 +61,8 @@ struct capture_call capture_call_enter(struct capture *capture);
 /* Right around the driver's call. */
 void capture_call_begin(struct capture_call *call);
 void capture_call_end(struct capture_call *call, enum hal_status status);
+/* The same, and where the call failed, its message is recorded as well, when it is left. */
+void capture_call_result(struct capture_call *call, const char *function, enum hal_status status);
 
 /* In place of both, for what takes no time worth a second look at the clock. */
 void capture_call_at_once(struct capture_call *call);
@@ -144,6 +149,9 @@ void capture_record_submit(const struct capture_call *call,
                            const struct hal_submission *submission);
 void capture_record_host_call(const struct capture_call *call, enum trace_event_kind kind,
                               uint64_t submission, const char *message);
+void capture_record_collective(const struct capture_call *call, uint64_t submission,
+                               const struct hal_collective_work *work);
+void capture_record_failure(const struct capture_call *call);
 void capture_record_flush(const struct capture_call *call, uint64_t queues);
 void capture_record_times(struct capture_thread *thread, uint64_t submission, uint32_t queue,
                           const struct hal_submission_result *result);

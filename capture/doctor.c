@@ -5,6 +5,7 @@
 #include "capture/pages.h"
 #include "format/json.h"
 #include "hal/base/os.h"
+#include "hal/base/output.h"
 #include "hal/base/places.h"
 #include "hal/base/store.h"
 #include "hal/hal.h"
@@ -21,7 +22,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, MAX_FINDINGS = 32 };
+enum { EXIT_USAGE = 2, EXIT_UNWRITTEN = 3, MAX_FINDINGS = 32 };
 
 static const char usage[] =
     "usage: hal-capture doctor [--json]\n"
@@ -311,10 +312,10 @@ int capture_doctor(int argc, char **argv)
     if (!json)
         print_text(&report);
     else if (!print_json(&report))
-        exit_status = 1;
-    if (fflush(stdout) != 0) {
-        fprintf(stderr, "hal-capture: cannot write: %s\n", strerror(errno));
-        exit_status = 1;
+        exit_status = EXIT_UNWRITTEN;
+    if (hal_output_end() != HAL_OK) {
+        fprintf(stderr, "hal-capture: %s\n", hal_message());
+        exit_status = EXIT_UNWRITTEN;
     }
     return exit_status;
 }

@@ -18,6 +18,13 @@ SAME_NUMBER(TRACE_OPERATION_ALLOCA, HAL_OPERATION_ALLOCA);
 SAME_NUMBER(TRACE_OPERATION_DEALLOCA, HAL_OPERATION_DEALLOCA);
 SAME_NUMBER(TRACE_OPERATION_READ, HAL_OPERATION_READ);
 SAME_NUMBER(TRACE_OPERATION_WRITE, HAL_OPERATION_WRITE);
+SAME_NUMBER(TRACE_OPERATION_COLLECTIVE, HAL_OPERATION_COLLECTIVE);
+SAME_NUMBER(TRACE_ALL_REDUCE, HAL_COLLECTIVE_ALL_REDUCE);
+SAME_NUMBER(TRACE_ALL_GATHER, HAL_COLLECTIVE_ALL_GATHER);
+SAME_NUMBER(TRACE_REDUCE_SCATTER, HAL_COLLECTIVE_REDUCE_SCATTER);
+SAME_NUMBER(TRACE_BROADCAST, HAL_COLLECTIVE_BROADCAST);
+SAME_NUMBER(TRACE_SEND, HAL_COLLECTIVE_SEND);
+SAME_NUMBER(TRACE_RECEIVE, HAL_COLLECTIVE_RECEIVE);
 SAME_NUMBER(TRACE_MAX_QUEUES, HAL_MAX_QUEUES);
 SAME_NUMBER(TRACE_MAX_LIST, HAL_MAX_LIST);
 SAME_NUMBER(TRACE_MAX_SETS, HAL_MAX_SETS);
@@ -30,7 +37,7 @@ bool capture_list_fits(const struct capture_call *call, const char *what, size_t
     struct capture_stream *stream = call->thread->stream;
     if (count <= TRACE_MAX_LIST)
         return true;
-    atomic_fetch_add(&stream->lost_records, 1);
+    capture_lose(stream, 1);
     capture_stop(stream, HAL_UNSUPPORTED, "%zu %s in one call: a trace holds at most %u", count,
                  what, TRACE_MAX_LIST);
     return false;
@@ -49,7 +56,7 @@ void capture_record_unsupported(const struct capture_call *call, uint64_t ticket
         hal_log(HAL_LOG_WARN, "%s is left out of the trace: %s", name, text);
     }
     const uint32_t called = capture_string(call->thread, name);
-    const uint32_t message = capture_string(call->thread, text);
+    const uint32_t message = capture_message(call->thread, text);
     struct trace_unsupported *record = capture_reserve(call->thread, sizeof *record);
     if (!record)
         return;
@@ -60,6 +67,18 @@ void capture_record_unsupported(const struct capture_call *call, uint64_t ticket
         .message = message,
     };
     record->head.ticket = ticket;
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_failure(const struct capture_call *call)
+{
+    struct trace_failure *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_failure){.head = capture_head(call, TRACE_FAILURE, sizeof *record),
+                                     .call = call->function,
+                                     .message = call->message};
+    record->head.ticket = 0;
     capture_publish(call->thread, sizeof *record);
 }
 
@@ -213,12 +232,30 @@ static void record_pipeline_layout(const struct capture_call *call,
     capture_publish(call->thread, bytes);
 }
 
+static void record_channel(const struct capture_call *call, const struct hal_channel *channel)
+{
+    const uint32_t label = capture_string(call->thread, channel->object.label);
+    struct trace_channel_create *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct trace_channel_create){
+        .head = capture_head(call, TRACE_CHANNEL_CREATE, sizeof *record),
+        .channel = channel->object.id,
+        .group = channel->group_id,
+        .rank = channel->rank,
+        .count = channel->count,
+        .label = label};
+    capture_publish(call->thread, sizeof *record);
+}
+
 void capture_record_own_object(const struct capture_call *call, const struct hal_object *object)
 {
     if (object->kind == HAL_OBJECT_SET_LAYOUT)
         record_set_layout(call, (const void *)object);
     else if (object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
         record_pipeline_layout(call, (const void *)object);
+    else if (object->kind == HAL_OBJECT_CHANNEL)
+        record_channel(call, (const void *)object);
     else
         capture_record_object(call, TRACE_EVENT_CREATE, object, object->label);
 }
@@ -229,7 +266,7 @@ void capture_record_semaphore_event(const struct capture_call *call, enum trace_
                                     const struct hal_semaphore *semaphore, uint64_t value,
                                     const char *message, uint32_t flags)
 {
-    const uint32_t string = capture_string(call->thread, message);
+    const uint32_t string = capture_message(call->thread, message);
     struct trace_semaphore_event *record = capture_reserve(call->thread, sizeof *record);
     if (!record)
         return;
@@ -316,13 +353,38 @@ void capture_record_submit(const struct capture_call *call, const struct hal_sub
 void capture_record_host_call(const struct capture_call *call, enum trace_event_kind kind,
                               uint64_t submission, const char *message)
 {
-    const uint32_t string = capture_string(call->thread, message);
+    const uint32_t string = capture_message(call->thread, message);
     struct trace_host_call *record = capture_reserve(call->thread, sizeof *record);
     if (!record)
         return;
     *record = (struct trace_host_call){.head = capture_head(call, kind, sizeof *record),
                                        .submission = submission,
                                        .message = string};
+    capture_publish(call->thread, sizeof *record);
+}
+
+void capture_record_collective(const struct capture_call *call, uint64_t submission,
+                               const struct hal_collective_work *work)
+{
+    struct trace_collective *record = capture_reserve(call->thread, sizeof *record);
+    if (!record)
+        return;
+    *record =
+        (struct trace_collective){.head = capture_head(call, TRACE_COLLECTIVE, sizeof *record),
+                                  .submission = submission,
+                                  .channel = work->channel->object.id,
+                                  .collective = (uint32_t)work->operation,
+                                  .type = (uint32_t)work->type,
+                                  .reduction = (uint32_t)work->reduction,
+                                  .peer = work->peer,
+                                  .count = work->count,
+                                  .number = work->number,
+                                  .send = capture_buffer_id(work->send),
+                                  .send_offset = work->send_offset,
+                                  .send_size = work->send_bytes,
+                                  .receive = capture_buffer_id(work->receive),
+                                  .receive_offset = work->receive_offset,
+                                  .receive_size = work->receive_bytes};
     capture_publish(call->thread, sizeof *record);
 }
 
@@ -379,7 +441,8 @@ void capture_record_times(struct capture_thread *thread, uint64_t submission, ui
 void capture_record_done(struct capture_thread *thread, uint64_t submission, uint32_t queue,
                          const struct hal_submission_result *result)
 {
-    const uint32_t message = result->status != HAL_OK ? capture_string(thread, result->message) : 0;
+    const uint32_t message =
+        result->status != HAL_OK ? capture_message(thread, result->message) : 0;
     struct trace_submission_done *record = capture_reserve(thread, sizeof *record);
     if (!record)
         return;

@@ -116,18 +116,15 @@ static bool executable_fits(const struct capture_call *call, const struct hal_ex
 }
 
 /* What is known of bindings must not make a record too large. */
-static size_t executable_bytes(const struct capture_call *call,
-                               const struct hal_executable_desc *desc,
+static size_t executable_bytes(const struct hal_executable_desc *desc,
                                struct capture_bindings *bindings)
 {
-    const uint64_t ring = call->thread->stream->ring_bytes;
-    const uint64_t most = ring < TRACE_MAX_RECORD_BYTES ? ring : TRACE_MAX_RECORD_BYTES;
     const size_t needed = sizeof(struct trace_executable_create) +
                           desc->entry_point_count * sizeof(struct trace_entry_point) +
                           (desc->variant_count - 1) * sizeof(struct trace_variant) +
                           desc->constant_count * sizeof(struct trace_constant);
     const size_t used = needed + bindings->count * sizeof *bindings->list;
-    if (hal_align_up(used, 8) <= most)
+    if (hal_align_up(used, 8) <= TRACE_MAX_RECORD_BYTES)
         return used;
     bindings->known = false;
     bindings->count = 0;
@@ -140,7 +137,7 @@ static void record_executable(const struct capture_call *call,
                               const uint32_t *names, struct capture_bindings *bindings)
 {
     struct staged_variants staged = {.taken = executable ? executable->variant : 0};
-    const size_t used = executable_bytes(call, desc, bindings);
+    const size_t used = executable_bytes(desc, bindings);
     const size_t bytes = hal_align_up(used, 8);
     const uint32_t label = capture_string(call->thread, desc->label);
     if (!stage_variants(call->thread, desc, &staged))

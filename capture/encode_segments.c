@@ -203,8 +203,6 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
     static const char name[] = "hal_command_buffer_end";
     struct capture_stream *stream = call->thread->stream;
     const uint64_t id = commands->object.id;
-    const uint64_t most =
-        stream->ring_bytes < TRACE_MAX_RECORD_BYTES ? stream->ring_bytes : TRACE_MAX_RECORD_BYTES;
     if (survey->longest_list > TRACE_MAX_LIST)
         capture_record_unsupported(call, capture_ticket(stream), id, name,
                                    "a command with %u buffer barriers or events: a trace holds at "
@@ -214,10 +212,10 @@ static bool seal_fits(const struct capture_call *call, const struct hal_command_
         capture_record_unsupported(call, capture_ticket(stream), id, name,
                                    "a command buffer of %u commands: a trace holds at most %u",
                                    commands->segment_count, TRACE_MAX_SEGMENTS);
-    else if (survey->largest_bytes > most)
+    else if (survey->largest_bytes > TRACE_MAX_RECORD_BYTES)
         capture_record_unsupported(call, capture_ticket(stream), id, name,
-                                   "a command of %u bytes: the capture holds at most %llu",
-                                   survey->largest_bytes, (unsigned long long)most);
+                                   "a command of %u bytes: a trace holds at most %u",
+                                   survey->largest_bytes, TRACE_MAX_RECORD_BYTES);
     else
         return true;
     return false;
@@ -315,7 +313,7 @@ void capture_record_seal(const struct capture_call *call, const struct hal_comma
 {
     const bool fits = seal_fits(call, commands, survey);
     if (fits && !capture_can_hold(call->thread, survey->largest_bytes)) {
-        atomic_fetch_add(&call->thread->stream->lost_records, 1 + commands->segment_count);
+        capture_lose(call->thread->stream, 1 + commands->segment_count);
         return;
     }
     if (fits && survey->has_labels && !number_labels(call->thread, commands))

@@ -103,7 +103,13 @@ void capture_record_file(struct capture_thread *thread, const char *path, uint32
 {
     struct capture_stream *stream = thread->stream;
     struct stat about;
-    if (stat(path, &about) != 0 || is_known(stream, path, &about))
+    if (stat(path, &about) != 0) {
+        hal_log(HAL_LOG_WARN,
+                "file '%s', which a queue reads from: %s: the trace does not say more", path,
+                strerror(errno));
+        return;
+    }
+    if (is_known(stream, path, &about))
         return;
     const int64_t begin_ns = hal_clock_ns();
     struct trace_file file = {.part = {.head = {.kind = TRACE_FILE,

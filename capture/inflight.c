@@ -52,38 +52,73 @@ void capture_inflight_init(struct capture_inflight *inflight)
     pthread_mutex_init(&inflight->list_lock, NULL);
 }
 
+/* *out_used: bytes of the entry's own memory. */
 static bool reserve_arrays(struct capture_submission *entry,
-                           const struct hal_submission *submission)
+                           const struct hal_submission *submission, size_t *out_used)
 {
     const size_t signals = submission->wait_count + submission->signal_count;
     const size_t bytes =
-        signals * sizeof *entry->signals + (submission->command_count + 1) * sizeof *entry->uses;
+        signals * sizeof *entry->signals + (submission->command_count + 2) * sizeof *entry->uses;
     uint8_t *memory = entry->own;
-    if (bytes > sizeof entry->own)
+    *out_used = bytes;
+    if (bytes > sizeof entry->own) {
         memory = entry->more = malloc(bytes);
+        *out_used = 0;
+    }
     entry->waits = (struct capture_signal *)(void *)memory;
     entry->signals = entry->waits + submission->wait_count;
     entry->uses = (struct capture_uses **)(void *)(entry->waits + signals);
     return memory != NULL;
 }
 
+static bool is_own(const struct capture_submission *entry, const struct capture_uses *uses)
+{
+    const uintptr_t begin = (uintptr_t)entry->own;
+    return (uintptr_t)uses >= begin && (uintptr_t)uses < begin + sizeof entry->own;
+}
+
+/* A short list is copied: the command buffer's, which often goes at once, need not outlive it. */
+static struct capture_uses *keep_uses(struct capture_submission *entry, struct capture_uses *uses,
+                                      size_t *used)
+{
+    const size_t bytes = sizeof *uses + uses->count * sizeof uses->ranges[0];
+    if (bytes > sizeof entry->own - *used)
+        return capture_uses_retain(uses);
+    struct capture_uses *copy = (struct capture_uses *)(void *)(entry->own + *used);
+    atomic_init(&copy->references, 0);
+    copy->count = uses->count;
+    memcpy(copy->ranges, uses->ranges, uses->count * sizeof uses->ranges[0]);
+    *used += bytes;
+    return copy;
+}
+
+static void add_uses(struct capture_submission *entry, const struct hal_buffer *buffer,
+                     uint64_t offset, uint64_t bytes, bool reads)
+{
+    struct capture_uses *uses = buffer ? capture_uses_of(buffer, offset, bytes, reads) : NULL;
+    if (uses)
+        entry->uses[entry->uses_count++] = uses;
+}
+
 static void retain_parts(const struct capture_inflight *inflight, struct capture_submission *entry,
-                         const struct hal_submission *submission)
+                         const struct hal_submission *submission, size_t used)
 {
     for (size_t i = 0; i < submission->wait_count; i++)
         entry->waits[entry->wait_count++] = retain_signal(inflight, &submission->waits[i]);
     for (size_t i = 0; i < submission->signal_count; i++)
         entry->signals[entry->signal_count++] = retain_signal(inflight, &submission->signals[i]);
-    if (submission->host.run) {
-        struct capture_uses *uses = capture_uses_of(submission->buffer, submission->offset,
-                                                    submission->bytes, !submission->host.writes);
-        if (uses)
-            entry->uses[entry->uses_count++] = uses;
+    if (submission->host.run)
+        add_uses(entry, submission->buffer, submission->offset, submission->bytes,
+                 !submission->host.writes);
+    const struct hal_collective_work *work = submission->collective;
+    if (work) {
+        add_uses(entry, work->send, work->send_offset, work->send_bytes, true);
+        add_uses(entry, work->receive, work->receive_offset, work->receive_bytes, false);
     }
     for (size_t i = 0; i < submission->command_count; i++) {
         struct capture_uses *uses = submission->commands[i]->object.layer_data;
         if (uses)
-            entry->uses[entry->uses_count++] = capture_uses_retain(uses);
+            entry->uses[entry->uses_count++] = keep_uses(entry, uses, &used);
     }
 }
 
@@ -93,8 +128,10 @@ static void free_entry(struct capture_inflight *inflight, struct capture_submiss
         capture_semaphore_release(entry->waits[i].semaphore);
     for (uint32_t i = 0; i < entry->signal_count; i++)
         capture_semaphore_release(entry->signals[i].semaphore);
-    for (uint32_t i = 0; i < entry->uses_count; i++)
-        capture_uses_release(entry->uses[i]);
+    for (uint32_t i = 0; i < entry->uses_count; i++) {
+        if (!is_own(entry, entry->uses[i]))
+            capture_uses_release(entry->uses[i]);
+    }
     free(entry->more);
     capture_pool_give(&inflight->pool, entry);
 }
@@ -211,15 +248,16 @@ struct capture_submission *capture_inflight_add(struct capture_inflight *infligh
     struct capture_submission *entry = capture_pool_take(&inflight->pool);
     if (!entry)
         return NULL;
+    size_t used;
     memset(entry, 0, offsetof(struct capture_submission, own));
-    if (!reserve_arrays(entry, submission)) {
+    if (!reserve_arrays(entry, submission, &used)) {
         capture_pool_give(&inflight->pool, entry);
         return NULL;
     }
     if (atomic_fetch_add_explicit(&inflight->count, 1, memory_order_relaxed) % max_kept ==
         max_kept - 1)
         forget_oldest(inflight);
-    retain_parts(inflight, entry, submission);
+    retain_parts(inflight, entry, submission, used);
     entry->is_open = waits_for_unpromised(entry);
     if (entry->is_open)
         atomic_fetch_add(&inflight->open_count, 1);
@@ -316,6 +354,35 @@ static void each_use(const struct capture_submission *entry, bool only_writes,
                 visit(user, &entry->uses[i]->ranges[k]);
         }
     }
+}
+
+void capture_inflight_watch(struct capture_inflight *inflight, struct capture_submission *entry,
+                            struct capture_copies *copies)
+{
+    pthread_mutex_lock(&inflight->list_lock);
+    entry->copies = copies;
+    entry->next_watched = inflight->watched;
+    entry->watched_link = &inflight->watched;
+    if (inflight->watched)
+        inflight->watched->watched_link = &entry->next_watched;
+    inflight->watched = entry;
+    pthread_mutex_unlock(&inflight->list_lock);
+}
+
+void capture_inflight_end(struct capture_inflight *inflight, struct capture_submission *entry,
+                          void (*visit)(void *user, struct capture_submission *other), void *user)
+{
+    pthread_mutex_lock(&inflight->list_lock);
+    *entry->watched_link = entry->next_watched;
+    if (entry->next_watched)
+        entry->next_watched->watched_link = entry->watched_link;
+    entry->copies = NULL;
+    for (struct capture_submission *other = inflight->watched; visit && other;
+         other = other->next_watched) {
+        if (state_of(other) == CAPTURE_SUBMISSION_RUNS)
+            visit(user, other);
+    }
+    pthread_mutex_unlock(&inflight->list_lock);
 }
 
 void capture_inflight_each_write(struct capture_inflight *inflight,

@@ -48,31 +48,35 @@ struct capture_signal {
     uint64_t value;
 };
 
-/* One submission. The part up to `list` is for the layer: it fills what it needs when the
- * submission retires. */
+/* One submission. The layer fills its part after the submission was added; what only host calls
+ * need, only for them. */
 struct capture_submission {
     void *capture;
     uint64_t id;
-    uint32_t queue;
     void (*retired)(void *user, const struct hal_submission_result *result);
     void *user;
+    uint32_t queue;
 
-    struct hal_host_call host; /* the application's */
-    uint64_t buffer, offset;   /* of the host call */
-    uint32_t file;             /* string */
-    const char *path;          /* the same, until the call has returned */
-    uint64_t file_offset;
+    struct capture_copies *copies; /* outputs.h; NULL: none, or the work has ended */
+    struct capture_submission *next_watched, **watched_link; /* of those that have copies */
 
-    struct capture_submission *list;
     _Atomic uint32_t state; /* enum capture_submission_state */
     uint64_t number;        /* counts submissions of the capture */
+    struct capture_submission *list;
     uint32_t wait_count, signal_count, uses_count;
     bool observed;
     bool is_open;
     void *more; /* allocated, when the arrays do not fit below */
     struct capture_signal *waits, *signals;
-    struct capture_uses **uses; /* retained */
-    _Alignas(8) uint8_t own[160];
+    struct capture_uses **uses;   /* retained, or copies that lie below */
+    _Alignas(8) uint8_t own[160]; /* the arrays, and short lists of uses */
+
+    struct hal_host_call host; /* the application's */
+    bool met;                  /* of a collective: its host call has begun */
+    uint64_t buffer, offset;   /* of the host call */
+    const char *path;          /* until the call has returned */
+    uint64_t file_offset;
+    uint32_t file; /* the same as a string */
 };
 
 struct capture_inflight {
@@ -83,7 +87,8 @@ struct capture_inflight {
     _Atomic uint32_t open_count;
     _Atomic uint64_t next_number;
     pthread_mutex_t list_lock;
-    struct capture_submission *list; /* newest first */
+    struct capture_submission *list;    /* newest first */
+    struct capture_submission *watched; /* those that have copies: their work has not ended */
 };
 
 void capture_inflight_init(struct capture_inflight *inflight);
@@ -125,6 +130,17 @@ void capture_inflight_free(struct capture_inflight *inflight, struct capture_sub
 
 /* The number that the next submission gets: those before it are "everything so far". */
 uint64_t capture_inflight_number(struct capture_inflight *inflight);
+
+/* Before the driver sees it: `copies` belong to the entry until capture_inflight_end, which has to
+ * come. */
+void capture_inflight_watch(struct capture_inflight *inflight, struct capture_submission *entry,
+                            struct capture_copies *copies);
+
+/* The work has ended, and nobody knows: takes `copies` out of the entry, and calls `visit`, with
+ * the list locked, for every other one that the driver has and that still has its own; NULL: none
+ * is of interest. Takes no longer for finished work that nobody looked at. */
+void capture_inflight_end(struct capture_inflight *inflight, struct capture_submission *entry,
+                          void (*visit)(void *user, struct capture_submission *other), void *user);
 
 /* Calls `visit` for every range that a submission which the driver has, and of which the host has
  * observed nothing, may write. */

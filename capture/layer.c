@@ -26,7 +26,8 @@ static enum hal_status device_wait_idle(struct hal_driver_device *self, int64_t 
         return next->ops->device_wait_idle(next, timeout_ns);
     const uint64_t number = capture_inflight_number(&capture->inflight);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->device_wait_idle(next, timeout_ns));
+    capture_call_result(&call, "hal_device_wait_idle",
+                        next->ops->device_wait_idle(next, timeout_ns));
     capture_call_take_ticket(&call);
     capture_record_wait_idle(&call, timeout_ns);
     if (call.status == HAL_OK)
@@ -47,7 +48,8 @@ static enum hal_status executable_create(struct hal_driver_device *self,
     if (!call.thread)
         return next->ops->executable_create(next, desc, out);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->executable_create(next, desc, out));
+    capture_call_result(&call, "hal_executable_create",
+                        next->ops->executable_create(next, desc, out));
     capture_call_take_ticket(&call);
     capture_record_executable(&call, next, desc, call.status == HAL_OK ? *out : NULL, 0);
     capture_call_leave(&call);
@@ -97,11 +99,12 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
     struct hal_driver_device *next = self->next;
     struct capture_call call = capture_call_enter(capture);
     if (!call.thread) {
-        atomic_fetch_add(&capture->stream.lost_records, commands->segment_count);
+        capture_lose(&capture->stream, commands->segment_count);
         return next->ops->command_buffer_prepare(next, commands);
     }
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->command_buffer_prepare(next, commands));
+    capture_call_result(&call, "hal_command_buffer_end",
+                        next->ops->command_buffer_prepare(next, commands));
     capture_call_take_ticket(&call);
     if (call.status == HAL_OK) {
         bool failed;
@@ -131,7 +134,8 @@ static void forget_object(struct capture *capture, struct hal_object *object)
     case HAL_OBJECT_EVENT:
     case HAL_OBJECT_SUBSPAN:
     case HAL_OBJECT_SET_LAYOUT:
-    case HAL_OBJECT_PIPELINE_LAYOUT: break;
+    case HAL_OBJECT_PIPELINE_LAYOUT:
+    case HAL_OBJECT_CHANNEL: break;
     }
     object->layer_data = NULL;
 }
@@ -147,6 +151,7 @@ static enum trace_event_kind destroy_kind(enum hal_object_kind kind)
     case HAL_OBJECT_SUBSPAN: return TRACE_SUBSPAN_DESTROY;
     case HAL_OBJECT_SET_LAYOUT: return TRACE_SET_LAYOUT_DESTROY;
     case HAL_OBJECT_PIPELINE_LAYOUT: return TRACE_PIPELINE_LAYOUT_DESTROY;
+    case HAL_OBJECT_CHANNEL: return TRACE_CHANNEL_DESTROY;
     }
     return TRACE_BUFFER_DESTROY;
 }

@@ -3,6 +3,7 @@
 #include "capture/doctor.h"
 #include "format/trace.h"
 #include "hal/base/os.h"
+#include "hal/base/output.h"
 #include "hal/base/run.h"
 #include "hal/hal.h"
 
@@ -19,31 +20,51 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_CANNOT_START = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+enum {
+    EXIT_USAGE = 2,
+    EXIT_UNWRITTEN = 3,
+    EXIT_CANNOT_START = 126,
+    EXIT_NOT_FOUND = 127,
+    EXIT_SIGNAL = 128
+};
 
 static const char usage[] =
     "usage: hal-capture [options] [--] program [arguments]\n"
     "       hal-capture doctor [--json]     what works on this machine, and how to mend the rest\n"
     "Runs the program and captures the work that it gives to its devices into a trace file.\n"
     "\n"
+    "Where to:\n"
     "  -o, --output=FILE   the trace (default PROGRAM.PID.pb.zst in the working folder)\n"
     "  -f, --force         replace an existing file\n"
+    "\n"
+    "What:\n"
     "  -m, --mode=MODE     what to record: queue (default), dispatch (and times of dispatches)\n"
     "  -s, --stacks=WHAT   call stacks: none, submission (default), command\n"
     "      --contents=WHAT what the program writes: all (default), digest, none\n"
-    "      --outputs=WHAT  what it reads back: contents (default), digest, none\n"
+    "      --outputs=WHAT  what it reads back: contents (default), digest, none, all (and digests\n"
+    "                      of what each submission writes)\n"
     "      --files=WHAT    what queues read from files: ranges (default), reference, all, fail\n"
     "      --budget=BYTES  of contents, then digests: 64M, 2G (default: no limit)\n"
+    "\n"
+    "Which part of the run (one of these):\n"
     "      --window=PART   only submissions #s100..#s200, or signal: SIGUSR1 begins and ends it\n"
     "      --scope=NAME    only what happens inside scopes of that name\n"
     "      --group=NAME    only submissions with debug groups of that name\n"
     "      --last=TIME     only the end of the run: 5s, 500ms, 2m; SIGUSR1 writes it out\n"
+    "\n"
+    "Else:\n"
     "  -q, --quiet         no summary\n"
     "  -h, --help          this text\n"
     "  -V, --version       the version\n"
     "\n"
+    "Examples:\n"
+    "  hal-capture -o run.pb.zst -- decode --tokens=4\n"
+    "  hal-capture -m dispatch -s command -o timed.pb.zst -- decode\n"
+    "  hal-capture --scope='token 3' -o token.pb.zst -- decode    # that part alone\n"
+    "\n"
     "The exit status is the program's, 128 + N when signal N ended it, 126 or 127 when it could\n"
-    "not be started, 2 for wrong arguments and destinations.\n";
+    "not be started, 2 for wrong arguments and destinations. Of doctor: 0, 1 something is broken,\n"
+    "2, 3 the report cannot be written.\n";
 
 /* Options that are passed on; the HAL's own rules for its flags say what is right. */
 enum policy {
@@ -53,7 +74,7 @@ enum policy {
     OUTPUTS,
     FILES,
     BUDGET,
-    WINDOW,
+    WINDOW, /* from here on: at most one of them */
     SCOPE,
     GROUP,
     LAST,
@@ -106,32 +127,32 @@ static const char *variable(const char *name)
     return value && value[0] ? value : NULL;
 }
 
-/* The HAL's complaint names its own flag; whoever typed another name is told about that. */
-static int complain_of_policy(size_t policy, bool is_option)
+/* What is said, and in `source` by whom, as the user wrote it; NULL: nothing. */
+static const char *policy_of(const struct options *options, size_t policy, char source[64])
 {
-    char flag[64];
-    const size_t bytes =
-        (size_t)snprintf(flag, sizeof flag, "--device_profiling_%s", policies[policy].flag);
-    const char *message = hal_message();
-    if (strncmp(message, flag, bytes) == 0)
-        message += bytes;
-    return is_option ? complain(EXIT_USAGE, "--%s%s", policies[policy].flag, message)
-                     : complain(EXIT_USAGE, "%s%s", policies[policy].variable, message);
+    const char *own = options->policies[policy];
+    if (own)
+        snprintf(source, 64, "--%s", policies[policy].flag);
+    else
+        snprintf(source, 64, "%s", policies[policy].variable);
+    return own ? own : variable(policies[policy].variable);
 }
 
 static int check_policies(const struct options *options)
 {
-    char program[] = "hal-capture", flag[256];
+    char source[64], flag[64], window[64] = "";
     for (size_t i = 0; i < POLICY_COUNT; i++) {
-        char *arguments[] = {program, flag, NULL};
-        int count = 2;
-        const char *own = options->policies[i], *theirs = variable(policies[i].variable);
-        if (!own && !theirs)
+        const char *value = policy_of(options, i, source);
+        if (!value)
             continue;
-        snprintf(flag, sizeof flag, "--device_profiling_%s=%s", policies[i].flag,
-                 own ? own : theirs);
-        if (hal_flags_parse(&count, arguments) != HAL_OK)
-            return complain_of_policy(i, own);
+        snprintf(flag, sizeof flag, "device_profiling_%s", policies[i].flag);
+        if (hal_flags_check(flag, value, source) != HAL_OK)
+            return complain(EXIT_USAGE, "%s", hal_message());
+        if (i < WINDOW)
+            continue;
+        if (window[0])
+            return complain(EXIT_USAGE, "a capture has one window: %s or %s", window, source);
+        memcpy(window, source, sizeof window);
     }
     return 0;
 }
@@ -159,6 +180,13 @@ static void print_version(void)
            TRACE_VERSION_MAJOR, TRACE_VERSION_MINOR, drivers);
 }
 
+static bool end_output(int *out_exit)
+{
+    if (hal_output_end() != HAL_OK)
+        *out_exit = complain(EXIT_UNWRITTEN, "%s", hal_message());
+    return false;
+}
+
 /* 0: go on; else *out_exit says how to end. */
 static bool read_options(int argc, char **argv, struct options *options, int *out_exit)
 {
@@ -182,6 +210,8 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
     };
     *options = (struct options){0};
     *out_exit = 0;
+    static char name[] = "hal-capture";
+    argv[0] = name; /* how getopt is to call it */
     for (int option; (option = getopt_long(argc, argv, "+o:fm:s:qhV", known, NULL)) != -1;) {
         switch (option) {
         case 'o': options->output = optarg; break;
@@ -189,14 +219,14 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         case 'm': options->policies[MODE] = optarg; break;
         case 's': options->policies[STACKS] = optarg; break;
         case 'q': options->quiet = true; break;
-        case 'h': fputs(usage, stdout); return false;
-        case 'V': print_version(); return false;
+        case 'h': fputs(usage, stdout); return end_output(out_exit);
+        case 'V': print_version(); return end_output(out_exit);
         default:
             if (option >= FIRST_POLICY) {
                 options->policies[option - FIRST_POLICY] = optarg;
                 break;
             }
-            *out_exit = EXIT_USAGE;
+            *out_exit = complain(EXIT_USAGE, "hal-capture --help lists the options");
             return false;
         }
     }
@@ -210,6 +240,18 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
 
 /* ---- The destination ---- */
 
+/* A file that cannot be made is not what is missing. */
+static const char *why_not(const char *path, int error)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (error != ENOENT || !slash)
+        return strerror(error);
+    slash[slash == folder] = '\0';
+    return access(folder, F_OK) == 0 ? "its folder takes no files" : "there is no such folder";
+}
+
 /* Tries it out, and leaves no trace of that. */
 static int check_destination(const char *path, bool force)
 {
@@ -220,15 +262,16 @@ static int check_destination(const char *path, bool force)
         return 0;
     }
     if (errno != EEXIST)
-        return complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
-    if (!force)
-        return complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
+        return complain(EXIT_USAGE, "cannot write '%s': %s", path, why_not(path, errno));
     struct stat found;
     if (stat(path, &found) != 0)
         return errno == ENOENT ? complain(EXIT_USAGE, "'%s' is a link to nothing", path)
                                : complain(EXIT_USAGE, "'%s': %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode))
-        return complain(EXIT_USAGE, "'%s' is not a regular file", path);
+        return complain(EXIT_USAGE, "'%s' is %s", path,
+                        S_ISDIR(found.st_mode) ? "a folder" : "not a regular file");
+    if (!force)
+        return complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
     if (access(path, W_OK) != 0)
         return complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
     return 0;
@@ -413,6 +456,8 @@ static void summarize(const struct options *options, const char *path)
     }
     if (missing[0])
         complain(0, "%s: the trace is incomplete: %s", name, missing);
+    if (missing[0] && !trace_reader_health(reader) && !strchr(name, '\''))
+        complain(0, "what was recorded and is not in the file: hal-trace recover '%s'", name);
     trace_reader_close(reader);
 }
 

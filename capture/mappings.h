@@ -49,6 +49,7 @@ struct capture_buffer {
     struct capture_mapping *open;
     struct capture_mapping own; /* the usual single mapping */
     bool own_used;
+    bool unclear; /* nobody knows what was in it at first; for outputs.h */
 };
 
 enum { CAPTURE_MAPPING_BUCKETS = 256 };

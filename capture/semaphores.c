@@ -13,7 +13,8 @@ enum hal_status capture_op_semaphore_create(struct hal_driver_device *self, cons
     if (!call.thread)
         return next->ops->semaphore_create(next, label, initial_value, out);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->semaphore_create(next, label, initial_value, out));
+    capture_call_result(&call, "hal_semaphore_create",
+                        next->ops->semaphore_create(next, label, initial_value, out));
     capture_call_take_ticket(&call);
     struct hal_semaphore *semaphore = call.status == HAL_OK ? *out : NULL;
     if (semaphore) {
@@ -55,7 +56,8 @@ enum hal_status capture_op_semaphore_query(struct hal_driver_device *self,
     if (!call.thread)
         return next->ops->semaphore_query(next, semaphore, out_value);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->semaphore_query(next, semaphore, out_value));
+    capture_call_result(&call, "hal_semaphore_query",
+                        next->ops->semaphore_query(next, semaphore, out_value));
     const bool ok = call.status == HAL_OK;
     note_seen(capture, call.thread, semaphore, ok ? *out_value : 0, ok);
     capture_call_take_ticket(&call);
@@ -80,7 +82,8 @@ enum hal_status capture_op_semaphore_signal(struct hal_driver_device *self,
     /* Before: work that it lets go may end before the call returns, and looks for the reason. */
     (void)capture_semaphore_raise(semaphore->object.layer_data, value);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->semaphore_signal(next, semaphore, value));
+    capture_call_result(&call, "hal_semaphore_signal",
+                        next->ops->semaphore_signal(next, semaphore, value));
     capture_record_semaphore_event(&call, TRACE_SEMAPHORE_SIGNAL, semaphore, value,
                                    call.status == HAL_OK ? NULL : hal_message(), 0);
     capture_call_leave(&call);
@@ -167,7 +170,8 @@ enum hal_status capture_op_semaphores_wait(struct hal_driver_device *self, enum 
     capture_nudge_writer(&capture->stream);
     capture_external_meet(capture, call.thread, values, count);
     capture_call_begin(&call);
-    capture_call_end(&call, next->ops->semaphores_wait(next, mode, values, count, timeout_ns));
+    capture_call_result(&call, "hal_semaphores_wait",
+                        next->ops->semaphores_wait(next, mode, values, count, timeout_ns));
     note_waited(capture, &call, mode, values, count);
     capture_call_take_ticket(&call);
     capture_record_wait(&call, mode, values, count, timeout_ns);

@@ -208,6 +208,28 @@ enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, ui
     return HAL_OK;
 }
 
+bool capture_sidecar_write(const struct capture_sidecar *sidecar, uint64_t offset, const void *data,
+                           uint64_t bytes)
+{
+    if (hal_descriptor_check(&sidecar->object, object_name) != HAL_OK)
+        return false;
+    const uint8_t *from = data;
+    struct capture_size_guard guard;
+    capture_size_guard_enter(&guard);
+    while (bytes) {
+        const ssize_t done = pwrite(sidecar->object.number, from, bytes, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            break;
+        from += done;
+        offset += (uint64_t)done;
+        bytes -= (uint64_t)done;
+    }
+    capture_size_guard_leave(&guard);
+    return bytes == 0;
+}
+
 enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar, uint64_t offset,
                                           uint64_t bytes, uint8_t **out_base)
 {

@@ -49,6 +49,10 @@ void capture_sidecar_close(struct capture_sidecar *sidecar);
 enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, uint64_t offset,
                                        uint64_t bytes) HAL_CHECKED;
 
+/* Writes there, giving memory to what has none. False: not everything could be written. */
+bool capture_sidecar_write(const struct capture_sidecar *sidecar, uint64_t offset, const void *data,
+                           uint64_t bytes);
+
 /* Maps the range twice, one mapping directly behind the other, so that what crosses the end is
  * contiguous. */
 enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar, uint64_t offset,

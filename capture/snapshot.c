@@ -268,6 +268,7 @@ static enum hal_status record_object(struct capture *capture, struct hal_object 
     case HAL_OBJECT_COMMAND_BUFFER: return record_commands(capture, (void *)object);
     case HAL_OBJECT_EVENT:
     case HAL_OBJECT_SET_LAYOUT:
+    case HAL_OBJECT_CHANNEL:
     case HAL_OBJECT_PIPELINE_LAYOUT: record_own_object(capture, object); return HAL_OK;
     case HAL_OBJECT_SEMAPHORE: return record_semaphore(capture, (void *)object);
     case HAL_OBJECT_SUBSPAN: record_subspan(capture, (void *)object); return HAL_OK;

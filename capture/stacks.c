@@ -218,10 +218,9 @@ void capture_stacks_finish(struct capture_stacks *stacks)
     capture_table_finish(&stacks->modules);
 }
 
-uint32_t capture_stack(struct capture_stacks *stacks, struct capture_thread *thread)
+static uint32_t number(struct capture_stacks *stacks, struct capture_thread *thread,
+                       void *const *frames, int found)
 {
-    void *frames[max_frames];
-    const int found = unwind(frames);
     int first = 0;
     while (first < found && (uintptr_t)frames[first] >= stacks->own_begin &&
            (uintptr_t)frames[first] < stacks->own_end)
@@ -241,5 +240,21 @@ uint32_t capture_stack(struct capture_stacks *stacks, struct capture_thread *thr
         refresh_modules(stacks, thread);
         record_stack(thread, id, frames + first, count);
     }
+    return id;
+}
+
+/* With a frame of its own, which trails begin at. */
+__attribute__((noinline)) uint32_t capture_stack(struct capture_stacks *stacks,
+                                                 struct capture_thread *thread)
+{
+    const void *frame = __builtin_frame_address(0);
+    uint32_t id = capture_trails_find(thread->trails, frame);
+    if (id)
+        return id;
+    void *frames[max_frames];
+    const int found = unwind(frames);
+    id = number(stacks, thread, frames, found);
+    if (id)
+        capture_trails_add(&thread->trails, frame, frames, found, id);
     return id;
 }

@@ -4,7 +4,10 @@
 
 #include "hal/base/mem.h"
 
-enum { first_commit_bytes = 4 << 20 };
+#include <unistd.h>
+
+/* Less than this is not worth a call of its own: memory comes in blocks then. */
+enum { small_bytes = 16 << 10, block_bytes = 64 << 10, word_bits = 64 };
 
 static uint64_t claim_bytes(uint64_t bytes)
 {
@@ -16,34 +19,27 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static enum hal_status commit_up_to(struct capture_staging *staging, uint64_t wanted)
-{
-    struct trace_sidecar_header *header = staging->sidecar->header;
-    const uint64_t have = atomic_load_explicit(&header->staging_committed, memory_order_relaxed);
-    if (wanted <= have)
-        return HAL_OK;
-    const uint64_t doubled = have ? 2 * have : first_commit_bytes;
-    const uint64_t grown = min_u64(doubled > wanted ? doubled : wanted, staging->bytes);
-    const uint64_t end = min_u64(hal_align_up(grown, 1 << 16), staging->bytes);
-    HAL_TRY(capture_sidecar_commit(staging->sidecar, header->staging_offset + have, end - have));
-    capture_sidecar_prefault(staging->base + have, end - have);
-    atomic_store_explicit(&header->staging_committed, end, memory_order_release);
-    return HAL_OK;
-}
-
 enum hal_status capture_staging_init(struct capture_staging *staging,
                                      const struct capture_sidecar *sidecar)
 {
     const struct trace_sidecar_header *header = sidecar->header;
     memset(staging, 0, sizeof *staging);
-    HAL_TRY(capture_sidecar_map_twice(sidecar, header->staging_offset, header->staging_bytes,
-                                      &staging->base));
+    staging->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t pages = header->staging_bytes / staging->page_bytes;
+    staging->present = hal_alloc((size_t)(pages / word_bits + 1), sizeof *staging->present);
+    if (!staging->present)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the staging's pages");
+    const enum hal_status status = capture_sidecar_map_twice(sidecar, header->staging_offset,
+                                                             header->staging_bytes, &staging->base);
+    if (status != HAL_OK) {
+        free(staging->present);
+        return status;
+    }
     staging->sidecar = sidecar;
     staging->bytes = header->staging_bytes;
     /* Position 0 is never given out: in a record it means "no contents". */
     atomic_store(&sidecar->header->staging_head, staging->bytes);
     atomic_store(&sidecar->header->staging_tail, staging->bytes);
-    pthread_mutex_init(&staging->commit_lock, NULL);
     return HAL_OK;
 }
 
@@ -52,7 +48,7 @@ void capture_staging_finish(struct capture_staging *staging)
     if (!staging->base)
         return;
     capture_sidecar_unmap_twice(staging->base, staging->bytes);
-    pthread_mutex_destroy(&staging->commit_lock);
+    free(staging->present);
     free(staging->released);
     staging->base = NULL;
 }
@@ -70,25 +66,99 @@ bool capture_staging_ready(const struct capture_staging *staging, uint64_t posit
     return position + claim_bytes(bytes) - tail <= staging->bytes;
 }
 
-static uint64_t commit_end(const struct capture_staging *staging, uint64_t position, uint64_t bytes)
+/* ---- Memory ---- */
+
+/* Pages are numbered round and round, as positions are. */
+struct pages {
+    uint64_t first, end;
+};
+
+static struct pages pages_of(const struct capture_staging *staging, uint64_t position,
+                             uint64_t bytes)
 {
-    return min_u64(position % staging->bytes + claim_bytes(bytes), staging->bytes);
+    const uint64_t offset = position % staging->bytes;
+    return (struct pages){offset / staging->page_bytes,
+                          (offset + bytes + staging->page_bytes - 1) / staging->page_bytes};
 }
 
-bool capture_staging_has_memory(const struct capture_staging *staging, uint64_t position,
-                                uint64_t bytes)
+static _Atomic uint64_t *word_of(const struct capture_staging *staging, uint64_t page,
+                                 uint64_t *out_bit)
 {
-    return commit_end(staging, position, bytes) <=
-           atomic_load_explicit(&staging->sidecar->header->staging_committed, memory_order_acquire);
+    page %= staging->bytes / staging->page_bytes;
+    *out_bit = (uint64_t)1 << page % word_bits;
+    return &staging->present[page / word_bits];
 }
 
-enum hal_status capture_staging_commit(struct capture_staging *staging, uint64_t position,
-                                       uint64_t bytes)
+static bool are_present(const struct capture_staging *staging, struct pages pages)
 {
-    pthread_mutex_lock(&staging->commit_lock);
-    const enum hal_status status = commit_up_to(staging, commit_end(staging, position, bytes));
-    pthread_mutex_unlock(&staging->commit_lock);
-    return status;
+    uint64_t bit;
+    for (uint64_t page = pages.first; page < pages.end; page++) {
+        const _Atomic uint64_t *word = word_of(staging, page, &bit);
+        if (!(atomic_load_explicit(word, memory_order_acquire) & bit))
+            return false;
+    }
+    return true;
+}
+
+static void set_present(struct capture_staging *staging, struct pages pages)
+{
+    uint64_t bit;
+    for (uint64_t page = pages.first; page < pages.end; page++)
+        atomic_fetch_or_explicit(word_of(staging, page, &bit), bit, memory_order_release);
+}
+
+/* Written as a file the memory comes with its contents in it: it is neither cleared first nor
+ * faulted in page by page. */
+static bool write_through(const struct capture_staging *staging, uint64_t position,
+                          const uint8_t *data, uint64_t bytes)
+{
+    const uint64_t offset = position % staging->bytes;
+    const uint64_t first = min_u64(bytes, staging->bytes - offset);
+    const uint64_t base = staging->sidecar->header->staging_offset;
+    return capture_sidecar_write(staging->sidecar, base + offset, data, first) &&
+           capture_sidecar_write(staging->sidecar, base, data + first, bytes - first);
+}
+
+static enum hal_status commit(const struct capture_staging *staging, uint64_t offset,
+                              uint64_t bytes)
+{
+    if (bytes == 0)
+        return HAL_OK;
+    HAL_TRY(capture_sidecar_commit(staging->sidecar,
+                                   staging->sidecar->header->staging_offset + offset, bytes));
+    capture_sidecar_prefault(staging->base + offset, bytes);
+    return HAL_OK;
+}
+
+/* The blocks that the range lies in. */
+static enum hal_status commit_blocks(struct capture_staging *staging, uint64_t position,
+                                     uint64_t bytes)
+{
+    const uint64_t offset = position % staging->bytes, end = offset + bytes;
+    const uint64_t begin = offset / block_bytes * block_bytes;
+    const uint64_t stop = min_u64(hal_align_up(end, block_bytes), staging->bytes);
+    const uint64_t rest = end > staging->bytes ? end - staging->bytes : 0;
+    const uint64_t around = min_u64(hal_align_up(rest, block_bytes), staging->bytes);
+    HAL_TRY(commit(staging, begin, stop - begin));
+    HAL_TRY(commit(staging, 0, around));
+    set_present(staging, pages_of(staging, begin, stop - begin));
+    set_present(staging, pages_of(staging, 0, around));
+    return HAL_OK;
+}
+
+enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
+                                    const void *data, uint64_t bytes)
+{
+    const struct pages pages = pages_of(staging, position, bytes);
+    if (!are_present(staging, pages)) {
+        if (bytes >= small_bytes && write_through(staging, position, data, bytes)) {
+            set_present(staging, pages);
+            return HAL_OK;
+        }
+        HAL_TRY(commit_blocks(staging, position, bytes));
+    }
+    memcpy(capture_staging_at(staging, position), data, bytes);
+    return HAL_OK;
 }
 
 /* ---- The writer's side ---- */

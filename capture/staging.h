@@ -14,7 +14,7 @@
 
 #include "capture/sidecar.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,7 +29,8 @@ struct capture_staging {
     const struct capture_sidecar *sidecar;
     uint8_t *base;
     uint64_t bytes;
-    pthread_mutex_t commit_lock; /* memory grows under it */
+    uint64_t page_bytes;
+    _Atomic uint64_t *present; /* a bit for each page that has memory */
     /* The writer's: released ranges whose turn has not come, a heap by position. */
     struct capture_staging_range *released;
     size_t released_count, released_capacity;
@@ -46,13 +47,11 @@ uint64_t capture_staging_claim(struct capture_staging *staging, uint64_t bytes);
 bool capture_staging_ready(const struct capture_staging *staging, uint64_t position,
                            uint64_t bytes);
 
-/* Memory is there already for the ready range; it is missing only where nothing ever was. */
-bool capture_staging_has_memory(const struct capture_staging *staging, uint64_t position,
-                                uint64_t bytes);
-
-/* Gives a ready range memory. */
-enum hal_status capture_staging_commit(struct capture_staging *staging, uint64_t position,
-                                       uint64_t bytes) HAL_CHECKED;
+/* Copies into the ready range. What never had memory gets it now, which the system may block for;
+ * what lies there otherwise is only written over. HAL_NO_MEMORY; HAL_IO as capture_sidecar_commit.
+ */
+enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
+                                    const void *data, uint64_t bytes) HAL_CHECKED;
 
 static inline uint8_t *capture_staging_at(const struct capture_staging *staging, uint64_t position)
 {

@@ -22,7 +22,8 @@ enum {
     full_rings = 64,
     string_buckets = 1 << 16,
     file_buckets = 256,
-    enough_staging_bytes = 8 << 20
+    enough_staging_bytes = 8 << 20,
+    most_spare_bytes = 2 * TRACE_MAX_RECORD_BYTES,
 };
 
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
@@ -60,14 +61,14 @@ static enum hal_status open_recording_word(struct capture_stream *stream)
 
 static enum hal_status open_sidecar(struct capture_stream *stream,
                                     const struct capture_stream_options *options,
-                                    const char *folder)
+                                    const char *folder, uint64_t spare)
 {
     const struct capture_sidecar_desc desc = {
         .folder = folder,
         .destination = options->destination,
         .start_ns = options->start_ns,
         .staging_bytes = options->staging_bytes,
-        .rings_bytes = full_rings * options->ring_bytes,
+        .rings_bytes = full_rings * options->ring_bytes + spare,
         .least_room = 2 * options->ring_bytes + options->staging_bytes,
     };
     HAL_TRY(capture_sidecar_open(&desc, &stream->sidecar));
@@ -94,16 +95,20 @@ static enum hal_status open_largest(struct capture_stream *stream,
                                     const char *folder, uint64_t least_staging)
 {
     struct capture_stream_options sized = *options;
+    uint64_t spare = most_spare_bytes;
     const uint64_t limit = staging_limit();
     while (sized.staging_bytes > limit && sized.staging_bytes > CAPTURE_LEAST_STAGING_BYTES)
         sized.staging_bytes /= 2;
     for (;;) {
-        const enum hal_status status = open_sidecar(stream, &sized, folder);
+        const enum hal_status status = open_sidecar(stream, &sized, folder, spare);
         stream->ring_bytes = sized.ring_bytes;
+        stream->spare_bytes = spare;
         const bool staging_ends = sized.staging_bytes <= least_staging;
         const bool rings_end = sized.ring_bytes <= CAPTURE_LEAST_RING_BYTES;
-        if (status != HAL_NO_MEMORY || (staging_ends && rings_end))
+        const bool ends = staging_ends && rings_end;
+        if (status != HAL_NO_MEMORY || (ends && !spare))
             return status;
+        spare = ends ? 0 : spare;
         sized.staging_bytes /= staging_ends ? 1 : 2;
         sized.ring_bytes /= rings_end ? 1 : 2;
     }
@@ -216,7 +221,8 @@ bool capture_stream_forked(const struct capture_stream *stream)
 
 /* ---- The error ---- */
 
-static bool set_error(struct capture_stream *stream, enum hal_status status, char *message)
+static bool set_error(struct capture_stream *stream, enum hal_status status, char *message,
+                      bool by_file)
 {
     pthread_mutex_lock(&stream->error_lock);
     const bool first = stream->error == HAL_OK;
@@ -224,6 +230,7 @@ static bool set_error(struct capture_stream *stream, enum hal_status status, cha
     if (first && header) {
         snprintf(header->stopped_message, sizeof header->stopped_message, "%s",
                  message ? message : "recording failed");
+        atomic_store(&header->stopped_by_file, by_file);
         atomic_store(&header->stopped, (uint32_t)status);
     }
     if (first) {
@@ -235,6 +242,19 @@ static bool set_error(struct capture_stream *stream, enum hal_status status, cha
     return first;
 }
 
+static void stop(struct capture_stream *stream, enum hal_status status, const char *text,
+                 bool by_file)
+{
+    char *message = hal_copy_string(text);
+    if (set_error(stream, status, message, by_file))
+        hal_log(HAL_LOG_WARN, "the capture is incomplete from here on: %s", text);
+    else
+        free(message);
+    /* Whoever waits for memory looks again. */
+    atomic_fetch_add(&stream->progress, 1);
+    hal_word_wake(&stream->progress, INT32_MAX);
+}
+
 void capture_stop(struct capture_stream *stream, enum hal_status status, const char *format, ...)
 {
     char text[HAL_MESSAGE_BYTES];
@@ -242,14 +262,22 @@ void capture_stop(struct capture_stream *stream, enum hal_status status, const c
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    char *message = hal_copy_string(text);
-    if (set_error(stream, status, message))
-        hal_log(HAL_LOG_WARN, "the capture is incomplete from here on: %s", text);
-    else
-        free(message);
-    /* Whoever waits for memory looks again. */
-    atomic_fetch_add(&stream->progress, 1);
-    hal_word_wake(&stream->progress, INT32_MAX);
+    stop(stream, status, text, false);
+}
+
+void capture_stop_writing(struct capture_stream *stream, enum hal_status status)
+{
+    char text[HAL_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "%s", hal_message());
+    stop(stream, status, text, true);
+}
+
+void capture_lose(struct capture_stream *stream, uint64_t records)
+{
+    if (capture_stream_forked(stream))
+        return;
+    atomic_fetch_add_explicit(&stream->lost_records, records, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stream->sidecar.header->lost_records, records, memory_order_relaxed);
 }
 
 /* ---- Waiting for the writer ---- */
@@ -301,16 +329,16 @@ bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
     struct capture_stream *stream = thread->stream;
     if (bytes <= thread->ring->bytes && bytes <= TRACE_MAX_RECORD_BYTES)
         return true;
-    if (bytes > stream->ring_bytes || bytes > TRACE_MAX_RECORD_BYTES)
+    if (bytes > TRACE_MAX_RECORD_BYTES)
         capture_stop(stream, HAL_UNSUPPORTED,
-                     "a record of %llu bytes is larger than a ring (%llu bytes) or the limit (%u)",
-                     (unsigned long long)bytes, (unsigned long long)stream->ring_bytes,
-                     TRACE_MAX_RECORD_BYTES);
+                     "a record of %llu bytes is larger than the limit (%u)",
+                     (unsigned long long)bytes, TRACE_MAX_RECORD_BYTES);
     else if (capture_ring_grow(thread, bytes))
         return true;
     else
-        capture_stop(stream, HAL_NO_MEMORY, "no memory for a record of %llu bytes",
-                     (unsigned long long)bytes);
+        capture_stop(stream, HAL_NO_MEMORY,
+                     "no memory for a record of %llu bytes beside rings of %llu bytes",
+                     (unsigned long long)bytes, (unsigned long long)stream->ring_bytes);
     return false;
 }
 
@@ -318,7 +346,7 @@ void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
     if (!capture_can_hold(thread, bytes)) {
-        atomic_fetch_add(&stream->lost_records, 1);
+        capture_lose(stream, 1);
         return NULL;
     }
     void *record = capture_ring_reserve(thread->ring, bytes);
@@ -330,7 +358,7 @@ void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
     }
     record = capture_ring_reserve(thread->ring, bytes);
     if (!record)
-        atomic_fetch_add(&stream->lost_records, 1);
+        capture_lose(stream, 1);
     return record;
 }
 
@@ -346,12 +374,12 @@ static bool is_ready(const void *what)
            capture_staging_ready(&claim->stream->staging, claim->position, claim->bytes);
 }
 
-static bool commit_slowly(struct capture_stream *stream, const struct claim *claim)
+static bool put(struct capture_stream *stream, const struct claim *claim, const void *data)
 {
     char message[HAL_MESSAGE_BYTES];
     capture_message_save(message);
     const enum hal_status status =
-        capture_staging_commit(&stream->staging, claim->position, claim->bytes);
+        capture_staging_put(&stream->staging, claim->position, data, claim->bytes);
     if (status != HAL_OK)
         capture_stop(stream, status, "%s", hal_message());
     capture_message_restore(message);
@@ -368,12 +396,10 @@ bool capture_stage(struct capture_thread *thread, const void *data, uint64_t byt
     if (!capture_staging_ready(staging, claim.position, bytes))
         stall(stream, is_ready, &claim);
     if (!atomic_load_explicit(stream->recording, memory_order_relaxed) ||
-        (!capture_staging_has_memory(staging, claim.position, bytes) &&
-         !commit_slowly(stream, &claim))) {
-        atomic_fetch_add(&stream->lost_records, 1);
+        !put(stream, &claim, data)) {
+        capture_lose(stream, 1);
         return false;
     }
-    memcpy(capture_staging_at(staging, claim.position), data, bytes);
     *out_position = claim.position;
     return true;
 }
@@ -452,4 +478,20 @@ uint32_t capture_string(struct capture_thread *thread, const char *text)
     memset(record->text + length, 0, bytes - sizeof *record - length);
     capture_publish(thread, bytes);
     return id;
+}
+
+uint32_t capture_message(struct capture_thread *thread, const char *text)
+{
+    struct capture_stream *stream = thread->stream;
+    if (!text)
+        return 0;
+    const uint32_t known =
+        capture_table_find(&stream->strings, text, strnlen(text, TRACE_MAX_STRING_BYTES));
+    if (known)
+        return known;
+    if (atomic_fetch_add_explicit(&stream->messages, 1, memory_order_relaxed) <
+        CAPTURE_MOST_MESSAGES)
+        return capture_string(thread, text);
+    atomic_fetch_sub_explicit(&stream->messages, 1, memory_order_relaxed);
+    return capture_string(thread, "(not kept: there were thousands of other messages before)");
 }

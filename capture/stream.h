@@ -16,6 +16,7 @@
 #include "capture/ring.h"
 #include "capture/staging.h"
 #include "capture/table.h"
+#include "capture/trails.h"
 #include "format/record.h"
 #include "format/trace.h"
 #include "hal/base/os.h"
@@ -56,11 +57,14 @@ struct capture_thread {
     uint32_t number;
     uint32_t calls;       /* counts, to measure every so many */
     uint64_t measured_ns; /* overhead measured exactly; part of overhead_ns */
+    struct capture_trails *trails;
     /* Read by others. */
     _Atomic uint64_t overhead_ns;
     _Atomic bool exited;
     /* The writer's. */
     struct capture_ring *reading;
+    struct capture_ring *flush_ring; /* a flush drains up to `flush_head` of it */
+    uint64_t flush_head;
     struct capture_ring *finished; /* read rings that are not in the file yet, by `older` */
     uint64_t segment_bytes;        /* of the seal that it reads, still to come */
     struct capture_thread *next;   /* all of the stream's threads */
@@ -89,10 +93,12 @@ struct capture_stream {
     int process;
     _Atomic uint64_t ticket;
     uint64_t ring_bytes;
+    uint64_t spare_bytes; /* of the ring area, for records that are larger than that */
     struct capture_sidecar sidecar;
     struct capture_staging staging;
     struct capture_table strings;
     struct capture_table files; /* that were told of, with size and time */
+    _Atomic uint32_t messages;  /* different ones, of failures */
 
     pthread_mutex_t threads_lock; /* the next four, and the slots' use */
     struct capture_thread *threads;
@@ -161,6 +167,12 @@ bool capture_stream_forked(const struct capture_stream *stream);
 /* The first error ends recording: later ones are ignored. Keeps the thread's hal_message(). */
 void capture_stop(struct capture_stream *stream, enum hal_status status, const char *format, ...)
     HAL_PRINTF(3, 4);
+/* The same where only the file could not be written, for hal_message()'s reason: the sidecar keeps
+ * all that was published. */
+void capture_stop_writing(struct capture_stream *stream, enum hal_status status);
+
+/* What is recorded nowhere. */
+void capture_lose(struct capture_stream *stream, uint64_t records);
 
 /* ---- The hot path ------------------------------------------------------------------------- */
 
@@ -175,7 +187,7 @@ void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes);
 void capture_wake_writer(struct capture_stream *stream);
 
 /* Room for a record; waits while there is none. NULL, with recording stopped, for a record that is
- * larger than a ring. */
+ * larger than the limit, or for which there is no memory. */
 static inline void *capture_reserve(struct capture_thread *thread, uint64_t bytes)
 {
     void *record = capture_ring_reserve(thread->ring, bytes);
@@ -209,5 +221,10 @@ bool capture_stage(struct capture_thread *thread, const void *data, uint64_t byt
 /* The number of a string, recording it when it is new. Longer ones than TRACE_MAX_STRING_BYTES are
  * cut. Call it before capture_reserve, not between reserve and publish. NULL: 0. */
 uint32_t capture_string(struct capture_thread *thread, const char *text);
+
+/* The same for why something failed. What a program does again and again may fail each time with
+ * another number in its message: of that the capture does not keep any amount. */
+enum { CAPTURE_MOST_MESSAGES = 4096 };
+uint32_t capture_message(struct capture_thread *thread, const char *text);
 
 #endif

@@ -36,6 +36,7 @@ static void retired(void *user, const struct hal_submission_result *result)
     struct capture *capture = submission->capture;
     struct capture_thread *thread = capture_enter(&capture->stream);
     const bool works = result->status == HAL_OK;
+    capture_outputs_retire(capture, thread, submission, works);
     if (thread) {
         note_waits(capture, thread, submission, works);
         capture_record_times(thread, submission->id, submission->queue, result);
@@ -89,6 +90,61 @@ static enum hal_status host_call(void *user, void *data, uint64_t bytes)
     return call.status;
 }
 
+/* What other ranks send is in no trace of this device: both sides of its part are recorded, so that
+ * a replay has what it received, and compares what it sends. On the thread that moves the data. */
+static void begin_meeting(struct capture_call *call, struct capture_submission *submission)
+{
+    capture_call_at_once(call);
+    capture_call_take_ticket(call);
+    capture_record_host_call(call, TRACE_HOST_CALL_BEGIN, submission->id, NULL);
+    submission->met = true;
+}
+
+static void collective_begins(void *user, const struct hal_collective_work *work, const void *sent)
+{
+    struct capture_submission *submission = user;
+    struct capture *capture = submission->capture;
+    struct capture_call call = {.thread = capture_enter(&capture->stream)};
+    const struct capture_content content = {.kind = TRACE_HOST_READ,
+                                            .buffer = work->send ? work->send->object.id : 0,
+                                            .offset = work->send_offset,
+                                            .bytes = work->send_bytes,
+                                            .data = sent};
+    if (!call.thread)
+        return;
+    begin_meeting(&call, submission);
+    if (content.bytes)
+        capture_record_content(call.thread, &content);
+}
+
+static void collective_ends(void *user, const struct hal_collective_work *work,
+                            const void *received, enum hal_status status, const char *message)
+{
+    struct capture_submission *submission = user;
+    struct capture *capture = submission->capture;
+    struct capture_call call = {.thread = capture_enter(&capture->stream), .status = status};
+    const struct capture_content content = {.kind = TRACE_HOST_WRITE,
+                                            .buffer = work->receive ? work->receive->object.id : 0,
+                                            .offset = work->receive_offset,
+                                            .bytes = work->receive_bytes,
+                                            .data = received};
+    if (!call.thread)
+        return;
+    if (!submission->met) {
+        call.status = HAL_OK;
+        begin_meeting(&call, submission);
+        call.status = status;
+    }
+    capture_call_at_once(&call);
+    capture_call_take_ticket(&call);
+    capture_record_collective(&call, submission->id, work);
+    if (content.bytes && status == HAL_OK)
+        capture_record_content(call.thread, &content);
+    capture_call_take_ticket(&call);
+    capture_record_host_call(&call, TRACE_HOST_CALL_END, submission->id,
+                             status == HAL_OK ? NULL : message);
+}
+
 static enum hal_status forward_submit(struct capture *capture, struct capture_call *call,
                                       const struct hal_submission *submission,
                                       struct capture_submission *entry)
@@ -110,18 +166,30 @@ static enum hal_status forward_submit(struct capture *capture, struct capture_ca
         wrapped.host.run = host_call;
         wrapped.host.user = entry;
     }
+    struct hal_collective_work work;
+    if (submission->collective) {
+        work = *submission->collective;
+        work.begins = collective_begins;
+        work.ends = collective_ends;
+        work.user = entry;
+        entry->met = false;
+        wrapped.collective = &work;
+    }
     wrapped.time_dispatches = capture->times_dispatches;
     wrapped.retired = retired;
     wrapped.user = entry;
+    capture_outputs_prepare(capture, entry, &wrapped);
     const bool is_open = entry->is_open;
     capture_inflight_hand_over(entry);
     capture_call_take_ticket(call);
     capture_call_begin(call);
     const enum hal_status status = next->ops->queue_submit(next, &wrapped);
-    capture_call_end(call, status);
-    if (status != HAL_OK)
+    capture_call_result(call, "hal_queue_submit", status);
+    capture_outputs_handed_in(&wrapped, submission);
+    if (status != HAL_OK) {
+        capture_outputs_retire(capture, NULL, entry, false);
         capture_inflight_retire(&capture->inflight, entry, CAPTURE_SUBMISSION_REFUSED);
-    else if (!is_open)
+    } else if (!is_open)
         capture_inflight_promise(&capture->inflight, submission);
     return status;
 }

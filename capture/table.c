@@ -76,14 +76,25 @@ static uint32_t insert_locked(struct capture_table *table, uint64_t hash, const 
     return entry->number;
 }
 
+static uint32_t find_hashed(const struct capture_table *table, uint64_t hash, const void *bytes,
+                            size_t length)
+{
+    const struct capture_table_entry *first =
+        atomic_load_explicit(&table->buckets[hash & table->bucket_mask], memory_order_acquire);
+    return find(first, hash, bytes, length);
+}
+
+uint32_t capture_table_find(const struct capture_table *table, const void *bytes, size_t length)
+{
+    return find_hashed(table, XXH3_64bits(bytes, length), bytes, length);
+}
+
 uint32_t capture_table_number(struct capture_table *table, const void *bytes, size_t length,
                               bool *out_new)
 {
     *out_new = false;
     const uint64_t hash = XXH3_64bits(bytes, length);
-    const struct capture_table_entry *first =
-        atomic_load_explicit(&table->buckets[hash & table->bucket_mask], memory_order_acquire);
-    uint32_t number = find(first, hash, bytes, length);
+    uint32_t number = find_hashed(table, hash, bytes, length);
     if (number)
         return number;
     pthread_mutex_lock(&table->entries_lock);

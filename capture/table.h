@@ -32,4 +32,7 @@ void capture_table_finish(struct capture_table *table);
 uint32_t capture_table_number(struct capture_table *table, const void *bytes, size_t length,
                               bool *out_new);
 
+/* The same for bytes that are known; 0: they are not. */
+uint32_t capture_table_find(const struct capture_table *table, const void *bytes, size_t length);
+
 #endif

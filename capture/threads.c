@@ -75,6 +75,7 @@ static void forget_thread(struct capture_stream *stream, struct capture_thread *
     atomic_fetch_add_explicit(&stream->overhead_ns,
                               atomic_load_explicit(&thread->overhead_ns, memory_order_relaxed),
                               memory_order_relaxed);
+    capture_trails_free(thread->trails);
     free(thread);
 }
 
@@ -115,10 +116,17 @@ static struct trace_ring_slot *find_free_locked(struct capture_stream *stream, u
     return NULL;
 }
 
+/* Of the ring area, for rings of that size. */
+static uint64_t area_bytes(const struct capture_stream *stream, uint64_t bytes)
+{
+    const uint64_t spare = bytes > stream->ring_bytes ? 0 : stream->spare_bytes;
+    return stream->sidecar.header->rings_bytes - spare;
+}
+
 static bool area_has_locked(const struct capture_stream *stream, uint64_t bytes)
 {
     return stream->slots_used < TRACE_RING_SLOTS &&
-           stream->rings_used + bytes <= stream->sidecar.header->rings_bytes;
+           stream->rings_used + bytes <= area_bytes(stream, bytes);
 }
 
 /* A slot with memory for a ring of that size: one that is free again, or a new one, or one that is
@@ -138,7 +146,7 @@ static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t 
                         "for another thread's ring of %llu bytes",
                         stream->slots_used, TRACE_RING_SLOTS,
                         (unsigned long long)stream->rings_used,
-                        (unsigned long long)header->rings_bytes, (unsigned long long)bytes);
+                        (unsigned long long)area_bytes(stream, bytes), (unsigned long long)bytes);
     const uint64_t offset = header->rings_offset + stream->rings_used;
     HAL_TRY(capture_sidecar_commit(&stream->sidecar, offset, bytes));
     *out_slot = &header->slots[stream->slots_used++];
@@ -188,26 +196,28 @@ void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
 /* Comfort for some threads must not keep others out: a quarter of the area is for first rings. */
 static bool may_grow_locked(struct capture_stream *stream, uint64_t bytes)
 {
-    const uint64_t area = stream->sidecar.header->rings_bytes;
+    const uint64_t area = area_bytes(stream, 0);
     return find_free_locked(stream, bytes, UINT64_MAX) ||
            stream->rings_used + bytes <= area - area / 4;
 }
 
-/* In steps: memory that a thread never fills costs time all the same. */
+/* In steps: memory that a thread never fills costs time all the same. Where rings had to be small a
+ * large record still gets one that holds it. */
 static uint64_t next_size(const struct capture_stream *stream, const struct capture_ring *old,
                           uint64_t bytes)
 {
-    uint64_t size = growth * old->bytes;
+    const uint64_t wished = growth * old->bytes;
+    uint64_t size = wished < stream->ring_bytes ? wished : stream->ring_bytes;
     while (size < bytes)
         size *= 2;
-    return size < stream->ring_bytes ? size : stream->ring_bytes;
+    return size;
 }
 
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
     struct capture_ring *old = thread->ring, *grown = NULL;
-    if (old->bytes >= stream->ring_bytes)
+    if (old->bytes >= stream->ring_bytes && old->bytes >= bytes)
         return false;
     const uint64_t size = next_size(stream, old, bytes);
     char message[HAL_MESSAGE_BYTES];
@@ -230,7 +240,7 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 /* The more threads there are, the less each gets to begin with. */
 static uint64_t first_bytes_locked(const struct capture_stream *stream)
 {
-    const bool crowded = stream->rings_used >= stream->sidecar.header->rings_bytes / 2;
+    const bool crowded = stream->rings_used >= area_bytes(stream, 0) / 2;
     const uint64_t usual = crowded ? CAPTURE_LEAST_RING_BYTES : first_ring_bytes;
     return stream->thread_count == 0 || stream->ring_bytes < usual ? stream->ring_bytes : usual;
 }
@@ -334,8 +344,7 @@ static struct capture_thread *enter_first_time(struct capture_stream *stream)
 struct capture_thread *capture_enter(struct capture_stream *stream)
 {
     if (__builtin_expect(!atomic_load_explicit(stream->recording, memory_order_relaxed), 0)) {
-        if (!capture_stream_forked(stream))
-            atomic_fetch_add_explicit(&stream->lost_records, 1, memory_order_relaxed);
+        capture_lose(stream, 1);
         return NULL;
     }
     if (__builtin_expect(recent.generation == stream->generation, 1))

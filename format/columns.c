@@ -230,10 +230,10 @@ static bool share_places(struct places *by_kind, size_t record_count, struct tra
     uint32_t *at = trace_arena_array(arena, record_count, sizeof *at);
     if (!at)
         return false;
-    for (uint32_t kind = 0; kind < TRACE_MAX_KINDS; kind++) {
-        by_kind[kind].at = at;
-        at += by_kind[kind].count;
-        by_kind[kind].count = 0;
+    for (uint32_t place = 0; place < TRACE_PLACES; place++) {
+        by_kind[place].at = at;
+        at += by_kind[place].count;
+        by_kind[place].count = 0;
     }
     return true;
 }
@@ -242,7 +242,7 @@ enum hal_status trace_columns_encode(const struct trace_family *family, const vo
                                      size_t record_count, struct trace_arena *arena, void *message)
 {
     const uint8_t *base = records;
-    struct places by_kind[TRACE_MAX_KINDS] = {{0}};
+    struct places by_kind[TRACE_PLACES] = {{0}};
     struct places all = {trace_arena_array(arena, record_count, sizeof(uint32_t)), record_count};
     uint32_t *kinds = trace_arena_array(arena, record_count, sizeof *kinds);
     if (!all.at || !kinds)
@@ -252,22 +252,22 @@ enum hal_status trace_columns_encode(const struct trace_family *family, const vo
         const struct trace_segment *head = (const void *)(base + at);
         all.at[i] = at;
         kinds[i] = head->kind;
-        by_kind[head->kind].count++;
+        by_kind[trace_kind_place(head->kind)].count++;
         at += head->bytes;
     }
     if (!share_places(by_kind, record_count, arena))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu records", record_count);
     for (size_t i = 0; i < record_count; i++) {
-        struct places *places = &by_kind[kinds[i]];
+        struct places *places = &by_kind[trace_kind_place(kinds[i])];
         places->at[places->count++] = all.at[i];
     }
     *(uint32_t **)(void *)((uint8_t *)message + family->kinds_at) = kinds;
     *(size_t *)(void *)((uint8_t *)message + family->kind_count_at) = record_count;
     for (uint32_t i = 0; i < family->common_count; i++)
         HAL_TRY(encode_column(&family->common[i], base, &all, arena, message));
-    for (uint32_t kind = 0; kind < TRACE_MAX_KINDS; kind++) {
-        if (by_kind[kind].count)
-            HAL_TRY(encode_kind(family->layouts[kind], base, &by_kind[kind], arena, message));
+    for (uint32_t place = 0; place < TRACE_PLACES; place++) {
+        if (by_kind[place].count)
+            HAL_TRY(encode_kind(family->layouts[place], base, &by_kind[place], arena, message));
     }
     return HAL_OK;
 }
@@ -462,7 +462,7 @@ static enum hal_status decode_part(const struct decoding *decoding,
 
 static bool is_skipped(const struct trace_family *family, uint32_t kind)
 {
-    return family->has_optional && kind >= TRACE_FIRST_OPTIONAL_KIND && kind <= UINT16_MAX;
+    return family->has_optional && kind >= TRACE_OPTIONAL_END && kind <= UINT16_MAX;
 }
 
 /* Kinds are known and their messages there exactly when needed; counts them. */
@@ -476,16 +476,16 @@ static enum hal_status count_kinds(const struct trace_family *family, void *mess
         if (!trace_family_layout(family, kinds[i]))
             return hal_fail(HAL_VERSION, "%s of unknown kind %u: a newer version wrote it",
                             family->name, kinds[i]);
-        by_kind[kinds[i]].count++;
+        by_kind[trace_kind_place(kinds[i])].count++;
     }
-    for (uint32_t kind = 0; kind < TRACE_MAX_KINDS; kind++) {
-        const struct trace_layout *layout = family->layouts[kind];
+    for (uint32_t place = 0; place < TRACE_PLACES; place++) {
+        const struct trace_layout *layout = family->layouts[place];
         if (!layout || !layout->message_at)
             continue;
         const bool is_there = *kind_message(layout, message) != NULL;
-        if (is_there != (by_kind[kind].count > 0))
+        if (is_there != (by_kind[place].count > 0))
             return hal_fail(HAL_CORRUPT, "%s: %zu records, but %s", layout->name,
-                            by_kind[kind].count, is_there ? "there are columns" : "no columns");
+                            by_kind[place].count, is_there ? "there are columns" : "no columns");
     }
     return HAL_OK;
 }
@@ -503,9 +503,11 @@ static enum hal_status place_records(struct decoding *decoding, const uint32_t *
         if (is_skipped(family, kind)) {
             bytes += family->head_bytes;
         } else {
-            struct places *places = &by_kind[kind];
+            const uint32_t place = trace_kind_place(kind);
+            struct places *places = &by_kind[place];
             places->at[places->count] = (uint32_t)bytes;
-            bytes += sizes[kind] ? sizes[kind][places->count] : family->layouts[kind]->record_bytes;
+            bytes +=
+                sizes[place] ? sizes[place][places->count] : family->layouts[place]->record_bytes;
             places->count++;
         }
         if (bytes > TRACE_MAX_DECODE_BYTES)
@@ -544,12 +546,12 @@ static enum hal_status lay_out(struct decoding *decoding, void *message, struct 
     const struct trace_family *family = decoding->family;
     const uint32_t *kinds = *(uint32_t **)(void *)((uint8_t *)message + family->kinds_at);
     HAL_TRY(count_kinds(family, message, kinds, all->count, by_kind));
-    uint32_t *sizes[TRACE_MAX_KINDS] = {0};
-    for (uint32_t kind = 0; kind < TRACE_MAX_KINDS; kind++) {
-        const struct trace_layout *layout = family->layouts[kind];
-        if (layout && layout->part_count && by_kind[kind].count)
+    uint32_t *sizes[TRACE_PLACES] = {0};
+    for (uint32_t place = 0; place < TRACE_PLACES; place++) {
+        const struct trace_layout *layout = family->layouts[place];
+        if (layout && layout->part_count && by_kind[place].count)
             HAL_TRY(record_sizes(decoding, layout, *kind_message(layout, message),
-                                 by_kind[kind].count, &sizes[kind]));
+                                 by_kind[place].count, &sizes[place]));
     }
     all->at = trace_arena_array(decoding->arena, all->count, sizeof *all->at);
     if (!all->at || !share_places(by_kind, all->count, decoding->arena))
@@ -567,14 +569,14 @@ enum hal_status trace_columns_decode(const struct trace_family *family, const vo
     struct decoding decoding = {
         .family = family, .arena = scratch, .resolve = resolve, .user = user};
     struct places all = {.count = *(const size_t *)(const void *)(own + family->kind_count_at)};
-    struct places by_kind[TRACE_MAX_KINDS] = {{0}};
+    struct places by_kind[TRACE_PLACES] = {{0}};
     HAL_TRY(lay_out(&decoding, own, &all, by_kind, records));
     for (uint32_t i = 0; i < family->common_count; i++)
         HAL_TRY(decode_column(&decoding, family->name, &family->common[i], own, &all));
-    for (uint32_t kind = 0; kind < TRACE_MAX_KINDS; kind++) {
-        if (by_kind[kind].count && family->layouts[kind]->message_at)
-            HAL_TRY(decode_kind(&decoding, family->layouts[kind],
-                                *kind_message(family->layouts[kind], own), &by_kind[kind]));
+    for (uint32_t place = 0; place < TRACE_PLACES; place++) {
+        if (by_kind[place].count && family->layouts[place]->message_at)
+            HAL_TRY(decode_kind(&decoding, family->layouts[place],
+                                *kind_message(family->layouts[place], own), &by_kind[place]));
     }
     *out_record_count = all.count;
     return HAL_OK;

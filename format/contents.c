@@ -43,6 +43,7 @@ void trace_contents_finish(struct trace_contents *contents)
     free(contents->batch_sha256);
     free(contents->batch_elsewhere);
     trace_base_close(&contents->base);
+    trace_digester_free(contents->digester);
     *contents = (struct trace_contents){0};
 }
 
@@ -184,7 +185,7 @@ enum hal_status trace_contents_add(struct trace_contents *contents,
 {
     uint8_t sha256[32];
     HAL_TRY(check_size(bytes));
-    HAL_TRY(trace_sha256(data, bytes, sha256));
+    HAL_TRY(trace_digester_take(contents->digester, data, bytes, sha256));
     const bool elsewhere =
         bytes >= LEAST_REFERRED_BYTES && trace_base_find(&contents->base, sha256) != 0;
     return number(contents, directory, output, data, bytes, elsewhere, sha256, out_number);

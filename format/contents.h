@@ -4,6 +4,7 @@
 #define FORMAT_CONTENTS_H
 
 #include "format/base.h"
+#include "format/digester.h"
 #include "format/index.h"
 
 struct trace_content_entry;
@@ -17,6 +18,7 @@ struct trace_contents {
     bool *batch_elsewhere;
     size_t batch_count;
     struct trace_base base; /* what it has is referred to */
+    struct trace_digester *digester;
 };
 
 enum hal_status trace_contents_init(struct trace_contents *contents) HAL_CHECKED;

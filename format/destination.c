@@ -43,7 +43,8 @@ static enum hal_status find_holder(const char *path, bool force, struct holder *
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? HAL_OK : cannot_create(path);
     if (!force)
-        return hal_fail(HAL_EXISTS, "'%s' exists", path);
+        return hal_fail(HAL_EXISTS, "'%s' exists, and replacing it (force) was not asked for",
+                        path);
     HAL_TRY(check_kind(path));
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

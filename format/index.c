@@ -275,15 +275,18 @@ static enum hal_status read_index(struct trace_directory *directory, struct trac
     return status;
 }
 
-/* The bytes from `offset` on must be the seek table: `is_cut` allows that some are missing. */
+/* What is behind the index must be the seek table, or, where `out_state` is there to tell it, may
+ * be a part of it or as many wrong bytes: all that it says follows from the index. */
+enum seek_state { SEEK_WHOLE, SEEK_CUT, SEEK_WRONG };
+
 static enum hal_status check_seek_table(const struct trace_directory *directory,
                                         struct trace_input *input, uint64_t index_offset,
-                                        uint64_t index_bytes, bool is_cut)
+                                        uint64_t index_bytes, enum seek_state *out_state)
 {
     struct trace_bytes expected = {0}, found = {0};
     enum hal_status status = make_seek_table(directory, index_offset, index_bytes, &expected);
     const uint64_t offset = index_offset + index_bytes, bytes = input->bytes - offset;
-    if (status == HAL_OK && (bytes > expected.count || (!is_cut && bytes != expected.count)))
+    if (status == HAL_OK && (bytes > expected.count || (!out_state && bytes != expected.count)))
         status =
             hal_fail(HAL_CORRUPT,
                      "damaged: %" PRIu64 " bytes after the index at byte %" PRIu64 ", expected %zu",
@@ -292,8 +295,11 @@ static enum hal_status check_seek_table(const struct trace_directory *directory,
         status = hal_fail(HAL_NO_MEMORY, "no memory for the seek table");
     if (status == HAL_OK)
         status = trace_input_read(input, offset, found.data, (size_t)bytes);
-    if (status == HAL_OK && memcmp(found.data, expected.data, (size_t)bytes) != 0)
+    const bool is_wrong = status == HAL_OK && memcmp(found.data, expected.data, (size_t)bytes) != 0;
+    if (is_wrong && !out_state)
         status = hal_fail(HAL_CORRUPT, "damaged: wrong seek table at byte %" PRIu64, offset);
+    if (out_state)
+        *out_state = is_wrong ? SEEK_WRONG : bytes < expected.count ? SEEK_CUT : SEEK_WHOLE;
     free(expected.data);
     free(found.data);
     return status;
@@ -327,7 +333,7 @@ static enum hal_status load_from_end(struct trace_directory *directory, struct t
     if (head.kind != TRACE_FRAME_INDEX || trace_frame_bytes(&head) != last.stored_bytes)
         return hal_fail(HAL_CORRUPT, "damaged: no index at byte %" PRIu64, offset);
     HAL_TRY(read_index(directory, input, offset, &head));
-    return check_seek_table(directory, input, offset, last.stored_bytes, false);
+    return check_seek_table(directory, input, offset, last.stored_bytes, NULL);
 }
 
 /* ---- Walking a file that was cut off ------------------------------------------------------ */
@@ -337,6 +343,7 @@ struct walk {
     struct trace_input *input;
     uint64_t at;
     bool is_over;
+    bool has_index; /* got to it: nothing is missing but what follows */
 };
 
 static void cut_off(struct walk *walk, const char *what)
@@ -456,15 +463,20 @@ static enum hal_status walk_own(struct walk *walk)
         return HAL_OK;
     }
     if (head.kind == TRACE_FRAME_INDEX) {
+        enum seek_state state = SEEK_CUT;
         struct trace_directory indexed;
         trace_directory_init(&indexed);
         enum hal_status status = read_index(&indexed, walk->input, walk->at, &head);
         if (status == HAL_OK)
-            status = check_seek_table(&indexed, walk->input, walk->at, bytes, true);
+            status = check_seek_table(&indexed, walk->input, walk->at, bytes, &state);
         trace_directory_finish(&indexed);
         HAL_TRY(status);
         walk->at += bytes;
+        walk->has_index = true;
         cut_off(walk, "the seek table is missing, nothing else");
+        if (state == SEEK_WRONG)
+            snprintf(walk->directory->truncated, sizeof walk->directory->truncated,
+                     "the seek table at byte %" PRIu64 " is damaged, nothing else", walk->at);
         return HAL_OK;
     }
     if (head.kind != TRACE_FRAME_BLOBS)
@@ -492,7 +504,8 @@ static enum hal_status walk_frame(struct walk *walk)
     return magic == TRACE_ZSTD_MAGIC ? walk_data(walk) : walk_own(walk);
 }
 
-static enum hal_status load_by_walking(struct trace_directory *directory, struct trace_input *input)
+static enum hal_status load_by_walking(struct trace_directory *directory, struct trace_input *input,
+                                       bool *out_has_index)
 {
     struct walk walk = {.directory = directory, .input = input};
     while (!walk.is_over) {
@@ -506,6 +519,7 @@ static enum hal_status load_by_walking(struct trace_directory *directory, struct
         }
         HAL_TRY(status);
     }
+    *out_has_index = walk.has_index;
     return HAL_OK;
 }
 
@@ -563,15 +577,31 @@ static enum hal_status check_first_frame(struct trace_input *input)
     return status;
 }
 
+/* A wrong seek table hides nothing that the frames themselves say, up to the index. */
+static enum hal_status load_from_end_or_walk(struct trace_directory *directory,
+                                             struct trace_input *input,
+                                             const struct seek_footer *footer)
+{
+    char why[HAL_MESSAGE_BYTES];
+    bool has_index = false;
+    const enum hal_status status = load_from_end(directory, input, footer);
+    if (status != HAL_CORRUPT)
+        return status;
+    snprintf(why, sizeof why, "%s", hal_message());
+    trace_directory_finish(directory);
+    trace_directory_init(directory);
+    const enum hal_status walked = load_by_walking(directory, input, &has_index);
+    return walked == HAL_OK && has_index ? HAL_OK : hal_fail(HAL_CORRUPT, "%s", why);
+}
+
 enum hal_status trace_directory_load(struct trace_directory *directory, struct trace_input *input)
 {
     struct seek_footer footer;
+    bool has_index;
     HAL_TRY(check_magic(input));
     HAL_TRY(check_first_frame(input));
-    if (has_footer(input, &footer))
-        HAL_TRY(load_from_end(directory, input, &footer));
-    else
-        HAL_TRY(load_by_walking(directory, input));
+    HAL_TRY(has_footer(input, &footer) ? load_from_end_or_walk(directory, input, &footer)
+                                       : load_by_walking(directory, input, &has_index));
     if (directory->data_count == 0)
         return hal_fail(HAL_CORRUPT,
                         "cut off after %" PRIu64 " bytes: not even the header is whole",

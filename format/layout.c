@@ -115,6 +115,11 @@ static const struct trace_column unsupported[] = {
     COLUMN_OF(Haltrace__Unsupported, message, struct trace_unsupported, message, STRING),
 };
 
+static const struct trace_column failure[] = {
+    COLUMN_OF(Haltrace__Failure, call, struct trace_failure, call, STRING),
+    COLUMN_OF(Haltrace__Failure, message, struct trace_failure, message, STRING),
+};
+
 static const struct trace_column executable_create[] = {
     COLUMN_OF(Haltrace__ExecutableCreate, executable, struct trace_executable_create, executable,
               OBJECT),
@@ -159,22 +164,22 @@ static const struct trace_column entry_points[] = {
               NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, constants_slot, struct trace_entry_point, constants_slot,
               NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_0, struct trace_entry_point,
-              group_argument_bytes[0], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_1, struct trace_entry_point,
-              group_argument_bytes[1], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_2, struct trace_entry_point,
-              group_argument_bytes[2], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_3, struct trace_entry_point,
-              group_argument_bytes[3], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_4, struct trace_entry_point,
-              group_argument_bytes[4], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_5, struct trace_entry_point,
-              group_argument_bytes[5], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_6, struct trace_entry_point,
-              group_argument_bytes[6], NONE),
-    COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_7, struct trace_entry_point,
-              group_argument_bytes[7], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_0, struct trace_entry_point,
+                   group_argument_bytes[0], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_1, struct trace_entry_point,
+                   group_argument_bytes[1], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_2, struct trace_entry_point,
+                   group_argument_bytes[2], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_3, struct trace_entry_point,
+                   group_argument_bytes[3], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_4, struct trace_entry_point,
+                   group_argument_bytes[4], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_5, struct trace_entry_point,
+                   group_argument_bytes[5], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_6, struct trace_entry_point,
+                   group_argument_bytes[6], NONE),
+    RARE_COLUMN_OF(Haltrace__ExecutableCreate, group_argument_bytes_7, struct trace_entry_point,
+                   group_argument_bytes[7], NONE),
     COLUMN_OF(Haltrace__ExecutableCreate, entry_layout, struct trace_entry_point, layout, OBJECT),
 };
 
@@ -312,6 +317,30 @@ static const struct trace_part dispatch_times_parts[] = {
          TRACE_MAX_TIMES, times),
 };
 
+static const struct trace_column submission_outputs[] = {
+    COLUMN_OF(Haltrace__SubmissionOutputs, submission, struct trace_submission_outputs, submission,
+              SUBMISSION),
+    COLUMN_OF(Haltrace__SubmissionOutputs, queue, struct trace_submission_outputs, queue, QUEUE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, output_count, struct trace_submission_outputs,
+              output_count, NONE),
+};
+
+static const struct trace_column outputs[] = {
+    COLUMN_OF(Haltrace__SubmissionOutputs, buffer, struct trace_written, buffer, OBJECT),
+    COLUMN_OF(Haltrace__SubmissionOutputs, offset, struct trace_written, offset, NONE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, size, struct trace_written, size, NONE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, digest_0, struct trace_written, digest[0], NONE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, digest_1, struct trace_written, digest[1], NONE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, digest_2, struct trace_written, digest[2], NONE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, digest_3, struct trace_written, digest[3], NONE),
+    COLUMN_OF(Haltrace__SubmissionOutputs, state, struct trace_written, state, NONE),
+};
+
+static const struct trace_part submission_outputs_parts[] = {
+    LIST("outputs", struct trace_submission_outputs, output_count, struct trace_written,
+         TRACE_MAX_TIMES, outputs),
+};
+
 static const struct trace_column command_stacks[] = {
     COLUMN_OF(Haltrace__CommandStacks, command_buffer, struct trace_command_stacks, command_buffer,
               OBJECT),
@@ -348,6 +377,32 @@ static const struct trace_column subspan_create[] = {
 static const struct trace_column host_call[] = {
     COLUMN_OF(Haltrace__HostCall, submission, struct trace_host_call, submission, SUBMISSION),
     COLUMN_OF(Haltrace__HostCall, message, struct trace_host_call, message, STRING),
+};
+
+static const struct trace_column channel_create[] = {
+    COLUMN_OF(Haltrace__ChannelCreate, channel, struct trace_channel_create, channel, OBJECT),
+    COLUMN_OF(Haltrace__ChannelCreate, group, struct trace_channel_create, group, GROUP),
+    COLUMN_OF(Haltrace__ChannelCreate, rank, struct trace_channel_create, rank, NONE),
+    COLUMN_OF(Haltrace__ChannelCreate, count, struct trace_channel_create, count, NONE),
+    COLUMN_OF(Haltrace__ChannelCreate, label, struct trace_channel_create, label, STRING),
+    COLUMN_OF(Haltrace__ChannelCreate, flags, struct trace_channel_create, flags, NONE),
+};
+
+static const struct trace_column collective[] = {
+    COLUMN_OF(Haltrace__Collective, submission, struct trace_collective, submission, SUBMISSION),
+    COLUMN_OF(Haltrace__Collective, channel, struct trace_collective, channel, OBJECT),
+    COLUMN_OF(Haltrace__Collective, collective, struct trace_collective, collective, NONE),
+    COLUMN_OF(Haltrace__Collective, type, struct trace_collective, type, NONE),
+    COLUMN_OF(Haltrace__Collective, reduction, struct trace_collective, reduction, NONE),
+    COLUMN_OF(Haltrace__Collective, peer, struct trace_collective, peer, NONE),
+    COLUMN_OF(Haltrace__Collective, count, struct trace_collective, count, NONE),
+    COLUMN_OF(Haltrace__Collective, number, struct trace_collective, number, NONE),
+    COLUMN_OF(Haltrace__Collective, send, struct trace_collective, send, OBJECT),
+    COLUMN_OF(Haltrace__Collective, send_offset, struct trace_collective, send_offset, NONE),
+    COLUMN_OF(Haltrace__Collective, send_size, struct trace_collective, send_size, NONE),
+    COLUMN_OF(Haltrace__Collective, receive, struct trace_collective, receive, OBJECT),
+    COLUMN_OF(Haltrace__Collective, receive_offset, struct trace_collective, receive_offset, NONE),
+    COLUMN_OF(Haltrace__Collective, receive_size, struct trace_collective, receive_size, NONE),
 };
 
 static const struct trace_column queue_flush[] = {
@@ -496,6 +551,16 @@ const struct trace_family trace_event_family =
                 [TRACE_FILE] = EVENT(file, trace_file, file, file),
                 [TRACE_UNSUPPORTED] =
                     EVENT(unsupported, trace_unsupported, unsupported, unsupported),
+                [TRACE_SUBMISSION_OUTPUTS] =
+                    EVENT_PARTS(submission_outputs, trace_submission_outputs,
+                                submission_outputs, submission_outputs, submission_outputs_parts),
+                [TRACE_CHANNEL_CREATE] =
+                    EVENT(channel_create, trace_channel_create, channel_create, channel_create),
+                [TRACE_CHANNEL_DESTROY] =
+                    EVENT(channel_destroy, trace_object_event, object, object),
+                [TRACE_COLLECTIVE] = EVENT(collective, trace_collective, collective, collective),
+                [TRACE_OPTIONAL_PLACE(TRACE_FAILURE)] =
+                    EVENT(failure, trace_failure, failure, failure),
             },
 };
 

@@ -26,7 +26,8 @@ enum trace_reference {
     TRACE_REFERENCE_SUBMISSION,
     TRACE_REFERENCE_MAPPING,
     TRACE_REFERENCE_QUEUE,
-    TRACE_REFERENCE_TIME, /* 0: unknown */
+    TRACE_REFERENCE_GROUP, /* of channels: one numbering for a process, in all of its traces */
+    TRACE_REFERENCE_TIME,  /* 0: unknown */
     TRACE_REFERENCE_STRING,
     TRACE_REFERENCE_STACK,
     TRACE_REFERENCE_CONTENT,
@@ -58,10 +59,11 @@ struct trace_part {
     const struct trace_column *columns; /* NULL: bytes */
 };
 
-enum { TRACE_MAX_PARTS = 3, TRACE_MAX_KINDS = 68 };
+enum { TRACE_MAX_PARTS = 3 };
 
-/* Events of an unknown kind from here on may be left out by who does not know them. */
-enum { TRACE_FIRST_OPTIONAL_KIND = 1000 };
+/* Where a table over all kinds has one: kinds are sparse, places are not. */
+#define TRACE_OPTIONAL_PLACE(kind) ((kind)-TRACE_FIRST_OPTIONAL_KIND + TRACE_TABLE_END)
+enum { TRACE_PLACES = TRACE_OPTIONAL_PLACE(TRACE_OPTIONAL_END) };
 
 struct trace_layout {
     const char *name;
@@ -79,20 +81,31 @@ struct trace_family {
     uint16_t head_bytes;
     uint16_t kind_count_at, kinds_at; /* in the message: size_t, pointer to 32-bit enums */
     uint32_t common_count;
-    bool has_optional;                                   /* kinds that may be skipped */
-    const struct trace_column *common;                   /* columns with a value for every record */
-    const struct trace_layout *layouts[TRACE_MAX_KINDS]; /* by kind; NULL: not in this family */
+    bool has_optional;                                /* kinds that may be skipped */
+    const struct trace_column *common;                /* columns with a value for every record */
+    const struct trace_layout *layouts[TRACE_PLACES]; /* by place; NULL: not in this family */
 };
 
 extern const struct trace_family trace_event_family;
 extern const struct trace_family trace_table_family;
 extern const struct trace_family trace_segment_family;
 
+/* TRACE_PLACES: no such kind. */
+static inline uint32_t trace_kind_place(uint32_t kind)
+{
+    if (kind < TRACE_TABLE_END)
+        return kind;
+    return kind >= TRACE_FIRST_OPTIONAL_KIND && kind < TRACE_OPTIONAL_END
+               ? TRACE_OPTIONAL_PLACE(kind)
+               : TRACE_PLACES;
+}
+
 /* NULL: no such kind. */
 static inline const struct trace_layout *trace_family_layout(const struct trace_family *family,
                                                              uint32_t kind)
 {
-    return kind < TRACE_MAX_KINDS ? family->layouts[kind] : NULL;
+    const uint32_t place = trace_kind_place(kind);
+    return place < TRACE_PLACES ? family->layouts[place] : NULL;
 }
 
 static inline uint64_t trace_load(const void *address, unsigned width)

@@ -139,6 +139,8 @@ static enum hal_status take_header(struct trace_leftover *leftover,
     leftover->file_bytes = header->durable_file_bytes[header->durable_index];
     leftover->skipped_tickets = header->skipped_tickets;
     leftover->stopped = header->stopped;
+    leftover->stopped_by_file = header->stopped_by_file != 0;
+    leftover->lost_records = header->lost_records;
     memcpy(leftover->stopped_message, header->stopped_message, sizeof leftover->stopped_message);
     leftover->staging_offset = header->staging_offset;
     leftover->staging_bytes = header->staging_bytes;

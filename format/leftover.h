@@ -25,6 +25,8 @@ struct trace_leftover {
     int64_t start_ns;
     uint32_t stopped; /* enum hal_status: why recording stopped */
     char stopped_message[512];
+    bool stopped_by_file;
+    uint64_t lost_records;
     uint64_t skipped_tickets;
     uint64_t file_bytes; /* of the trace that the capture had accounted for */
     uint64_t staging_offset, staging_bytes;

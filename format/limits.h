@@ -23,7 +23,7 @@
 #define TRACE_MAX_MODULES      (1u << 16)
 /* Variable parts of one record. */
 #define TRACE_MAX_LIST           65536u
-#define TRACE_MAX_TIMES          4096u /* dispatches or commands in one record */
+#define TRACE_MAX_TIMES          4096u /* dispatches, commands or ranges in one record */
 #define TRACE_MAX_RECORD_BYTES   (4u << 20)
 #define TRACE_MAX_UPDATE_BYTES   65536u
 #define TRACE_MAX_CONSTANT_BYTES 4096u

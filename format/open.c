@@ -50,9 +50,9 @@ static struct trace_unknown keep_unknown(struct trace_reader *reader,
     return unknown;
 }
 
-static void take_device(struct trace_reader *reader, const Haltrace__Device *message)
+static void take_device(struct trace_reader *reader, const Haltrace__Device *message,
+                        struct trace_device *device)
 {
-    struct trace_device *device = &reader->header.device;
     *device = (struct trace_device){
         .uri = "", .driver = "", .name = "", .architecture = "", .features = ""};
     if (!message)
@@ -73,6 +73,28 @@ static void take_device(struct trace_reader *reader, const Haltrace__Device *mes
     device->features = keep_text(reader, &message->features);
     for (size_t i = 0; i < message->n_format && i < TRACE_MAX_FORMATS; i++)
         device->formats[device->format_count++] = message->format[i];
+}
+
+static enum hal_status take_captures(struct trace_reader *reader, const Haltrace__Header *message)
+{
+    struct trace_capture *captures =
+        trace_arena_array(&reader->kept, message->n_capture, sizeof *captures);
+    if (!captures)
+        return no_memory();
+    for (size_t i = 0; i < message->n_capture; i++) {
+        const Haltrace__Capture *capture = message->capture[i];
+        captures[i] = (struct trace_capture){.program = keep_text(reader, &capture->program),
+                                             .host = keep_text(reader, &capture->host),
+                                             .process_id = capture->process_id,
+                                             .queue_base = capture->queue_base,
+                                             .thread_base = capture->thread_base,
+                                             .object_base = capture->object_base,
+                                             .submission_base = capture->submission_base};
+        take_device(reader, capture->device, &captures[i].device);
+    }
+    reader->header.captures = captures;
+    reader->header.capture_count = message->n_capture;
+    return HAL_OK;
 }
 
 static enum hal_status take_header(struct trace_reader *reader, const Haltrace__Header *message)
@@ -123,8 +145,8 @@ static enum hal_status take_header(struct trace_reader *reader, const Haltrace__
         .budget_bytes = message->budget_bytes,
         .last_ns = message->last_ns,
     };
-    take_device(reader, message->device);
-    return HAL_OK;
+    take_device(reader, message->device, &header->device);
+    return take_captures(reader, message);
 }
 
 /* Threads whose last command buffer is incomplete, as the end says. */
@@ -177,6 +199,7 @@ bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *
     case TRACE_REFERENCE_SUBMISSION:
     case TRACE_REFERENCE_MAPPING:
     case TRACE_REFERENCE_QUEUE:
+    case TRACE_REFERENCE_GROUP:
     case TRACE_REFERENCE_TIME: break;
     case TRACE_REFERENCE_STRING:
         exists = trace_tables_string(&reader->tables, *number) != NULL;

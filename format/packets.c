@@ -5,14 +5,13 @@
 #include "format/frames.h"
 #include "format/json.h"
 #include "format/limits.h"
+#include "format/slices.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 enum {
-    SEQUENCE = 1,
     CLOCK_REALTIME_ID = 1,
-    CLOCK_MONOTONIC_ID = 3,
     STATE_CLEARED = 1, /* SEQ_INCREMENTAL_STATE_CLEARED */
     LANES = 64,
     NAME_BYTES = 256,
@@ -44,6 +43,8 @@ void trace_packets_finish(struct trace_packets *packets)
     free(packets->lanes);
     free(packets->dispatch_lanes);
     trace_kernels_finish(&packets->kernels);
+    trace_channels_finish(&packets->channels);
+    free(packets->collectives);
     hal_idmap_finish(&packets->buffers);
     free(packets->sizes);
     free(packets->free_indices);
@@ -54,8 +55,8 @@ static Haltrace__TracePacket new_packet(int64_t time_ns)
 {
     Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
     packet.timestamp = time_ns > 0 ? (uint64_t)time_ns : 0;
-    packet.trusted_packet_sequence_id = SEQUENCE;
-    packet.timestamp_clock_id = CLOCK_MONOTONIC_ID;
+    packet.trusted_packet_sequence_id = TRACE_SLICE_SEQUENCE;
+    packet.timestamp_clock_id = TRACE_SLICE_CLOCK;
     return packet;
 }
 
@@ -73,75 +74,6 @@ static enum hal_status add_track(struct trace_bytes *raw, Haltrace__TrackDescrip
     return add_packet(raw, &packet);
 }
 
-static enum hal_status add_event(struct trace_bytes *raw, int64_t time_ns, uint64_t track,
-                                 Haltrace__TrackEvent__Type type, Haltrace__TrackEvent *event)
-{
-    Haltrace__TracePacket packet = new_packet(time_ns);
-    event->type = type;
-    event->track_uuid = track;
-    packet.data_case = HALTRACE__TRACE_PACKET__DATA_TRACK_EVENT;
-    packet.track_event = event;
-    return add_packet(raw, &packet);
-}
-
-/* ---- Slices ------------------------------------------------------------------------------- */
-
-enum { MOST_ARGUMENTS = 8 };
-
-struct slice {
-    int64_t begin_ns, end_ns;
-    char *name;
-    bool has_flow, flow_ends; /* of the submission that it belongs to */
-    uint64_t flow;
-    Haltrace__DebugAnnotation arguments[MOST_ARGUMENTS];
-    size_t argument_count;
-};
-
-static Haltrace__DebugAnnotation *add_argument(struct slice *slice, char *name)
-{
-    Haltrace__DebugAnnotation *argument = &slice->arguments[slice->argument_count++];
-    haltrace__debug_annotation__init(argument);
-    argument->name = name;
-    return argument;
-}
-
-static void add_number(struct slice *slice, char *name, uint64_t value)
-{
-    Haltrace__DebugAnnotation *argument = add_argument(slice, name);
-    argument->value_case = HALTRACE__DEBUG_ANNOTATION__VALUE_UINT_VALUE;
-    argument->uint_value = value;
-}
-
-/* `text` stays as long as the slice. */
-static void add_text(struct slice *slice, char *name, char *text)
-{
-    Haltrace__DebugAnnotation *argument = add_argument(slice, name);
-    argument->value_case = HALTRACE__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
-    argument->string_value = text;
-}
-
-static enum hal_status add_slice(struct trace_bytes *raw, uint64_t track, struct slice *slice)
-{
-    Haltrace__DebugAnnotation *arguments[MOST_ARGUMENTS];
-    Haltrace__TrackEvent begin = HALTRACE__TRACK_EVENT__INIT, end = HALTRACE__TRACK_EVENT__INIT;
-    const int64_t end_ns = slice->end_ns > slice->begin_ns ? slice->end_ns : slice->begin_ns;
-    begin.name = slice->name;
-    begin.n_debug_annotations = slice->argument_count;
-    begin.debug_annotations = arguments;
-    for (size_t i = 0; i < slice->argument_count; i++)
-        arguments[i] = &slice->arguments[i];
-    if (slice->has_flow && slice->flow_ends) {
-        begin.n_terminating_flow_ids = 1;
-        begin.terminating_flow_ids = &slice->flow;
-    } else if (slice->has_flow) {
-        begin.n_flow_ids = 1;
-        begin.flow_ids = &slice->flow;
-    }
-    HAL_TRY(add_event(raw, slice->begin_ns, track, HALTRACE__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
-                      &begin));
-    return add_event(raw, end_ns, track, HALTRACE__TRACK_EVENT__TYPE__TYPE_SLICE_END, &end);
-}
-
 /* ---- Tracks ------------------------------------------------------------------------------- */
 
 enum hal_status trace_packets_begin(struct trace_packets *packets,
@@ -150,14 +82,14 @@ enum hal_status trace_packets_begin(struct trace_packets *packets,
     Haltrace__ClockSnapshot__Clock monotonic = HALTRACE__CLOCK_SNAPSHOT__CLOCK__INIT;
     Haltrace__ClockSnapshot__Clock wall = HALTRACE__CLOCK_SNAPSHOT__CLOCK__INIT;
     Haltrace__ClockSnapshot__Clock *clocks[] = {&monotonic, &wall};
-    monotonic.clock_id = CLOCK_MONOTONIC_ID;
+    monotonic.clock_id = TRACE_SLICE_CLOCK;
     monotonic.timestamp = (uint64_t)header->start_ns;
     wall.clock_id = CLOCK_REALTIME_ID;
     wall.timestamp = (uint64_t)header->start_wall_ns;
     Haltrace__ClockSnapshot snapshot = HALTRACE__CLOCK_SNAPSHOT__INIT;
     snapshot.n_clocks = 2;
     snapshot.clocks = clocks;
-    snapshot.primary_trace_clock = CLOCK_MONOTONIC_ID;
+    snapshot.primary_trace_clock = TRACE_SLICE_CLOCK;
     Haltrace__TracePacket packet = new_packet(header->start_ns);
     packet.sequence_flags = STATE_CLEARED;
     packet.data_case = HALTRACE__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
@@ -211,25 +143,23 @@ static enum hal_status add_scope(struct trace_packets *packets, uint32_t thread,
                                  const struct trace_scope *scope, struct trace_bytes *raw)
 {
     char name[NAME_BYTES];
-    Haltrace__TrackEvent event = HALTRACE__TRACK_EVENT__INIT;
     HAL_TRY(describe_thread(packets, thread, raw));
     if (scope->head.kind == TRACE_SCOPE_END)
-        return add_event(raw, scope->head.end_ns, THREAD_TRACK(thread),
-                         HALTRACE__TRACK_EVENT__TYPE__TYPE_SLICE_END, &event);
+        return trace_slice_end(raw, THREAD_TRACK(thread), scope->head.end_ns);
     const struct trace_string *label = trace_tables_string(packets->tables, scope->name);
     if (label)
         trace_utf8_copy(name, sizeof name, label->text, label->length);
     else
         snprintf(name, sizeof name, "scope");
-    event.name = name;
-    return add_event(raw, scope->head.begin_ns, THREAD_TRACK(thread),
-                     HALTRACE__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, &event);
+    const struct trace_slice slice = {.begin_ns = scope->head.begin_ns, .name = name};
+    return trace_slice_begin(raw, THREAD_TRACK(thread), &slice);
 }
 
 /* A slice on a track of the queue where nothing is at that time; none when all are taken. `tracks`
  * is added to the numbers of tracks, `word` to their names. */
 static enum hal_status add_in_lane(struct trace_lane *lanes, uint32_t queue, uint64_t tracks,
-                                   const char *word, struct slice *slice, struct trace_bytes *raw)
+                                   const char *word, struct trace_slice *slice,
+                                   struct trace_bytes *raw)
 {
     char track_name[64];
     uint32_t lane = 0;
@@ -248,7 +178,7 @@ static enum hal_status add_in_lane(struct trace_lane *lanes, uint32_t queue, uin
         lanes[lane].is_described = true;
     }
     lanes[lane].free_ns = slice->end_ns;
-    return add_slice(raw, LANE_TRACK(queue, lane) + tracks, slice);
+    return trace_slice_append(raw, LANE_TRACK(queue, lane) + tracks, slice);
 }
 
 static bool copy_string(const struct trace_packets *packets, uint32_t id, char out[NAME_BYTES])
@@ -259,30 +189,95 @@ static bool copy_string(const struct trace_packets *packets, uint32_t id, char o
     return string != NULL;
 }
 
-static enum hal_status add_work(struct trace_packets *packets,
+/* ---- Work --------------------------------------------------------------------------------- */
+
+static enum hal_status keep_collective(struct trace_packets *packets, uint32_t thread,
+                                       const struct trace_collective *collective)
+{
+    const size_t old = packets->collective_capacity;
+    void *list = packets->collectives;
+    const bool grown = hal_grow(&list, &packets->collective_capacity, (size_t)thread + 1,
+                                sizeof *packets->collectives);
+    packets->collectives = list;
+    if (!grown)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the collectives of thread %u", thread);
+    if (packets->collective_capacity > old)
+        memset(packets->collectives + old, 0,
+               (packets->collective_capacity - old) * sizeof *packets->collectives);
+    packets->collectives[thread] = *collective;
+    return HAL_OK;
+}
+
+/* What the submission did on a channel; NULL: nothing, or an end that another thread saw. */
+static const struct trace_collective *collective_of(const struct trace_packets *packets,
+                                                    uint32_t thread, uint64_t submission)
+{
+    if (thread >= packets->collective_capacity)
+        return NULL;
+    const struct trace_collective *last = &packets->collectives[thread];
+    return last->head.kind == TRACE_COLLECTIVE && last->submission == submission ? last : NULL;
+}
+
+struct collective_texts {
+    char name[TRACE_COLLECTIVE_NAME_BYTES], channel[NAME_BYTES + 64];
+};
+
+static void describe_collective(const struct trace_packets *packets,
+                                const struct trace_collective *collective,
+                                struct trace_slice *slice, struct collective_texts *texts)
+{
+    char label[NAME_BYTES];
+    const struct trace_channel_create *channel =
+        trace_channels_find(&packets->channels, collective->channel);
+    trace_slice_text(slice, "collective", trace_collective_name(collective, texts->name));
+    trace_slice_number(slice, "elements", collective->count);
+    if (channel) {
+        if (!channel->label || !copy_string(packets, channel->label, label))
+            snprintf(label, sizeof label, "group %" PRIu64, channel->group);
+        snprintf(texts->channel, sizeof texts->channel, "%s, rank %u of %u", label, channel->rank,
+                 channel->count);
+        trace_slice_text(slice, "channel", texts->channel);
+    }
+    if (trace_collective_has_peer(collective->collective))
+        trace_slice_number(slice, "peer", collective->peer);
+    if (collective->send_size)
+        trace_slice_number(slice, "sent bytes", collective->send_size);
+    if (collective->receive_size)
+        trace_slice_number(slice, "received bytes", collective->receive_size);
+}
+
+static enum hal_status add_work(struct trace_packets *packets, uint32_t thread,
                                 const struct trace_submission_done *done, struct trace_bytes *raw)
 {
-    char name[NAME_BYTES], message[NAME_BYTES];
+    char name[NAME_BYTES], message[NAME_BYTES], operation[TRACE_COLLECTIVE_NAME_BYTES];
+    struct collective_texts texts;
+    const struct trace_collective *collective = collective_of(packets, thread, done->submission);
     if (done->queue >= TRACE_MAX_QUEUES || !done->head.end_ns)
         return HAL_OK;
-    snprintf(name, sizeof name, "#s%" PRIu64 "%s", done->submission,
-             done->head.status ? " (failed)" : "");
-    struct slice slice = {.begin_ns = done->head.begin_ns,
-                          .end_ns = done->head.end_ns,
-                          .name = name,
-                          .has_flow = true,
-                          .flow_ends = true,
-                          .flow = done->submission};
-    add_number(&slice, "queue", done->queue);
+    char *end = trace_slice_digits(trace_slice_letters(name, "#s"), done->submission);
+    if (collective) {
+        trace_collective_operation_name(collective->collective, operation);
+        end = trace_slice_letters(trace_slice_letters(end, " "), operation);
+    }
+    trace_slice_letters(end, done->head.status ? " (failed)" : "");
+    struct trace_slice slice = {.begin_ns = done->head.begin_ns,
+                                .end_ns = done->head.end_ns,
+                                .name = name,
+                                .has_flow = true,
+                                .flow_ends = true,
+                                .flow = done->submission};
+    trace_slice_number(&slice, "queue", done->queue);
     if (done->ready_ns > 0 && done->ready_ns <= done->head.begin_ns)
-        add_number(&slice, "ready for ns", (uint64_t)(done->head.begin_ns - done->ready_ns));
+        trace_slice_number(&slice, "ready for ns",
+                           (uint64_t)(done->head.begin_ns - done->ready_ns));
     if (done->busy_ns)
-        add_number(&slice, "busy ns", (uint64_t)done->busy_ns);
+        trace_slice_number(&slice, "busy ns", (uint64_t)done->busy_ns);
+    if (collective)
+        describe_collective(packets, collective, &slice, &texts);
     if (done->head.status)
-        add_text(&slice, "status",
-                 (char *)(uintptr_t)hal_status_name((enum hal_status)done->head.status));
+        trace_slice_text(&slice, "status", hal_status_name((enum hal_status)done->head.status));
     if (done->message && copy_string(packets, done->message, message))
-        add_text(&slice, "message", message);
+        trace_slice_text(&slice, "message", message);
     return add_in_lane(packets->lanes, done->queue, 0, "", &slice, raw);
 }
 
@@ -298,18 +293,21 @@ static enum hal_status add_dispatch(struct trace_packets *packets,
         snprintf(place, sizeof place, "#s%" PRIu64 " command buffer %u, dispatch %u",
                  times->submission, time->command_buffer, time->dispatch);
     else
-        snprintf(place, sizeof place, "#s%" PRIu64 ".d%u", times->submission, time->dispatch);
-    struct slice slice = {.begin_ns = time->begin_ns, .end_ns = time->end_ns, .name = place};
-    add_text(&slice, "dispatch", place);
-    add_number(&slice, "queue", times->queue);
+        trace_slice_digits(
+            trace_slice_letters(
+                trace_slice_digits(trace_slice_letters(place, "#s"), times->submission), ".d"),
+            time->dispatch);
+    struct trace_slice slice = {.begin_ns = time->begin_ns, .end_ns = time->end_ns, .name = place};
+    trace_slice_text(&slice, "dispatch", place);
+    trace_slice_number(&slice, "queue", times->queue);
     if (trace_kernels_find(&packets->kernels, times->submission, time, &kernel) &&
         copy_string(packets, kernel.name, name)) {
         const uint32_t *count = kernel.groups;
         snprintf(groups, sizeof groups, "%u x %u x %u", count[0], count[1], count[2]);
         slice.name = name;
-        add_text(&slice, "kernel", name);
-        add_text(&slice, "workgroups",
-                 count[0] | count[1] | count[2] ? groups : "as a buffer says");
+        trace_slice_text(&slice, "kernel", name);
+        trace_slice_text(&slice, "workgroups",
+                         count[0] | count[1] | count[2] ? groups : "as a buffer says");
     }
     return add_in_lane(packets->dispatch_lanes, times->queue, DISPATCH_TRACKS, " dispatches",
                        &slice, raw);
@@ -342,9 +340,7 @@ static enum hal_status count_memory(struct trace_packets *packets, int64_t time_
         HAL_TRY(add_track(raw, &track));
         packets->counts_memory = true;
     }
-    Haltrace__TrackEvent event = HALTRACE__TRACK_EVENT__INIT;
-    event.counter_value = (int64_t)packets->memory_bytes;
-    return add_event(raw, time_ns, MEMORY_TRACK, HALTRACE__TRACK_EVENT__TYPE__TYPE_COUNTER, &event);
+    return trace_slice_counter(raw, MEMORY_TRACK, time_ns, packets->memory_bytes);
 }
 
 static bool remember_size(struct trace_packets *packets, uint64_t buffer, uint64_t size)
@@ -399,16 +395,16 @@ static enum hal_status remove_buffer(struct trace_packets *packets,
 
 /* ---- Events ------------------------------------------------------------------------------- */
 
-static void describe_submit(const struct trace_submit *submit, struct slice *slice)
+static void describe_submit(const struct trace_submit *submit, struct trace_slice *slice)
 {
     slice->has_flow = true;
     slice->flow = submit->submission;
-    add_number(slice, "queue", submit->queue);
-    add_number(slice, "command buffers", submit->command_buffer_count);
-    add_number(slice, "waits", submit->wait_count);
-    add_number(slice, "signals", submit->signal_count);
+    trace_slice_number(slice, "queue", submit->queue);
+    trace_slice_number(slice, "command buffers", submit->command_buffer_count);
+    trace_slice_number(slice, "waits", submit->wait_count);
+    trace_slice_number(slice, "signals", submit->signal_count);
     if (submit->size)
-        add_number(slice, "bytes", submit->size);
+        trace_slice_number(slice, "bytes", submit->size);
 }
 
 enum hal_status trace_packets_event(struct trace_packets *packets, uint32_t thread,
@@ -417,29 +413,30 @@ enum hal_status trace_packets_event(struct trace_packets *packets, uint32_t thre
     char name[NAME_BYTES];
     const void *record = event;
     const struct trace_submit *submit = record;
-    struct slice slice = {.begin_ns = event->begin_ns, .end_ns = event->end_ns, .name = name};
+    struct trace_slice slice = {.begin_ns = event->begin_ns, .end_ns = event->end_ns, .name = name};
     switch (event->kind) {
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END: return add_scope(packets, thread, record, raw);
-    case TRACE_SUBMISSION_DONE: return add_work(packets, record, raw);
+    case TRACE_SUBMISSION_DONE: return add_work(packets, thread, record, raw);
+    case TRACE_CHANNEL_CREATE: return trace_channels_take(&packets->channels, record);
+    case TRACE_COLLECTIVE: return keep_collective(packets, thread, record);
     case TRACE_DISPATCH_TIMES: return add_dispatches(packets, record, raw);
     case TRACE_BUFFER_CREATE: return add_buffer(packets, record, raw);
     case TRACE_BUFFER_DESTROY: return remove_buffer(packets, record, raw);
     case TRACE_SUBMIT:
-        snprintf(name, sizeof name, "submit #s%" PRIu64, submit->submission);
+        trace_slice_digits(trace_slice_letters(name, "submit #s"), submit->submission);
         describe_submit(record, &slice);
         break;
     case TRACE_SEMAPHORE_WAIT:
-        snprintf(name, sizeof name, "%s", trace_event_name(event->kind));
-        add_number(&slice, "semaphores",
-                   ((const struct trace_semaphore_wait *)record)->value_count);
+        slice.name = trace_event_name(event->kind);
+        trace_slice_number(&slice, "semaphores",
+                           ((const struct trace_semaphore_wait *)record)->value_count);
         break;
-    case TRACE_WAIT_IDLE: snprintf(name, sizeof name, "%s", trace_event_name(event->kind)); break;
+    case TRACE_WAIT_IDLE: slice.name = trace_event_name(event->kind); break;
     default: return HAL_OK;
     }
     if (event->status)
-        add_text(&slice, "status",
-                 (char *)(uintptr_t)hal_status_name((enum hal_status)event->status));
+        trace_slice_text(&slice, "status", hal_status_name((enum hal_status)event->status));
     HAL_TRY(describe_thread(packets, thread, raw));
-    return add_slice(raw, THREAD_TRACK(thread), &slice);
+    return trace_slice_append(raw, THREAD_TRACK(thread), &slice);
 }

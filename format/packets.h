@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a trace that Perfetto understands: tracks for the process, its threads and the
  * device's queues; slices for scopes, host waits, submissions, device work and dispatches that were
- * timed, with arguments; flows from a submission to its work; a counter of the buffers' memory. */
+ * timed, with arguments, also those of collectives; flows from a submission to its work; a counter
+ * of the buffers' memory. */
 #ifndef FORMAT_PACKETS_H
 #define FORMAT_PACKETS_H
 
+#include "format/collectives.h"
 #include "format/columns.h"
 #include "format/kernels.h"
 #include "format/tables.h"
@@ -26,6 +28,10 @@ struct trace_packets {
     struct trace_lane *dispatch_lanes; /* the same, of timed dispatches */
     /* The writer tells it of all records, if dispatches may be timed. */
     struct trace_kernels kernels;
+    struct trace_channels channels;
+    /* The last collective of each thread: the end of its submission is the next one's there. */
+    struct trace_collective *collectives;
+    size_t collective_capacity;
     /* Of the buffers that are there. */
     struct hal_idmap buffers;
     uint64_t *sizes; /* by index */

@@ -332,7 +332,7 @@ static enum hal_status join(struct trace_reader *reader, const struct trace_chun
     for (size_t at = 0; at < reader->events.count;) {
         struct trace_event *event = (void *)(reader->events.data + at);
         size_t end = segment_at;
-        if (event->kind >= TRACE_FIRST_OPTIONAL_KIND) { /* a newer version's */
+        if (event->kind >= TRACE_OPTIONAL_END) { /* a newer version's */
             at += event->bytes;
             continue;
         }

@@ -71,11 +71,23 @@ enum trace_event_kind {
     TRACE_COMMAND_STACKS = 39, /* where the commands of a command buffer were recorded */
     TRACE_FILE = 40,        /* a file that queues read from, when one did so for the first time */
     TRACE_UNSUPPORTED = 41, /* a call that the trace cannot hold: what it made is left out */
+    TRACE_SUBMISSION_OUTPUTS = 42, /* digests of what one submission may have written */
+    TRACE_CHANNEL_CREATE = 44,     /* one rank of a group */
+    TRACE_CHANNEL_DESTROY = 45,
+    TRACE_COLLECTIVE = 46, /* of a submission that meets those of other ranks: what they did */
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
     TRACE_MODULE = 66,
     TRACE_THREAD = 67,
+    /* From here on events that an older reader leaves out: nothing else may depend on them. */
+    TRACE_FAILURE = 1000, /* why a call of the thread failed: its status and times */
+};
+
+enum {
+    TRACE_TABLE_END = TRACE_THREAD + 1,
+    TRACE_FIRST_OPTIONAL_KIND = 1000,
+    TRACE_OPTIONAL_END = TRACE_FAILURE + 1,
 };
 
 struct trace_event {
@@ -88,6 +100,11 @@ struct trace_event {
     uint32_t thread;  /* filled by writer and reader; unused in rings */
     uint32_t stack;   /* call stack number, 0: none */
 };
+
+static inline bool trace_is_table(const struct trace_event *event)
+{
+    return event->kind >= TRACE_STRING && event->kind < TRACE_TABLE_END;
+}
 
 /* Destroy events; creation of events: just the object. */
 struct trace_object_event {
@@ -168,6 +185,12 @@ struct trace_unsupported {
     uint32_t message;
 };
 
+struct trace_failure {
+    struct trace_event head;
+    uint32_t call;    /* string: the function of the HAL */
+    uint32_t message; /* string: what the application could read */
+};
+
 enum { TRACE_DIGEST_BYTES = 32 };
 
 /* Of what is stored. */
@@ -210,7 +233,8 @@ struct trace_pipeline_layout_create {
 };
 
 struct trace_constant {
-    uint32_t index, type, bits;
+    uint32_t index, type;
+    uint64_t bits;
 };
 
 /* The same kernels in another format. */
@@ -314,10 +338,11 @@ enum trace_operation {
     TRACE_OPERATION_COPY = 3,
     TRACE_OPERATION_UPDATE = 4,
     TRACE_OPERATION_DISPATCH = 5,
-    TRACE_OPERATION_ALLOCA = 6,   /* the range is the application's when the signals are set */
-    TRACE_OPERATION_DEALLOCA = 7, /* the range is given back when the waits are met */
-    TRACE_OPERATION_READ = 8,     /* from a file into the range */
-    TRACE_OPERATION_WRITE = 9,    /* from the range into a file */
+    TRACE_OPERATION_ALLOCA = 6,      /* the range is the application's when the signals are set */
+    TRACE_OPERATION_DEALLOCA = 7,    /* the range is given back when the waits are met */
+    TRACE_OPERATION_READ = 8,        /* from a file into the range */
+    TRACE_OPERATION_WRITE = 9,       /* from the range into a file */
+    TRACE_OPERATION_COLLECTIVE = 10, /* into the range, or from it for who receives nothing */
 };
 
 struct trace_submit {
@@ -370,6 +395,31 @@ struct trace_dispatch_times {
     struct trace_dispatch_time times[];
 };
 
+enum trace_written_state {
+    TRACE_WRITTEN_KNOWN = 0,
+    TRACE_WRITTEN_SHARED = 1, /* other work may have written there at the same time */
+    TRACE_WRITTEN_HOST = 2,   /* the host may have: it had it mapped for writing */
+    TRACE_WRITTEN_UNSEEN = 3, /* the capture could not look */
+};
+
+struct trace_written {
+    uint64_t buffer, offset, size;
+    uint64_t digest[4]; /* SHA-256 of the range: its bytes in order, low byte first; or zeros */
+    uint32_t state;     /* enum trace_written_state: the digest is there for the first alone */
+    uint32_t reserved;
+};
+
+/* What the ranges that a submission may have written held when it ended, before anybody could know
+ * that it had; in as many records as needed, after its TRACE_SUBMIT by ticket. Of a submission that
+ * failed there is none. */
+struct trace_submission_outputs {
+    struct trace_event head;
+    uint64_t submission;
+    uint32_t queue;
+    uint32_t output_count;
+    struct trace_written outputs[];
+};
+
 /* Of the segments `first` to `first + stack_count - 1`, counted from 0; before the seal, in as many
  * records as needed. 0: not known. */
 struct trace_command_stacks {
@@ -399,6 +449,41 @@ struct trace_host_call {
     uint64_t submission;
     uint32_t message; /* string, of a failure */
     uint32_t reserved;
+};
+
+struct trace_channel_create {
+    struct trace_event head;
+    uint64_t channel;
+    uint64_t group; /* the same for all ranks of the group, in all traces of the process */
+    uint32_t rank, count;
+    uint32_t label;
+    uint32_t flags; /* enum trace_flag */
+};
+
+/* The numbers are those of the HAL. */
+enum trace_collective_operation {
+    TRACE_ALL_REDUCE = 1,
+    TRACE_ALL_GATHER = 2,
+    TRACE_REDUCE_SCATTER = 3,
+    TRACE_BROADCAST = 4,
+    TRACE_SEND = 5,
+    TRACE_RECEIVE = 6,
+};
+
+/* Between the two events of the submission's host call, in the thread of its end and directly
+ * before what was received (a host write) or that end. What was sent is a host read before it. */
+struct trace_collective {
+    struct trace_event head;
+    uint64_t submission;
+    uint64_t channel;
+    uint32_t collective; /* enum trace_collective_operation */
+    uint32_t type;       /* enum hal_element_type */
+    uint32_t reduction;  /* enum hal_reduction */
+    uint32_t peer;       /* rank */
+    uint64_t count;      /* elements */
+    uint64_t number;     /* of the group's, or of those between the two ranks; from 0 */
+    uint64_t send, send_offset, send_size; /* the range that the rank sends; 0: none */
+    uint64_t receive, receive_offset, receive_size;
 };
 
 struct trace_queue_flush {
@@ -566,6 +651,30 @@ struct trace_debug {
     uint32_t color;
     uint32_t label; /* string */
 };
+
+/* ---- Contents ----------------------------------------------------------------------------- */
+
+/* Where a valid record keeps content `index`, and how large it is; NULL: it has no more than those
+ * before. An executable has one for each of its formats. */
+static inline uint64_t *trace_record_content(struct trace_event *event, uint32_t index,
+                                             uint64_t *out_bytes)
+{
+    void *record = event;
+    if (event->kind == TRACE_EXECUTABLE_CREATE) {
+        struct trace_executable_create *create = record;
+        struct trace_variant *variants =
+            (struct trace_variant *)(void *)(create->entry_points + create->entry_point_count);
+        if (index > create->variant_count)
+            return NULL;
+        *out_bytes = index ? variants[index - 1].size : create->size;
+        return index ? &variants[index - 1].content : &create->content;
+    }
+    if (index || (event->kind != TRACE_HOST_WRITE && event->kind != TRACE_HOST_READ &&
+                  event->kind != TRACE_FILE))
+        return NULL;
+    *out_bytes = trace_content_bytes((const struct trace_content_event *)record);
+    return &((struct trace_content_event *)record)->content;
+}
 
 /* ---- Walking ------------------------------------------------------------------------------ */
 

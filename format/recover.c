@@ -138,20 +138,18 @@ static enum hal_status define_missing(struct recovery *recovery)
 
 /* ---- Records ---- */
 
-/* Where a record keeps its contents; NULL: it has none. */
-static uint64_t *content_field(struct trace_event *event, uint64_t *out_bytes)
+typedef enum hal_status take_content(struct recovery *recovery, uint64_t bytes,
+                                     uint64_t *in_out_content);
+
+static enum hal_status take_contents(struct recovery *recovery, struct trace_event *event,
+                                     take_content *take)
 {
-    void *data = event;
-    if (event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ ||
-        event->kind == TRACE_FILE) {
-        *out_bytes = trace_content_bytes(data);
-        return &((struct trace_content_event *)data)->content;
+    uint64_t bytes, *content;
+    for (uint32_t i = 0; (content = trace_record_content(event, i, &bytes)); i++) {
+        if (*content)
+            HAL_TRY(take(recovery, bytes, content));
     }
-    if (event->kind == TRACE_EXECUTABLE_CREATE) {
-        *out_bytes = ((struct trace_executable_create *)data)->size;
-        return &((struct trace_executable_create *)data)->content;
-    }
-    return NULL;
+    return HAL_OK;
 }
 
 /* Tickets are given out one by one; the pieces of one content share theirs and follow each other.
@@ -166,9 +164,6 @@ static void note_ticket(struct recovery *recovery, uint64_t ticket)
         recovery->last_ticket = ticket;
 }
 
-typedef enum hal_status take_content(struct recovery *recovery, uint64_t bytes,
-                                     uint64_t *in_out_content);
-
 /* Prepares one record for the writer. */
 static enum hal_status take_record(struct recovery *recovery, void *record, size_t bytes_left,
                                    uint64_t *segments_left, take_content *take)
@@ -180,7 +175,7 @@ static enum hal_status take_record(struct recovery *recovery, void *record, size
         --*segments_left;
         return HAL_OK;
     }
-    if (bytes_left >= sizeof *event && event->kind >= TRACE_STRING) {
+    if (bytes_left >= sizeof *event && trace_is_table(event)) {
         HAL_TRY(trace_record_check(&trace_table_family, record, bytes_left));
         note_table(recovery, event);
         return HAL_OK;
@@ -191,9 +186,7 @@ static enum hal_status take_record(struct recovery *recovery, void *record, size
     recovery->events++;
     if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
         *segments_left = ((struct trace_command_buffer_seal *)record)->segment_count;
-    uint64_t bytes = 0;
-    uint64_t *content = content_field(event, &bytes);
-    return content && *content ? take(recovery, bytes, content) : HAL_OK;
+    return take_contents(recovery, event, take);
 }
 
 static enum hal_status take_records(struct recovery *recovery, uint32_t thread, uint8_t *records,
@@ -349,10 +342,11 @@ static enum hal_status open_inputs(struct recovery *recovery,
     const struct trace_header *header = trace_reader_header(whole);
     enum hal_status status = HAL_OK;
     if (trace_reader_health(whole) && *trace_reader_truncated(whole))
-        status = hal_fail(HAL_NOT_FOUND,
-                          "'%s' has all that was recorded, only its index is cut off: hal-trace "
-                          "recompress writes a new one",
-                          options->path);
+        status = hal_fail(
+            HAL_NOT_FOUND,
+            "'%s' has all that was recorded, only its end is cut off or damaged: hal-trace "
+            "recompress writes a new one",
+            options->path);
     else if (trace_reader_health(whole))
         status =
             hal_fail(HAL_NOT_FOUND, "'%s' is whole: there is nothing to recover", options->path);
@@ -388,7 +382,9 @@ static enum hal_status close_writer(struct recovery *recovery)
 {
     const struct trace_leftover *leftover = &recovery->leftover;
     struct trace_health health = {.recovered = true};
-    if (leftover->stopped) {
+    health.lost_records = leftover->lost_records;
+    /* What could not be written is written now. */
+    if (leftover->stopped && (!leftover->stopped_by_file || leftover->lost_records)) {
         health.status = leftover->stopped;
         health.message = leftover->stopped_message;
     } else if (recovery->result.calls_missing) {

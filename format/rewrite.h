@@ -23,7 +23,7 @@ struct trace_rewrite_options {
 /* A trace to take events from. What is added to its numbers is zero for the first or only one. */
 struct trace_rewrite_source {
     struct trace_reader *reader; /* borrowed */
-    uint64_t object_base, submission_base, mapping_base;
+    uint64_t object_base, submission_base, mapping_base, group_base;
     uint32_t thread_base, queue_base;
     int64_t shift_ns;
     const char *thread_prefix; /* before the names of threads; NULL: none */

@@ -21,7 +21,7 @@
 #define TRACE_SIDECAR_FOLDER "/dev/shm"
 
 enum {
-    TRACE_SIDECAR_VERSION = 4,
+    TRACE_SIDECAR_VERSION = 6,
     TRACE_RING_SLOTS = 6144,
     TRACE_PATH_BYTES = 4096,
 };
@@ -65,9 +65,11 @@ struct trace_sidecar_header {
     /* Why recording stopped, if it did; the message is written first. */
     _Atomic uint32_t stopped; /* enum hal_status */
     char stopped_message[512];
-    _Alignas(64) _Atomic uint64_t staging_head;      /* claimed */
-    _Alignas(64) _Atomic uint64_t staging_tail;      /* before it memory may be used again */
-    _Alignas(64) _Atomic uint64_t staging_committed; /* bytes from the start that have memory */
+    /* It was only the file that could not be written: what had been published by then is here. */
+    _Atomic uint32_t stopped_by_file;
+    _Atomic uint64_t lost_records;              /* not recorded since then, and nowhere */
+    _Alignas(64) _Atomic uint64_t staging_head; /* claimed */
+    _Alignas(64) _Atomic uint64_t staging_tail; /* before it memory may be used again */
     struct trace_ring_slot slots[TRACE_RING_SLOTS];
 };
 

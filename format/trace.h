@@ -48,6 +48,15 @@ struct trace_device {
     uint32_t formats[TRACE_MAX_FORMATS];
 };
 
+/* One of the captures that a trace was merged of. */
+struct trace_capture {
+    const char *program, *host;
+    uint64_t process_id;
+    struct trace_device device;
+    uint32_t queue_base, thread_base; /* what was added to its numbers */
+    uint64_t object_base, submission_base;
+};
+
 struct trace_header {
     uint32_t version_major, version_minor; /* of the format */
     const char *writer;                    /* "haltrace 0.1.0" */
@@ -75,6 +84,9 @@ struct trace_header {
     const char *view_only; /* why it cannot be replayed any more; "" or NULL: it can */
     const char *base; /* the trace that has contents which this one refers to, as it was named when
                        * this one was written; "" or NULL: none */
+    /* Of a merged trace, by rising bases; else none. `device` and what is above are the first's. */
+    const struct trace_capture *captures;
+    size_t capture_count;
     struct trace_unknown unknown;
 };
 
@@ -132,6 +144,11 @@ enum hal_status trace_writer_records(struct trace_writer *writer, uint32_t threa
  * TRACE_MAX_CONTENT_BYTES; 0 bytes are legal. */
 enum hal_status trace_writer_content(struct trace_writer *writer, const void *data, size_t bytes,
                                      uint64_t *out_content) HAL_CHECKED;
+
+/* The same bytes will be handed to trace_writer_content soon, after those that were announced
+ * before them and before the next flush, and stay as they are until then. Another thread computes
+ * their digest meanwhile. false: too many wait for that; it may be announced later. */
+bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t bytes);
 
 /* A content whose bytes are in another trace, and not in this one. */
 enum hal_status trace_writer_refer(struct trace_writer *writer,
@@ -264,6 +281,11 @@ enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[
 /* "submit", "semaphore_wait"; "dispatch", "copy". Never NULL. */
 const char *trace_event_name(uint32_t kind);
 const char *trace_segment_name(uint32_t kind);
+
+/* "all_reduce", "f32": what a number in that column of those records (NULL: any) is called; the
+ * number itself, where it has no name. Returns `out`. */
+const char *trace_column_text(const char *record, const char *column, uint64_t number, char *out,
+                              size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -175,6 +175,11 @@ static void note_event(Haltrace__Note *note, const struct trace_event *event)
     if (event->kind == TRACE_DISPATCH_TIMES)
         note_submission(note,
                         ((const struct trace_dispatch_times *)(const void *)event)->submission);
+    if (event->kind == TRACE_SUBMISSION_OUTPUTS)
+        note_submission(note,
+                        ((const struct trace_submission_outputs *)(const void *)event)->submission);
+    if (event->kind == TRACE_COLLECTIVE)
+        note_submission(note, ((const struct trace_collective *)(const void *)event)->submission);
     if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
         note_submission(note, ((const struct trace_host_call *)(const void *)event)->submission);
     if (event->kind == TRACE_SUBMISSION_DONE)
@@ -264,11 +269,6 @@ static enum hal_status emit(struct trace_writer *writer, struct stream *stream)
 
 /* ---- Records ------------------------------------------------------------------------------ */
 
-static bool is_table(const void *record)
-{
-    return ((const struct trace_event *)record)->kind >= TRACE_STRING;
-}
-
 /* Checks one record and what may follow what. */
 static enum hal_status check_record(const struct trace_writer *writer, struct seal_state *seal,
                                     const void *record, size_t bytes_left)
@@ -283,7 +283,7 @@ static enum hal_status check_record(const struct trace_writer *writer, struct se
             return hal_fail(HAL_CORRUPT, "a seal counts other segments than those that follow it");
         return HAL_OK;
     }
-    if (bytes_left >= sizeof *head && is_table(record)) {
+    if (bytes_left >= sizeof *head && trace_is_table(record)) {
         bool is_new;
         HAL_TRY(trace_record_check(&trace_table_family, record, bytes_left));
         return trace_tables_check(&writer->tables, record, &is_new);
@@ -363,7 +363,7 @@ static enum hal_status take_records(struct trace_writer *writer, struct stream *
         at += ((const struct trace_segment *)record)->bytes;
         if (stream->seal.segments_left)
             HAL_TRY(take_segment(writer, stream, record));
-        else if (is_table(record))
+        else if (trace_is_table(record))
             HAL_TRY(take_table(writer, record));
         else
             HAL_TRY(take_event(writer, stream, record));
@@ -423,6 +423,12 @@ enum hal_status trace_writer_content(struct trace_writer *writer, const void *da
                               out_content);
 }
 
+bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t bytes)
+{
+    return writer->output.status != HAL_OK ||
+           trace_digester_announce(&writer->contents.digester, data, bytes);
+}
+
 enum hal_status trace_writer_refer(struct trace_writer *writer,
                                    const uint8_t sha256[TRACE_DIGEST_BYTES], uint64_t bytes,
                                    uint64_t *out_content)
@@ -447,9 +453,15 @@ static void add_unknown(ProtobufCMessage *message, const struct trace_unknown *u
     message->unknown_fields = (ProtobufCMessageUnknownField *)(uintptr_t)unknown->fields;
 }
 
-static void make_device(const struct trace_device *device, Haltrace__Device *message,
-                        uint32_t group_size[3], uint32_t formats[TRACE_MAX_FORMATS])
+/* What a message of a device points at. */
+struct device_message {
+    Haltrace__Device device;
+    uint32_t group_size[3], formats[TRACE_MAX_FORMATS];
+};
+
+static void make_device(const struct trace_device *device, struct device_message *out)
 {
+    Haltrace__Device *message = &out->device;
     *message = (Haltrace__Device)HALTRACE__DEVICE__INIT;
     message->uri = as_bytes(device->uri);
     message->driver = as_bytes(device->driver);
@@ -457,9 +469,9 @@ static void make_device(const struct trace_device *device, Haltrace__Device *mes
     message->queue_count = device->queue_count;
     message->simd_width = device->simd_width;
     message->max_group_threads = device->max_group_threads;
-    memcpy(group_size, device->max_group_size, sizeof device->max_group_size);
+    memcpy(out->group_size, device->max_group_size, sizeof out->group_size);
     message->n_max_group_size = 3;
-    message->max_group_size = group_size;
+    message->max_group_size = out->group_size;
     message->max_group_memory_bytes = device->max_group_memory_bytes;
     message->max_buffer_bytes = device->max_buffer_bytes;
     message->max_constant_bytes = device->max_constant_bytes;
@@ -467,8 +479,37 @@ static void make_device(const struct trace_device *device, Haltrace__Device *mes
     message->architecture = as_bytes(device->architecture);
     message->features = as_bytes(device->features);
     message->n_format = device->format_count;
-    message->format = formats;
-    memcpy(formats, device->formats, sizeof device->formats);
+    message->format = out->formats;
+    memcpy(out->formats, device->formats, sizeof out->formats);
+}
+
+static enum hal_status make_captures(struct trace_writer *writer, const struct trace_header *header,
+                                     Haltrace__Header *message)
+{
+    const size_t count = header->capture_count;
+    struct capture_message {
+        Haltrace__Capture capture;
+        struct device_message device;
+    } *messages = trace_arena_array(&writer->scratch, count, sizeof *messages);
+    message->capture = trace_arena_array(&writer->scratch, count, sizeof *message->capture);
+    if (!messages || !message->capture)
+        return no_memory();
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_capture *capture = &header->captures[i];
+        Haltrace__Capture *out = message->capture[i] = &messages[i].capture;
+        make_device(&capture->device, &messages[i].device);
+        *out = (Haltrace__Capture)HALTRACE__CAPTURE__INIT;
+        out->program = as_bytes(capture->program);
+        out->process_id = capture->process_id;
+        out->host = as_bytes(capture->host);
+        out->device = &messages[i].device.device;
+        out->queue_base = capture->queue_base;
+        out->thread_base = capture->thread_base;
+        out->object_base = capture->object_base;
+        out->submission_base = capture->submission_base;
+    }
+    message->n_capture = count;
+    return HAL_OK;
 }
 
 static enum hal_status make_header(struct trace_writer *writer, const struct trace_header *header,
@@ -511,7 +552,7 @@ static enum hal_status make_header(struct trace_writer *writer, const struct tra
     message->view_only = as_bytes(header->view_only);
     message->base_trace = as_bytes(header->base);
     add_unknown(&message->base, &header->unknown);
-    return HAL_OK;
+    return make_captures(writer, header, message);
 }
 
 static enum hal_status write_header(struct trace_writer *writer, const struct trace_header *header)
@@ -519,13 +560,12 @@ static enum hal_status write_header(struct trace_writer *writer, const struct tr
     struct trace_header known = *header;
     known.program = header->program ? header->program : "";
     Haltrace__Note *note;
-    Haltrace__Device device;
+    struct device_message device;
     Haltrace__Header message;
-    uint32_t group_size[3], formats[TRACE_MAX_FORMATS];
     HAL_TRY(new_note(writer, HALTRACE__NOTE__KIND__HEADER, &note));
     HAL_TRY(make_header(writer, header, &message));
-    make_device(&header->device, &device, group_size, formats);
-    message.device = &device;
+    make_device(&header->device, &device);
+    message.device = &device.device;
     HAL_TRY(trace_packets_begin(&writer->packets, &known, &writer->frame));
     HAL_TRY(trace_field_append(&writer->frame, TRACE_FIELD_HEADER, &message.base));
     HAL_TRY(write_frame(writer, &writer->frame, note));
@@ -611,6 +651,7 @@ enum hal_status trace_writer_publish_as(struct trace_writer *writer, const char 
 
 enum hal_status trace_writer_flush(struct trace_writer *writer)
 {
+    trace_digester_forget(writer->contents.digester);
     for (size_t i = 0; i < writer->stream_capacity; i++) {
         if (writer->streams[i])
             HAL_TRY(trace_output_latch(&writer->output, emit(writer, writer->streams[i])));

@@ -58,6 +58,11 @@ enum hal_status hal_check_buffer_desc(const struct hal_device *device,
     const char *label = desc->label ? desc->label : "";
     if (desc->bytes == 0)
         return hal_fail(HAL_INVALID, "buffer '%s' of 0 bytes: at least 1 is needed", label);
+    if (desc->bytes > device->info.max_buffer_bytes && desc->bytes > INT64_MAX)
+        return hal_fail(HAL_NO_MEMORY,
+                        "buffer '%s' of %" PRIu64 " bytes (a negative number, %" PRId64
+                        "?): the device's limit is %" PRIu64,
+                        label, desc->bytes, (int64_t)desc->bytes, device->info.max_buffer_bytes);
     if (desc->bytes > device->info.max_buffer_bytes)
         return hal_fail(HAL_NO_MEMORY,
                         "buffer '%s' of %" PRIu64 " bytes: the device's limit is %" PRIu64, label,
@@ -103,9 +108,14 @@ enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset
     if (hal_range_fits(offset, bytes, buffer->bytes))
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
+    hal_object_name(&buffer->object, name);
+    if (bytes == HAL_WHOLE_BUFFER)
+        return hal_fail(HAL_INVALID,
+                        "%s has %" PRIu64 " bytes: offset %" PRIu64 ", to the end, is outside",
+                        name, buffer->bytes, offset);
     return hal_fail(HAL_INVALID,
-                    "%s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64 " is outside",
-                    hal_object_name(&buffer->object, name), buffer->bytes, offset, bytes);
+                    "%s has %" PRIu64 " bytes: offset %" PRIu64 " + %" PRIu64 " is outside", name,
+                    buffer->bytes, offset, bytes);
 }
 
 static const char *usage_name(enum hal_buffer_usage usage)
@@ -123,9 +133,14 @@ enum hal_status hal_check_usage(const struct hal_buffer *buffer, enum hal_buffer
     if (buffer->usage & usage)
         return HAL_OK;
     char name[HAL_OBJECT_NAME_BYTES];
-    return hal_fail(HAL_INVALID, "%s was created with usage 0x%x, which lacks '%s' (0x%x)",
-                    hal_object_name(&buffer->object, name), buffer->usage, usage_name(usage),
-                    usage);
+    hal_object_name(&buffer->object, name);
+    if (usage == HAL_USAGE_MAPPING && !(buffer->memory & HAL_MEMORY_HOST_VISIBLE))
+        return hal_fail(HAL_INVALID,
+                        "%s was created with usage 0x%x, which lacks 'mapping' (0x%x), and in "
+                        "memory that the host does not see: ask for HAL_MEMORY_HOST_VISIBLE",
+                        name, buffer->usage, usage);
+    return hal_fail(HAL_INVALID, "%s was created with usage 0x%x, which lacks '%s' (0x%x)", name,
+                    buffer->usage, usage_name(usage), usage);
 }
 
 enum hal_status hal_check_subspan(const struct hal_buffer *buffer, uint64_t offset, uint64_t bytes)
@@ -322,8 +337,10 @@ enum hal_status hal_check_submit(const struct hal_device *device,
         return hal_fail(HAL_INVALID, "a submission needs a description");
     const uint32_t queues = device->info.queue_count;
     if (queues < HAL_MAX_QUEUES && desc->queues >> queues)
-        return hal_fail(HAL_INVALID, "queue affinity 0x%" PRIx64 ": device '%s' has %u queues",
-                        desc->queues, device->info.uri, queues);
+        return hal_fail(HAL_INVALID,
+                        "queue affinity 0x%" PRIx64 ": device '%s' has %u queue%s (queues=N in its "
+                        "name asks for more)",
+                        desc->queues, device->info.uri, queues, queues == 1 ? "" : "s");
     HAL_TRY(hal_check_values(device, "wait", desc->waits, desc->wait_count));
     HAL_TRY(hal_check_values(device, "signal", desc->signals, desc->signal_count));
     if (desc->command_count > HAL_MAX_LIST)

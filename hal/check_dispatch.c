@@ -12,6 +12,7 @@ struct dispatch {
     const struct hal_dispatch_state *state;
     uint32_t entry;
     uint32_t number;
+    bool pushed; /* constants, for it or one before it */
 };
 
 /* "command buffer 'x', dispatch 3: kernel 'k'", before what is wrong with it. */
@@ -37,11 +38,18 @@ static enum hal_status fail_unbound(const struct dispatch *dispatch, const char 
                                     uint32_t set, uint32_t index)
 {
     const uint32_t count = set < HAL_MAX_SETS ? dispatch->state->binding_count[set] : 0;
+    /* What was meant for the push constants is a binding like any other then. */
+    const bool forgotten =
+        dispatch->pushed && !dispatch->executable->entry_points[dispatch->entry].constant_bytes;
     return fail_in(dispatch,
                    hal_fail(HAL_INVALID,
-                            "it takes binding %u of descriptor set %u%s%s, but nothing "
-                            "is bound there (the set has %u bindings)",
-                            index, set, whose ? " by its " : "", whose ? whose : "", count));
+                            "it takes binding %u of descriptor set %u%s%s, but nothing is bound "
+                            "there (the set has %u binding%s)%s",
+                            index, set, whose ? " by its " : "", whose ? whose : "", count,
+                            count == 1 ? "" : "s",
+                            forgotten ? "; constants were pushed, but the constant_bytes of its "
+                                        "entry point are 0"
+                                      : ""));
 }
 
 static enum hal_status check_layout(const struct dispatch *dispatch,
@@ -145,6 +153,7 @@ enum hal_status hal_check_dispatches(const struct hal_command_buffer *commands)
         if (segment->kind == HAL_SEGMENT_PUSH_CONSTANTS &&
             push->offset + push->bytes > pushed_bytes)
             pushed_bytes = push->offset + push->bytes;
+        dispatch.pushed |= segment->kind == HAL_SEGMENT_PUSH_CONSTANTS;
         if (!read_dispatch(segment, &dispatch))
             continue;
         HAL_TRY(check_pushed(&dispatch, pushed_bytes));

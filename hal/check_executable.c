@@ -92,22 +92,36 @@ static enum hal_status check_entry(const struct hal_device *device, const char *
     return check_group_arguments(device, label, entry);
 }
 
-static enum hal_status check_constant(const char *label, const struct hal_constant *constant)
+static uint64_t greatest_bits(enum hal_constant_type type)
 {
-    switch (constant->type) {
-    case HAL_CONSTANT_BOOL:
-        if (constant->bits > 1)
-            break;
-        return HAL_OK;
+    switch (type) {
+    case HAL_CONSTANT_BOOL: return 1;
+    case HAL_CONSTANT_INT8:
+    case HAL_CONSTANT_UINT8: return UINT8_MAX;
+    case HAL_CONSTANT_INT16:
+    case HAL_CONSTANT_UINT16:
+    case HAL_CONSTANT_FLOAT16:
+    case HAL_CONSTANT_BFLOAT16: return UINT16_MAX;
     case HAL_CONSTANT_INT32:
     case HAL_CONSTANT_UINT32:
-    case HAL_CONSTANT_FLOAT32: return HAL_OK;
+    case HAL_CONSTANT_FLOAT32: return UINT32_MAX;
+    case HAL_CONSTANT_INT64:
+    case HAL_CONSTANT_UINT64: break;
     }
+    return UINT64_MAX;
+}
+
+static enum hal_status check_constant(const char *label, const struct hal_constant *constant)
+{
+    if (constant->type >= HAL_CONSTANT_BOOL && constant->type <= HAL_CONSTANT_UINT64 &&
+        constant->bits <= greatest_bits(constant->type))
+        return HAL_OK;
     return hal_fail(HAL_INVALID,
-                    "executable '%s', specialization constant %u: there is no value 0x%x of type "
-                    "%d (types %d to %d exist; a bool is 0 or 1)",
-                    label, constant->index, constant->bits, (int)constant->type, HAL_CONSTANT_BOOL,
-                    HAL_CONSTANT_FLOAT32);
+                    "executable '%s', specialization constant %u: there is no value 0x%llx of type "
+                    "%d (types %d to %d exist; a bool is 0 or 1, and above a value's bits are "
+                    "zeros)",
+                    label, constant->index, (unsigned long long)constant->bits, (int)constant->type,
+                    HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
 }
 
 static enum hal_status check_variant(const char *label, enum hal_executable_format format,

@@ -112,6 +112,7 @@ struct hal_device {
     uint64_t captures;       /* begun so far; changes with the gate closed */
     _Atomic bool captured;   /* a layer is in the chain */
     struct hal_layer *layer; /* of the thread that made profiling_busy true */
+    char *told_file; /* its end says where it is; NULL: the program has named the file itself */
     struct hal_recorder recorder;
     struct hal_window *window; /* NULL: there is none; as long as the handle */
 
@@ -222,6 +223,11 @@ enum hal_status hal_check_use(struct hal_device *device, const struct hal_submit
 /* Frees what the core has of a layout or an event. */
 void hal_own_object_free(struct hal_object *object);
 
+/* ---- Channels (channel.c) ----------------------------------------------------------------- */
+
+/* Frees a channel, whose rank leaves its group when the thread is inside no gate. */
+void hal_channel_free(struct hal_channel *channel);
+
 /* ---- Flags and drivers (flags.c, drivers.c) ------------------------------------------------ */
 
 /* The part of a run that is to be captured. */
@@ -254,9 +260,25 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings) HAL_CHECKED;
  * with commas between: the one that records most. */
 const char *hal_profiling_mode(const char *text);
 
+/* Counters are asked for by name, so that whoever does not get them is told. `source` says who. */
+enum hal_status hal_profiling_check_counters(const char *source, const char *text) HAL_CHECKED;
+
+enum hal_profiling_word { HAL_STACKS, HAL_CONTENTS, HAL_OUTPUTS, HAL_FILES, HAL_WORD_COUNT };
+
+/* The option's own copy of the word, the usual one for NULL. HAL_INVALID: `source` needs another
+ * one. */
+enum hal_status hal_profiling_choose(enum hal_profiling_word option, const char *source,
+                                     const char **word) HAL_CHECKED;
+
 /* Replaces every NULL but the file's by the default. HAL_UNSUPPORTED: there is no such mode;
  * HAL_INVALID: another option has a value that it cannot have. */
 enum hal_status hal_profiling_complete(struct hal_profiling_options *options) HAL_CHECKED;
+
+/* How long the end of a capture waits for the work in flight. */
+enum hal_status hal_profiling_limit(int64_t *out_limit_ns) HAL_CHECKED;
+
+/* Nothing is said about captures that flags or environment asked for. */
+bool hal_profiling_quiet(void);
 
 /* *io_caching_bytes stays where the URI has no parameter `caching`. */
 enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_info,
@@ -269,6 +291,11 @@ enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_i
  * symbol. It stays loaded. HAL_NOT_FOUND: the message says what is missing; `what` names it. */
 enum hal_status hal_module_load(const char *what, const char *variable, const char *file,
                                 const char *symbol, void **out_symbol) HAL_CHECKED;
+
+/* What begins a capture into `file`: the driver's own, where the file's extension asks for it, else
+ * the capture module's. HAL_NOT_FOUND: it is not there. */
+enum hal_status hal_capture_find(const struct hal_device *device, const char *file,
+                                 hal_layer_begin **out_begin) HAL_CHECKED;
 
 /* ---- Names of traces (names.c) ------------------------------------------------------------ */
 
@@ -382,6 +409,11 @@ enum hal_status hal_check_transient(const struct hal_device *device,
                                     const struct hal_buffer *buffer) HAL_CHECKED;
 enum hal_status hal_check_transient_lists(const struct hal_submit_desc *desc,
                                           size_t more) HAL_CHECKED;
+/* HAL_UNSUPPORTED: the driver cannot, or the group is one of several processes. */
+enum hal_status hal_check_channel_desc(struct hal_device *const *devices, size_t count,
+                                       const struct hal_channel_desc *desc) HAL_CHECKED;
+enum hal_status hal_check_collective(const struct hal_device *device,
+                                     const struct hal_collective_desc *desc) HAL_CHECKED;
 /* A file to open; one, `path` NULL for none, that was opened so, for a transfer of this mode. */
 enum hal_status hal_check_file_mode(const char *path, uint32_t mode) HAL_CHECKED;
 enum hal_status hal_check_file_use(const char *path, uint32_t opened, uint32_t mode,

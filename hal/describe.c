@@ -52,6 +52,7 @@ size_t hal_device_describe(const struct hal_device *device, char *out_text, size
     print(&text, "workgroup memory bytes: %" PRIu64 "\nbuffer bytes: %" PRIu64 "\n",
           info->max_group_memory_bytes, info->max_buffer_bytes);
     print(&text, "push constant bytes: %u\n", info->max_constant_bytes);
+    print(&text, "collectives: %s\n", device->driver->ops->collectives ? "yes" : "no");
     if (info->worker_count)
         print(&text, "worker count: %u\n", info->worker_count);
     return text.length;
@@ -113,6 +114,10 @@ enum hal_status hal_device_query(struct hal_device *device, const char *key, int
         return hal_fail(HAL_INVALID, "a query needs a key and a place for the value");
     if (query_info(&device->info, key, out_value))
         return HAL_OK;
+    if (strcmp(key, "collectives") == 0) {
+        *out_value = device->driver->ops->collectives;
+        return HAL_OK;
+    }
     HAL_TRY(hal_device_enter(device));
     const enum hal_status status = device->top->ops->device_query(device->top, key, out_value);
     hal_gate_leave(&device->gate);

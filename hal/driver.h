@@ -15,17 +15,20 @@
  *
  * Threads. Table entries may be called from any thread at the same time, with no lock of the core
  * held, except the attach and detach of layers, which the core calls alone. The application's
- * rules of hal.h hold: one thread at a time per buffer, for instance. */
+ * rules of hal.h hold: one thread at a time per command buffer, for instance. But subspans and
+ * transient buffers are objects of their own, and drivers get the buffer behind them: several
+ * threads may map different parts of that at a time. */
 #ifndef HAL_DRIVER_H
 #define HAL_DRIVER_H
 
 #include "hal/base/os.h"
 #include "hal/hal.h"
+#include "hal/meeting.h"
 
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 10 };
+enum { HAL_DRIVER_ABI = 12 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -39,6 +42,7 @@ enum hal_object_kind {
     HAL_OBJECT_EVENT = 8,
     HAL_OBJECT_SET_LAYOUT = 9,
     HAL_OBJECT_PIPELINE_LAYOUT = 10,
+    HAL_OBJECT_CHANNEL = 11,
 };
 
 struct hal_object {
@@ -113,6 +117,16 @@ struct hal_pipeline_layout {
     struct hal_set_layout *sets[HAL_MAX_SETS];
     size_t set_count;
     uint32_t constant_bytes;
+};
+
+/* One rank; likewise. */
+struct hal_channel {
+    struct hal_object object;
+    void *driver_data;
+    uint32_t rank, count;
+    uint64_t group_id;
+    struct hal_group *group;     /* core */
+    struct hal_leaving *leaving; /* core */
 };
 
 /* No object that commands name: layers do not see it. */
@@ -377,6 +391,7 @@ enum hal_operation {
     HAL_OPERATION_DEALLOCA = 7,
     HAL_OPERATION_READ = 8, /* and WRITE: a host call */
     HAL_OPERATION_WRITE = 9,
+    HAL_OPERATION_COLLECTIVE = 10, /* other ranks take part: `collective` */
 };
 
 /* A function that is called in queue order, in place of commands: after the waits, before the
@@ -400,11 +415,14 @@ struct hal_submission {
     size_t command_count;
 
     enum hal_operation operation;
-    struct hal_buffer *buffer; /* of ALLOCA, DEALLOCA, READ and WRITE: a root, retained */
+    struct hal_buffer *buffer; /* of ALLOCA to WRITE, COLLECTIVE: a root, retained */
     uint64_t offset, bytes;
     const char *file; /* of READ and WRITE */
     uint64_t file_offset;
     struct hal_host_call host; /* no commands then */
+    /* Of COLLECTIVE, else NULL; no commands then. The range above is what the rank receives, or
+     * else what it sends. Drivers copy it and retain channel and buffers. */
+    const struct hal_collective_work *collective;
 
     /* A layer wants the times of its dispatches: drivers that can tell them do, even if the work
      * takes longer by that. */
@@ -572,6 +590,9 @@ struct hal_driver_ops {
     /* The driver takes semaphores of all its devices wherever it takes its own. */
     bool shares_semaphores;
 
+    /* The driver takes submissions with a collective. */
+    bool collectives;
+
     enum hal_status (*semaphore_create)(struct hal_driver_device *self, const char *label,
                                         uint64_t initial_value, struct hal_semaphore **out);
     enum hal_status (*semaphore_query)(struct hal_driver_device *self,
@@ -654,6 +675,10 @@ struct hal_core {
      * layer that begins late has not seen them made, but will see their flushes and unmaps. */
     void (*each_mapping)(struct hal_device *device,
                          void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
+
+    /* The module need not be linked with the core. The last release calls the device. */
+    void (*object_retain)(struct hal_object *object);
+    void (*object_release)(struct hal_object *object);
 };
 
 /* A layer that is running on a device. */
@@ -680,6 +705,26 @@ typedef enum hal_status hal_layer_begin(const struct hal_core *core, struct hal_
                                         const struct hal_profiling_options *options,
                                         struct hal_layer **out_layer);
 #define HAL_CAPTURE_SYMBOL "hal_capture_begin"
+
+/* ---- Variants of executables --------------------------------------------------------------- */
+
+/* How a driver makes an executable of one variant. */
+struct hal_variant_builder {
+    const char *driver;                        /* for messages: "Metal" */
+    const enum hal_executable_format *formats; /* those that it runs, the best first */
+    size_t format_count;
+
+    /* HAL_UNSUPPORTED: the next one of the formats may be possible; what was made of this one is
+     * gone. `*out_variant` has its index already. */
+    enum hal_status (*build)(void *user, const struct hal_executable_desc *desc,
+                             const struct hal_executable_variant *variant);
+};
+
+/* Builds the best variant that can be built; `*out_variant`: the last one that was tried.
+ * HAL_UNSUPPORTED: none can be; others: how the last one failed. */
+HAL_API enum hal_status hal_variants_build(const struct hal_variant_builder *builder, void *user,
+                                           const struct hal_executable_desc *desc,
+                                           size_t *out_variant) HAL_CHECKED;
 
 /* ---- Settings ----------------------------------------------------------------------------- */
 

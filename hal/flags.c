@@ -4,6 +4,8 @@
 #include "hal/base/run.h"
 #include "hal/core.h"
 
+#include <stdio.h>
+
 enum setting {
     DEVICE,
     MODE,
@@ -18,6 +20,8 @@ enum setting {
     SCOPE,
     GROUP,
     LAST,
+    WAIT,
+    QUIET,
     CACHING,
     BOUNDS,
     SETTING_COUNT
@@ -43,6 +47,8 @@ static const struct flag flags[] = {
     {"device_profiling_scope", SCOPE},
     {"device_profiling_group", GROUP},
     {"device_profiling_last", LAST},
+    {"device_profiling_wait", WAIT},
+    {"device_profiling_quiet", QUIET},
     {"check-bounds", BOUNDS},
 };
 enum { FLAG_COUNT = sizeof flags / sizeof flags[0] };
@@ -63,19 +69,8 @@ static const char *const environment[SETTING_COUNT] = {
     [SCOPE] = "HAL_DEVICE_PROFILING_SCOPE",
     [GROUP] = "HAL_DEVICE_PROFILING_GROUP",
     [LAST] = "HAL_DEVICE_PROFILING_LAST",
-};
-
-/* Settings that are one of a few words. */
-struct choice {
-    const char *usual;
-    const char *words[4];
-};
-
-static const struct choice choices[SETTING_COUNT] = {
-    [STACKS] = {"submission", {"none", "submission", "command"}},
-    [CONTENTS] = {"all", {"all", "digest", "none"}},
-    [OUTPUTS] = {"contents", {"contents", "digest", "none"}},
-    [FILES] = {"ranges", {"ranges", "reference", "all", "fail"}},
+    [WAIT] = "HAL_DEVICE_PROFILING_WAIT",
+    [QUIET] = "HAL_DEVICE_PROFILING_QUIET",
 };
 
 static char *given[SETTING_COUNT]; /* what the command line said, NULL: nothing */
@@ -90,7 +85,8 @@ const char *hal_flags_help(void)
            "  --device_profiling_stacks=WHAT   call stacks: none, submission (default),\n"
            "                                   command\n"
            "  --device_profiling_contents=WHAT what the host writes: all (default), digest, none\n"
-           "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none\n"
+           "  --device_profiling_outputs=WHAT  what it reads: contents (default), digest, none,\n"
+           "                                   all (and digests of what each submission writes)\n"
            "  --device_profiling_files=WHAT    what queues read from files: ranges (default),\n"
            "                                   reference, all, fail\n"
            "  --device_profiling_budget=BYTES  of contents in the trace, then digests (64M, 2G)\n"
@@ -99,102 +95,13 @@ const char *hal_flags_help(void)
            "  --device_profiling_scope=NAME    capture what happens inside these scopes alone\n"
            "  --device_profiling_group=NAME    capture submissions with these debug groups alone\n"
            "  --device_profiling_last=TIME     keep the last part of the run: 5s, 500ms, 2m\n"
+           "  --device_profiling_wait=TIME     how long the end of a capture waits for work:\n"
+           "                                   60s (default), 500ms, 2m, forever\n"
+           "  --device_profiling_quiet         do not say where the capture went\n"
            "  --check-bounds                   kernels on the CPU fail where they leave a buffer\n";
 }
 
 /* ---- Values ------------------------------------------------------------------------------- */
-
-/* A mode records what those before it do, and more. IREE names families of data instead. */
-static const char *const modes[] = {"queue", "dispatch", "executable"};
-static const struct {
-    const char *word;
-    size_t mode;
-} mode_words[] = {
-    {"queue", 0},    {"queue-events", 0},    {"device-queue-events", 0}, {"memory-events", 0},
-    {"dispatch", 1}, {"dispatch-events", 1}, {"executable", 2},          {"counters", 2},
-};
-
-static bool find_mode(const char *word, size_t length, size_t *io_mode)
-{
-    for (size_t i = 0; i < sizeof mode_words / sizeof mode_words[0]; i++) {
-        if (strlen(mode_words[i].word) != length || memcmp(mode_words[i].word, word, length) != 0)
-            continue;
-        if (mode_words[i].mode > *io_mode)
-            *io_mode = mode_words[i].mode;
-        return true;
-    }
-    return false;
-}
-
-const char *hal_profiling_mode(const char *text)
-{
-    size_t mode = 0;
-    for (;;) {
-        const size_t length = strcspn(text, ",");
-        if (!find_mode(text, length, &mode))
-            return NULL;
-        if (!text[length])
-            return modes[mode];
-        text += length + 1;
-    }
-}
-
-/* Counters are asked for by name, so that whoever does not get them is told. */
-static enum hal_status check_counters(const char *source, const char *text)
-{
-    if (strcmp(hal_profiling_mode(text), "executable") != 0)
-        return HAL_OK;
-    return hal_fail(HAL_UNSUPPORTED,
-                    "%s '%s' asks for the device's counters, and no driver has any yet (there are: "
-                    "queue, dispatch)",
-                    source, text);
-}
-
-/* The setting's own copy of the word, the usual one for NULL. HAL_INVALID: `source` needs
- * another one. */
-static enum hal_status choose(enum setting setting, const char *source, const char **word)
-{
-    const struct choice *choice = &choices[setting];
-    const char *const *words = choice->words;
-    if (!*word)
-        *word = choice->usual;
-    for (size_t i = 0; i < 4 && words[i]; i++) {
-        if (strcmp(words[i], *word) == 0) {
-            *word = words[i];
-            return HAL_OK;
-        }
-    }
-    if (!words[2])
-        return hal_fail(HAL_INVALID, "%s must be %s or %s, not '%s'", source, words[0], words[1],
-                        *word);
-    if (words[3])
-        return hal_fail(HAL_INVALID, "%s must be %s, %s, %s or %s, not '%s'", source, words[0],
-                        words[1], words[2], words[3], *word);
-    return hal_fail(HAL_INVALID, "%s must be %s, %s or %s, not '%s'", source, words[0], words[1],
-                    words[2], *word);
-}
-
-enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
-{
-    const char *mode = options->mode ? options->mode : "queue";
-    options->mode = hal_profiling_mode(mode);
-    if (!options->mode)
-        return hal_fail(HAL_UNSUPPORTED,
-                        "there is no profiling mode '%s' (there are: queue, dispatch, executable)",
-                        mode);
-    HAL_TRY(check_counters("profiling mode", mode));
-    if (options->last_ns &&
-        (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))
-        return hal_fail(HAL_INVALID, "a flight recorder keeps from 10 ms to 24 h, not %lld ns",
-                        (long long)options->last_ns);
-    if (options->base && options->last_ns)
-        return hal_fail(HAL_INVALID, "what a flight recorder writes cannot refer to '%s'",
-                        options->base);
-    HAL_TRY(choose(STACKS, "profiling stacks", &options->stacks));
-    HAL_TRY(choose(CONTENTS, "profiling contents", &options->contents));
-    HAL_TRY(choose(OUTPUTS, "profiling outputs", &options->outputs));
-    return choose(FILES, "profiling files", &options->files);
-}
 
 /* "4096", "64M". */
 static bool read_bytes(const char *text, uint64_t *out_bytes)
@@ -219,6 +126,12 @@ static bool read_switch(const char *text, bool *out_on)
     return *out_on || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
+static bool read_wait(const char *text, int64_t *out_wait_ns)
+{
+    *out_wait_ns = HAL_FOREVER;
+    return strcmp(text, "forever") == 0 || hal_recorder_parse(text, out_wait_ns);
+}
+
 /* `source` is the flag or the variable. */
 static enum hal_status check_value(enum setting setting, const char *source, const char *value)
 {
@@ -237,18 +150,19 @@ static enum hal_status check_value(enum setting setting, const char *source, con
         break;
     case MODE:
         if (hal_profiling_mode(value))
-            return check_counters(source, value);
+            return hal_profiling_check_counters(source, value);
         known = "must be queue, dispatch or executable";
         break;
     case FORCE:
+    case QUIET:
     case BOUNDS:
         if (!read_switch(value, &on))
             known = "must be true or false";
         break;
-    case STACKS:
-    case CONTENTS:
-    case OUTPUTS:
-    case FILES: return choose(setting, source, &value);
+    case STACKS: return hal_profiling_choose(HAL_STACKS, source, &value);
+    case CONTENTS: return hal_profiling_choose(HAL_CONTENTS, source, &value);
+    case OUTPUTS: return hal_profiling_choose(HAL_OUTPUTS, source, &value);
+    case FILES: return hal_profiling_choose(HAL_FILES, source, &value);
     case BUDGET:
         if (!read_bytes(value, &bytes))
             known = "must be a number of bytes from 1, or of K, M, G or T (64M)";
@@ -256,6 +170,10 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     case LAST:
         if (!hal_recorder_parse(value, &last_ns))
             known = "must be a time from 10ms to 24h, as in 5s, 500ms or 2m";
+        break;
+    case WAIT:
+        if (!read_wait(value, &last_ns))
+            known = "must be forever or a time from 10ms to 24h, as in 60s, 500ms or 2m";
         break;
     case CACHING:
         if (!hal_caching_parse(value, &bytes))
@@ -287,6 +205,11 @@ static const struct flag *find_flag(const char *argument, const char **out_value
     return NULL;
 }
 
+static bool is_switch(enum setting setting)
+{
+    return setting == FORCE || setting == QUIET || setting == BOUNDS;
+}
+
 /* How many arguments the flag at `index` takes: 1 or 2; 0: not one of ours. */
 static enum hal_status parse_one(int argc, char **argv, int index, const char **values,
                                  int *out_taken)
@@ -297,7 +220,7 @@ static enum hal_status parse_one(int argc, char **argv, int index, const char **
     if (!flag)
         return HAL_OK;
     *out_taken = 1;
-    if (!value && (flag->setting == FORCE || flag->setting == BOUNDS)) {
+    if (!value && is_switch(flag->setting)) {
         value = "true";
     } else if (!value) {
         if (index + 1 >= argc)
@@ -358,6 +281,17 @@ enum hal_status hal_flags_parse(int *argc, char **argv)
     return HAL_OK;
 }
 
+enum hal_status hal_flags_check(const char *flag, const char *value, const char *source)
+{
+    if (!flag || !value || !source)
+        return hal_fail(HAL_INVALID, "a check of a flag needs flag, value and source");
+    for (size_t i = 0; i < FLAG_COUNT; i++) {
+        if (strcmp(flags[i].name, flag) == 0)
+            return check_value(flags[i].setting, source, value);
+    }
+    return hal_fail(HAL_NOT_FOUND, "%s: there is no flag '--%s'", source, flag);
+}
+
 /* ---- Settings ----------------------------------------------------------------------------- */
 
 /* NULL when neither flag nor variable says anything; an empty variable says nothing. */
@@ -384,6 +318,18 @@ void hal_flags_ignore_profiling(void)
     unsetenv(HAL_RUN_VARIABLE);
 }
 
+/* As the user wrote it. */
+static const char *source_of(enum setting setting, char out[64])
+{
+    if (!given[setting])
+        return environment[setting];
+    size_t i = 0;
+    while (flags[i].setting != setting)
+        i++;
+    snprintf(out, 64, "--%s", flags[i].name);
+    return out;
+}
+
 /* At most one of them. */
 static enum hal_status choose_window(const char *const values[SETTING_COUNT],
                                      struct hal_settings *settings)
@@ -393,10 +339,12 @@ static enum hal_status choose_window(const char *const values[SETTING_COUNT],
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
         if (!values[windows[i]])
             continue;
-        if (chosen != SETTING_COUNT)
+        if (chosen != SETTING_COUNT) {
+            char one[64], other[64];
             return hal_fail(HAL_INVALID, "a capture has one window: '%s' (%s) or '%s' (%s)",
-                            values[chosen], environment[chosen], values[windows[i]],
-                            environment[windows[i]]);
+                            values[chosen], source_of(chosen, one), values[windows[i]],
+                            source_of(windows[i], other));
+        }
         chosen = windows[i];
     }
     struct hal_window_place *place = &settings->window;
@@ -440,6 +388,23 @@ enum hal_status hal_settings_get(struct hal_settings *out_settings)
     if (values[FORCE])
         read_switch(values[FORCE], &out_settings->options.force);
     return hal_profiling_complete(&out_settings->options);
+}
+
+enum hal_status hal_profiling_limit(int64_t *out_limit_ns)
+{
+    const char *value;
+    *out_limit_ns = INT64_C(60000000000);
+    HAL_TRY(look_up(WAIT, &value));
+    if (value)
+        read_wait(value, out_limit_ns);
+    return HAL_OK;
+}
+
+bool hal_profiling_quiet(void)
+{
+    const char *value;
+    bool quiet = false;
+    return look_up(QUIET, &value) == HAL_OK && value && read_switch(value, &quiet) && quiet;
 }
 
 enum hal_status hal_bounds_wanted(bool *out_wanted)

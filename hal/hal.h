@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hardware abstraction layer: everything that an application may call.
+/* The hardware abstraction layer: everything that an application may call. Kernels stand in
+ * hal/executables.h, the command line's part in hal/flags.h, profiling in hal/profiling.h and work
+ * of several devices together in hal/channels.h; this header includes them.
  *
  * A program opens a device, creates buffers and executables, records commands into a command
  * buffer, ends (seals) it, and submits it to a queue together with the semaphore values to wait
@@ -44,6 +46,10 @@
 #define HAL_HAL_H
 
 #include "hal/base/status.h"
+#include "hal/channels.h"
+#include "hal/executables.h"
+#include "hal/flags.h"
+#include "hal/profiling.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,81 +82,17 @@ struct hal_semaphore;
 /* Limits that hold on every device. */
 enum {
     HAL_MAX_BINDINGS = 31,         /* per descriptor set; Metal has 31 buffer slots */
-    HAL_MAX_GROUP_ARGUMENTS = 8,   /* [[threadgroup(n)]] arguments of a kernel */
     HAL_MAX_SETS = 4,              /* descriptor sets that a dispatch sees */
     HAL_MAX_CONSTANT_BYTES = 4096, /* push constants; Metal's limit for setBytes; a device may take
                                       fewer */
     HAL_MAX_UPDATE_BYTES = 65536,  /* one update command; Vulkan's vkCmdUpdateBuffer */
     HAL_MAX_QUEUES = 64,           /* an affinity is a 64-bit mask */
-    HAL_MAX_VARIANTS = 16,         /* of an executable */
     HAL_MAX_FORMATS = 8,           /* that a device can run */
     HAL_MAX_LIST = 65536,          /* each list of a call: waits, signals, command buffers, ... */
     HAL_MAX_LABEL_BYTES = 4095,    /* without the end; of objects and debug groups */
 };
 
-/* ---- Flags -------------------------------------------------------------------------------- */
-
-/* Takes the flags that belong to the HAL out of the command line and remembers them:
- *
- *   --device=URI                         HAL_DEVICE                   what hal_device_open(NULL)
- * opens
- *   --device_profiling_mode=MODE         HAL_DEVICE_PROFILING_MODE    queue | dispatch | executable
- *     (as in struct hal_profiling_options; or a list of IREE's words: queue-events,
- *     device-queue-events, memory-events; dispatch-events; counters)
- *   --device_profiling_file=FILE         HAL_DEVICE_PROFILING_FILE    default PROGRAM.PID.pb.zst
- *     (alias: --device_profiling_output=)
- *   --device_profiling_force[=true]      HAL_DEVICE_PROFILING_FORCE   replace an existing file
- *   --device_profiling_stacks=WHAT       HAL_DEVICE_PROFILING_STACKS  none | submission (default)
- *     | command
- *   --device_profiling_contents=WHAT     HAL_DEVICE_PROFILING_CONTENTS
- *   --device_profiling_outputs=WHAT      HAL_DEVICE_PROFILING_OUTPUTS
- *   --device_profiling_files=WHAT        HAL_DEVICE_PROFILING_FILES
- *   --device_profiling_budget=BYTES      HAL_DEVICE_PROFILING_BUDGET  4096, 64M, 2G
- *     (these as in struct hal_profiling_options)
- *   --device_profiling_last=TIME         HAL_DEVICE_PROFILING_LAST    5s, 500ms, 2m: a flight
- *     recorder, as last_ns in struct hal_profiling_options; SIGUSR1, unless the program handles it
- *     itself, writes it out at the next submission
- *   --device_profiling_window=PART       HAL_DEVICE_PROFILING_WINDOW  #s100..#s200 (of submissions,
- *     from 0), #s100, #s100.., or signal: SIGUSR1 begins and ends captures, at a submission
- *   --device_profiling_group=NAME        HAL_DEVICE_PROFILING_GROUP   submissions whose command
- *     buffers have a debug group of that name; those that follow each other are one capture
- *   --device_profiling_scope=NAME        HAL_DEVICE_PROFILING_SCOPE   what happens from
- *     hal_scope_begin(NAME) to its end, each time a capture
- *     (a window alone asks for a capture, too; it opens and closes as hal_device_profiling_begin
- *     and _end do, in the thread that reaches it: a submission may wait half a second for the work
- *     in flight, and when that is not done by then, the window opens or closes at a later one)
- *   --check-bounds[=true]                HAL_CHECK_BOUNDS             on the CPU driver, a kernel
- *     that leaves a buffer or its threadgroup memory fails its submission; read when an executable
- *     is created; slow
- *
- * A flag beats its environment variable, which programs that never call this obey too. Argument
- * values may also follow as the next argument ("--device cpu"). "--" ends the search. Call it
- * before opening a device, from one thread. HAL_INVALID: a flag of ours has a wrong value; the
- * command line is unchanged then. */
-HAL_API enum hal_status hal_flags_parse(int *argc, char **argv) HAL_CHECKED;
-
-/* Makes this process, and those that it starts, deaf to what the environment says about captures:
- * removes every variable that a --device_profiling flag stands for. For programs which are not to
- * be captured because their caller is. Before any other thread is there. */
-HAL_API void hal_flags_ignore_profiling(void);
-
-/* The flags as text for a program's --help, one line each. */
-HAL_API const char *hal_flags_help(void);
-
-/* For a program that locks itself in before it opens a device: the programs that compiling kernels
- * on the CPU may start, as paths, each with an end, one behind the other, and an empty one last.
- * HAL_NOT_FOUND: there is no usable compiler. Any thread; blocks while a compiler that is new is
- * asked who it is. */
-HAL_API enum hal_status hal_kernel_programs(char *out_paths, size_t bytes) HAL_CHECKED;
-
 /* ---- Devices ------------------------------------------------------------------------------ */
-
-/* Written into traces. */
-enum hal_executable_format {
-    HAL_FORMAT_MSL = 1,      /* Metal Shading Language source, UTF-8 */
-    HAL_FORMAT_METALLIB = 2, /* Metal only */
-    HAL_FORMAT_SPIRV = 3,    /* words of a module, of either byte order */
-};
 
 /* What a device is and can do; a trace records it and a replay compares it. */
 struct hal_device_info {
@@ -222,10 +164,11 @@ HAL_API size_t hal_device_describe(const struct hal_device *device, char *out_te
 /* One number by name: those of the description ("queue.count", "worker.count", "simd.width",
  * "group.max.threads", and with ".x", ".y", ".z"; "group.max.memory.bytes", "buffer.max.bytes",
  * "bindings.max", "sets.max", "constants.max.bytes"; 1 or 0: "format.msl", "format.metallib",
- * "format.spir-v"), and what only the driver knows: "memory.total.bytes", "memory.used.bytes";
- * "clock.resolution.ns" of the times of submissions; 1, or not found: "dispatch.times" (of each
- * dispatch can be recorded), "kernel.faults.caught" (a kernel that faults fails its submission
- * alone). HAL_NOT_FOUND for what the device does not know; never a made-up value. */
+ * "format.spir-v", "collectives"), and what only the driver knows: "memory.total.bytes",
+ * "memory.used.bytes"; "clock.resolution.ns" of the times of submissions; 1, or not found:
+ * "dispatch.times" (of each dispatch can be recorded), "kernel.faults.caught" (a kernel that faults
+ * fails its submission alone). HAL_NOT_FOUND for what the device does not know; never a made-up
+ * value. */
 HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *key,
                                          int64_t *out_value) HAL_CHECKED;
 
@@ -234,7 +177,7 @@ HAL_API enum hal_status hal_device_query(struct hal_device *device, const char *
  * says why. Then all semaphores have failed that work in flight would have signalled, as do those
  * of later submissions, which are refused. Whether anything can still be created or compiled is the
  * device's affair; what fails for this reason says HAL_DEVICE_LOST. What there is can be mapped
- * (its bytes are what the device left), queried and released. */
+ * (its bytes are what the device left, unless they are gone with it), queried and released. */
 HAL_API enum hal_status hal_device_wait_idle(struct hal_device *device,
                                              int64_t timeout_ns) HAL_CHECKED;
 
@@ -356,236 +299,6 @@ HAL_API enum hal_status hal_buffer_write(struct hal_buffer *buffer, uint64_t off
                                          const void *data, uint64_t bytes) HAL_CHECKED;
 HAL_API enum hal_status hal_buffer_read(struct hal_buffer *buffer, uint64_t offset, void *out_data,
                                         uint64_t bytes) HAL_CHECKED;
-
-/* ---- Layouts ------------------------------------------------------------------------------ */
-
-/* Written into traces. */
-enum hal_binding_kind {
-    HAL_BINDING_STORAGE = 1, /* MSL: device memory */
-    HAL_BINDING_UNIFORM = 2, /* MSL: constant memory; only read */
-};
-
-/* Bits. Written into traces. */
-enum hal_binding_flag {
-    HAL_BINDING_READ_ONLY = 1, /* no kernel writes through it: a promise. An executable whose kernel
-                                  does is HAL_INVALID, where the device can tell */
-    HAL_BINDING_DYNAMIC = 2,   /* each push adds an offset of its own */
-};
-
-struct hal_layout_binding {
-    uint32_t index; /* below HAL_MAX_BINDINGS; each at most once */
-    enum hal_binding_kind kind;
-    uint32_t flags; /* enum hal_binding_flag */
-};
-
-struct hal_set_layout_desc {
-    const char *label;
-    const struct hal_layout_binding *bindings; /* copied; by any order of indexes */
-    size_t binding_count;
-};
-
-/* What a descriptor set consists of. Immutable: any thread may use it. */
-HAL_API enum hal_status hal_set_layout_create(struct hal_device *device,
-                                              const struct hal_set_layout_desc *desc,
-                                              struct hal_set_layout **out_layout) HAL_CHECKED;
-HAL_API void hal_set_layout_retain(struct hal_set_layout *layout);
-HAL_API void hal_set_layout_release(struct hal_set_layout *layout);
-
-struct hal_pipeline_layout_desc {
-    const char *label;
-    struct hal_set_layout *const *sets; /* retained; set i is sets[i] */
-    size_t set_count;                   /* at most HAL_MAX_SETS */
-    uint32_t constant_bytes; /* push constants that entry points may take, and that are pushed for
-                                them */
-};
-
-/* What an entry point takes. Immutable: any thread may use it. */
-HAL_API enum hal_status hal_pipeline_layout_create(
-    struct hal_device *device, const struct hal_pipeline_layout_desc *desc,
-    struct hal_pipeline_layout **out_layout) HAL_CHECKED;
-HAL_API void hal_pipeline_layout_retain(struct hal_pipeline_layout *layout);
-HAL_API void hal_pipeline_layout_release(struct hal_pipeline_layout *layout);
-
-/* ---- Executables -------------------------------------------------------------------------- */
-
-/* "MSL"; never NULL. */
-HAL_API const char *hal_executable_format_name(enum hal_executable_format format);
-
-struct hal_entry_point {
-    const char *name;        /* the kernel's name, or its host_name */
-    uint32_t group_size[3];  /* threads per workgroup; each at least 1 */
-    uint32_t constant_bytes; /* push constants that the kernel takes, a multiple of 4; 0: none */
-    uint32_t constants_slot; /* MSL: the [[buffer(n)]] index that receives them */
-    /* MSL: bytes of each [[threadgroup(n)]] argument that the kernel has, a multiple of 16;
-     * together with its threadgroup variables at most max_group_memory_bytes. 0: it has none. */
-    uint32_t group_argument_bytes[HAL_MAX_GROUP_ARGUMENTS];
-};
-
-/* Specialization constant: MSL's [[function_constant(index)]]. `type` is written into traces. */
-enum hal_constant_type {
-    HAL_CONSTANT_BOOL = 1,
-    HAL_CONSTANT_INT32 = 2,
-    HAL_CONSTANT_UINT32 = 3,
-    HAL_CONSTANT_FLOAT32 = 4,
-};
-
-struct hal_constant {
-    uint32_t index;
-    enum hal_constant_type type;
-    uint32_t bits; /* the value's bit pattern; booleans 0 or 1 */
-};
-
-/* The same kernels in one format. */
-struct hal_executable_variant {
-    enum hal_executable_format format;
-    const void *data; /* copied */
-    size_t bytes;
-};
-
-struct hal_executable_desc {
-    const char *label; /* also the file name in compiler messages */
-    /* One variant, or several side by side in `variants`: not both. */
-    enum hal_executable_format format;
-    const void *data; /* copied */
-    size_t bytes;
-    const struct hal_entry_point *entry_points;
-    size_t entry_point_count; /* at least 1; commands name an entry point by its index */
-    const struct hal_constant *constants;
-    size_t constant_count;
-    const struct hal_executable_variant *variants;
-    size_t variant_count; /* at most HAL_MAX_VARIANTS */
-    /* One per entry point, retained. Where it is NULL, or all of this, binding i of set 0 is the
-     * kernel's [[buffer(i)]]. Else set s is an argument buffer: the struct at [[buffer(s)]], and
-     * binding i its member [[id(i)]]. */
-    struct hal_pipeline_layout *const *layouts;
-    struct hal_executable_cache *cache; /* NULL: what is compiled is kept at the usual place */
-};
-
-/* Compiles; may take long and may block. Of several variants the device takes the first that it can
- * run, in the order of hal_device_info.formats and then of the list; one that is HAL_UNSUPPORTED is
- * passed over.
- *   MSL: bindings are as hal_executable_desc.layouts says, and constants are function constants.
- *   SPIR-V: a module as Vulkan takes it, for compute. Binding b of set s is what is decorated so
- *     (a buffer; arrays of buffers and images are not supported); constants go by their SpecId;
- *     push constants need no slot; group_size must be the module's workgroup size.
- * HAL_INVALID: the source does not compile (the message is the compiler's, with the user's own
- * lines), the module is not valid or says otherwise, or an entry point does not exist.
- * HAL_UNSUPPORTED: not on this device. */
-HAL_API enum hal_status hal_executable_create(struct hal_device *device,
-                                              const struct hal_executable_desc *desc,
-                                              struct hal_executable **out_executable) HAL_CHECKED;
-HAL_API void hal_executable_retain(struct hal_executable *executable);
-HAL_API void hal_executable_release(struct hal_executable *executable);
-
-/* A specialization constant that the source declares. */
-struct hal_constant_info {
-    const char *name;
-    uint32_t index;
-    enum hal_constant_type type; /* 0: a type that cannot be given a value here */
-    bool is_given;               /* the description has a value for it */
-};
-
-/* What the device made of the description. Pointers live as long as the executable. */
-struct hal_executable_info {
-    const char *label; /* NULL: none */
-    size_t entry_point_count;
-    size_t variant_count;
-    size_t variant; /* the one that the device took: its index in the description */
-    enum hal_executable_format format;         /* of that */
-    bool was_kept;                             /* nothing had to be compiled */
-    const struct hal_constant_info *constants; /* by rising index */
-    size_t constant_count;
-};
-HAL_API enum hal_status hal_executable_get_info(struct hal_executable *executable,
-                                                struct hal_executable_info *out_info) HAL_CHECKED;
-
-/* A buffer that a kernel takes. */
-struct hal_entry_binding {
-    uint32_t set, index;
-    uint32_t access;    /* enum hal_access; 0: the device cannot tell */
-    uint32_t alignment; /* what is bound begins at a multiple of that; 0: the device cannot tell */
-    uint64_t bytes;     /* and has at least so many; 0: as many as the kernel accesses */
-};
-
-/* What an entry point is. Pointers live as long as the executable. */
-struct hal_entry_info {
-    const char *name;
-    uint32_t group_size[3];
-    uint32_t constant_bytes, constants_slot;  /* as described; the slot is no binding */
-    uint64_t group_memory_bytes;              /* threadgroup variables */
-    const struct hal_entry_binding *bindings; /* by rising set and index */
-    size_t binding_count;
-};
-
-/* HAL_INVALID: there is no such entry point. */
-HAL_API enum hal_status hal_executable_get_entry(struct hal_executable *executable, uint32_t entry,
-                                                 struct hal_entry_info *out_info) HAL_CHECKED;
-
-/* Index of the entry point with that name. HAL_NOT_FOUND. */
-HAL_API enum hal_status hal_executable_find(const struct hal_executable *executable,
-                                            const char *name, uint32_t *out_entry) HAL_CHECKED;
-
-/* ---- Executable caches --------------------------------------------------------------------- */
-
-/* A place for what is compiled, and a way to prepare many executables at once. What is kept is
- * found again by a digest of everything that matters (source, constants, workgroup sizes, compiler,
- * processor). Several caches, devices and processes may share a directory. */
-struct hal_executable_cache_desc {
-    const char *label;
-    const char *directory; /* made when it does not exist; NULL: the usual place (HAL_CACHE_DIR) */
-    uint64_t max_bytes;    /* what was not used for the longest time goes; 0: the usual limit */
-};
-
-/* HAL_IO: the directory cannot be made or written. HAL_UNSUPPORTED: the device keeps nothing, and
- * a directory was named. May be used from any thread at any time. */
-HAL_API enum hal_status hal_executable_cache_create(
-    struct hal_device *device, const struct hal_executable_cache_desc *desc,
-    struct hal_executable_cache **out_cache) HAL_CHECKED;
-HAL_API void hal_executable_cache_retain(struct hal_executable_cache *cache);
-HAL_API void hal_executable_cache_release(struct hal_executable_cache *cache);
-
-struct hal_executable_cache_info {
-    const char *label;     /* NULL: none; lives as long as the cache */
-    const char *directory; /* absolute; NULL: the device keeps nothing */
-    uint64_t max_bytes;
-    uint64_t used_bytes, entry_count; /* in the directory now, whoever put them there */
-    uint64_t prepared_count;          /* executables that were made through this cache */
-    uint64_t kept_count;              /* of these, nothing had to be compiled */
-};
-HAL_API enum hal_status hal_executable_cache_get_info(
-    struct hal_executable_cache *cache, struct hal_executable_cache_info *out_info) HAL_CHECKED;
-
-/* What the bytes look like: a SPIR-V module, a metallib, or text (MSL). HAL_NOT_FOUND: none. */
-HAL_API enum hal_status hal_executable_infer_format(
-    const void *data, size_t bytes, enum hal_executable_format *out_format) HAL_CHECKED;
-
-/* One executable of many is ready, or will never be. */
-struct hal_prepared {
-    size_t index;                      /* of its description */
-    size_t done_count, count;          /* how far all are; this one counts */
-    struct hal_executable *executable; /* NULL: it failed; borrowed for the call */
-    enum hal_status status;
-    const char *message; /* of a failure; borrowed for the call */
-};
-
-struct hal_prepare_options {
-    uint32_t thread_count; /* 0: as many as there are processors */
-    /* Called on the calling thread, once for each executable. False: those that have not begun are
-     * not prepared (HAL_FAILED). */
-    bool (*progress)(void *user, const struct hal_prepared *prepared);
-    void *user;
-};
-
-/* Prepares `count` executables in parallel. A description without format, but with data, gets the
- * one that its bytes look like; a description's own cache is ignored. out_executables[i] is owned
- * by the caller, NULL where it failed; out_statuses (may be NULL) says how each one went. The
- * others are prepared when one fails; returned is the failure with the lowest index. Blocks. */
-HAL_API enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
-                                                     const struct hal_executable_desc *descs,
-                                                     size_t count,
-                                                     const struct hal_prepare_options *options,
-                                                     struct hal_executable **out_executables,
-                                                     enum hal_status *out_statuses) HAL_CHECKED;
 
 /* ---- Command buffers ---------------------------------------------------------------------- */
 
@@ -942,75 +655,6 @@ enum hal_wait_mode { HAL_WAIT_ALL = 0, HAL_WAIT_ANY = 1 };
 HAL_API enum hal_status hal_semaphores_wait(struct hal_device *device, enum hal_wait_mode mode,
                                             const struct hal_semaphore_value *values, size_t count,
                                             int64_t timeout_ns) HAL_CHECKED;
-
-/* ---- Profiling ---------------------------------------------------------------------------- */
-
-/* Names a range of time on the calling thread ("token 17") for tools; nests. Costs nothing when
- * nothing is captured. */
-HAL_API void hal_scope_begin(struct hal_device *device, const char *name);
-HAL_API void hal_scope_end(struct hal_device *device);
-
-struct hal_profiling_options {
-    /* "queue" (NULL): everything that the application asks for, and device times of submissions.
-     * "dispatch": and of each dispatch; the work may take longer by that. HAL_UNSUPPORTED: the
-     * device cannot tell ("dispatch.times" of hal_device_query). "executable": and the device's
-     * counters: HAL_UNSUPPORTED, since no driver has any yet.
-     */
-    const char *mode;
-    const char *file;   /* NULL: PROGRAM.PID.pb.zst in the working directory */
-    const char *stacks; /* NULL: "submission"; "none"; "command": of each command, too, which takes
-                         * a microsecond or more */
-    bool force;         /* replace an existing file */
-
-    /* What becomes of the bytes that the host writes into buffers (a snapshot's, too): "all"
-     * (NULL), "digest": their SHA-256 instead, "none". Without the bytes nothing can be replayed.
-     * Kernels, and what commands themselves hold, are always recorded. */
-    const char *contents;
-    /* And of those that it reads: "contents" (NULL), "digest": a replay compares digests, "none":
-     * nothing is compared. */
-    const char *outputs;
-    /* And of those that queues read from files: "ranges" (NULL): like the host's writes,
-     * "reference": a replay reads the same file, whose path and digest are recorded, "all": as
-     * "ranges", and the whole files besides, "fail": recording ends there with an error. */
-    const char *files;
-    /* So many bytes are recorded, and digests of all others: 0: no limit. Counted before they are
-     * copied, each time that they are written or read, compressed or known already or not. */
-    uint64_t budget_bytes;
-
-    /* A flight recorder: of the run, only the end is kept, at least so many nanoseconds and at most
-     * about twice as many; 0: all. The file always holds it, whatever ends the process, and can be
-     * replayed: every `last_ns`, at a submission, the work in flight is waited for and the live
-     * objects and their contents are recorded. hal_device_profiling_flush writes it out: completes
-     * the file and goes on in another one, FILE-2 and so on. From 10 ms to 24 h. */
-    int64_t last_ns;
-
-    const char
-        *window; /* what part of the run this is, for those who read the trace; may be NULL */
-
-    /* A trace. Contents of 256 bytes or more that it holds are referred to by their digest and not
-     * stored again: who replays or shows the new trace needs that one, too. NULL: none; not for a
-     * flight recorder. */
-    const char *base;
-};
-
-/* Starts a capture at any moment of a run: waits for the work in flight (at most `timeout_ns`,
- * the message names a semaphore that it still waits for), records the live objects and their
- * contents, then everything that follows. One capture per device at a time. Blocks. */
-HAL_API enum hal_status hal_device_profiling_begin(struct hal_device *device,
-                                                   const struct hal_profiling_options *options,
-                                                   int64_t timeout_ns) HAL_CHECKED;
-
-/* Writes what was recorded so far into the file, and completes that of a flight recorder (last_ns),
- * for which it waits as hal_device_profiling_end does. Blocks until it is there. HAL_NOT_FOUND: the
- * device is not being captured. */
-HAL_API enum hal_status hal_device_profiling_flush(struct hal_device *device) HAL_CHECKED;
-
-/* Ends the capture and closes the file. Waits for the work in flight, without a limit, since other
- * threads' calls go on meanwhile: a thread that is to signal what work waits for does so first.
- * Every ten seconds the log says what is waited for. Returns the first error that recording met, if
- * any: the file then says that it is incomplete. HAL_NOT_FOUND: the device is not being captured.
- */
-HAL_API enum hal_status hal_device_profiling_end(struct hal_device *device) HAL_CHECKED;
 
 #ifdef __cplusplus
 }

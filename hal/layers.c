@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures come and go: finding the capture module, putting its layer into the chain and taking
+/* Captures come and go: putting the capture module's layer into the chain and taking
  * it out again while the application runs, and at the process's end. */
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/run.h"
 #include "hal/core.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- The module --------------------------------------------------------------------------- */
-
-/* There when a program links libhal and the capture statically. */
-extern __attribute__((weak)) hal_layer_begin hal_capture_begin;
-
-/* The module stays loaded: its threads and thread-local data may outlive a capture. */
-static enum hal_status find_capture(hal_layer_begin **out_begin)
-{
-    if (hal_capture_begin) {
-        *out_begin = hal_capture_begin;
-        return HAL_OK;
-    }
-    void *symbol;
-    HAL_TRY(hal_module_load("capture", "HAL_CAPTURE_MODULE", "libhal_capture.so",
-                            HAL_CAPTURE_SYMBOL, &symbol));
-    memcpy(out_begin, &symbol, sizeof symbol);
-    return HAL_OK;
-}
-
-/* A document of the system's tools, where the driver can write it. */
-static hal_layer_begin *native_capture(const struct hal_device *device, const char *file)
-{
-    static const char extension[] = ".gputrace";
-    const size_t length = strlen(file), tail = sizeof extension - 1;
-    const bool wanted = length > tail && strcmp(file + length - tail, extension) == 0;
-    return wanted ? device->driver->ops->native_capture : NULL;
-}
+/* ---- What a layer is given ---------------------------------------------------------------- */
 
 static const struct hal_device_info *device_info(const struct hal_device *device)
 {
@@ -49,18 +25,30 @@ static const struct hal_core core = {
     .each_object = hal_objects_each,
     .object_name = hal_object_name,
     .each_mapping = hal_mappings_each,
+    .object_retain = hal_object_retain,
+    .object_release = hal_object_release,
 };
 
 /* ---- Turns and the chain ------------------------------------------------------------------ */
 
-/* One begin, flush or end at a time on a device; no lock is held while it works. */
-static void take_turn(struct hal_device *device)
+/* One begin, flush or end at a time on a device; no lock is held while it works. False: the others
+ * are not done in time. */
+static bool try_turn(struct hal_device *device, int64_t deadline_ns)
 {
+    bool is_late = false;
     pthread_mutex_lock(&device->profiling_lock);
-    while (device->profiling_busy)
-        pthread_cond_wait(&device->profiling_changed, &device->profiling_lock);
+    while (device->profiling_busy && !is_late)
+        is_late =
+            !hal_condition_wait(&device->profiling_changed, &device->profiling_lock, deadline_ns);
+    const bool taken = !device->profiling_busy;
     device->profiling_busy = true;
     pthread_mutex_unlock(&device->profiling_lock);
+    return taken;
+}
+
+static void take_turn(struct hal_device *device)
+{
+    (void)try_turn(device, HAL_FOREVER);
 }
 
 static void end_turn(struct hal_device *device)
@@ -135,6 +123,28 @@ static enum hal_status close_chain(struct hal_device *device, int64_t timeout_ns
 
 /* ---- End ---------------------------------------------------------------------------------- */
 
+/* To whoever asked without naming the very file: by flag or variable, or for one that has a number
+ * or the program's name. hal-capture sums up by itself. */
+static void tell_file(struct hal_device *device)
+{
+    const char *run = getenv(HAL_RUN_VARIABLE);
+    struct stat info;
+    if (device->told_file && !(run && run[0]) && !hal_profiling_quiet() &&
+        stat(device->told_file, &info) == 0)
+        hal_log_note("captured '%s' into '%s' (%lld bytes)", device->info.uri, device->told_file,
+                     (long long)info.st_size);
+    free(device->told_file);
+    device->told_file = NULL;
+}
+
+/* The same, and the next file will be told, too; NULL: there is none. */
+static void tell_next(struct hal_device *device, const char *next)
+{
+    char *copy = device->told_file && next ? hal_copy_string(next) : NULL;
+    tell_file(device);
+    device->told_file = copy;
+}
+
 /* With the gate closed. */
 static struct hal_layer *take_layer_out(struct hal_device *device)
 {
@@ -153,6 +163,7 @@ static enum hal_status end_capture(struct hal_device *device, int64_t timeout_ns
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = layer->end(layer);
     hal_objects_reopen(device);
+    tell_file(device);
     return status;
 }
 
@@ -191,6 +202,7 @@ static enum hal_status end_capture_at_exit(struct hal_device *device)
     struct hal_layer *layer = take_layer_out(device);
     const enum hal_status status = idle ? layer->end(layer) : layer->leave(layer);
     hal_objects_reopen(device);
+    tell_file(device);
     if (!idle)
         hal_log(HAL_LOG_WARN,
                 "the capture of '%s' is incomplete: the process exits with work in "
@@ -245,20 +257,11 @@ static enum hal_status check_mode(const struct hal_device *device, const char *m
         mode, device->info.uri);
 }
 
-/* `options` has no NULL left. */
-static enum hal_status begin_capture(struct hal_device *device,
-                                     const struct hal_profiling_options *options,
-                                     int64_t timeout_ns)
+/* With the gate closed. */
+static enum hal_status put_layer_in(struct hal_device *device, hal_layer_begin *begin,
+                                    const struct hal_profiling_options *options)
 {
-    hal_layer_begin *begin;
     struct hal_layer *layer;
-    if (device->layer)
-        return being_captured(device);
-    HAL_TRY(check_mode(device, options->mode));
-    begin = native_capture(device, options->file);
-    if (!begin)
-        HAL_TRY(find_capture(&begin));
-    HAL_TRY(close_chain(device, timeout_ns));
     const enum hal_status status = begin(&core, device, device->top, options, &layer);
     if (status == HAL_OK) {
         device->captures++;
@@ -266,8 +269,23 @@ static enum hal_status begin_capture(struct hal_device *device,
         device->top = layer->device;
         atomic_store(&device->captured, true);
     }
+    return status;
+}
+
+/* `options` has no NULL left. */
+static enum hal_status begin_capture(struct hal_device *device,
+                                     const struct hal_profiling_options *options,
+                                     int64_t timeout_ns)
+{
+    hal_layer_begin *begin;
+    if (device->layer)
+        return being_captured(device);
+    HAL_TRY(check_mode(device, options->mode));
+    HAL_TRY(hal_capture_find(device, options->file, &begin));
+    HAL_TRY(close_chain(device, timeout_ns));
+    const enum hal_status status = put_layer_in(device, begin, options);
     hal_objects_reopen(device);
-    if (status == HAL_OK && layer->checkpoint)
+    if (status == HAL_OK && device->layer->checkpoint)
         HAL_TRY(hal_recorder_begun(device, options));
     /* Handlers run in reverse order: ours must come before those that the module brought. */
     if (status == HAL_OK)
@@ -283,8 +301,10 @@ static enum hal_status try_name(struct hal_device *device,
     struct hal_profiling_options full = *options;
     full.file = file;
     const enum hal_status status = begin_capture(device, &full, timeout_ns);
-    if (status == HAL_OK)
+    if (status == HAL_OK) {
+        device->told_file = hal_copy_string(file);
         return HAL_OK;
+    }
     snprintf(why, sizeof why, "%s", hal_message());
     hal_name_unused(file, status == HAL_EXISTS ? NULL : why);
     return hal_fail(status, "%s", why);
@@ -329,6 +349,8 @@ enum hal_status hal_profiling_begin_now(struct hal_device *device,
 {
     take_turn(device);
     const enum hal_status status = begin_capture(device, options, timeout_ns);
+    if (status == HAL_OK)
+        device->told_file = hal_copy_string(options->file);
     end_turn(device);
     return status;
 }
@@ -344,12 +366,15 @@ enum hal_status hal_profiling_end_now(struct hal_device *device, int64_t timeout
 /* ---- Entry points ------------------------------------------------------------------------- */
 
 /* Fails in a forked child, where no turn could be taken. */
-static enum hal_status enter_turn(struct hal_device *device)
+static enum hal_status enter_turn(struct hal_device *device, int64_t deadline_ns)
 {
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_device_check_here(device));
-    take_turn(device);
-    return HAL_OK;
+    if (try_turn(device, deadline_ns))
+        return HAL_OK;
+    return hal_fail(HAL_TIMEOUT,
+                    "another thread's begin, flush or end of a capture of '%s' goes on",
+                    device->info.uri);
 }
 
 static enum hal_status not_captured(const struct hal_device *device)
@@ -362,36 +387,54 @@ enum hal_status hal_device_profiling_begin(struct hal_device *device,
                                            int64_t timeout_ns)
 {
     struct hal_profiling_options full = options ? *options : (struct hal_profiling_options){0};
+    const int64_t deadline_ns = hal_deadline_ns(timeout_ns);
     HAL_TRY(hal_profiling_complete(&full));
-    HAL_TRY(enter_turn(device));
-    const enum hal_status status = full.file ? begin_capture(device, &full, timeout_ns)
-                                             : begin_numbered(device, &full, timeout_ns);
+    HAL_TRY(enter_turn(device, deadline_ns));
+    const int64_t left_ns = time_left(deadline_ns);
+    const enum hal_status status =
+        full.file ? begin_capture(device, &full, left_ns) : begin_numbered(device, &full, left_ns);
     end_turn(device);
     return status;
 }
 
-/* The file is completed, and the recording goes on in the next one. */
+/* The file is completed, and the recording goes on in the next one, before anything else happens:
+ * what is in none of the two files never was. */
+static enum hal_status go_on(struct hal_device *device, hal_layer_begin *begin,
+                             const struct hal_profiling_options *options)
+{
+    char why[HAL_MESSAGE_BYTES];
+    struct hal_layer *layer = take_layer_out(device);
+    const enum hal_status ended = layer->end(layer);
+    snprintf(why, sizeof why, "%s", hal_message());
+    enum hal_status begun = put_layer_in(device, begin, options);
+    hal_objects_reopen(device);
+    tell_next(device, begun == HAL_OK ? options->file : NULL);
+    if (begun == HAL_OK) {
+        device->recorder.goes_on = true;
+        begun = hal_recorder_begun(device, options);
+        device->recorder.goes_on = false;
+    } else {
+        hal_name_unused(options->file, hal_message());
+    }
+    return begun != HAL_OK || ended == HAL_OK ? begun : hal_fail(ended, "%s", why);
+}
+
 static enum hal_status write_out(struct hal_device *device, int64_t timeout_ns)
 {
-    char file[PATH_MAX], message[HAL_MESSAGE_BYTES];
+    char file[PATH_MAX], why[HAL_MESSAGE_BYTES];
+    hal_layer_begin *begin;
     struct hal_profiling_options options = device->recorder.options;
+    HAL_TRY(hal_capture_find(device, options.file, &begin));
     HAL_TRY(hal_name_next(options.file, file, sizeof file));
-    const enum hal_status ended = end_capture(device, timeout_ns);
-    snprintf(message, sizeof message, "%s", hal_message());
-    if (device->layer) { /* it was not ended */
+    const enum hal_status status = close_chain(device, timeout_ns);
+    if (status != HAL_OK) {
+        snprintf(why, sizeof why, "%s", hal_message());
         hal_name_unused(file, NULL);
-        return hal_fail(ended, "%s", message);
+        return hal_fail(status, "%s", why);
     }
     options.file = file;
     options.force = false;
-    device->recorder.goes_on = true;
-    const enum hal_status begun = begin_capture(device, &options, HAL_FOREVER);
-    device->recorder.goes_on = false;
-    if (begun != HAL_OK) {
-        hal_name_unused(file, hal_message());
-        return begun;
-    }
-    return ended == HAL_OK ? HAL_OK : hal_fail(ended, "%s", message);
+    return go_on(device, begin, &options);
 }
 
 enum hal_status hal_profiling_write_out_now(struct hal_device *device, int64_t timeout_ns)
@@ -403,27 +446,40 @@ enum hal_status hal_profiling_write_out_now(struct hal_device *device, int64_t t
     return status;
 }
 
-static enum hal_status flush_capture(struct hal_device *device)
+static enum hal_status flush_capture(struct hal_device *device, int64_t timeout_ns)
 {
     if (!device->layer)
         return not_captured(device);
-    return device->layer->checkpoint ? write_out(device, HAL_FOREVER)
+    return device->layer->checkpoint ? write_out(device, timeout_ns)
                                      : device->layer->flush(device->layer);
+}
+
+/* When the call is to give up. */
+static enum hal_status find_deadline(int64_t *out_deadline_ns)
+{
+    int64_t limit_ns;
+    HAL_TRY(hal_profiling_limit(&limit_ns));
+    *out_deadline_ns = hal_deadline_ns(limit_ns);
+    return HAL_OK;
 }
 
 enum hal_status hal_device_profiling_flush(struct hal_device *device)
 {
-    HAL_TRY(enter_turn(device));
-    const enum hal_status status = flush_capture(device);
+    int64_t deadline_ns;
+    HAL_TRY(find_deadline(&deadline_ns));
+    HAL_TRY(enter_turn(device, deadline_ns));
+    const enum hal_status status = flush_capture(device, time_left(deadline_ns));
     end_turn(device);
     return status;
 }
 
 enum hal_status hal_device_profiling_end(struct hal_device *device)
 {
-    HAL_TRY(enter_turn(device));
+    int64_t deadline_ns;
+    HAL_TRY(find_deadline(&deadline_ns));
+    HAL_TRY(enter_turn(device, deadline_ns));
     const enum hal_status status =
-        device->layer ? end_capture(device, HAL_FOREVER) : not_captured(device);
+        device->layer ? end_capture(device, time_left(deadline_ns)) : not_captured(device);
     end_turn(device);
     return status;
 }

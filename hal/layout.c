@@ -102,7 +102,10 @@ void hal_own_object_free(struct hal_object *object)
 {
     if (object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
         release_sets((struct hal_pipeline_layout *)(void *)object);
-    free(object);
+    if (object->kind == HAL_OBJECT_CHANNEL)
+        hal_channel_free((struct hal_channel *)(void *)object);
+    else
+        free(object);
 }
 
 /* ---- Pushing ------------------------------------------------------------------------------ */

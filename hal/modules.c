@@ -44,3 +44,38 @@ enum hal_status hal_module_load(const char *what, const char *variable, const ch
         return hal_fail(HAL_NOT_FOUND, "'%s' is no %s module: it has no %s", path, what, symbol);
     return HAL_OK;
 }
+
+/* ---- The capture --------------------------------------------------------------------------- */
+
+/* There when a program links libhal and the capture statically. */
+extern __attribute__((weak)) hal_layer_begin hal_capture_begin;
+
+/* The module stays loaded: its threads and thread-local data may outlive a capture. */
+static enum hal_status find_capture(hal_layer_begin **out_begin)
+{
+    if (hal_capture_begin) {
+        *out_begin = hal_capture_begin;
+        return HAL_OK;
+    }
+    void *symbol;
+    HAL_TRY(hal_module_load("capture", "HAL_CAPTURE_MODULE", "libhal_capture.so",
+                            HAL_CAPTURE_SYMBOL, &symbol));
+    memcpy(out_begin, &symbol, sizeof symbol);
+    return HAL_OK;
+}
+
+/* A document of the system's tools, where the driver can write it. */
+static hal_layer_begin *native_capture(const struct hal_device *device, const char *file)
+{
+    static const char extension[] = ".gputrace";
+    const size_t length = strlen(file), tail = sizeof extension - 1;
+    const bool wanted = length > tail && strcmp(file + length - tail, extension) == 0;
+    return wanted ? device->driver->ops->native_capture : NULL;
+}
+
+enum hal_status hal_capture_find(const struct hal_device *device, const char *file,
+                                 hal_layer_begin **out_begin)
+{
+    *out_begin = native_capture(device, file);
+    return *out_begin ? HAL_OK : find_capture(out_begin);
+}

@@ -18,6 +18,7 @@ static const char *kind_name(enum hal_object_kind kind)
     case HAL_OBJECT_SUBSPAN: return "buffer";
     case HAL_OBJECT_SET_LAYOUT: return "set layout";
     case HAL_OBJECT_PIPELINE_LAYOUT: return "pipeline layout";
+    case HAL_OBJECT_CHANNEL: return "channel";
     }
     return "object";
 }
@@ -114,7 +115,7 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
     else if (object->kind == HAL_OBJECT_COMMAND_BUFFER)
         commands = (struct hal_command_buffer *)object;
     else if (object->kind == HAL_OBJECT_EVENT || object->kind == HAL_OBJECT_SET_LAYOUT ||
-             object->kind == HAL_OBJECT_PIPELINE_LAYOUT)
+             object->kind == HAL_OBJECT_PIPELINE_LAYOUT || object->kind == HAL_OBJECT_CHANNEL)
         own = object;
     else if (object->kind == HAL_OBJECT_SUBSPAN)
         subspan = (struct hal_buffer *)object;

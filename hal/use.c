@@ -130,9 +130,10 @@ static enum hal_status check_commands(const struct hal_command_buffer *commands)
 /* Those that come without a command buffer. */
 static const char *operation_name(enum hal_operation operation)
 {
-    return operation == HAL_OPERATION_READ    ? "hal_queue_read"
-           : operation == HAL_OPERATION_WRITE ? "hal_queue_write"
-                                              : "hal_queue_dealloca";
+    return operation == HAL_OPERATION_READ         ? "hal_queue_read"
+           : operation == HAL_OPERATION_WRITE      ? "hal_queue_write"
+           : operation == HAL_OPERATION_COLLECTIVE ? "hal_queue_collective"
+                                                   : "hal_queue_dealloca";
 }
 
 static enum hal_status check_mappings_locked(const struct hal_submit_desc *desc,
@@ -140,6 +141,10 @@ static enum hal_status check_mappings_locked(const struct hal_submit_desc *desc,
 {
     for (size_t i = 0; i < desc->command_count; i++)
         HAL_TRY(check_commands(desc->commands[i]));
+    const struct hal_collective_work *work = what->collective;
+    if (work && work->send)
+        HAL_TRY(check_bytes(operation_name(what->operation), work->send, work->send_offset,
+                            work->send_bytes));
     if (!what->buffer || what->operation == HAL_OPERATION_ALLOCA)
         return HAL_OK;
     return check_bytes(operation_name(what->operation), what->buffer, what->offset, what->bytes);

@@ -7,6 +7,7 @@
 #include "replay/frames.h"
 #include "replay/lockstep.h"
 #include "replay/minimal.h"
+#include "replay/written.h"
 
 #include <inttypes.h>
 
@@ -17,7 +18,7 @@ static void describe_stack(const struct replay_plan *plan, uint32_t number,
 {
     const struct trace_stack *stack = number ? trace_reader_stack(plan->reader, number) : NULL;
     for (uint32_t i = 0; stack && i < stack->frame_count && i < REPLAY_FINDING_FRAMES; i++)
-        replay_frame_name(plan->reader, stack->frames[i], finding->frames[finding->frame_count++],
+        replay_frame_name(plan, stack->frames[i], finding->frames[finding->frame_count++],
                           REPLAY_FRAME_BYTES);
 }
 
@@ -209,44 +210,39 @@ static enum hal_status search_devices(struct search *s)
 
 /* ---- The recording ------------------------------------------------------------------------- */
 
-static bool overlaps(const struct replay_touch *touch, uint64_t buffer, uint64_t offset)
-{
-    return touch->buffer == buffer && touch->begin <= offset && offset < touch->end;
-}
-
-/* Whether that command alone may write the byte. */
-static enum hal_status may_write(struct search *s, const struct replay_step *step, uint64_t buffer,
-                                 uint64_t offset, bool *out_may)
+/* Whether that command alone may write some of the range. */
+static enum hal_status may_write(struct search *s, const struct replay_step *step,
+                                 const struct replay_touch *range, bool *out_may)
 {
     struct replay_touches writes;
-    *out_may = false;
     HAL_TRY(replay_step_touches(&s->serial, &s->reflection, step, REPLAY_WRITES, &writes));
-    for (size_t i = 0; i < writes.count; i++)
-        *out_may |= overlaps(&writes.list[i], buffer, offset);
+    *out_may = replay_touches_meet(&writes, range);
     replay_touches_finish(&writes);
     return HAL_OK;
 }
 
-/* The byte was last known to be right at the read before, or when the host wrote it. */
-static bool is_known(const struct replay_op *op, uint64_t buffer, uint64_t offset)
+/* The range was last known to be right at the read before, or when the host wrote it. */
+static bool is_known(const struct replay_op *op, const struct replay_touch *range)
 {
     const struct trace_content_event *event = (const void *)op->event;
-    return (op->action == REPLAY_READ || op->action == REPLAY_WRITE) && event->buffer == buffer &&
-           event->offset <= offset && offset - event->offset < event->size;
+    return (op->action == REPLAY_READ || op->action == REPLAY_WRITE) &&
+           event->buffer == range->buffer && event->offset <= range->begin &&
+           range->begin - event->offset < event->size && range->end - event->offset <= event->size;
 }
 
-/* Walks back over the steps that lie between the two reads. */
-static enum hal_status find_writers(struct search *s, size_t read_op, uint64_t buffer,
-                                    uint64_t offset)
+/* Walks back over the steps from one place, where the range is wrong, to where it was right, or no
+ * further than to `first_op`. */
+static enum hal_status find_writers(struct search *s, size_t read_op, size_t first_op,
+                                    const struct replay_touch *range)
 {
     const struct replay_plan *plan = s->serial.plan;
     struct replay_finding *finding = s->finding;
-    for (size_t op = read_op; op-- > 0 && !is_known(&plan->ops[op], buffer, offset);) {
+    for (size_t op = read_op; op-- > first_op && !is_known(&plan->ops[op], range);) {
         bool may;
         if (plan->ops[op].action != REPLAY_STEP)
             continue;
         const struct replay_step *step = &s->serial.steps[plan->ops[op].object];
-        HAL_TRY(may_write(s, step, buffer, offset, &may));
+        HAL_TRY(may_write(s, step, range, &may));
         if (may && finding->writers++ == 0)
             describe_step(plan, step, finding);
     }
@@ -289,22 +285,21 @@ static enum hal_status follow_step(struct search *s, const struct replay_step *s
 }
 
 /* Walks back from the read. What may have written the byte itself, find_writers has counted. */
-static enum hal_status follow_inputs(struct search *s, size_t read_op, uint64_t buffer,
-                                     uint64_t offset)
+static enum hal_status follow_inputs(struct search *s, size_t read_op, size_t first_op,
+                                     const struct replay_touch *range)
 {
     const struct replay_plan *plan = s->serial.plan;
     struct replay_finding *finding = s->finding;
     struct replay_touches wanted = {0};
-    enum hal_status status = replay_touches_append(
-        &wanted, (struct replay_touch){.buffer = buffer, .begin = offset, .end = offset + 1});
-    for (size_t op = read_op; op-- > 0 && wanted.count && status == HAL_OK;) {
+    enum hal_status status = replay_touches_append(&wanted, *range);
+    for (size_t op = read_op; op-- > first_op && wanted.count && status == HAL_OK;) {
         bool met = false;
         if (plan->ops[op].action == REPLAY_STEP) {
             const struct replay_step *step = &s->serial.steps[plan->ops[op].object];
             bool itself = false;
             status = follow_step(s, step, &wanted, &met);
             if (status == HAL_OK && met)
-                status = may_write(s, step, buffer, offset, &itself);
+                status = may_write(s, step, range, &itself);
             if (met && !itself) {
                 finding->ancestors++;
                 replay_step_locate(step, &finding->first_ancestor);
@@ -333,27 +328,103 @@ static void describe_read(const struct replay_plan *plan, uint32_t buffer,
     memcpy(out->actual, first->actual, sizeof out->actual);
 }
 
-/* All commands one by one; the first read that differs ends it. */
+static enum hal_status explain_read(struct search *s, size_t op)
+{
+    const struct replay_plan *plan = s->serial.plan;
+    const struct trace_content_event *read = (const void *)plan->ops[op].event;
+    const uint64_t offset = s->finding->report.first.offset;
+    const struct replay_touch byte = {.buffer = read->buffer, .begin = offset, .end = offset + 1};
+    HAL_TRY(find_writers(s, op, 0, &byte));
+    HAL_TRY(follow_inputs(s, op, 0, &byte));
+    describe_read(plan, (uint32_t)read->buffer, s->finding);
+    return HAL_OK;
+}
+
+/* ---- Digests behind submissions ---- */
+
+/* The step that ends its submission; NULL: the operation is none. */
+static const struct replay_step *ends_submission(const struct replay_serial *serial, size_t op)
+{
+    const struct replay_op *played = &serial->plan->ops[op];
+    if (played->action != REPLAY_STEP)
+        return NULL;
+    const struct replay_step *step = &serial->steps[played->object];
+    const bool is_last = played->object + 1 == serial->step_count ||
+                         step[1].submit->submission != step->submit->submission;
+    return is_last ? step : NULL;
+}
+
+static size_t first_op_of(const struct replay_serial *serial, const struct replay_step *step)
+{
+    while (step > serial->steps && step[-1].submit->submission == step->submit->submission)
+        step--;
+    return step->submit_op;
+}
+
+/* All that the submission found was right: one of its commands is wrong. */
+static enum hal_status explain_written(struct search *s, struct replay_player *player, size_t op,
+                                       const struct replay_step *step,
+                                       const struct replay_touch *range)
+{
+    struct replay_finding *finding = s->finding;
+    struct replay_finding_range *out = &finding->outputs[finding->output_count++];
+    const uint64_t bytes = range->end - range->begin;
+    const uint8_t *data;
+    *out = (struct replay_finding_range){
+        .offset = range->begin,
+        .bytes = bytes,
+        .sample_offset = range->begin,
+        .sample_bytes = bytes < REPLAY_SAMPLE_BYTES ? (uint32_t)bytes : REPLAY_SAMPLE_BYTES,
+        .by_digest = true};
+    replay_object_name(s->serial.plan, (uint32_t)range->buffer, out->buffer);
+    HAL_TRY(replay_memory_read(player, (uint32_t)range->buffer, range->begin, out->sample_bytes,
+                               &data));
+    memcpy(out->actual, data, out->sample_bytes);
+    HAL_TRY(replay_memory_read_end(player));
+    const size_t first_op = first_op_of(&s->serial, step);
+    HAL_TRY(find_writers(s, op + 1, first_op, range));
+    if (!finding->writers) /* the recording knew of more that it may write */
+        describe_step(s->serial.plan, step, finding);
+    return follow_inputs(s, op + 1, first_op, range);
+}
+
+static enum hal_status compare_written(struct search *s, struct replay_player *player, size_t op,
+                                       struct replay_written *written)
+{
+    const struct replay_step *step = ends_submission(&s->serial, op);
+    if (!step)
+        return HAL_OK;
+    HAL_TRY(replay_written_compare(player, step->submit->submission, written));
+    if (!written->differs)
+        return HAL_OK;
+    s->finding->found = true;
+    return explain_written(s, player, op, step, &written->first);
+}
+
+/* All commands, or submissions, one by one; the first digest or read that differs ends it. */
 static enum hal_status run_against_recording(struct search *s, struct replay_player *player)
 {
-    struct replay_report *report = &s->finding->report;
+    struct replay_finding *finding = s->finding;
+    struct replay_report *report = &finding->report;
     const struct replay_plan *plan = s->serial.plan;
+    struct replay_written written = {0};
     replay_player_begin(player, report);
     enum hal_status status = HAL_OK;
-    size_t op = 0;
-    while (op < plan->op_count && status == HAL_OK && !report->different_reads)
-        status = replay_player_until(player, ++op);
-    const bool found = status == HAL_OK && report->different_reads;
-    if (found) {
-        const struct trace_content_event *read = (const void *)plan->ops[op - 1].event;
-        s->finding->found = true;
-        status = find_writers(s, op - 1, read->buffer, report->first.offset);
-        if (status == HAL_OK)
-            status = follow_inputs(s, op - 1, read->buffer, report->first.offset);
-        describe_read(plan, (uint32_t)read->buffer, s->finding);
+    for (size_t op = 0; op < plan->op_count && status == HAL_OK && !finding->found; op++) {
+        status = replay_player_until(player, op + 1);
+        if (status == HAL_OK && report->different_reads) {
+            finding->found = true;
+            status = explain_read(s, op);
+        } else if (status == HAL_OK) {
+            status = compare_written(s, player, op, &written);
+        }
     }
-    s->finding->steps = s->serial.step_count;
-    s->finding->compared_bytes = report->compared_bytes;
+    const bool found = finding->found;
+    finding->steps = s->serial.step_count;
+    finding->compared_bytes = report->compared_bytes + written.bytes;
+    finding->written_ranges = written.ranges;
+    finding->written_unknown = written.unknown;
+    finding->written_unjudged = written.unjudged;
     const enum hal_status ended = replay_player_end(player, status, status == HAL_OK && !found);
     s->finding->abandoned = report->abandoned;
     return status != HAL_OK ? status : ended;

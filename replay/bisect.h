@@ -39,6 +39,7 @@ struct replay_finding_range {
     uint8_t expected[REPLAY_SAMPLE_BYTES]; /* of an input: what is in it */
     uint8_t actual[REPLAY_SAMPLE_BYTES];
     struct replay_errors errors; /* of an output */
+    bool by_digest;              /* all that is known: it is not what was recorded */
 };
 
 struct replay_finding {
@@ -61,6 +62,8 @@ struct replay_finding {
     struct replay_finding_range inputs[REPLAY_FINDING_RANGES], outputs[REPLAY_FINDING_RANGES];
     size_t input_count, output_count;
     uint64_t steps, compared_bytes; /* until then */
+    /* Against the recording: ranges behind submissions, with a digest and without, until then. */
+    uint64_t written_ranges, written_unknown, written_unjudged;
     bool wrote_minimal;
     bool read_back;              /* no command, but what the host read back shows a difference */
     bool abandoned;              /* work hangs: nothing may be freed */

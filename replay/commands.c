@@ -28,7 +28,8 @@ static enum hal_status record_barrier(struct replay_player *player,
                                       struct hal_command_buffer *commands,
                                       const struct trace_barrier *segment)
 {
-    make_buffer_barriers(player, segment->buffers, segment->buffer_count);
+    if (segment->buffer_count)
+        make_buffer_barriers(player, segment->buffers, segment->buffer_count);
     const struct hal_barrier_desc desc = {
         .source_stages = segment->source_stages,
         .target_stages = segment->target_stages,
@@ -139,19 +140,19 @@ static enum hal_status record_all(struct replay_player *player, uint32_t object,
     const struct replay_object *planned = &player->plan->objects[object];
     const struct trace_segment *segment = planned->commands.segments;
     const int64_t slot = replay_marks_slot(player->marks, object);
+    const uint32_t count = planned->commands.seal->segment_count;
     uint32_t dispatches = 0;
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_marks_record(player->marks, slot, 0, commands));
-    for (uint32_t i = 0; i < planned->commands.seal->segment_count; i++) {
+    for (uint32_t left = count; left; left--, segment = trace_next_segment(segment)) {
         __builtin_prefetch((const uint8_t *)segment + AHEAD_BYTES);
         const enum hal_status status = record_segment(player, commands, segment);
         if (status != HAL_OK)
             return hal_add_context(status, "%s, segment %u (%s)",
-                                   replay_object_name(player->plan, object, name), i,
+                                   replay_object_name(player->plan, object, name), count - left,
                                    trace_segment_name(segment->kind));
-        if (trace_is_dispatch(segment->kind))
+        if (slot >= 0 && trace_is_dispatch(segment->kind))
             HAL_TRY(replay_marks_record(player->marks, slot, ++dispatches, commands));
-        segment = trace_next_segment(segment);
     }
     return hal_command_buffer_end(commands);
 }

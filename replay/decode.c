@@ -7,6 +7,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
+#include "replay/written.h"
 
 #include <inttypes.h>
 
@@ -433,10 +434,15 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_HOST_CALL_END: return replay_decode_host_call(decoder, event);
     case TRACE_QUEUE_FLUSH: return replay_decode_push(decoder, REPLAY_FLUSH, 0, event);
     case TRACE_UNSUPPORTED: return decode_unsupported(decoder, event);
+    case TRACE_SUBMISSION_OUTPUTS: return replay_written_take(decoder, event);
     case TRACE_SUBMISSION_DONE:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
     case TRACE_FILE:
+    case TRACE_FAILURE:
+    case TRACE_CHANNEL_CREATE: /* what others sent is in the trace */
+    case TRACE_CHANNEL_DESTROY:
+    case TRACE_COLLECTIVE:
     case TRACE_SCOPE_BEGIN:
     case TRACE_SCOPE_END:
     case TRACE_STRING:

@@ -101,10 +101,13 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder,
 /* The last operation is a submission that ended with its device; a lost device refused one, and
  * failed what it was to signal. Before each event, and with NULL after the last: fails what the
  * former were to signal and never will. */
-enum hal_status replay_decode_lost(struct replay_decoder *decoder,
+enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t submission,
                                    const struct replay_done *done) HAL_CHECKED;
 enum hal_status replay_decode_refused(struct replay_decoder *decoder,
                                       const struct trace_submit *event) HAL_CHECKED;
+/* For who reads the plan: the trace tells that the device was lost, by this submission, or by calls
+ * alone (UINT64_MAX). */
+void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission);
 enum hal_status replay_decode_losses(struct replay_decoder *decoder,
                                      const struct trace_event *event) HAL_CHECKED;
 

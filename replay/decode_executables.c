@@ -81,7 +81,7 @@ enum hal_status replay_decode_executable(struct replay_decoder *decoder,
     }
     const struct trace_constant *constants = trace_executable_constants(event);
     for (uint32_t i = 0; i < event->constant_count; i++) {
-        if (constants[i].type < HAL_CONSTANT_BOOL || constants[i].type > HAL_CONSTANT_FLOAT32)
+        if (constants[i].type < HAL_CONSTANT_BOOL || constants[i].type > HAL_CONSTANT_UINT64)
             return hal_fail(HAL_CORRUPT, "specialization constant %u has type %u",
                             constants[i].index, constants[i].type);
     }

@@ -7,7 +7,16 @@
 
 #include "hal/base/mem.h"
 
-enum hal_status replay_decode_lost(struct replay_decoder *decoder, const struct replay_done *done)
+void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission)
+{
+    struct replay_plan_info *info = &decoder->plan->info;
+    if (!info->lost || submission < info->lost_submission)
+        info->lost_submission = submission;
+    info->lost = true;
+}
+
+enum hal_status replay_decode_lost(struct replay_decoder *decoder, uint64_t submission,
+                                   const struct replay_done *done)
 {
     void *list = decoder->lost;
     if (!hal_grow(&list, &decoder->lost_capacity, decoder->lost_count + 1, sizeof *decoder->lost))
@@ -16,6 +25,7 @@ enum hal_status replay_decode_lost(struct replay_decoder *decoder, const struct 
     decoder->lost[decoder->lost_count++] =
         (struct replay_lost){decoder->plan->op_count - 1, done->end_ns, done->message};
     decoder->plan->all_submissions_end = false;
+    replay_decode_note_loss(decoder, submission);
     return HAL_OK;
 }
 
@@ -97,6 +107,7 @@ enum hal_status replay_decode_losses(struct replay_decoder *decoder,
 enum hal_status replay_decode_refused(struct replay_decoder *decoder,
                                       const struct trace_submit *event)
 {
+    replay_decode_note_loss(decoder, UINT64_MAX);
     for (uint32_t i = 0; i < event->signal_count; i++) {
         uint32_t index;
         if (hal_idmap_find(&decoder->objects, event->values[event->wait_count + i].semaphore,

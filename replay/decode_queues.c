@@ -35,15 +35,16 @@ enum hal_status replay_decode_signal(struct replay_decoder *decoder,
     struct replay_object *object;
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_decode_use(decoder, REPLAY_SEMAPHORE, &event->semaphore, &object));
-    replay_object_name(decoder->plan, (uint32_t)event->semaphore, name);
     if (event->value == UINT64_MAX)
-        return hal_fail(HAL_CORRUPT, "%s is set to a reserved value", name);
+        return hal_fail(HAL_CORRUPT, "%s is set to a reserved value",
+                        replay_object_name(decoder->plan, (uint32_t)event->semaphore, name));
     const bool external = event->flags & TRACE_FLAG_EXTERNAL;
     if (external && event->value <= object->semaphore.reached)
         return HAL_OK; /* something else had set it, too */
     if (event->value <= object->semaphore.reached)
         return hal_fail(HAL_CORRUPT, "%s is set to %" PRIu64 ", but has reached %" PRIu64 " before",
-                        name, event->value, object->semaphore.reached);
+                        replay_object_name(decoder->plan, (uint32_t)event->semaphore, name),
+                        event->value, object->semaphore.reached);
     if (object->semaphore.promised > object->semaphore.reached)
         doubt(object); /* work under way may come too late */
     raise_to(&object->semaphore.reached, event->value);
@@ -107,10 +108,12 @@ static bool note_failure(struct replay_decoder *decoder, const struct trace_sema
     }
     for (uint32_t i = 0; i < event->value_count && !known; i++) {
         struct replay_object *object = find_semaphore(decoder, event->values[i].semaphore);
-        if (event->value_count == 1)
+        if (event->value_count == 1) {
             object->semaphore.outcome = REPLAY_FAILS;
-        else
+            object->semaphore.by_loss = event->head.status == HAL_DEVICE_LOST;
+        } else {
             doubt(object);
+        }
     }
     return true;
 }
@@ -126,6 +129,8 @@ enum hal_status replay_decode_wait(struct replay_decoder *decoder,
         plan->info.timed_out_waits++;
         return HAL_OK;
     }
+    if (event->head.status == HAL_DEVICE_LOST)
+        replay_decode_note_loss(decoder, UINT64_MAX);
     if (event->head.status != HAL_OK && !note_failure(decoder, event)) {
         plan->info.skipped_calls++;
         return HAL_OK;
@@ -195,12 +200,13 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
     struct replay_object *object;
     char name[REPLAY_NAME_BYTES];
     HAL_TRY(replay_decode_use(decoder, REPLAY_COMMANDS, id, &object));
-    replay_object_name(decoder->plan, (uint32_t)*id, name);
     if (!object->commands.seal)
-        return hal_fail(HAL_CORRUPT, "%s is not sealed", name);
+        return hal_fail(HAL_CORRUPT, "%s is not sealed",
+                        replay_object_name(decoder->plan, (uint32_t)*id, name));
     const struct trace_command_buffer_create *created = (const void *)object->created;
     if (created->mode == HAL_ONE_SHOT && object->commands.submitted)
-        return hal_fail(HAL_CORRUPT, "%s is one-shot and was submitted before", name);
+        return hal_fail(HAL_CORRUPT, "%s is one-shot and was submitted before",
+                        replay_object_name(decoder->plan, (uint32_t)*id, name));
     if (!object->commands.submitted)
         replay_coverage_run(decoder->plan, object);
     object->commands.submitted = true;
@@ -209,7 +215,7 @@ static enum hal_status use_commands(struct replay_decoder *decoder, uint64_t *id
 
 static bool calls_host(const struct trace_submit *submit)
 {
-    return submit->operation == TRACE_OPERATION_READ || submit->operation == TRACE_OPERATION_WRITE;
+    return submit->operation >= TRACE_OPERATION_READ;
 }
 
 static enum hal_status use_submit_values(struct replay_decoder *decoder, struct trace_submit *event,
@@ -235,8 +241,10 @@ static enum hal_status use_submit_values(struct replay_decoder *decoder, struct 
             raise_to(&object->semaphore.settled, value->value);
         if (done && done->status == HAL_OK)
             raise_to(&object->semaphore.comes, value->value);
-        if (done && done->status != HAL_OK)
+        if (done && done->status != HAL_OK) {
             object->semaphore.outcome = REPLAY_FAILS;
+            object->semaphore.by_loss = done->status == HAL_DEVICE_LOST;
+        }
     }
     return HAL_OK;
 }
@@ -334,7 +342,7 @@ static enum hal_status use_operation(struct replay_decoder *decoder, struct trac
 {
     struct replay_object *buffer;
     const uint32_t operation = event->operation, count = event->command_buffer_count;
-    if (operation > TRACE_OPERATION_WRITE)
+    if (operation > TRACE_OPERATION_COLLECTIVE)
         return hal_fail(HAL_CORRUPT, "operation %u does not exist", operation);
     if (operation == TRACE_OPERATION_EXECUTE)
         return HAL_OK;
@@ -380,7 +388,7 @@ enum hal_status replay_decode_submit(struct replay_decoder *decoder, struct trac
     if (!done)
         plan->all_submissions_end = false;
     else if (done->status == HAL_DEVICE_LOST)
-        HAL_TRY(replay_decode_lost(decoder, done));
+        HAL_TRY(replay_decode_lost(decoder, event->submission, done));
     note_list(plan, (uint64_t)event->wait_count + event->signal_count);
     note_list(plan, event->command_buffer_count);
     plan->info.submissions++;

@@ -27,6 +27,15 @@ static void print_elements(FILE *file, const struct replay_finding_range *range,
 
 static void print_output(FILE *file, const struct replay_finding_range *range)
 {
+    if (range->by_digest) {
+        fprintf(file,
+                "  output %s [%" PRIu64 ", +%" PRIu64 "): its digest is not the recorded one; it "
+                "begins with ",
+                hal_shown(range->buffer).text, range->offset, range->bytes);
+        print_bytes(file, range->actual, range->sample_bytes);
+        fprintf(file, "\n");
+        return;
+    }
     fprintf(file, "  output %s [%" PRIu64 ", +%" PRIu64 "): %" PRIu64 " %s wrong\n",
             hal_shown(range->buffer).text, range->offset, range->bytes, range->errors.wrong,
             range->errors.type == REPLAY_TYPE_UNKNOWN ? "bytes" : "elements");
@@ -68,12 +77,28 @@ static void print_ancestors(FILE *file, const struct replay_finding *finding)
             hal_shown(finding->first_ancestor_what).text);
 }
 
+/* Against the recording. */
+static void print_written(FILE *file, const struct replay_finding *finding)
+{
+    if (finding->written_ranges || finding->written_unknown)
+        fprintf(file,
+                "  behind submissions: %" PRIu64 " written ranges compared by digest, %" PRIu64
+                " without one\n",
+                finding->written_ranges, finding->written_unknown);
+    if (finding->written_unjudged)
+        fprintf(file,
+                "  %" PRIu64 " of them have another digest, which a tolerance cannot be applied "
+                "to\n",
+                finding->written_unjudged);
+}
+
 void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
                           const char *minimal)
 {
     if (!finding->found) {
         fprintf(file, "no difference from %s: %" PRIu64 " steps, %" PRIu64 " bytes compared\n",
                 against, finding->steps, finding->compared_bytes);
+        print_written(file, finding);
         return;
     }
     fprintf(file, "first difference from %s: ", against);
@@ -106,6 +131,7 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
     }
     for (size_t i = 0; i < finding->output_count; i++)
         print_output(file, &finding->outputs[i]);
+    print_written(file, finding);
     if (finding->wrote_minimal)
         fprintf(file, "  that command alone: %s\n", minimal);
 }
@@ -120,12 +146,14 @@ static void json_range(struct trace_text *text, const struct replay_finding_rang
     replay_field_u64(text, "offset", range->offset);
     replay_field_u64(text, "bytes", range->bytes);
     replay_field_u64(text, "sample_offset", range->sample_offset);
-    replay_field_hex(text, output ? "expected" : "sample", range->expected, range->sample_bytes);
+    replay_field_hex(text, output ? "expected" : "sample", range->expected,
+                     range->by_digest ? 0 : range->sample_bytes);
     if (output) {
         replay_field_hex(text, "actual", range->actual, range->sample_bytes);
         replay_field_text(text, "type", replay_type_name(range->errors.type));
         replay_field_bool(text, "guessed", range->errors.guessed);
         replay_field_u64(text, "wrong", range->errors.wrong);
+        replay_field_bool(text, "by_digest", range->by_digest);
         replay_field_double(text, "largest_absolute", range->errors.worst_absolute);
     }
     trace_json_close(text, '}');
@@ -166,6 +194,9 @@ void replay_print_finding_json(struct trace_text *text, const struct replay_find
     replay_field_bool(text, "found", finding->found);
     replay_field_u64(text, "steps", finding->steps);
     replay_field_u64(text, "compared_bytes", finding->compared_bytes);
+    replay_field_u64(text, "written_ranges", finding->written_ranges);
+    replay_field_u64(text, "written_unknown", finding->written_unknown);
+    replay_field_u64(text, "written_unjudged", finding->written_unjudged);
     if (finding->found)
         json_found(text, finding);
     trace_json_close(text, '}');

@@ -18,12 +18,11 @@ static const struct trace_module *find_module(const struct trace_reader *reader,
 }
 
 /* A return address is behind its call. */
-static bool name_function(const struct trace_module *module, const char *path, uint64_t offset,
-                          char *out, size_t bytes)
+static bool name_by(const struct trace_module *module, const char *path, uint64_t offset, char *out,
+                    size_t bytes)
 {
     struct trace_symbols symbols;
-    if (path[0] != '/' || !offset ||
-        trace_symbols_open(path, module->build_id, module->build_id_bytes, &symbols) != HAL_OK)
+    if (trace_symbols_open(path, module->build_id, module->build_id_bytes, &symbols) != HAL_OK)
         return false;
     const struct trace_symbol *symbol = trace_symbols_find(&symbols, offset - 1);
     if (symbol)
@@ -33,17 +32,34 @@ static bool name_function(const struct trace_module *module, const char *path, u
     return symbol != NULL;
 }
 
-void replay_frame_name(const struct trace_reader *reader, uint64_t address, char *out, size_t bytes)
+static const char *name_of(const char *path)
 {
-    const struct trace_module *module = find_module(reader, address);
-    const char *path = module ? trace_reader_string(reader, module->path) : NULL;
-    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A module without a build id is known by its name alone. */
+static bool name_function(const struct replay_plan *plan, const struct trace_module *module,
+                          const char *path, uint64_t offset, char *out, size_t bytes)
+{
+    if (!offset)
+        return false;
+    for (size_t i = 0; i < plan->symbol_count; i++) {
+        const char *given = plan->symbols[i];
+        if ((module->build_id_bytes || strcmp(name_of(given), name_of(path)) == 0) &&
+            name_by(module, given, offset, out, bytes))
+            return true;
+    }
+    return path[0] == '/' && name_by(module, path, offset, out, bytes);
+}
+
+void replay_frame_name(const struct replay_plan *plan, uint64_t address, char *out, size_t bytes)
+{
+    const struct trace_module *module = find_module(plan->reader, address);
+    const char *path = module ? trace_reader_string(plan->reader, module->path) : NULL;
     if (!module)
         snprintf(out, bytes, "0x%" PRIx64, address);
-    else if (!path || !name_function(module, path, address - module->base, out, bytes))
-        snprintf(out, bytes, "%.60s+0x%" PRIx64,
-                 slash  ? slash + 1
-                 : path ? path
-                        : "?",
+    else if (!path || !name_function(plan, module, path, address - module->base, out, bytes))
+        snprintf(out, bytes, "%.60s+0x%" PRIx64, path ? name_of(path) : "?",
                  address - module->base);
 }

@@ -3,11 +3,10 @@
 #ifndef REPLAY_FRAMES_H
 #define REPLAY_FRAMES_H
 
-#include "format/trace.h"
+#include "replay/plan.h"
 
 /* "function+0x12", where the module's file is still what it was and may be read (in a jail, the
- * system's alone), else "module+0x1234", else "0x7f0012345678". */
-void replay_frame_name(const struct trace_reader *reader, uint64_t address, char *out,
-                       size_t bytes);
+ * system's and those given for that alone), else "module+0x1234", else "0x7f0012345678". */
+void replay_frame_name(const struct replay_plan *plan, uint64_t address, char *out, size_t bytes);
 
 #endif

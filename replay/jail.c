@@ -30,10 +30,12 @@ struct run {
     const struct replay_jail *jail;
     struct replay_jail_note *note;
     char scratch[PATH_MAX];
-    char kept[PATH_MAX]; /* what is compiled, from one replay to the next; "": nowhere */
+    struct replay_kept kept; /* what is compiled, from one replay to the next */
+    bool keeps;
     char *programs;
     sigset_t awaited, before;        /* signals that the outside waits for; the caller's mask */
     int ended_by;                    /* a signal that asks the outside to end; 0: none */
+    bool cut_short;                  /* by it: the inside had not ended by itself */
     struct replay_outlet outlets[2]; /* of standard output and standard error */
 };
 
@@ -45,7 +47,7 @@ static _Noreturn void be_inside(struct run *run)
                                        .given = run->jail->given,
                                        .given_count = run->jail->given_count,
                                        .scratch = run->scratch,
-                                       .kept = run->kept[0] ? run->kept : NULL,
+                                       .kept = run->keeps ? run->kept.path : NULL,
                                        .programs = run->programs,
                                        .memory_bytes = run->jail->memory_bytes};
     int exit_status = EXIT_FAILURE;
@@ -57,7 +59,7 @@ static _Noreturn void be_inside(struct run *run)
         dup2(run->outlets[1].inside, STDERR_FILENO) < 0)
         _exit(EXIT_FAILURE);
     sigprocmask(SIG_SETMASK, &run->before, NULL);
-    setenv("HAL_CACHE_SCRATCH", run->kept[0] ? run->kept : run->scratch, 1);
+    setenv("HAL_CACHE_SCRATCH", run->keeps ? run->kept.path : run->scratch, 1);
     setenv("TMPDIR", run->scratch, 1);
     const enum hal_status status = replay_walls_enter(&walls, run->note->missing);
     if (status == HAL_OK) {
@@ -131,6 +133,7 @@ static enum hal_status watch(struct run *run, pid_t child, int64_t deadline_ns, 
         if (number && number != SIGCHLD)
             run->ended_by = number;
     }
+    run->cut_short = run->ended_by && WIFSIGNALED(state);
     kill(-child, SIGKILL);
     kill_orphans();
     return judge(late, run->jail, state, out_exit);
@@ -146,11 +149,13 @@ static enum hal_status open_outlets(struct run *run)
     return status;
 }
 
-/* Who asked must not take silence for "the same". */
+/* Who asked must not take silence for "the same"; who reads no further has asked for the end. */
 static enum hal_status close_outlets(struct run *run, enum hal_status status, int exit_status)
 {
     const int lost = replay_outlet_close(&run->outlets[0]);
     replay_outlet_close(&run->outlets[1]);
+    if (lost == EPIPE && !run->ended_by)
+        run->ended_by = SIGPIPE;
     if (status != HAL_OK || !lost || exit_status != 0)
         return status;
     return hal_fail(HAL_IO, "cannot write the report: %s", strerror(lost));
@@ -283,8 +288,7 @@ static enum hal_status prepare(struct run *run)
         run->scratch[0] = '\0';
         return hal_fail(HAL_IO, "no folder for what a replay compiles: %s", strerror(errno));
     }
-    if (!replay_kept_open(run->jail->trace, run->kept, sizeof run->kept))
-        run->kept[0] = '\0';
+    run->keeps = replay_kept_open(run->jail->trace, &run->kept);
 #if defined(__linux__)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
@@ -295,10 +299,12 @@ static void finish(struct run *run)
 {
     if (run->scratch[0])
         replay_remove_folder(run->scratch);
-    if (run->kept[0])
-        replay_kept_close(run->kept);
+    if (run->keeps)
+        replay_kept_close(&run->kept);
     free(run->programs);
     munmap(run->note, sizeof *run->note);
+    if (run->cut_short && run->jail->interrupted)
+        run->jail->interrupted(run->jail->user, run->ended_by);
     sigprocmask(SIG_SETMASK, &run->before, NULL);
     if (run->ended_by) {
         signal(run->ended_by, SIG_DFL);

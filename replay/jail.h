@@ -36,6 +36,9 @@ struct replay_jail {
     int64_t time_ns;       /* of all of it; HAL_FOREVER: no limit */
     bool trusted;          /* no child and no walls */
     int (*inside)(void *user, struct replay_jail_note *note); /* returns the exit status */
+    /* Outside, when a signal has ended the inside before it was done, and all is cleaned up; the
+     * signal then ends this process, too. NULL: nothing to say. */
+    void (*interrupted)(void *user, int signal);
     void *user;
 };
 

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,19 +62,45 @@ static bool make_folder(const char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-bool replay_kept_open(const char *trace, char *out_path, size_t bytes)
+/* Another process may remove the folder before this one has its lock. */
+static bool is_still_there(const char *path, int folder)
+{
+    struct stat named, opened;
+    return lstat(path, &named) == 0 && fstat(folder, &opened) == 0 &&
+           named.st_dev == opened.st_dev && named.st_ino == opened.st_ino &&
+           opened.st_uid == geteuid();
+}
+
+/* Shared with other replays of the same trace. */
+static int use_folder(const char *path)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES && make_folder(path); i++) {
+        const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder < 0 && errno != ENOENT)
+            return -1;
+        if (folder >= 0 && flock(folder, LOCK_SH) == 0 && is_still_there(path, folder))
+            return folder;
+        if (folder >= 0)
+            close(folder);
+    }
+    return -1;
+}
+
+bool replay_kept_open(const char *trace, struct replay_kept *out_kept)
 {
     char cache[PATH_MAX], name[NAME_DIGITS + 1];
-    struct stat facts;
+    char *const path = out_kept->path;
+    const size_t bytes = sizeof out_kept->path;
     if (!hal_cache_directory(cache, sizeof cache) || !name_folder(trace, name) ||
-        !make_folder(cache) || (size_t)snprintf(out_path, bytes, "%s/jail", cache) >= bytes ||
-        !make_folder(out_path) ||
-        (size_t)snprintf(out_path, bytes, "%s/jail/%s", cache, name) >= bytes ||
-        !make_folder(out_path))
+        !make_folder(cache) || (size_t)snprintf(path, bytes, "%s/jail", cache) >= bytes ||
+        !make_folder(path) || (size_t)snprintf(path, bytes, "%s/jail/%s", cache, name) >= bytes)
         return false;
-    /* The most recently used ones stay. */
-    return lstat(out_path, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
-           utimensat(AT_FDCWD, out_path, NULL, 0) == 0;
+    out_kept->use = use_folder(path);
+    if (out_kept->use < 0)
+        return false;
+    (void)!futimens(out_kept->use, NULL); /* the most recently used ones stay */
+    return true;
 }
 
 /* ---- Keeping it small ---------------------------------------------------------------------- */
@@ -119,17 +146,31 @@ static size_t find_oldest(const char *parent, char *out_path, size_t bytes)
     return count;
 }
 
-void replay_kept_close(const char *path)
+/* Not while somebody uses it, nor as one begins to. */
+static void remove_unused(const char *path)
+{
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+        replay_remove_folder(path);
+    else
+        (void)!futimens(folder, NULL); /* others are the oldest now */
+    close(folder);
+}
+
+void replay_kept_close(struct replay_kept *kept)
 {
     char parent[PATH_MAX], oldest[PATH_MAX];
     seen_bytes = 0;
     seen_strange = false;
-    nftw(path, look, 16, FTW_PHYS);
+    nftw(kept->path, look, 16, FTW_PHYS);
+    close(kept->use);
     if (seen_strange)
-        replay_remove_folder(path);
-    snprintf(parent, sizeof parent, "%s", path);
+        remove_unused(kept->path);
+    snprintf(parent, sizeof parent, "%s", kept->path);
     *strrchr(parent, '/') = '\0';
     for (int i = 0; i < MOST_FOLDERS && find_oldest(parent, oldest, sizeof oldest) > MOST_FOLDERS;
          i++)
-        replay_remove_folder(oldest);
+        remove_unused(oldest);
 }

@@ -4,16 +4,21 @@
 #ifndef REPLAY_JAIL_KEPT_H
 #define REPLAY_JAIL_KEPT_H
 
+#include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
+
+struct replay_kept {
+    char path[PATH_MAX];
+    int use; /* a descriptor of the folder, under whose lock nobody removes it */
+};
 
 /* Makes and names the folder of this trace, which no other trace's replay gets; false: there is no
- * place for one. */
-bool replay_kept_open(const char *trace, char *out_path, size_t bytes);
+ * place for one. It stays until it is closed, whatever others do. */
+bool replay_kept_open(const char *trace, struct replay_kept *out_kept);
 
-/* Nobody uses it any more: what has grown too large, or strange, goes, and so do the folders that
- * were used longest ago. */
-void replay_kept_close(const char *path);
+/* What has grown too large, or strange, goes, and so do the folders that were used longest ago; but
+ * none that another replay uses. */
+void replay_kept_close(struct replay_kept *kept);
 
 /* With everything in it. */
 void replay_remove_folder(const char *path);

@@ -44,7 +44,8 @@ static bool print(const struct replay_program *options, const struct replay_summ
         replay_print_text(stdout, summary);
     if (written && fflush(stdout) == 0 && !ferror(stdout))
         return true;
-    fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
+    if (!summary->error[0]) /* one complaint is enough */
+        fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
     return false;
 }
 
@@ -105,15 +106,29 @@ static int selftest(const struct replay_program *program)
     return result.passed ? REPLAY_EXIT_SAME : REPLAY_EXIT_DIFFERENT;
 }
 
+/* Who reads JSON gets an object whatever happens; a person has the signal's name from the shell. */
+static void tell_interrupted(void *user, int number)
+{
+    const struct replay_program *program = user;
+    static char error[HAL_MESSAGE_BYTES];
+    snprintf(error, sizeof error, "interrupted by signal %d (%s)", number, strsignal(number));
+    const struct replay_summary summary = {
+        .path = program->path, .error = error, .exit_code = REPLAY_EXIT_DIFFERENT};
+    if (program->json && replay_print_json(stdout, &summary))
+        (void)!fflush(stdout);
+}
+
 static int replay(struct replay_program *program)
 {
     int exit_code = REPLAY_EXIT_UNSUPPORTED;
-    const char *given[REPLAY_MOST_MAPS + TRACE_MAX_BASES + 1];
+    const char *given[REPLAY_MOST_MAPS + TRACE_MAX_BASES + REPLAY_MOST_SYMBOLS + 1];
     size_t given_count = 0;
     for (; given_count < program->replay.map_count; given_count++)
         given[given_count] = program->maps[given_count].to;
     for (size_t i = 0; i < program->load.base_count; i++)
         given[given_count++] = program->bases[i];
+    for (size_t i = 0; i < program->load.symbol_count; i++)
+        given[given_count++] = program->symbols[i];
     if (program->compare && !program->compare_substitute)
         given[given_count++] = program->compare;
     struct replay_jail jail = {.trace = program->path,
@@ -124,6 +139,7 @@ static int replay(struct replay_program *program)
                                .output_count = program->output_count,
                                .trusted = program->trusted,
                                .inside = work,
+                               .interrupted = tell_interrupted,
                                .user = program};
     memcpy(jail.outputs, program->outputs, sizeof jail.outputs);
     const enum hal_status status = replay_jail_run(&jail, &exit_code);
@@ -142,7 +158,9 @@ int main(int argc, char **argv)
     const enum hal_status parsed = replay_options_parse(argc, argv, &program);
     hal_flags_ignore_profiling();
     if (parsed != HAL_OK)
-        exit_code = parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME : REPLAY_EXIT_USAGE;
+        exit_code = parsed == HAL_NOT_FOUND ? REPLAY_EXIT_SAME
+                    : parsed == HAL_IO      ? REPLAY_EXIT_UNREADABLE
+                                            : REPLAY_EXIT_USAGE;
     else
         exit_code = program.selftest ? selftest(&program) : replay(&program);
     replay_options_finish(&program);

@@ -21,7 +21,7 @@ struct writing {
 
 static enum hal_status write_record(struct writing *w, struct trace_event *record)
 {
-    const bool ordered = record->kind < TRACE_STRING && record->kind != TRACE_SUBMISSION_DONE;
+    const bool ordered = !trace_is_table(record) && record->kind != TRACE_SUBMISSION_DONE;
     record->thread = THREAD;
     record->stack = 0;
     record->status = HAL_OK;

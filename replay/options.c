@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One table of options; each has a function that understands its value and complains. */
+#include "hal/base/log.h"
+#include "hal/base/output.h"
 #include "replay/options_values.h"
 
 #include <getopt.h>
@@ -12,12 +14,26 @@ static const char *const help_text =
     "\n"
     "Replays a trace on a device and compares what the host reads back with what was recorded.\n"
     "\n"
+    "Where and how:\n"
     "  --device=URI         where to replay (default: $HAL_DEVICE, else the recorded device)\n"
-    "  --repeat=N           replay N times and print minimum, median and maximum times\n"
+    "  --fill=BYTE          what buffers hold before anybody writes them (default 0)\n"
+    "  --base=TRACE         has contents that the trace refers to; may be repeated\n"
+    "  --map=OLD=NEW        files that the trace refers to lie there now; may be repeated\n"
+    "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
+    "  --time-limit=SECONDS stop the whole replay after that long (default 3600)\n"
+    "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
+    "memory)\n"
+    "  --trusted            replay in this process, with all that it may do: not for files of\n"
+    "                       strangers\n"
+    "  --allow-unsupported  leave out calls of the program that no replay can repeat\n"
+    "\n"
+    "What counts as the same:\n"
     "  --tolerance=LIST     elements may differ by abs:X, by the part rel:X of what is expected,\n"
     "                       or by ulp:N representable values; several with commas: one suffices\n"
     "  --type=[BUFFER:]TYPE what elements are: f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8;\n"
     "                       BUFFER is a label, with * for anything, or #ID; may be repeated\n"
+    "\n"
+    "What differs first:\n"
     "  --bisect             find the first command behind which the bytes are not those of\n"
     "                       --against, and say everything about it\n"
     "  --verify=submissions compare with --against behind every submission, do not narrow it\n"
@@ -28,19 +44,29 @@ static const char *const help_text =
     "  --against=URI        the device to compare with, or recorded (the default): with the\n"
     "                       read-backs in the trace\n"
     "  --minimal=FILE       with --bisect: a trace of that command alone\n"
+    "  --symbols=FILE       a program or library of call stacks, for the names of its functions; "
+    "may\n"
+    "                       be repeated\n"
+    "\n"
+    "Other kernels and data:\n"
     "  --substitute=KERNEL=FILE\n"
     "                       the kernel of that name, or the executable of that label, is in FILE\n"
     "                       (MSL, SPIR-V, metallib); may be repeated\n"
     "  --substitute-buffer=BUFFER=FILE\n"
     "                       what the host writes into BUFFER is in FILE; may be repeated\n"
-    "  --stop-at=PLACE      end behind submission #s12, or its dispatch #s12.d40\n"
+    "\n"
+    "A part, and what is in it:\n"
     "  --range=PART         compare and time #s3..#s7 alone, #s3, #s3.. or ..#s7\n"
+    "  --stop-at=PLACE      end behind submission #s12, or its dispatch #s12.d40\n"
+    "  --loop=PLACE         run that dispatch --repeat times (default 100) with the same inputs\n"
     "  --dump=BUFFER@PLACE=FILE\n"
     "                       what is in the buffer behind PLACE: numbers as text when FILE ends in\n"
     "                       .txt, with NumPy's header in .npy, else bytes; may be repeated\n"
-    "  --loop=PLACE         run that dispatch --repeat times (default 100) with the same inputs\n"
     "  --record=FILE        capture the replay; what TRACE holds is not stored again, and whoever\n"
     "                       replays FILE needs --base=TRACE\n"
+    "\n"
+    "How long it takes:\n"
+    "  --repeat=N           replay N times and print minimum, median and maximum times\n"
     "  --benchmark[=SECONDS]\n"
     "                       repeat until the median is known to 2 %, at most that long (10):\n"
     "                       the whole, and each scope of the program\n"
@@ -55,21 +81,21 @@ static const char *const help_text =
     "                       drop-barriers=N (that one), drop-barriers=all, merge-dispatches\n"
     "                       (into one command buffer), queues=N; several with commas\n"
     "  --runs=N             pairs, and as many more runs at random moments (default 20)\n"
+    "\n"
+    "What is printed:\n"
     "  --json               print one JSON object\n"
     "  --quiet              print nothing when everything is the same\n"
-    "  --timeout=SECONDS    give up when nothing moves for that long (default 60)\n"
-    "  --fill=BYTE          what buffers hold before anybody writes them (default 0)\n"
-    "  --base=TRACE         has contents that the trace refers to; may be repeated\n"
-    "  --map=OLD=NEW        files that the trace refers to lie there now; may be repeated\n"
-    "  --memory-limit=SIZE  refuse traces that need more, as 512M or 8G (default: physical "
-    "memory)\n"
-    "  --time-limit=SECONDS stop the whole replay after that long (default 3600)\n"
-    "  --trusted            replay in this process, with all that it may do: not for files of\n"
-    "                       strangers\n"
-    "  --allow-unsupported  leave out calls of the program that no replay can repeat\n"
+    "  --verbose            say on standard error what else is done: how each kernel runs on the\n"
+    "                       processor, and why on fibers where it does\n"
     "  --selftest           capture a small run, replay it, damage it in several ways, and see\n"
     "                       whether each is noticed; takes no trace\n"
     "  --help, --version\n"
+    "\n"
+    "Examples:\n"
+    "  hal-replay trace.pb.zst                       # are all bytes the same?\n"
+    "  hal-replay --device='cpu?threads=1' --tolerance=ulp:4 trace.pb.zst\n"
+    "  hal-replay --bisect --against=recorded trace.pb.zst\n"
+    "  hal-replay --what-if=coalesce-submissions --runs=6 trace.pb.zst\n"
     "\n"
     "Exit status: 0 everything is the same, 1 something differs, 2 wrong usage, 3 the trace\n"
     "cannot be read (or the report cannot be written), 4 the device cannot replay it, 5 nothing\n"
@@ -105,6 +131,15 @@ static bool take_quiet(char *text, struct replay_program *program)
 {
     (void)text;
     return program->quiet = true;
+}
+
+/* At once: the libraries below tell it, from the first call on. */
+static bool take_verbose(char *text, struct replay_program *program)
+{
+    (void)text;
+    (void)program;
+    hal_log_set_level(HAL_LOG_INFO);
+    return true;
 }
 
 static bool take_unsupported(char *text, struct replay_program *program)
@@ -154,10 +189,12 @@ static const struct {
     {"what-if", true, replay_take_what_if},
     {"json", false, take_json},
     {"quiet", false, take_quiet},
+    {"verbose", false, take_verbose},
     {"timeout", true, replay_take_timeout},
     {"fill", true, replay_take_fill},
     {"memory-limit", true, replay_take_memory_limit},
     {"base", true, replay_take_base},
+    {"symbols", true, replay_take_symbols},
     {"map", true, replay_take_map},
     {"time-limit", true, replay_take_time_limit},
     {"trusted", false, take_trusted},
@@ -194,7 +231,10 @@ static enum hal_status take_option(int option, struct replay_program *program)
         fputs(help_text, stdout);
     else
         print_version();
-    return HAL_NOT_FOUND;
+    if (hal_output_end() == HAL_OK)
+        return HAL_NOT_FOUND;
+    fprintf(stderr, "hal-replay: %s\n", hal_message());
+    return HAL_IO;
 }
 
 bool replay_options_look(const struct replay_program *program)
@@ -257,6 +297,7 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     program->replay.buffers = program->buffers;
     program->replay.maps = program->maps;
     program->load.bases = program->bases;
+    program->load.symbols = program->symbols;
     /* The other way's substitute comes behind those of both. */
     if (program->compare_substitute && !replay_take_substitute(program->compare_text, program))
         return HAL_INVALID;

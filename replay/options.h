@@ -7,7 +7,12 @@
 #include "replay/look.h"
 #include "replay/whatif.h"
 
-enum { REPLAY_MOST_MAPS = 16, REPLAY_MOST_TYPES = 64, REPLAY_MOST_SUBSTITUTES = 16 };
+enum {
+    REPLAY_MOST_MAPS = 16,
+    REPLAY_MOST_TYPES = 64,
+    REPLAY_MOST_SUBSTITUTES = 16,
+    REPLAY_MOST_SYMBOLS = 16
+};
 
 /* All zero but where a default is not; borrows the arguments. */
 struct replay_program {
@@ -34,6 +39,7 @@ struct replay_program {
     int64_t time_limit_ns;
     struct replay_load_options load;
     const char *bases[TRACE_MAX_BASES];
+    const char *symbols[REPLAY_MOST_SYMBOLS];
     struct replay_options replay; /* its lists are those below */
     struct replay_path_map maps[REPLAY_MOST_MAPS];
     struct replay_type_rule types[REPLAY_MOST_TYPES + 1]; /* the one for all buffers comes last */
@@ -41,8 +47,9 @@ struct replay_program {
     struct replay_buffer_substitute buffers[REPLAY_MOST_SUBSTITUTES];
 };
 
-/* HAL_OK: go on. HAL_NOT_FOUND: help or version was asked for and printed. HAL_INVALID: complained
- * on standard error. Changes argv: values are cut into parts. */
+/* HAL_OK: go on. HAL_NOT_FOUND: help or version was asked for and printed. HAL_IO: it could
+ * not be, as was said. HAL_INVALID: complained on standard error. Changes argv: values are cut into
+ * parts. */
 enum hal_status replay_options_parse(int argc, char **argv,
                                      struct replay_program *out_program) HAL_CHECKED;
 

@@ -33,6 +33,16 @@ bool replay_take_base(char *text, struct replay_program *program)
     return true;
 }
 
+bool replay_take_symbols(char *text, struct replay_program *program)
+{
+    if (program->load.symbol_count == REPLAY_MOST_SYMBOLS)
+        return replay_complain("symbols", text, "one more than 16");
+    if (access(text, R_OK) != 0)
+        return replay_complain("symbols", text, strerror(errno));
+    program->symbols[program->load.symbol_count++] = text;
+    return true;
+}
+
 /* Of the user's choice, so it is read out here, where the jail is not. */
 static bool read_file(const char *option, const char *text, const char *path, uint8_t **out_data,
                       size_t *out_bytes)

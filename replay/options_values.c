@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 bool replay_complain(const char *option, const char *value, const char *wanted)
 {
@@ -169,7 +170,11 @@ bool replay_take_verify(char *text, struct replay_program *program)
     program->verify_unwritten = strcmp(text, "uninitialised") == 0;
     if (strcmp(text, "submissions") != 0 && strcmp(text, "reads") != 0 &&
         !program->verify_unwritten)
-        return replay_complain("verify", text, "expected reads, submissions or uninitialised");
+        return replay_complain("verify", text,
+                               access(text, F_OK) == 0
+                                   ? "expected reads, submissions or uninitialised; a trace comes "
+                                     "by itself, and is verified without any option"
+                                   : "expected reads, submissions or uninitialised");
     program->verify_submissions = text[0] == 's';
     return true;
 }

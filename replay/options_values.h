@@ -33,6 +33,7 @@ bool replay_take_what_if(char *text, struct replay_program *program);
  */
 
 bool replay_take_base(char *text, struct replay_program *program);
+bool replay_take_symbols(char *text, struct replay_program *program);
 bool replay_take_map(char *text, struct replay_program *program);
 bool replay_take_substitute(char *text, struct replay_program *program);
 bool replay_take_substitute_buffer(char *text, struct replay_program *program);

@@ -5,29 +5,62 @@
 
 #include "hal/base/mem.h"
 #include "replay/decode.h"
+#include "replay/written.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 1 << 20 };
+enum {
+    BLOCK_BYTES = 1 << 20,
+    /* Of a trace that has filled some: in pages that take few faults, which cost more than copying.
+     */
+    LARGE_BLOCK_BYTES = 8 << 20,
+    LARGE_BEHIND_BYTES = 4 << 20,
+    HUGE_PAGE_BYTES = 2 << 20
+};
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
+static struct replay_block *make_large_block(void)
+{
+    struct replay_block *block = aligned_alloc(HUGE_PAGE_BYTES, LARGE_BLOCK_BYTES);
+    if (!block)
+        return NULL;
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(block, LARGE_BLOCK_BYTES, MADV_HUGEPAGE);
+#endif
+    block->bytes = LARGE_BLOCK_BYTES - sizeof *block;
+    return block;
+}
+
+static struct replay_block *make_block(size_t bytes)
+{
+    struct replay_block *block = malloc(sizeof *block + bytes);
+    if (block)
+        block->bytes = bytes;
+    return block;
+}
+
 static enum hal_status add_block(struct replay_plan *plan, size_t bytes)
 {
+    const uint64_t left_bytes = plan->memory_limit_bytes - plan->block_bytes;
+    const bool large = plan->block_bytes >= LARGE_BEHIND_BYTES && left_bytes >= LARGE_BLOCK_BYTES &&
+                       bytes <= LARGE_BLOCK_BYTES - sizeof(struct replay_block);
     const size_t block_bytes = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-    if (plan->block_bytes + block_bytes > plan->memory_limit_bytes)
+    if (block_bytes > left_bytes)
         return hal_fail(HAL_NO_MEMORY,
                         "the events alone take more than the memory limit of %" PRIu64 " bytes",
                         plan->memory_limit_bytes);
-    struct replay_block *block = malloc(sizeof *block + block_bytes);
+    struct replay_block *block = large ? make_large_block() : make_block(block_bytes);
     if (!block)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu more bytes of events", block_bytes);
-    *block = (struct replay_block){.next = plan->blocks, .bytes = block_bytes};
+    block->next = plan->blocks;
+    block->used = 0;
     plan->blocks = block;
-    plan->block_bytes += block_bytes;
+    plan->block_bytes += block->bytes;
     return HAL_OK;
 }
 
@@ -75,8 +108,8 @@ static bool is_ordered(enum trace_event_kind kind)
 {
     return kind != TRACE_SUBMISSION_DONE && kind != TRACE_SCOPE_BEGIN && kind != TRACE_SCOPE_END &&
            kind != TRACE_DISPATCH_TIMES && kind != TRACE_COMMAND_STACKS && kind != TRACE_FILE &&
-           kind != TRACE_STRING && kind != TRACE_STACK && kind != TRACE_MODULE &&
-           kind != TRACE_THREAD;
+           kind != TRACE_FAILURE && kind != TRACE_STRING && kind != TRACE_STACK &&
+           kind != TRACE_MODULE && kind != TRACE_THREAD;
 }
 
 static enum hal_status gather(void *user, const struct trace_event *event,
@@ -182,10 +215,11 @@ static void judge_health(struct replay_plan *plan)
     else if (!health)
         say_incomplete(plan, "the capture did not end");
     if (health && health->status != HAL_OK)
-        say_incomplete(plan, "the capture failed: %s",
+        say_incomplete(plan, "the capture failed: %s%s",
                        health->message && health->message[0]
                            ? health->message
-                           : hal_status_name((enum hal_status)health->status));
+                           : hal_status_name((enum hal_status)health->status),
+                       health->recovered ? " (what came before has been recovered)" : "");
     if (health && health->lost_records)
         say_incomplete(plan, "%" PRIu64 " events were lost", health->lost_records);
 }
@@ -323,6 +357,7 @@ static enum hal_status load_events(struct replay_plan *plan)
         status = decode_all(&gathering);
     if (status == HAL_OK)
         status = replay_scopes_settle(plan);
+    replay_written_settle(plan);
     for (size_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_BUFFER)
             replay_coverage_finish(&plan->objects[i].buffer.coverage);
@@ -379,6 +414,8 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
         return hal_fail(HAL_NO_MEMORY, "no memory for a plan");
     plan->all_submissions_end = true;
     plan->allow_unsupported = options->allow_unsupported;
+    plan->symbols = options->symbols;
+    plan->symbol_count = options->symbol_count;
     plan->memory_limit_bytes =
         options->memory_limit_bytes ? options->memory_limit_bytes : physical_memory_bytes();
     enum hal_status status = trace_reader_open(path, &plan->reader);
@@ -426,6 +463,7 @@ void replay_plan_destroy(struct replay_plan *plan)
         free(plan->contents);
         free(plan->scopes);
         free(plan->open_scopes);
+        free(plan->written);
         trace_reader_close(plan->reader);
     }
     free(plan);

@@ -46,6 +46,7 @@ struct replay_object {
             uint64_t settled;  /* the most that work which ended, well or not, and the host set */
             uint64_t comes;    /* loading: the most that is set here for sure, by now */
             bool keeps_work;   /* lost work waits for it, and for good */
+            bool by_loss;      /* it fails since the recorded device was lost */
             enum replay_outcome outcome;
         } semaphore;
     };
@@ -115,9 +116,13 @@ struct replay_plan {
     size_t open_scope_count, open_scope_capacity;
     struct replay_content *contents; /* [0] is unused */
     size_t content_count, content_capacity;
+    struct trace_submission_outputs **written; /* written.h: by submission */
+    size_t written_count, written_capacity;
     struct replay_block *blocks;
     uint64_t block_bytes;
     uint64_t memory_limit_bytes;
+    const char *const *symbols; /* the caller's */
+    size_t symbol_count;
     uint32_t max_list; /* most values, command buffers, barriers or events of any record */
     bool allow_unsupported;
     bool all_submissions_end; /* the trace saw each one end */
@@ -144,6 +149,9 @@ enum hal_status replay_plan_derive(const struct replay_plan *plan,
                                    struct replay_plan **out_variant) HAL_CHECKED;
 enum hal_status replay_plan_emit(struct replay_plan *variant,
                                  const struct replay_op *op) HAL_CHECKED;
+/* The same operations in the same order, some perhaps made anew, and command buffers perhaps let go
+ * at other moments. What is in them is not compared. */
+bool replay_plan_does_same(const struct replay_plan *plan, const struct replay_plan *variant);
 
 /* While loading, scopes.c: takes a scope's begin or end, in each thread's order; and finds, when
  * all operations are there, what happened in each. */

@@ -8,6 +8,7 @@
 /* What stands for plan->objects[i] on the device; NULL before it is created. */
 struct replay_live {
     union {
+        const void *any;
         struct hal_buffer *buffer;
         struct hal_executable *executable;
         struct hal_command_buffer *commands;
@@ -33,6 +34,7 @@ struct replay_player {
     int64_t *op_ends_ns;          /* if set: when each operation ended */
     bool mute;                    /* read-backs are not compared */
     int64_t paced_from_ns;        /* recorded time of the first operation; 0: none yet */
+    bool has_own_semaphores;      /* the plan's own, which a run begins with */
     bool begun;                   /* the plan's own objects are there */
     bool abandoned;               /* work hangs: nothing may be freed */
     struct hal_semaphore_value *values; /* room for plan->max_list, as are */
@@ -50,6 +52,14 @@ struct replay_player {
     struct hal_semaphore *staged;
     uint64_t staged_value;
 };
+
+/* What is live is looked at first: most of a long trace's objects are gone, and their plans are not
+ * in the caches. */
+static inline bool replay_is_live(const struct replay_player *player, uint32_t object,
+                                  enum replay_kind kind)
+{
+    return player->live[object].any && player->plan->objects[object].kind == kind;
+}
 
 /* ---- player.c: a run in parts --------------------------------------------------------------
 
@@ -70,6 +80,22 @@ enum hal_status replay_await(struct replay_player *player, enum hal_wait_mode mo
 /* A recorded wait, which should end as it did then. */
 enum hal_status replay_play_wait(struct replay_player *player,
                                  const struct trace_semaphore_wait *event) HAL_CHECKED;
+
+/* ---- semaphores.c --------------------------------------------------------------------------
+
+ * The end is that of the recording: the work that fails a semaphore had ended then, and may be on
+ its
+ * way here. Checking compares how it ended, once, when nothing can move it any more. Settling waits
+ * for what ended work set, where the trace has seen it end. */
+enum hal_status replay_semaphore_create(struct replay_player *player, uint32_t object) HAL_CHECKED;
+enum hal_status replay_semaphore_signal(struct replay_player *player,
+                                        const struct trace_semaphore_event *event) HAL_CHECKED;
+enum hal_status replay_semaphore_fail(struct replay_player *player, uint32_t object,
+                                      const struct trace_semaphore_event *event) HAL_CHECKED;
+enum hal_status replay_semaphore_end(struct replay_player *player, uint32_t object) HAL_CHECKED;
+enum hal_status replay_semaphore_settle(struct replay_player *player, uint32_t object) HAL_CHECKED;
+void replay_semaphore_check(struct replay_player *player, uint32_t object);
+void replay_semaphore_destroy(struct replay_player *player, uint32_t object);
 
 /* ---- commands.c ---------------------------------------------------------------------------- */
 

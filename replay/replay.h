@@ -39,6 +39,10 @@ struct replay_load_options {
     /* Traces with contents that this one refers to; at most TRACE_MAX_BASES. */
     const char *const *bases;
     size_t base_count;
+    /* Files of programs and libraries, which functions of call stacks are looked for in, beside
+     * where they were; they must stay valid as long as the plan. */
+    const char *const *symbols;
+    size_t symbol_count;
 };
 
 struct replay_plan_info {
@@ -55,6 +59,8 @@ struct replay_plan_info {
     uint64_t digest_reads;     /* of these, with a digest in place of bytes */
     uint64_t unrecorded_reads; /* of which the trace knows that they happened */
     uint64_t skipped_reads;    /* whose contents are missing */
+    uint64_t written_ranges;   /* that submissions may have written, as recorded behind them */
+    uint64_t written_digests;  /* of these, with a digest */
     uint64_t skipped_calls;    /* that returned an error */
     uint64_t timed_out_waits;
     uint64_t unsupported_calls; /* that are left out, since no replay can repeat them */
@@ -63,6 +69,9 @@ struct replay_plan_info {
     uint64_t content_bytes;
     bool contents_in_memory; /* else they are read from the file while the clock runs */
     uint32_t queue_count;    /* that submissions use */
+    bool lost;               /* the recorded device was: see lost_submission */
+    uint64_t
+        lost_submission; /* the first that did not end for that; UINT64_MAX: calls alone tell */
     /* The largest that the trace asks of its device: */
     uint64_t largest_buffer_bytes;
     uint32_t largest_group_size[3], largest_group_threads;
@@ -130,10 +139,11 @@ struct replay_report {
     struct replay_difference first; /* valid when different_reads > 0 */
     uint64_t different_outcomes;    /* waits and semaphores that failed only here, or only there */
     char first_outcome[512];
-    int64_t total_ns; /* first call to the end of all work */
-    int64_t wait_ns;  /* of that, blocked until the device had done something */
-    bool abandoned;   /* work hangs: neither player nor device can be destroyed */
-    bool hung;        /* a wait met its limit, for hung_submission */
+    uint64_t unmet_losses; /* waits and semaphores that met the loss of the recorded device */
+    int64_t total_ns;      /* first call to the end of all work */
+    int64_t wait_ns;       /* of that, blocked until the device had done something */
+    bool abandoned;        /* work hangs: neither player nor device can be destroyed */
+    bool hung;             /* a wait met its limit, for hung_submission */
     uint64_t hung_submission;
 };
 

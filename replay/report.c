@@ -5,6 +5,7 @@
 #include "replay/measure.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static double ms(int64_t ns)
@@ -44,6 +45,19 @@ static void print_element_of(FILE *file, const struct replay_difference *first)
                 first->errors.expected_nan, first->errors.actual_nan, first->errors.nan_map);
 }
 
+/* When it is most likely a number whose last bits differ, as other processors round. */
+static void print_hint(FILE *file, const float f[2], const int32_t i[2])
+{
+    enum { FEW = 16 };
+    const double size = fabs((double)f[0]);
+    const int64_t apart = i[0] > i[1] ? (int64_t)i[0] - i[1] : (int64_t)i[1] - i[0];
+    if (size > 1e-20 && size < 1e20 && apart <= FEW)
+        fprintf(file,
+                "  these two are %" PRId64 " ulp apart: --type=f32 --tolerance=ulp:%d takes such "
+                "numbers for the same\n",
+                apart, FEW);
+}
+
 /* The first differing element of 4 bytes as the types that it probably is. */
 static void print_guesses(FILE *file, const struct replay_difference *first)
 {
@@ -63,6 +77,7 @@ static void print_guesses(FILE *file, const struct replay_difference *first)
     fprintf(file,
             "  as f32: expected %.9g, got %.9g; as i32: expected %" PRId32 ", got %" PRId32 "\n",
             (double)f[0], (double)f[1], i[0], i[1]);
+    print_hint(file, f, i);
 }
 
 /* Of elements with a type: how large the errors are, also when all are within the tolerance. */
@@ -160,9 +175,11 @@ static void print_trial(FILE *file, const struct replay_summary *summary)
     print_counts(file, "queues", before->queues, after->queues);
     print_counts(file, "host waits", before->host_waits, after->host_waits);
     print_counts(file, "executed barriers", before->barriers, after->barriers);
-    if (memcmp(before, after, sizeof *before) == 0)
-        fprintf(file, ": nothing to change");
     const struct replay_what_if_info *info = &summary->what_if_info;
+    if (!info->changed) {
+        fprintf(file, ": nothing to change\n");
+        return;
+    }
     if (info->dropped_redundant + info->dropped_unknown + info->dropped_needed)
         fprintf(file,
                 "\nhazards, of the barriers that were dropped: %" PRIu64 " order nothing, %" PRIu64
@@ -240,6 +257,13 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
         fprintf(file, "incomplete: %s\n", hal_shown(plan->incomplete).text);
     if (summary->jail && summary->jail[0])
         fprintf(file, "jail: no wall around %s\n", summary->jail);
+    if (plan->lost && plan->lost_submission != UINT64_MAX)
+        fprintf(file,
+                "the recorded device was lost, and #s%" PRIu64
+                " is the first submission that it did not end\n",
+                plan->lost_submission);
+    else if (plan->lost)
+        fprintf(file, "the recorded device was lost\n");
     if (plan->unsupported_calls)
         fprintf(file, "%" PRIu64 " calls that no replay can repeat were left out\n",
                 plan->unsupported_calls);
@@ -249,6 +273,12 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     if (plan->skipped_calls)
         fprintf(file, "%" PRIu64 " calls that had returned an error were not repeated\n",
                 plan->skipped_calls);
+    if (plan->written_digests && !summary->finding)
+        fprintf(file,
+                "the trace has digests of %" PRIu64
+                " written ranges: --verify=submissions compares "
+                "them\n",
+                plan->written_digests);
     if (!plan->contents_in_memory)
         fprintf(file, "contents did not fit into memory: times include reading them\n");
 }
@@ -296,6 +326,11 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     if (report->different_outcomes)
         fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
                 report->different_outcomes, hal_shown(report->first_outcome).text);
+    if (report->unmet_losses)
+        fprintf(file,
+                "%" PRIu64 " waits or semaphores met the loss of the recorded device, and no loss "
+                "here: that cannot be repeated\n",
+                report->unmet_losses);
     if (summary->different_runs && summary->runs > 1)
         fprintf(file, "%" PRIu64 " of %" PRIu64 " runs differ\n", summary->different_runs,
                 summary->runs);
@@ -305,7 +340,7 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
         replay_print_benchmark(file, summary->benchmark);
     if (summary->isolate)
         replay_print_isolate(file, summary->isolate);
-    if (summary->what_if && summary->trial.pairs)
+    if (summary->what_if && (summary->trial.pairs || !summary->what_if_info.changed))
         print_trial(file, summary);
     else if (summary->compare && summary->trial.pairs)
         print_compare(file, summary);

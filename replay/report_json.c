@@ -49,6 +49,11 @@ static void plan(struct trace_text *text, const struct replay_plan_info *plan)
     replay_field_u64(text, "left_out_commands", plan->left_out_commands);
     replay_field_u64(text, "skipped_calls", plan->skipped_calls);
     replay_field_u64(text, "timed_out_waits", plan->timed_out_waits);
+    replay_field_bool(text, "recorded_loss", plan->lost);
+    if (plan->lost && plan->lost_submission != UINT64_MAX)
+        replay_field_u64(text, "lost_submission", plan->lost_submission);
+    else
+        replay_field_null(text, "lost_submission");
     replay_field_u64(text, "peak_buffer_bytes", plan->peak_buffer_bytes);
     replay_field_u64(text, "content_bytes", plan->content_bytes);
     replay_field_bool(text, "contents_in_memory", plan->contents_in_memory);
@@ -150,6 +155,7 @@ static void runs(struct trace_text *text, const struct replay_summary *summary)
     errors(text, report);
     replay_field_u64(text, "different_outcomes", report->different_outcomes);
     replay_field_text(text, "first_outcome", report->first_outcome);
+    replay_field_u64(text, "unmet_losses", report->unmet_losses);
     replay_field_u64(text, "runs", summary->runs);
     replay_field_u64(text, "different_runs", summary->different_runs);
     replay_field_i64(text, "load_ns", summary->load_ns);
@@ -187,6 +193,7 @@ static void trial(struct trace_text *text, const struct replay_summary *summary)
     const struct replay_what_if_info *info = &summary->what_if_info;
     replay_field_open(text, "what_if", '{');
     replay_field_text(text, "change", summary->what_if);
+    replay_field_bool(text, "changed", info->changed);
     counts(text, "before", &info->before);
     counts(text, "after", &info->after);
     replay_field_open(text, "dropped_barriers", '{');
@@ -225,7 +232,7 @@ static void results(struct trace_text *text, const struct replay_summary *summar
 {
     if (summary->runs)
         runs(text, summary);
-    if (summary->what_if && summary->trial.pairs)
+    if (summary->what_if && (summary->trial.pairs || !summary->what_if_info.changed))
         trial(text, summary);
     if (summary->compare && summary->trial.pairs)
         compare(text, summary);

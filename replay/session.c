@@ -197,6 +197,8 @@ static enum hal_status what_if(struct replay_session *s)
     HAL_TRY(
         replay_plan_what_if(s->plan, &s->program->change, &summary->what_if_info, &s->other_plan));
     summary->what_if = s->program->what_if;
+    if (!summary->what_if_info.changed)
+        return HAL_OK;
     const enum hal_status status =
         try_pairs(s, s->other_plan, &s->program->replay, s->program->runs, true);
     judge(s);

@@ -120,10 +120,12 @@ static bool note_architecture(const struct trace_device *recorded,
 {
     if (!recorded->architecture[0] || strcmp(recorded->architecture, device->architecture) == 0)
         return false;
-    snprintf(out_note, REPLAY_NOTE_BYTES,
-             "kernels ran on %.100s when it was recorded, and run on %.100s here: the last bits of "
-             "floating-point results may differ",
-             recorded->architecture, device->architecture);
+    snprintf(
+        out_note, REPLAY_NOTE_BYTES,
+        "kernels ran on %.100s (%.*s) when it was recorded, and run on %.100s (%.*s) here: the "
+        "last bits of floating-point results may differ",
+        recorded->architecture, (int)strcspn(recorded->uri, ":?"), recorded->uri,
+        device->architecture, (int)strcspn(device->uri, ":?"), device->uri);
     return true;
 }
 
@@ -143,28 +145,37 @@ static bool note_features(const struct trace_device *recorded, const struct hal_
     return true;
 }
 
-/* Executables come in formats, of which a trace may hold several. */
+static size_t add_name(char *out_list, size_t used, size_t bytes, enum hal_executable_format format)
+{
+    return used + 16 >= bytes
+               ? used
+               : used + (size_t)snprintf(out_list + used, bytes - used, "%s%s", used ? ", " : "",
+                                         hal_executable_format_name(format));
+}
+
+/* Executables come in formats, of which a trace may hold several: one that has none for this device
+ * is an error when it is created. */
 static bool note_formats(const struct trace_device *recorded, const struct hal_device_info *device,
                          char *out_note)
 {
-    char missing[REPLAY_NOTE_BYTES / 2] = "";
-    size_t used = 0;
+    char missing[REPLAY_NOTE_BYTES / 4] = "", runs[REPLAY_NOTE_BYTES / 4] = "";
+    size_t used = 0, listed = 0;
+    for (uint32_t k = 0; k < device->format_count; k++)
+        listed = add_name(runs, listed, sizeof runs, device->formats[k]);
     for (uint32_t i = 0; i < recorded->format_count; i++) {
         bool here = false;
         for (uint32_t k = 0; k < device->format_count; k++)
             here |= (uint32_t)device->formats[k] == recorded->formats[i];
-        if (!here && used + 16 < sizeof missing)
-            used += (size_t)snprintf(
-                missing + used, sizeof missing - used, "%s%s", used ? "," : "",
-                hal_executable_format_name((enum hal_executable_format)recorded->formats[i]));
+        if (!here)
+            used = add_name(missing, used, sizeof missing,
+                            (enum hal_executable_format)recorded->formats[i]);
     }
     if (!used)
         return false;
-    snprintf(
-        out_note, REPLAY_NOTE_BYTES,
-        "the recorded device ran kernels in %s, which this one does not: each executable needs "
-        "another variant",
-        missing);
+    snprintf(out_note, REPLAY_NOTE_BYTES,
+             "the recorded device ran kernels in %s; of each, this one runs the variant in %s that "
+             "the trace holds",
+             missing, listed ? runs : "no format");
     return true;
 }
 

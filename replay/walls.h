@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operating system can do to lock a process in: walls_linux.c, walls_none.c. Private to
- * replay/.
+/* What the operating system can do to lock a process in: walls_linux.c, walls_darwin.c,
+ * walls_none.c. Private to replay/.
  *
  * Kernels are native code, and code of a file's making may do what it likes with its process. So
  * the process is built to be worthless: once inside, no file but those given can be opened, none

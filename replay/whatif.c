@@ -450,9 +450,11 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     free(t->group.after);
     trace_reflection_finish(&t->reflection);
     if (status == HAL_OK) {
+        t->info.before = count(plan);
+        t->info.after = count(t->variant);
+        t->info.changed = t->info.before.barriers != t->info.after.barriers ||
+                          !replay_plan_does_same(plan, t->variant);
         *out_info = t->info;
-        out_info->before = count(plan);
-        out_info->after = count(t->variant);
         *out_variant = t->variant;
     } else {
         replay_plan_destroy(t->variant);

@@ -45,6 +45,7 @@ struct replay_what_if_info {
     struct replay_what_if_counts before, after;
     /* What the hazard analysis says of the barriers that were dropped, each counted once. */
     uint64_t dropped_redundant, dropped_unknown, dropped_needed;
+    bool changed; /* false: the variant does what the plan does */
 };
 
 /* Shares everything that does not change with `plan`, which must outlive it; destroyed with

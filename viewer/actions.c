@@ -51,7 +51,7 @@ static bool range_text(const struct view *view, const char *mark, char *out, siz
         return false;
     for (size_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
-        const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : s->submit_ns;
+        const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(m, s);
         if (ns == VIEW_NO_TIME || ns < begin_ns || ns >= end_ns)
             continue;
         first = s->number < first ? s->number : first;
@@ -81,7 +81,8 @@ static bool part_text(const struct view *view, const char *mark, char *out, size
 static bool dispatch_text(const struct view *view, char *out, size_t bytes)
 {
     const struct view_model *m = view->model;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     if (!event || m->lanes[view->lane].kind != VIEW_LANE_DISPATCHES)
         return false;
     const struct view_dispatch *dispatch = &m->dispatches[event->ref];

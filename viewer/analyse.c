@@ -21,21 +21,26 @@ static enum view_class cause_of(const struct view_span *state)
 /* The gaps lane while it grows. */
 struct gaps {
     struct view_model *model;
-    struct view_span *parts;
-    size_t parts_count, parts_capacity;
+    int64_t end_ns;  /* of the last part */
+    size_t transfer; /* of the transfers, the first that may still matter */
 };
 
+/* Each part begins where the one before it ended. */
 static enum hal_status add_part(struct gaps *g, enum view_class cause, int64_t begin_ns,
                                 int64_t end_ns)
 {
+    enum { MOST_GAPS = (1u << 29) - 1 };
+    struct view_model *m = g->model;
     if (end_ns <= begin_ns)
         return HAL_OK;
-    HAL_TRY(VIEW_ROOM(g, parts, 1));
-    g->parts[g->parts_count++] = (struct view_span){.begin_ns = begin_ns,
-                                                    .end_ns = end_ns,
-                                                    .ref = (uint32_t)g->model->gaps_count,
-                                                    .class = (uint8_t)cause,
-                                                    .overlap = 1};
+    if (m->gaps_count > MOST_GAPS)
+        return hal_fail(HAL_UNSUPPORTED, "more than %d gaps", MOST_GAPS);
+    HAL_TRY(VIEW_ROOM(m, gap_parts, 1));
+    m->gap_parts[m->gap_parts_count++] =
+        (struct view_gap_part){.begin_ns = begin_ns,
+                               .gap = (uint32_t)m->gaps_count & MOST_GAPS,
+                               .cause = ((uint32_t)cause - VIEW_GAP_HOST) & 7};
+    g->end_ns = end_ns;
     return HAL_OK;
 }
 
@@ -45,15 +50,19 @@ static enum hal_status add_host_parts(struct gaps *g, int64_t begin_ns, int64_t 
     const struct view_model *m = g->model;
     const struct view_series *transfers =
         m->transfer_lane == VIEW_NO_LANE ? NULL : &m->lanes[m->transfer_lane].series;
-    size_t i = transfers && begin_ns < end_ns ? view_series_first(transfers, begin_ns) : 0;
-    for (; transfers && i < transfers->count && begin_ns < end_ns; i++) {
-        const struct view_span *transfer = &transfers->spans[i];
-        if (transfer->begin_ns >= end_ns)
+    for (; transfers && g->transfer < transfers->spans.count; g->transfer++) { /* gaps rise */
+        if (view_spans_at(&transfers->spans, g->transfer).end_ns > begin_ns)
             break;
-        if (transfer->class != VIEW_UPLOAD || transfer->end_ns <= begin_ns)
+    }
+    for (size_t i = g->transfer; transfers && i < transfers->spans.count && begin_ns < end_ns;
+         i++) {
+        const struct view_span transfer = view_spans_at(&transfers->spans, i);
+        if (transfer.begin_ns >= end_ns)
+            break;
+        if (transfer.class != VIEW_UPLOAD || transfer.end_ns <= begin_ns)
             continue;
-        const int64_t from_ns = transfer->begin_ns > begin_ns ? transfer->begin_ns : begin_ns;
-        const int64_t to_ns = transfer->end_ns < end_ns ? transfer->end_ns : end_ns;
+        const int64_t from_ns = transfer.begin_ns > begin_ns ? transfer.begin_ns : begin_ns;
+        const int64_t to_ns = transfer.end_ns < end_ns ? transfer.end_ns : end_ns;
         HAL_TRY(add_part(g, VIEW_GAP_HOST, begin_ns, from_ns));
         HAL_TRY(add_part(g, VIEW_GAP_UPLOAD, from_ns, to_ns));
         begin_ns = to_ns;
@@ -65,17 +74,20 @@ static enum hal_status add_host_parts(struct gaps *g, int64_t begin_ns, int64_t 
 static enum hal_status close_gap(struct gaps *g, size_t first, uint32_t before, uint32_t after)
 {
     struct view_model *m = g->model;
-    if (first == g->parts_count)
+    if (first == m->gap_parts_count)
         return HAL_OK;
     HAL_TRY(VIEW_ROOM(m, gaps, 1));
-    struct view_gap gap = {.begin_ns = g->parts[first].begin_ns,
-                           .end_ns = g->parts[g->parts_count - 1].end_ns,
+    struct view_gap gap = {.begin_ns = m->gap_parts[first].begin_ns,
+                           .end_ns = g->end_ns,
                            .before = before,
                            .after = after,
                            .cause = VIEW_GAP_HOST};
     int64_t causes_ns[VIEW_GAP_COUNT] = {0}; /* [class - VIEW_GAP_HOST] */
-    for (size_t i = first; i < g->parts_count; i++)
-        causes_ns[g->parts[i].class - VIEW_GAP_HOST] += g->parts[i].end_ns - g->parts[i].begin_ns;
+    for (size_t i = first; i < m->gap_parts_count; i++) {
+        const bool last = i + 1 == m->gap_parts_count;
+        const int64_t end_ns = last ? g->end_ns : m->gap_parts[i + 1].begin_ns;
+        causes_ns[m->gap_parts[i].cause] += end_ns - m->gap_parts[i].begin_ns;
+    }
     for (size_t c = 1; c < VIEW_GAP_COUNT; c++) {
         if (causes_ns[c] > causes_ns[gap.cause - VIEW_GAP_HOST])
             gap.cause = (enum view_class)(VIEW_GAP_HOST + c);
@@ -87,73 +99,105 @@ static enum hal_status close_gap(struct gaps *g, size_t first, uint32_t before, 
     return HAL_OK;
 }
 
-/* What all submissions together did at every moment: something ran, else could have run, else
- * waited for a semaphore; nothing: there was nothing to do. */
-static enum hal_status all_states(const struct view_model *m, struct view_span **out_spans,
-                                  struct view_series *out_states)
-{
-    size_t count = 0;
-    *out_spans = hal_alloc(m->submissions_count, 3 * sizeof **out_spans);
-    if (!*out_spans)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu submissions", m->submissions_count);
-    for (uint32_t i = 0; i < m->submissions_count; i++)
-        count += view_build_states(m, i, *out_spans + count);
-    return view_series_init(out_states, *out_spans, count, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE);
-}
+/* What the submissions together do while they are walked through. */
+struct walk {
+    struct gaps *gaps;
+    struct view_span last; /* execution */
+    bool ran;
+    int64_t at_ns; /* until then everything is known */
+    size_t first;  /* part of the present gap */
+};
 
-static enum hal_status find_gaps(struct gaps *g, const struct view_series *states)
+/* At every moment something ran, else could have run, else waited for a semaphore; nothing: there
+ * was nothing to do. */
+static enum hal_status take_state(void *user, const struct view_span *state)
 {
+    struct walk *w = user;
+    struct gaps *g = w->gaps;
     struct view_summary *summary = &g->model->summary;
-    const struct view_span *last = NULL; /* execution */
-    int64_t at_ns = 0;
-    size_t first = 0;
-    for (size_t i = 0; i < states->count; i++) {
-        const struct view_span *state = &states->spans[i];
-        const bool runs = state->class == VIEW_EXECUTE;
-        if (last)
-            HAL_TRY(add_host_parts(g, at_ns, state->begin_ns));
-        if (last && !runs)
-            HAL_TRY(add_part(g, cause_of(state), state->begin_ns, state->end_ns));
-        at_ns = state->end_ns;
-        if (!runs)
-            continue;
-        if (last)
-            HAL_TRY(close_gap(g, first, last->ref, state->ref));
-        else
-            summary->device_begin_ns = state->begin_ns;
-        summary->device_busy_ns += state->end_ns - state->begin_ns;
-        summary->device_end_ns = state->end_ns;
-        first = g->parts_count;
-        last = state;
-    }
-    g->parts_count = first; /* what followed the last execution is no gap */
+    const bool runs = state->class == VIEW_EXECUTE;
+    if (w->ran)
+        HAL_TRY(add_host_parts(g, w->at_ns, state->begin_ns));
+    if (w->ran && !runs)
+        HAL_TRY(add_part(g, cause_of(state), state->begin_ns, state->end_ns));
+    w->at_ns = state->end_ns;
+    if (!runs)
+        return HAL_OK;
+    if (w->ran)
+        HAL_TRY(close_gap(g, w->first, w->last.ref, state->ref));
+    else
+        summary->device_begin_ns = state->begin_ns;
+    summary->device_busy_ns += state->end_ns - state->begin_ns;
+    summary->device_end_ns = state->end_ns;
+    w->first = g->model->gap_parts_count;
+    w->last = *state;
+    w->ran = true;
     return HAL_OK;
 }
 
-static enum hal_status add_gap_lane(struct gaps *g)
+/* What the queues' lanes paint, one behind the other. */
+struct states {
+    const struct view_series *queues[TRACE_MAX_QUEUES];
+    uint32_t first[TRACE_MAX_QUEUES]; /* codes of a queue begin there */
+    size_t queue_count;
+};
+
+static struct view_span tell_state(const void *tables, uint32_t code)
 {
-    struct view_model *m = g->model;
-    struct view_lane lane = {.kind = VIEW_LANE_GAPS, .parent = VIEW_NO_LANE};
-    HAL_TRY(VIEW_ROOM(m, lanes, 1));
-    lane.owned = hal_alloc(m->gaps_count, sizeof *lane.owned);
-    if (!lane.owned)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu gaps", m->gaps_count);
-    for (uint32_t i = 0; i < m->gaps_count; i++)
-        lane.owned[i] = (struct view_span){.begin_ns = m->gaps[i].begin_ns,
-                                           .end_ns = m->gaps[i].end_ns,
-                                           .ref = i,
-                                           .class = (uint8_t)m->gaps[i].cause,
-                                           .overlap = 1};
-    lane.events = lane.owned;
-    lane.event_count = m->gaps_count;
-    const enum hal_status status =
-        view_series_init(&lane.series, g->parts, g->parts_count, VIEW_GAP_HOST, VIEW_GAP_LAUNCH);
-    if (status != HAL_OK) {
-        free(lane.owned);
-        return status;
+    const struct states *states = tables;
+    size_t q = states->queue_count - 1;
+    while (states->first[q] > code)
+        q--;
+    return view_spans_at(&states->queues[q]->spans, code - states->first[q]);
+}
+
+static enum hal_status gather_states(const struct view_model *m, struct states *states,
+                                     uint32_t **out_codes, size_t *out_count)
+{
+    uint64_t count = 0;
+    for (uint32_t q = 0; q < TRACE_MAX_QUEUES; q++) {
+        if (m->queue_lanes[q] == VIEW_NO_LANE)
+            continue;
+        const struct view_series *series = &m->lanes[m->queue_lanes[q]].series;
+        states->queues[states->queue_count] = series;
+        states->first[states->queue_count++] = (uint32_t)count;
+        count += series->spans.count;
+        if (count >= VIEW_NO_REF)
+            return hal_fail(HAL_UNSUPPORTED, "more than %u states of submissions", VIEW_NO_REF);
     }
-    lane.series.owned = g->parts; /* parts never overlap: they were borrowed */
-    g->parts = NULL;
+    *out_count = (size_t)count;
+    *out_codes = hal_alloc(*out_count, sizeof **out_codes);
+    if (!*out_codes)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu states of submissions", *out_count);
+    for (uint32_t i = 0; i < *out_count; i++)
+        (*out_codes)[i] = i;
+    return HAL_OK;
+}
+
+static enum hal_status find_gaps(struct gaps *g)
+{
+    struct walk walk = {.gaps = g};
+    struct states states = {0};
+    struct view_spans spans;
+    uint32_t *codes = NULL;
+    size_t count = 0;
+    HAL_TRY(gather_states(g->model, &states, &codes, &count));
+    enum hal_status status = view_spans_order(&codes, count, tell_state, &states, &spans);
+    if (status == HAL_OK)
+        status = view_spans_cut(&spans, take_state, &walk);
+    free(codes);
+    g->model->gap_parts_count = walk.first; /* what followed the last execution is no gap */
+    return status;
+}
+
+static enum hal_status add_gap_lane(struct view_model *m)
+{
+    const struct view_spans gaps = {.count = m->gaps_count, .tell = view_event_gap, .tables = m};
+    const struct view_spans parts = {
+        .count = m->gap_parts_count, .tell = view_event_gap_part, .tables = m};
+    struct view_lane lane = {.kind = VIEW_LANE_GAPS, .parent = VIEW_NO_LANE, .events = gaps};
+    HAL_TRY(VIEW_ROOM(m, lanes, 1));
+    HAL_TRY(view_series_of(&lane.series, &parts, VIEW_GAP_HOST, VIEW_GAP_LAUNCH));
     m->gap_lane = (uint32_t)m->lanes_count;
     m->lanes[m->lanes_count++] = lane;
     return HAL_OK;
@@ -162,17 +206,10 @@ static enum hal_status add_gap_lane(struct gaps *g)
 static enum hal_status build_gaps(struct view_model *m)
 {
     struct gaps g = {.model = m};
-    struct view_series states = {0};
-    struct view_span *spans = NULL;
     m->gap_lane = VIEW_NO_LANE;
-    enum hal_status status = all_states(m, &spans, &states);
-    if (status == HAL_OK)
-        status = find_gaps(&g, &states);
+    enum hal_status status = find_gaps(&g);
     if (status == HAL_OK && m->gaps_count)
-        status = add_gap_lane(&g);
-    view_series_finish(&states);
-    free(spans);
-    free(g.parts);
+        status = add_gap_lane(m);
     return status;
 }
 

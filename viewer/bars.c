@@ -77,17 +77,22 @@ static void draw_prompt(struct view *view, struct view_area area)
 static void draw_status(struct view *view, struct view_area area)
 {
     const struct view_window w = view->window;
-    char position[160];
+    char position[192];
     if (view->prompt != VIEW_PROMPT_NONE) {
         draw_prompt(view, area);
         return;
     }
-    char work[40] = "";
-    if (view->finder)
+    char work[64] = "";
+    if (view->seek.want)
+        snprintf(work, sizeof work, "searching %u %%  Esc stops  ", view_seek_percent(view));
+    else if (view->finder)
         snprintf(work, sizeof work, "findings %u %%  ", view_finder_percent(view->finder));
     snprintf(position, sizeof position, "%s%s  %s/col ", work, view_moment(view->cursor_ns).text,
              view_time(w.span_ns / (view->layout.axis ? view->layout.axis : 1)).text);
-    const int right = area.columns - view_text_columns(position);
+    if (view_text_columns(position) > area.columns) /* the moment is what is left */
+        snprintf(position, sizeof position, "%s", view_moment(view->cursor_ns).text);
+    int right = area.columns - view_text_columns(position);
+    right = right < 0 ? 0 : right;
     if (*view->message)
         view_write_cut(area, 0, 1, right - 2, VIEW_STYLE_TITLE | VIEW_BOLD, view->message);
     else

@@ -51,9 +51,8 @@ static void choose(struct view *view, size_t index)
         return;
     const struct view_lane *lane = &m->lanes[m->memory_lane];
     const int64_t ns = m->buffers[view->buffer].create_ns;
-    const size_t at =
-        ns == VIEW_NO_TIME ? 0 : view_spans_before(lane->events, lane->event_count, ns);
-    view_select(view, m->memory_lane, (uint32_t)(at < lane->event_count ? at : 0));
+    const size_t at = ns == VIEW_NO_TIME ? 0 : view_spans_before(&lane->events, ns);
+    view_select(view, m->memory_lane, (uint32_t)(at < lane->events.count ? at : 0));
 }
 
 static const struct view_column columns[] = {
@@ -133,9 +132,8 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
     const double peak = (double)model->levels[model->peak_level].bytes;
     for (int part = 0; part < PARTS; part++) {
         const int64_t begin_ns = view_column_begin(w, PARTS, part);
-        const size_t first = view_spans_before(lane->events, lane->event_count, begin_ns + 1);
-        const size_t last = view_spans_before(lane->events, lane->event_count,
-                                              view_column_begin(w, PARTS, part + 1));
+        const size_t first = view_spans_before(&lane->events, begin_ns + 1);
+        const size_t last = view_spans_before(&lane->events, view_column_begin(w, PARTS, part + 1));
         const uint32_t highest = view_model_highest(model, first ? first - 1 : 0, last);
         const struct view_level none = {0};
         const struct view_level *level = highest == VIEW_NO_REF ? &none : &model->levels[highest];

@@ -205,7 +205,8 @@ void view_contents_text(const uint8_t *bytes, const bool *known, size_t count,
 static void choose_buffer(struct view *view)
 {
     const struct view_model *m = view->model;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_lane *lane = event ? &m->lanes[view->lane] : NULL;
     if (lane && lane->kind == VIEW_LANE_TRANSFERS && event->ref != view->content_of) {
         view->content_of = event->ref;
@@ -248,7 +249,8 @@ static size_t current(struct view *view)
 /* What contains the cursor's column counts as before it. */
 static int64_t until_ns(const struct view *view)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     return event && event->end_ns > view->cursor_ns ? event->end_ns : view->cursor_ns;
 }
 

@@ -10,7 +10,8 @@
 static void copy_locator(struct view *view, int key)
 {
     (void)key;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_span cursor = {.begin_ns = view->cursor_ns};
     const struct view_lane nowhere = {.kind = VIEW_LANE_GAPS};
     view_span_locator(view->model, event ? &view->model->lanes[view->lane] : &nowhere,
@@ -22,7 +23,8 @@ static void copy_locator(struct view *view, int key)
 static void copy_command(struct view *view, int key)
 {
     const struct view_model *m = view->model;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_finding *finding =
         view->panel == VIEW_PANEL_FINDINGS ? view_current_finding(view) : NULL;
     const uint32_t submission =
@@ -44,17 +46,47 @@ static void copy_command(struct view *view, int key)
     view_say(view, "copied %s", view->copied);
 }
 
+/* ---- Pictures ----------------------------------------------------------------------------- */
+
+static size_t picture_count(const struct view *view)
+{
+    (void)view;
+    return VIEW_PICTURE_ANSI;
+}
+
+static void picture_text(const struct view *view, size_t row, char *out, size_t bytes)
+{
+    static const char *const texts[] = {"a picture, hal-view-N.svg", "text, hal-view-N.txt",
+                                        "text with colours for a terminal, hal-view-N.ansi"};
+    (void)view;
+    snprintf(out, bytes, "%s", texts[row]);
+}
+
+static bool picture_choose(struct view *view, size_t row)
+{
+    view->wants_picture = (enum view_picture)(VIEW_PICTURE_SVG + row);
+    if (!view->is_live)
+        view_say(view, "frames are written where there is a terminal: --svg=FILE and --dump-frame "
+                       "do it without");
+    return false;
+}
+
+static const struct view_menu picture_menu = {.title = "write the frame as",
+                                              .count = picture_count,
+                                              .text = picture_text,
+                                              .choose = picture_choose};
+
 static void print_frame(struct view *view, int key)
 {
     (void)key;
-    view->wants_picture = true;
-    view_say(view, "pictures are written where there is a terminal: --svg=FILE does it without");
+    view_menu_open(view, &picture_menu);
 }
 
 const struct view_binding view_copy_bindings[] = {
     {'y', VIEW_KEY_NONE, "y", "copy the locator (OSC 52)", copy_locator},
     {'Y', VIEW_KEY_NONE, "Y",
      "copy a command: the finding's proof, the submission's replay, this place", copy_command},
-    {'p', VIEW_KEY_NONE, "p", "write the frame into a new file hal-view-N.svg", print_frame},
+    {'p', VIEW_KEY_NONE, "p", "write the frame into a new file: picture, text, text with colours",
+     print_frame},
     {0, 0, NULL, NULL, NULL},
 };

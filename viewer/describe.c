@@ -65,6 +65,9 @@ void view_semaphore_name(const struct view_model *model, uint32_t semaphore, cha
 {
     const struct view_semaphore *s = &model->semaphores[semaphore];
     name_or_number(model, s->label, "semaphore", s->id, out, bytes);
+    const size_t length = strlen(out);
+    if (s->shares_label)
+        snprintf(out + length, bytes - length, " (%" PRIu64 ")", s->id);
 }
 
 void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes)
@@ -88,6 +91,32 @@ static void host_name(const struct view_model *m, uint32_t host, char *out, size
         snprintf(out + length, bytes - length, " %" PRIu64, h->system_id);
 }
 
+static void device_name(const struct view_model *m, uint32_t device, char *out, size_t bytes)
+{
+    if (device == VIEW_NO_REF) {
+        snprintf(out, bytes, "all %zu devices", m->devices_count);
+    } else if (m->devices_count == 1 && !m->devices[0].rank_count) {
+        snprintf(out, bytes, "device");
+    } else {
+        char rank[64];
+        view_rank_name(m, device, rank, sizeof rank);
+        snprintf(out, bytes, "%s: %s", rank, m->devices[device].about->uri);
+    }
+}
+
+/* Among those of several devices the number alone does not say whose it is. */
+static void queue_name(const struct view_model *m, uint32_t queue, char *out, size_t bytes)
+{
+    const uint32_t device = view_model_device(m, queue);
+    const struct view_device *d = &m->devices[device];
+    if (m->devices_count == 1)
+        snprintf(out, bytes, "queue %u", queue);
+    else if (d->rank_count && d->first_rank == d->last_rank)
+        snprintf(out, bytes, "queue %u, rank %u", queue, d->first_rank);
+    else
+        snprintf(out, bytes, "queue %u, device %u", queue, device);
+}
+
 void view_lane_name(const struct view_model *model, const struct view_lane *lane, char *out,
                     size_t bytes)
 {
@@ -103,8 +132,8 @@ void view_lane_name(const struct view_model *model, const struct view_lane *lane
             snprintf(out, bytes, "scope");
         return;
     case VIEW_LANE_HOST: host_name(model, lane->object, out, bytes); return;
-    case VIEW_LANE_QUEUE: snprintf(out, bytes, "queue %u", lane->object); return;
-    case VIEW_LANE_DEVICE: snprintf(out, bytes, "device"); return;
+    case VIEW_LANE_QUEUE: queue_name(model, lane->object, out, bytes); return;
+    case VIEW_LANE_DEVICE: device_name(model, lane->object, out, bytes); return;
     case VIEW_LANE_COMMANDS: snprintf(out, bytes, "~ commands"); return;
     case VIEW_LANE_BARRIERS: snprintf(out, bytes, "~ barriers"); return;
     case VIEW_LANE_DISPATCHES: snprintf(out, bytes, "dispatches"); return;
@@ -195,6 +224,7 @@ static const char *operation_verb(uint32_t operation)
     case TRACE_OPERATION_DEALLOCA: return "dealloca";
     case TRACE_OPERATION_READ: return "read file";
     case TRACE_OPERATION_WRITE: return "write file";
+    case TRACE_OPERATION_COLLECTIVE: return "collective";
     default: return NULL;
     }
 }
@@ -208,7 +238,10 @@ void view_work_label(const struct view_model *model, uint32_t submission, char *
                             : "";
     const struct view_op *only = view_model_dispatch(model, s, 0);
     const char *verb = operation_verb(s->operation);
-    if (verb && s->range_bytes)
+    const struct view_collective *collective = view_model_collective(model, s);
+    if (collective)
+        view_collective_label(model, collective, out, bytes);
+    else if (verb && s->range_bytes)
         snprintf(out, bytes, "%s %s", verb, view_bytes(s->range_bytes).text);
     else if (verb)
         snprintf(out, bytes, "%s", verb);
@@ -288,6 +321,8 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_PIPELINE_LAYOUT_DESTROY:
         other_name(m, call->object, "layout", name, sizeof name);
         break;
+    case TRACE_CHANNEL_CREATE:
+    case TRACE_CHANNEL_DESTROY: other_name(m, call->object, "channel", name, sizeof name); break;
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ:
     case TRACE_COMMAND_BUFFER_CREATE:
@@ -299,11 +334,14 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_SUBSPAN_DESTROY:
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END:
+    case TRACE_COLLECTIVE:
     case TRACE_QUEUE_FLUSH:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
     case TRACE_FILE:
     case TRACE_UNSUPPORTED:
+    case TRACE_SUBMISSION_OUTPUTS:
+    case TRACE_FAILURE:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -21,6 +21,23 @@ const struct view_class_info *view_class_info(enum view_class class);
 void view_lane_name(const struct view_model *model, const struct view_lane *lane, char *out,
                     size_t bytes);
 
+/* "rank 0 of 4", or "device 0" of one that is in no group: an index of `devices`. */
+void view_rank_name(const struct view_model *model, uint32_t device, char *out, size_t bytes);
+
+/* "all_reduce", "f32", "sum". */
+struct view_collective_names {
+    char kind[24], type[24], reduction[24];
+};
+struct view_collective_names view_collective_names(const struct view_collective *collective);
+/* Whether the ranks' values are combined. */
+bool view_collective_reduces(const struct view_collective *collective);
+/* "all_reduce 1,024 ring": kind, elements, channel. */
+void view_collective_label(const struct view_model *model, const struct view_collective *collective,
+                           char *out, size_t bytes);
+/* How long this rank waited until the last one that this trace knows of had come. */
+int64_t view_collective_wait_ns(const struct view_model *model,
+                                const struct view_collective *collective);
+
 /* A few words that fit into an event's bar: "#s12", "wait #s12", "token 17". `span` is one of the
  * lane's events or of its series. */
 void view_span_label(const struct view_model *model, const struct view_lane *lane,
@@ -44,6 +61,8 @@ enum view_style view_op_style(const struct view_model *model, const struct view_
 void view_semaphore_name(const struct view_model *model, uint32_t semaphore, char *out,
                          size_t bytes);
 
+void view_channel_name(const struct view_model *model, uint32_t channel, char *out, size_t bytes);
+
 void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);
 
 /* Lines of "key\tvalue\n". All zero is empty. */
@@ -66,6 +85,19 @@ void view_summary(const struct view_model *model, struct view_lines *lines);
 
 /* What letters and marks of the lanes mean; without `all`, of those that the model has. */
 void view_legend(const struct view_model *model, bool all, struct view_lines *lines);
+
+/* What each device did, in traces of several or of ranks: [devices_count]. */
+struct view_device_tally {
+    int64_t busy_ns;
+    uint64_t collectives;
+    int64_t collective_ns, waiting_ns; /* in collectives; of that, until all others had come */
+};
+void view_device_tallies(const struct view_model *model, struct view_device_tally *out_tallies);
+void view_describe_devices(const struct view_model *model, struct view_lines *lines);
+
+/* Whose work the submission is, in such traces, and what it does together with other ranks. */
+void view_describe_collective(const struct view_model *model,
+                              const struct view_submission *submission, struct view_lines *lines);
 
 /* Everything about one of the lane's events. */
 void view_describe(const struct view_model *model, const struct view_lane *lane,

@@ -32,7 +32,8 @@ static void join(struct view_lines *out, const struct view_lines *facts,
 static void draw(struct view *view, struct view_area area)
 {
     struct view_lines lines = {0}, facts = {0}, path = {0};
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     view_describe_range(view, &lines);
     if (event) {
         if (!view->stacks && view_stacks_create(view->model, &view->stacks) != HAL_OK)

@@ -144,23 +144,24 @@ static void describe_times(const struct view_model *m, const struct view_submiss
                            struct view_lines *lines)
 {
     const bool ran = s->begin_ns != VIEW_NO_TIME;
-    if (s->submit_ns != VIEW_NO_TIME)
-        view_lines_add(lines, "submitted", "%s by %s, took %s", view_moment(s->submit_ns).text,
+    if (view_submit_ns(m, s) != VIEW_NO_TIME)
+        view_lines_add(lines, "submitted", "%s by %s, took %s",
+                       view_moment(view_submit_ns(m, s)).text,
                        view_model_string(m, m->hosts[m->calls[s->call].host].name),
-                       view_time(s->submit_end_ns - s->submit_ns).text);
+                       view_time(view_submit_end_ns(m, s) - view_submit_ns(m, s)).text);
     if (!s->done)
         view_lines_add(lines, "executed", "not finished in this file");
     else if (!ran)
         view_lines_add(lines, "executed", "no device times");
     if (!ran)
         return;
-    if (s->submit_ns != VIEW_NO_TIME && s->ready_ns != VIEW_NO_TIME)
+    if (view_submit_ns(m, s) != VIEW_NO_TIME && s->ready_ns != VIEW_NO_TIME)
         view_lines_add(lines, "queued", "%s: %s until its waits were met, then %s until it ran",
-                       view_time(s->begin_ns - s->submit_ns).text,
-                       view_time(s->ready_ns - s->submit_ns).text,
+                       view_time(s->begin_ns - view_submit_ns(m, s)).text,
+                       view_time(s->ready_ns - view_submit_ns(m, s)).text,
                        view_time(s->begin_ns - s->ready_ns).text);
-    else if (s->submit_ns != VIEW_NO_TIME)
-        view_lines_add(lines, "queued", "%s", view_time(s->begin_ns - s->submit_ns).text);
+    else if (view_submit_ns(m, s) != VIEW_NO_TIME)
+        view_lines_add(lines, "queued", "%s", view_time(s->begin_ns - view_submit_ns(m, s)).text);
     add_span(lines, "executed", s->begin_ns, s->end_ns);
     if (s->busy_ns > 0)
         view_lines_add(lines, "computing", "%s, %s of that time", view_time(s->busy_ns).text,
@@ -171,9 +172,13 @@ static void describe_submission(const struct view_model *m, uint32_t index,
                                 struct view_lines *lines)
 {
     const struct view_submission *s = &m->submissions[index];
-    view_lines_add(lines, "submission", "#s%" PRIu64 " on queue %u: %s in %s", s->number, s->queue,
-                   view_things(s->dispatch_count, "dispatch").text,
-                   view_things(s->commands_count, "command buffer").text);
+    if (s->operation == TRACE_OPERATION_COLLECTIVE)
+        view_lines_add(lines, "submission", "#s%" PRIu64 " on queue %u", s->number, s->queue);
+    else
+        view_lines_add(lines, "submission", "#s%" PRIu64 " on queue %u: %s in %s", s->number,
+                       s->queue, view_things(s->dispatch_count, "dispatch").text,
+                       view_things(s->commands_count, "command buffer").text);
+    view_describe_collective(m, s, lines);
     add_status(lines, s->status);
     if (s->message)
         view_lines_add(lines, "message", "%s", view_model_string(m, s->message));
@@ -191,7 +196,8 @@ static void describe_submission(const struct view_model *m, uint32_t index,
         view_lines_add(lines, "seen by", "%s, %s after it finished",
                        view_model_string(m, m->hosts[m->calls[observer].host].name),
                        view_time(m->calls[observer].end_ns - s->end_ns).text);
-    add_commands(m, s, lines);
+    if (s->operation != TRACE_OPERATION_COLLECTIVE)
+        add_commands(m, s, lines);
     if (s->call != VIEW_NO_REF)
         add_stack(m, view_call_what(m, &m->calls[s->call])->stack, lines);
 }
@@ -292,7 +298,8 @@ void view_describe_host(const struct view_model *model, const struct view_gap *g
         return;
     const struct view_submission *s = &model->submissions[gap->after];
     const struct view_host *host = &model->hosts[model->calls[s->call].host];
-    const int64_t end_ns = s->submit_end_ns < gap->end_ns ? s->submit_end_ns : gap->end_ns;
+    const int64_t end_ns =
+        view_submit_end_ns(model, s) < gap->end_ns ? view_submit_end_ns(model, s) : gap->end_ns;
     if (host->lane == VIEW_NO_LANE || end_ns <= gap->begin_ns)
         return;
     view_series_measure(&model->lanes[host->lane].series, gap->begin_ns, end_ns, &measure);

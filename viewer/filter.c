@@ -141,16 +141,15 @@ static enum hal_status filter_lane(struct view_filter *f, size_t index)
 {
     const struct view_lane *lane = &f->model->lanes[index];
     const struct view_series *whole = &lane->series;
-    const bool repeats = lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
-                         lane->kind == VIEW_LANE_SEMAPHORES || lane->kind == VIEW_LANE_MEMORY;
+    const bool repeats = view_lane_repeats(f->model, lane) || lane->kind == VIEW_LANE_MEMORY;
     struct view_series *series = &f->series[index];
     const bool states = lane->kind == VIEW_LANE_QUEUE;
-    struct view_span *parts = hal_alloc(lane->event_count, (states ? 3 : 1) * sizeof *parts);
+    struct view_span *parts = hal_alloc(lane->events.count, (states ? 3 : 1) * sizeof *parts);
     size_t count = 0;
     if (!parts)
-        return hal_fail(HAL_NO_MEMORY, "no memory to filter %zu events", lane->event_count);
-    for (size_t i = 0; i < lane->event_count; i++) {
-        const struct view_span *event = &lane->events[i];
+        return hal_fail(HAL_NO_MEMORY, "no memory to filter %zu events", lane->events.count);
+    for (size_t i = 0; i < lane->events.count; i++) {
+        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
         const bool passes = view_filter_passes(f, lane, event);
         f->of += !repeats;
         f->passed += passes && !repeats;

@@ -4,6 +4,7 @@
 #include "viewer/view.h"
 
 #include "hal/base/locator.h"
+#include "hal/base/mem.h"
 #include "viewer/filter.h"
 #include "viewer/kernels.h"
 #include "viewer/repeats.h"
@@ -15,9 +16,6 @@
 
 /* ---- Neighbours --------------------------------------------------------------------------- */
 
-/* Whether the event is of the kind that is looked for. */
-typedef bool wanted(struct view *view, const struct view_lane *lane, const struct view_span *event);
-
 static bool any_event(struct view *view, const struct view_lane *lane,
                       const struct view_span *event)
 {
@@ -27,71 +25,18 @@ static bool any_event(struct view *view, const struct view_lane *lane,
 
 static bool is_sync(struct view *view, const struct view_lane *lane, const struct view_span *event)
 {
-    (void)view;
-    return lane->kind == VIEW_LANE_HOST && event->class == VIEW_WAIT;
-}
-
-static bool matches(struct view *view, const struct view_lane *lane, const struct view_span *event)
-{
-    char label[256];
-    view_span_label(view->model, lane, event, label, sizeof label);
-    return regexec(&view->search, label, 0, NULL, 0) == 0;
-}
-
-/* The nearest wanted event of the lane behind (or before) the selection. Of events at the same
- * moment, those of lower lanes come later. */
-static uint32_t neighbour(struct view *view, uint32_t index, bool forward, wanted *want)
-{
-    const struct view_lane *lane = &view->model->lanes[index];
-    const bool current = index == view->lane;
-    const bool include_moment = current ? forward : index < view->lane;
-    size_t at =
-        view_spans_before(lane->events, lane->event_count, view->cursor_ns + include_moment);
-    if (current && view->event != VIEW_NO_REF)
-        at = forward ? view->event + 1 : view->event;
-    while (forward ? at < lane->event_count : at > 0) {
-        const size_t next = forward ? at++ : --at;
-        if (view_shows(view, lane, &lane->events[next]) && want(view, lane, &lane->events[next]))
-            return (uint32_t)next;
-    }
-    return VIEW_NO_REF;
-}
-
-/* The nearest one of all lanes; false when there is none. */
-static bool jump(struct view *view, bool forward, wanted *want)
-{
-    const struct view_model *m = view->model;
-    uint32_t best_lane = VIEW_NO_LANE, best = VIEW_NO_REF;
-    for (uint32_t i = 0; i < m->lanes_count; i++) {
-        const uint32_t lane = forward ? i : (uint32_t)m->lanes_count - 1 - i;
-        if (m->lanes[lane].kind == VIEW_LANE_COMMANDS ||
-            m->lanes[lane].kind == VIEW_LANE_BARRIERS ||
-            m->lanes[lane].kind == VIEW_LANE_SEMAPHORES)
-            continue; /* they repeat other lanes' events */
-        const uint32_t event = neighbour(view, lane, forward, want);
-        if (event == VIEW_NO_REF)
-            continue;
-        const int64_t ns = m->lanes[lane].events[event].begin_ns;
-        const int64_t best_ns = best == VIEW_NO_REF ? 0 : m->lanes[best_lane].events[best].begin_ns;
-        if (best == VIEW_NO_REF || (forward ? ns < best_ns : ns > best_ns)) {
-            best_lane = lane;
-            best = event;
-        }
-    }
-    if (best == VIEW_NO_REF)
-        return false;
-    view_select(view, best_lane, best);
-    return true;
+    (void)view, (void)lane;
+    return event->class == VIEW_WAIT;
 }
 
 static void in_lane(struct view *view, uint32_t lane, bool forward, const char *noun)
 {
-    const uint32_t event =
-        lane == VIEW_NO_LANE ? VIEW_NO_REF : neighbour(view, lane, forward, any_event);
-    if (event == VIEW_NO_REF)
+    if (lane == VIEW_NO_LANE)
         view_say(view, "no %s %s", forward ? "later" : "earlier", noun);
     else
-        view_select(view, lane, event);
+        view_seek_start(
+            view,
+            &(struct view_seek){.want = any_event, .forward = forward, .only = lane, .noun = noun});
 }
 
 static void to_event(struct view *view, int key)
@@ -106,33 +51,76 @@ static void to_gap(struct view *view, int key)
 
 static void to_sync(struct view *view, int key)
 {
-    if (!jump(view, key == ')', is_sync))
-        view_say(view, "no %s host synchronisation", key == ')' ? "later" : "earlier");
+    view_seek_start(view, &(struct view_seek){.want = is_sync,
+                                              .forward = key == ')',
+                                              .in_hosts = true,
+                                              .only = VIEW_NO_LANE,
+                                              .noun = "host synchronisation"});
 }
 
 /* ---- Search ------------------------------------------------------------------------------- */
 
-/* Behind the last match comes the first one: that is said. */
+enum { MATCH_UNKNOWN, MATCH_NO, MATCH_YES };
+
+static uint8_t match(const struct view *view, const char *text)
+{
+    return regexec(&view->search, text, 0, NULL, 0) == 0 ? MATCH_YES : MATCH_NO;
+}
+
+/* Each different command is looked at once. */
+static bool body_matches(struct view *view, uint32_t index)
+{
+    const struct view_model *m = view->model;
+    const struct view_body *body = &m->bodies[index];
+    uint8_t *known = &view->matching_bodies[index];
+    char label[256];
+    if (*known != MATCH_UNKNOWN)
+        return *known == MATCH_YES;
+    *known = MATCH_NO;
+    for (uint32_t i = 0; i < body->op_count && *known == MATCH_NO; i++) {
+        const uint32_t op = m->segments[body->first_op + i];
+        if (view->matching_ops[op] == MATCH_UNKNOWN) {
+            view_op_label(m, &m->ops[op], label, sizeof label);
+            view->matching_ops[op] = match(view, label);
+        }
+        *known = view->matching_ops[op];
+    }
+    return *known == MATCH_YES;
+}
+
+/* Work is found by its label and by each of its commands. */
+static bool matches(struct view *view, const struct view_lane *lane, const struct view_span *event)
+{
+    const struct view_model *m = view->model;
+    char label[256];
+    view_span_label(m, lane, event, label, sizeof label);
+    if (match(view, label) == MATCH_YES)
+        return true;
+    if (lane->kind != VIEW_LANE_DEVICE)
+        return false;
+    const struct view_submission *s = &m->submissions[event->ref];
+    for (uint32_t k = 0; k < s->commands_count; k++) {
+        if (body_matches(view, m->command_buffers[m->submitted[s->first_commands + k]].body))
+            return true;
+    }
+    return false;
+}
+
 static void search_on(struct view *view, bool forward)
 {
-    const uint32_t lane = view->lane, event = view->event;
-    const int64_t cursor_ns = view->cursor_ns;
-    if (jump(view, forward, matches))
-        return;
-    view->lane = VIEW_NO_LANE;
-    view->event = VIEW_NO_REF;
-    view->cursor_ns = forward ? view->model->first_ns - 1 : view->model->last_ns;
-    if (jump(view, forward, matches)) {
-        const bool same = lane == view->lane && event == view->event;
-        view_say(view, same      ? "the only match"
-                       : forward ? "went on from the start: no later match"
-                                 : "went on from the end: no earlier match");
-        return;
-    }
-    view->lane = lane;
-    view->event = event;
-    view->cursor_ns = cursor_ns;
-    view_say(view, "nothing matches '%s'", view->searched);
+    view_seek_start(view,
+                    &(struct view_seek){
+                        .want = matches, .forward = forward, .wraps = true, .only = VIEW_NO_LANE});
+}
+
+void view_search_finish(struct view *view)
+{
+    if (view->has_search)
+        regfree(&view->search);
+    view->has_search = false;
+    free(view->matching_ops);
+    free(view->matching_bodies);
+    view->matching_ops = view->matching_bodies = NULL;
 }
 
 static void again(struct view *view, int key)
@@ -143,24 +131,34 @@ static void again(struct view *view, int key)
         search_on(view, key == 'n');
 }
 
-void view_find(struct view *view)
+bool view_search_begin(struct view *view, const char *text)
 {
-    if (!*view->typed)
-        return;
     regex_t search;
-    const int failure = regcomp(&search, view->typed, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+    const int failure = regcomp(&search, text, REG_EXTENDED | REG_ICASE | REG_NOSUB);
     if (failure) {
         char why[100];
         regerror(failure, &search, why, sizeof why);
-        view_say(view, "'%s' is no regular expression: %s", view->typed, why);
-        return;
+        view_say(view, "'%s' is no regular expression: %s", text, why);
+        return false;
     }
-    if (view->has_search)
-        regfree(&view->search);
+    view_search_finish(view);
     view->search = search;
     view->has_search = true;
-    snprintf(view->searched, sizeof view->searched, "%s", view->typed);
-    search_on(view, true);
+    view->matching_ops = hal_alloc(view->model->ops_count, 1);
+    view->matching_bodies = hal_alloc(view->model->bodies_count, 1);
+    if (!view->matching_ops || !view->matching_bodies) {
+        view_search_finish(view);
+        view_say(view, "no memory to search");
+        return false;
+    }
+    snprintf(view->searched, sizeof view->searched, "%s", text);
+    return true;
+}
+
+void view_find(struct view *view)
+{
+    if (*view->typed && view_search_begin(view, view->typed))
+        search_on(view, true);
 }
 
 /* ---- Filter ------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 const char *const view_finding_names[VIEW_FINDING_KIND_COUNT] = {
     [VIEW_FINDING_FAILURES] = "failures",
+    [VIEW_FINDING_CALLS] = "failed-calls",
     [VIEW_FINDING_RACES] = "races",
     [VIEW_FINDING_POSSIBLE_RACES] = "possible-races",
     [VIEW_FINDING_SYNCS] = "host-syncs",
@@ -51,11 +52,11 @@ void view_finding_at_submission(const struct view_model *model, uint32_t submiss
     const struct view_submission *s = &model->submissions[submission];
     const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
     snprintf(finding->locator, sizeof finding->locator, "#s%" PRIu64, s->number);
-    finding->at_ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : s->submit_ns;
+    finding->at_ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(model, s);
     if (s->begin_ns == VIEW_NO_TIME || model->device_lane == VIEW_NO_LANE) {
         finding->event = view_model_queue_event(model, submission, &finding->lane);
     } else {
-        finding->lane = model->device_lane;
+        finding->lane = view_model_device_lane(model, s->queue);
         finding->event = view_lane_event_of(model, &model->lanes[finding->lane], &span);
     }
     if (finding->event == VIEW_NO_REF)
@@ -92,6 +93,7 @@ static int rank(const struct view_finding *finding)
 {
     switch (finding->kind) {
     case VIEW_FINDING_FAILURES:
+    case VIEW_FINDING_CALLS:
     case VIEW_FINDING_RACES: return 0;
     case VIEW_FINDING_POSSIBLE_RACES:
     case VIEW_FINDING_SYNCS:
@@ -156,7 +158,9 @@ enum hal_status view_findings_look(const struct view_model *model, struct view_t
     enum { TIMING_END = 150, DISPATCHES_END = 180, AUDIT_END = 450 };
     *out_findings = (struct view_findings){.task = task};
     view_task_part(task, 0, TIMING_END);
-    enum hal_status status = view_findings_timing(model, out_findings);
+    enum hal_status status = view_findings_failures(model, out_findings);
+    if (status == HAL_OK)
+        status = view_findings_timing(model, out_findings);
     view_task_part(task, TIMING_END, DISPATCHES_END);
     if (status == HAL_OK)
         status = view_findings_dispatches(model, out_findings);
@@ -175,6 +179,8 @@ enum hal_status view_findings_look(const struct view_model *model, struct view_t
         view_findings_finish(out_findings);
     else if (out_findings->list_count)
         qsort(out_findings->list, out_findings->list_count, sizeof *out_findings->list, compare);
+    for (size_t i = 0; i < out_findings->list_count; i++)
+        out_findings->list[i].rank = (uint32_t)i;
     if (status == HAL_OK && out_findings->verdicts_count)
         qsort(out_findings->verdicts, out_findings->verdicts_count, sizeof *out_findings->verdicts,
               compare_verdicts);
@@ -220,8 +226,9 @@ static void choose(struct view *view, size_t index);
 
 bool view_poll(struct view *view)
 {
+    const bool more = view_seek_step(view);
     if (!view->finder)
-        return false;
+        return more;
     if (!view_finder_is_done(view->finder))
         return true;
     if (view_finder_take(view->finder, &view->findings) != HAL_OK)
@@ -232,7 +239,7 @@ bool view_poll(struct view *view)
         choose(view, 0);
     }
     view->awaits_finding = false;
-    return false;
+    return more;
 }
 
 /* Looks for them the first time that they are asked for: beside the screen when there is one that
@@ -324,4 +331,67 @@ void view_next_finding(struct view *view)
     choose(view, current(view) == SIZE_MAX ? 0 : (view->finding + 1) % all);
 }
 
-const struct view_pane view_findings_pane = {.name = "Findings", .draw = draw, .list = &list};
+/* ---- Order -------------------------------------------------------------------------------- */
+
+enum { BY_RANK, BY_COST, BY_COUNT, BY_PLACE, ORDERS };
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct view_finding *a = left, *b = right;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int compare_costs(const void *left, const void *right)
+{
+    const struct view_finding *a = left, *b = right; /* without cost: VIEW_NO_TIME is least */
+    return a->cost_ns != b->cost_ns ? (a->cost_ns > b->cost_ns ? -1 : 1) : compare_ranks(a, b);
+}
+
+static int compare_counts(const void *left, const void *right)
+{
+    const struct view_finding *a = left, *b = right;
+    return a->count != b->count ? (a->count > b->count ? -1 : 1) : compare_ranks(a, b);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct view_finding *a = left, *b = right;
+    return a->at_ns != b->at_ns ? (a->at_ns < b->at_ns ? -1 : 1) : compare_ranks(a, b);
+}
+
+/* The current one stays the current one. */
+static void sort(struct view *view, int key)
+{
+    static const struct {
+        const char *name;
+        int (*compare)(const void *left, const void *right);
+    } orders[ORDERS] = {{"what to do first", compare_ranks},
+                        {"cost", compare_costs},
+                        {"number of things", compare_counts},
+                        {"place in time", compare_places}};
+    const struct view_finding *current = view_current_finding(view);
+    struct view_findings *all = &view->findings;
+    (void)key;
+    if (!current) {
+        view_say(view, "there are no findings to sort");
+        return;
+    }
+    const uint32_t rank = current->rank;
+    view->findings_by = (view->findings_by + 1) % ORDERS;
+    qsort(all->list, all->list_count, sizeof *all->list, orders[view->findings_by].compare);
+    for (size_t i = 0; i < all->list_count; i++) {
+        if (all->list[i].rank == rank) {
+            view->finding = i;
+            break;
+        }
+    }
+    view_say(view, "findings by %s", orders[view->findings_by].name);
+}
+
+static const struct view_binding bindings[] = {
+    {'S', VIEW_KEY_NONE, "S", "sort by what to do first, cost, number, place", sort},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_findings_pane = {
+    .name = "Findings", .draw = draw, .list = &list, .bindings = bindings};

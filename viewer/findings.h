@@ -10,6 +10,7 @@
 
 enum view_finding_kind {
     VIEW_FINDING_FAILURES,       /* submissions that failed or never finished */
+    VIEW_FINDING_CALLS,          /* calls of the program that failed */
     VIEW_FINDING_RACES,          /* conflicting commands that nothing orders */
     VIEW_FINDING_POSSIBLE_RACES, /* the same, if kernels write where they may */
     VIEW_FINDING_SYNCS,          /* the host waits, and then needs nothing of what it waited for */
@@ -37,6 +38,7 @@ struct view_finding {
     uint64_t count;  /* of the things that it is about */
     uint64_t bytes;
     int64_t at_ns;        /* a moment to look at, VIEW_NO_TIME: no particular one */
+    uint32_t rank;        /* of all: what is wrong, what can be changed, idle time, the rest */
     uint32_t lane, event; /* the example that stands there; VIEW_NO_LANE: none */
     char title[224];
     char evidence[480];
@@ -86,6 +88,8 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
 /* The parts, for findings.c alone. Each adds what it finds. */
 enum hal_status view_findings_timing(const struct view_model *model,
                                      struct view_findings *findings) HAL_CHECKED;
+enum hal_status view_findings_failures(const struct view_model *model,
+                                       struct view_findings *findings) HAL_CHECKED;
 enum hal_status view_findings_audit(const struct view_model *model,
                                     struct view_findings *findings) HAL_CHECKED;
 /* Its part of the task begins there. */

@@ -139,21 +139,22 @@ static void draw_submission(const struct flow *flow, uint32_t index)
     const struct view_model *m = flow->view->model;
     const struct view_submission *s = &m->submissions[index];
     const uint32_t queue = m->queue_lanes[s->queue], observer = view_model_observer(m, index);
+    const uint32_t device = view_model_device_lane(m, s->queue);
     if (s->call != VIEW_NO_REF) {
         const uint32_t host = m->hosts[m->calls[s->call].host].lane;
-        mark(flow, host, s->submit_ns, s->submit_end_ns);
-        draw_link(flow, host, queue, s->submit_ns);
+        mark(flow, host, view_submit_ns(m, s), view_submit_end_ns(m, s));
+        draw_link(flow, host, queue, view_submit_ns(m, s));
     }
     draw_producers(flow, s, queue);
     if (s->begin_ns == VIEW_NO_TIME)
         return;
     mark(flow, queue, s->begin_ns, s->end_ns);
-    mark(flow, m->device_lane, s->begin_ns, s->end_ns);
-    draw_link(flow, queue, m->device_lane, s->begin_ns);
+    mark(flow, device, s->begin_ns, s->end_ns);
+    draw_link(flow, queue, device, s->begin_ns);
     draw_consumers(flow, index);
     for (uint32_t k = 0; k < s->signal_count && k < MAX_NEIGHBOURS; k++)
         draw_link(
-            flow, m->device_lane,
+            flow, device,
             semaphore_lane(flow->view, m->values[s->first_wait + s->wait_count + k].semaphore),
             s->end_ns);
     if (observer == VIEW_NO_REF)
@@ -181,7 +182,8 @@ static void draw_chain(const struct flow *flow, uint32_t submission,
 
 void view_draw_flow(struct view *view, struct view_area area)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     if (!event)
         return;
     const int gutter = view->layout.gutter;

@@ -28,11 +28,11 @@ static uint32_t same_event(const struct view_lane *lane, const struct view_span 
 {
     const int64_t begin_ns = event->begin_ns + by_ns;
     uint32_t found = VIEW_NO_REF;
-    for (size_t i = view_spans_before(lane->events, lane->event_count, begin_ns);
-         i < lane->event_count && lane->events[i].begin_ns == begin_ns; i++) {
-        if (lane->events[i].class != event->class)
+    for (size_t i = view_spans_before(&lane->events, begin_ns);
+         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == begin_ns; i++) {
+        if (view_spans_at(&lane->events, i).class != event->class)
             continue;
-        if (lane->events[i].ref == event->ref)
+        if (view_spans_at(&lane->events, i).ref == event->ref)
             return (uint32_t)i;
         found = found == VIEW_NO_REF ? (uint32_t)i : found;
     }
@@ -114,9 +114,10 @@ static void carry_lanes(struct view *view, const struct view *old, int64_t by_ns
     const uint32_t lane = same_lane(m, &before->lanes[old->lane]);
     view->lane = lane == VIEW_NO_LANE ? view->lane : lane;
     view->event = VIEW_NO_REF;
-    if (lane != VIEW_NO_LANE && old->event != VIEW_NO_REF)
-        view->event =
-            same_event(&m->lanes[lane], &before->lanes[old->lane].events[old->event], by_ns);
+    if (lane != VIEW_NO_LANE && old->event != VIEW_NO_REF) {
+        const struct view_span event = view_spans_at(&before->lanes[old->lane].events, old->event);
+        view->event = same_event(&m->lanes[lane], &event, by_ns);
+    }
 }
 
 /* Lists are sorted as they were; what they sort by is changed by a key. */
@@ -139,11 +140,8 @@ static void carry_search(struct view *view, const struct view *old)
 {
     if (old->filter && view_filter_create(view->model, old->filter->text, &view->filter) != HAL_OK)
         view_say(view, "%s", hal_message());
-    if (!old->has_search)
-        return;
-    memcpy(view->searched, old->searched, sizeof view->searched);
-    view->has_search =
-        regcomp(&view->search, view->searched, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
+    if (old->has_search)
+        (void)view_search_begin(view, old->searched);
 }
 
 void view_carry(struct view *view, const struct view *old)

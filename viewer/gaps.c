@@ -10,7 +10,8 @@ static size_t count(struct view *view)
 
 static size_t current(struct view *view)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const bool is_gap = event && view->lane == view->model->gap_lane;
     return view_order_find(&view->gaps, is_gap ? event->ref : VIEW_NO_REF);
 }

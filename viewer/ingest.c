@@ -61,6 +61,25 @@ static enum hal_status take_content(struct ingest *in, const struct trace_conten
     return HAL_OK;
 }
 
+static enum hal_status take_failure(struct ingest *in, const struct trace_failure *event)
+{
+    struct view_model *m = in->model;
+    struct view_failure failure = {.call = event->call,
+                                   .status = event->head.status,
+                                   .message = event->message,
+                                   .stack = event->head.stack};
+    int64_t end_ns;
+    HAL_TRY(view_ingest_host(in, event->head.thread, &failure.host));
+    if (!view_ingest_times(in, event->head.begin_ns, event->head.end_ns, &failure.begin_ns,
+                           &end_ns))
+        failure.begin_ns = VIEW_NO_TIME;
+    HAL_TRY(VIEW_ROOM(m, failures, 1));
+    m->failures[m->failures_count++] = failure;
+    if (m->summary.failed_calls < m->failures_count) /* not all of them have a row */
+        m->summary.failed_calls = m->failures_count;
+    return HAL_OK;
+}
+
 static enum hal_status take_scope_begin(struct ingest *in, const struct trace_scope *event)
 {
     struct view_model *m = in->model;
@@ -133,6 +152,13 @@ static enum hal_status tell(struct ingest *in)
     return hal_fail(HAL_TIMEOUT, "reading '%s' was given up", in->model->path);
 }
 
+static void count_written(struct view_model *model, const struct trace_submission_outputs *event)
+{
+    model->written_ranges += event->output_count;
+    for (uint32_t i = 0; i < event->output_count; i++)
+        model->written_digests += event->outputs[i].state == TRACE_WRITTEN_KNOWN;
+}
+
 static enum hal_status take(void *user, const struct trace_event *event,
                             const struct trace_segment *segments)
 {
@@ -155,6 +181,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_SEMAPHORE_DESTROY:
     case TRACE_EVENT_DESTROY:
     case TRACE_SET_LAYOUT_DESTROY:
+    case TRACE_CHANNEL_DESTROY:
     case TRACE_PIPELINE_LAYOUT_DESTROY: return view_ingest_destroy(in, record);
     case TRACE_EVENT_CREATE: {
         const struct trace_object_event *created = record;
@@ -168,6 +195,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
         const struct trace_pipeline_layout_create *created = record;
         return view_ingest_other(in, event, created->layout, created->label);
     }
+    case TRACE_CHANNEL_CREATE: return view_ingest_channel(in, record);
     case TRACE_COMMAND_BUFFER_CREATE: return view_ingest_command_buffer(in, record);
     case TRACE_COMMAND_BUFFER_SEAL: {
         const struct trace_command_buffer_seal *seal = record;
@@ -181,12 +209,15 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_SEMAPHORE_WAIT: return view_ingest_wait(in, record);
     case TRACE_SUBMIT: return view_ingest_submit(in, record);
     case TRACE_SUBMISSION_DONE: return view_ingest_done(in, record);
+    case TRACE_COLLECTIVE: return view_ingest_collective(in, record);
     case TRACE_WAIT_IDLE:
         return view_ingest_call(in, event, VIEW_NO_REF,
                                 (uint64_t)((const struct trace_wait_idle *)record)->timeout_ns, 0);
     case TRACE_DISPATCH_TIMES: return view_ingest_dispatch_times(in, record);
+    case TRACE_SUBMISSION_OUTPUTS: count_written(in->model, record); break;
     case TRACE_SCOPE_BEGIN: return take_scope_begin(in, record);
     case TRACE_SCOPE_END: return take_scope_end(in, record);
+    case TRACE_FAILURE: return take_failure(in, record);
     case TRACE_SUBSPAN_CREATE:
     case TRACE_SUBSPAN_DESTROY:
     case TRACE_HOST_CALL_BEGIN:
@@ -219,6 +250,43 @@ static int compare_pieces(const void *left, const void *right)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+/* Most rows are in order, and those of other threads stand behind them: these are merged in. False:
+ * there are too many. */
+static bool merge_strays(struct view_model *m)
+{
+    struct view_submission *rows = m->submissions;
+    const size_t count = m->submissions_count;
+    size_t strays = 0, kept = 0;
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        strays += rows[i].number < most;
+        most = rows[i].number > most ? rows[i].number : most;
+    }
+    struct view_submission *side = strays <= count / 8 ? hal_alloc(strays, sizeof *side) : NULL;
+    if (!side)
+        return false;
+    most = 0;
+    for (size_t i = 0, next = 0; i < count; i++) {
+        if (rows[i].number < most) {
+            side[next++] = rows[i];
+            continue;
+        }
+        most = rows[i].number;
+        if (kept != i)
+            rows[kept] = rows[i];
+        kept++;
+    }
+    qsort(side, strays, sizeof *side, compare_submissions);
+    while (strays > 0) { /* from the end, where there is room */
+        const bool stray = !kept || compare_submissions(&rows[kept - 1], &side[strays - 1]) < 0;
+        rows[kept + strays - 1] = stray ? side[strays - 1] : rows[kept - 1];
+        strays -= stray;
+        kept -= !stray;
+    }
+    free(side);
+    return true;
+}
+
 /* Numbers without holes: each row is swapped to its place. False: there are holes. */
 static bool place_submissions(struct view_model *m)
 {
@@ -246,7 +314,7 @@ static void order_submissions(struct view_model *m)
     bool sorted = true;
     for (size_t i = 1; i < m->submissions_count; i++)
         sorted = sorted && m->submissions[i - 1].number < m->submissions[i].number;
-    if (!sorted && !place_submissions(m))
+    if (!sorted && !merge_strays(m) && !place_submissions(m))
         qsort(m->submissions, m->submissions_count, sizeof *m->submissions, compare_submissions);
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         if (m->submissions[i].call != VIEW_NO_REF)
@@ -285,6 +353,8 @@ enum hal_status view_build_tables(struct view_model *model, const struct view_pr
         if (status == HAL_OK)
             status = view_ingest_finish_times(&in);
         finish_scopes(&in);
+        if (status == HAL_OK)
+            status = view_build_ranks(model);
         view_build_origin(model);
     }
     finish_ingest(&in);

@@ -84,6 +84,8 @@ enum hal_status view_ingest_destroy(struct ingest *in,
 /* An object that has nothing but a label. */
 enum hal_status view_ingest_other(struct ingest *in, const struct trace_event *event, uint64_t id,
                                   uint32_t label) HAL_CHECKED;
+enum hal_status view_ingest_channel(struct ingest *in,
+                                    const struct trace_channel_create *event) HAL_CHECKED;
 enum hal_status view_ingest_wait(struct ingest *in,
                                  const struct trace_semaphore_wait *event) HAL_CHECKED;
 enum hal_status view_ingest_semaphore(struct ingest *in,
@@ -100,6 +102,8 @@ enum hal_status view_ingest_no_body(struct ingest *in) HAL_CHECKED;
 enum hal_status view_ingest_seal(struct ingest *in, const struct trace_command_buffer_seal *event,
                                  const struct trace_segment *segment) HAL_CHECKED;
 enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit *event) HAL_CHECKED;
+enum hal_status view_ingest_collective(struct ingest *in,
+                                       const struct trace_collective *event) HAL_CHECKED;
 enum hal_status view_ingest_done(struct ingest *in,
                                  const struct trace_submission_done *event) HAL_CHECKED;
 

@@ -217,14 +217,37 @@ enum hal_status view_ingest_submit(struct ingest *in, const struct trace_submit 
     s->signal_count = event->signal_count;
     s->first_commands = (uint32_t)m->submitted_count;
     s->commands_count = event->command_buffer_count;
-    if (m->calls_count > calls && s->call == VIEW_NO_REF) {
+    if (m->calls_count > calls && s->call == VIEW_NO_REF)
         s->call = (uint32_t)calls;
-        s->submit_ns = m->calls[calls].begin_ns;
-        s->submit_end_ns = m->calls[calls].end_ns;
-    }
     HAL_TRY(VIEW_ROOM(m, submitted, event->command_buffer_count));
     for (uint32_t i = 0; i < event->command_buffer_count; i++)
         HAL_TRY(view_ingest_command_buffer_row(in, ids[i], &m->submitted[m->submitted_count++]));
+    return HAL_OK;
+}
+
+static enum hal_status find_buffer(struct ingest *in, uint64_t id, uint32_t *out_row)
+{
+    *out_row = VIEW_NO_REF;
+    return id ? view_ingest_buffer_row(in, id, out_row) : HAL_OK;
+}
+
+enum hal_status view_ingest_collective(struct ingest *in, const struct trace_collective *event)
+{
+    struct view_model *m = in->model;
+    struct view_collective c = {.submission = event->submission,
+                                .count = event->count,
+                                .number = event->number,
+                                .send_bytes = event->send_size,
+                                .receive_bytes = event->receive_size,
+                                .peer = event->peer};
+    c.kind = (uint8_t)(event->collective <= UINT8_MAX ? event->collective : UINT8_MAX);
+    c.type = (uint8_t)(event->type <= UINT8_MAX ? event->type : UINT8_MAX);
+    c.reduction = (uint8_t)(event->reduction <= UINT8_MAX ? event->reduction : UINT8_MAX);
+    HAL_TRY(view_ingest_other_row(in, event->channel, &c.channel));
+    HAL_TRY(find_buffer(in, event->send, &c.send));
+    HAL_TRY(find_buffer(in, event->receive, &c.receive));
+    HAL_TRY(VIEW_ROOM(m, collectives, 1));
+    m->collectives[m->collectives_count++] = c;
     return HAL_OK;
 }
 

@@ -68,6 +68,16 @@ enum hal_status view_ingest_other(struct ingest *in, const struct trace_event *e
     return view_ingest_call(in, event, row, 0, 0);
 }
 
+enum hal_status view_ingest_channel(struct ingest *in, const struct trace_channel_create *event)
+{
+    uint32_t row;
+    HAL_TRY(view_ingest_other_row(in, event->channel, &row));
+    in->model->others[row].rank = event->rank;
+    in->model->others[row].rank_count = event->count;
+    in->model->others[row].group = event->group;
+    return view_ingest_other(in, &event->head, event->channel, event->label);
+}
+
 enum hal_status view_ingest_wait(struct ingest *in, const struct trace_semaphore_wait *event)
 {
     const struct view_what what = {.offset = (uint64_t)event->timeout_ns,
@@ -139,6 +149,35 @@ static int compare_steps(const void *left, const void *right)
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
+struct named {
+    const char *text;
+    uint32_t semaphore;
+};
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(((const struct named *)left)->text, ((const struct named *)right)->text);
+}
+
+/* Programs give all of a kind the same label, and so do several processes in one trace. */
+static enum hal_status note_same_labels(struct view_model *m)
+{
+    struct named *names = hal_alloc(m->semaphores_count, sizeof *names);
+    if (!names)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the labels of %zu semaphores",
+                        m->semaphores_count);
+    for (uint32_t i = 0; i < m->semaphores_count; i++)
+        names[i] = (struct named){view_model_string(m, m->semaphores[i].label), i};
+    qsort(names, m->semaphores_count, sizeof *names, compare_texts);
+    for (size_t i = 1; i < m->semaphores_count; i++) {
+        if (*names[i].text && compare_texts(&names[i - 1], &names[i]) == 0)
+            m->semaphores[names[i - 1].semaphore].shares_label =
+                m->semaphores[names[i].semaphore].shares_label = true;
+    }
+    free(names);
+    return HAL_OK;
+}
+
 /* By semaphore, and each semaphore's by time: most are in that order already. */
 static enum hal_status sort_steps(struct view_model *m)
 {
@@ -191,5 +230,6 @@ enum hal_status view_ingest_finish_steps(struct ingest *in)
         if (m->steps[i].time_ns == VIEW_NO_TIME)
             m->steps[i].time_ns = m->first_ns;
     }
+    HAL_TRY(note_same_labels(m));
     return sort_steps(m);
 }

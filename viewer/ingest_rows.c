@@ -60,8 +60,6 @@ ROW_BY_ID(view_ingest_command_buffer_row, command_buffers,
                                        .seal_host = VIEW_NO_REF})
 ROW_BY_ID(view_ingest_submission_row, submissions,
           (struct view_submission){.number = id,
-                                   .submit_ns = VIEW_NO_TIME,
-                                   .submit_end_ns = VIEW_NO_TIME,
                                    .ready_ns = VIEW_NO_TIME,
                                    .begin_ns = VIEW_NO_TIME,
                                    .end_ns = VIEW_NO_TIME,

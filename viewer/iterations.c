@@ -68,9 +68,10 @@ static uint64_t signature(const struct view_work *work, const struct view_submis
     return hash;
 }
 
-static int64_t begin_of(const struct view_submission *s)
+static int64_t begin_of(const struct view_model *m, const struct view_submission *s)
 {
-    return s->submit_ns != VIEW_NO_TIME ? s->submit_ns : s->begin_ns;
+    const int64_t submit_ns = view_submit_ns(m, s);
+    return submit_ns != VIEW_NO_TIME ? submit_ns : s->begin_ns;
 }
 
 /* An iteration lasts until the next one begins; the last one until its work has ended. */
@@ -80,14 +81,14 @@ static enum hal_status add_pattern(const struct view_model *m,
 {
     for (size_t k = 0; k < pattern->count; k++) {
         const size_t first = pattern->first + k * pattern->period;
-        const int64_t begin_ns = begin_of(&m->submissions[first]);
+        const int64_t begin_ns = begin_of(m, &m->submissions[first]);
         int64_t end_ns = begin_ns;
         for (size_t i = first; i < first + pattern->period; i++) {
             const int64_t ns = m->submissions[i].end_ns;
             end_ns = ns != VIEW_NO_TIME && ns > end_ns ? ns : end_ns;
         }
         if (k + 1 < pattern->count)
-            end_ns = begin_of(&m->submissions[first + pattern->period]);
+            end_ns = begin_of(m, &m->submissions[first + pattern->period]);
         if (begin_ns != VIEW_NO_TIME && end_ns != VIEW_NO_TIME && end_ns >= begin_ns &&
             (!its->list_count || its->list[its->list_count - 1].begin_ns <= begin_ns))
             HAL_TRY(add(its, begin_ns, end_ns));
@@ -146,7 +147,7 @@ static void measure(const struct view_model *m, struct view_iteration *it)
 static void assign_submissions(const struct view_model *m, struct view_iterations *its)
 {
     for (uint32_t i = 0; i < m->submissions_count; i++) {
-        const int64_t ns = begin_of(&m->submissions[i]);
+        const int64_t ns = begin_of(m, &m->submissions[i]);
         const size_t at = ns == VIEW_NO_TIME ? SIZE_MAX : view_iterations_at(its, ns);
         if (at == SIZE_MAX || ns >= its->list[at].end_ns)
             continue;

@@ -74,6 +74,45 @@ static void add_device(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, '}');
 }
 
+static void add_rank(struct trace_text *t, const char *key, uint32_t first, uint32_t last,
+                     uint32_t count)
+{
+    trace_json_key(t, key);
+    if (count && first == last)
+        trace_json_u64(t, first);
+    else
+        trace_json_double(t, NAN);
+}
+
+static enum hal_status add_devices(struct trace_text *t, const struct view_model *m)
+{
+    struct view_device_tally *tallies = hal_alloc(m->devices_count, sizeof *tallies);
+    if (!tallies)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu devices", m->devices_count);
+    view_device_tallies(m, tallies);
+    trace_json_key(t, "devices");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < m->devices_count; i++) {
+        const struct view_device *d = &m->devices[i];
+        trace_json_open(t, '{');
+        add_text(t, "uri", d->about->uri);
+        add_text(t, "program", d->program);
+        add_u64(t, "process_id", d->process_id);
+        add_text(t, "host", d->host);
+        add_u64(t, "queue_base", d->queue_base);
+        add_rank(t, "rank", d->first_rank, d->last_rank, d->rank_count);
+        add_u64(t, "ranks", d->rank_count);
+        add_ns(t, "busy_ns", tallies[i].busy_ns);
+        add_u64(t, "collectives", tallies[i].collectives);
+        add_ns(t, "collective_ns", tallies[i].collective_ns);
+        add_ns(t, "waiting_ns", tallies[i].waiting_ns);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+    free(tallies);
+    return HAL_OK;
+}
+
 static void add_families(struct trace_text *t, const struct view_model *m)
 {
     trace_json_key(t, "scopes");
@@ -95,7 +134,7 @@ static void add_families(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, ']');
 }
 
-static void add_summary(struct trace_text *t, const struct view_model *m)
+static enum hal_status add_summary(struct trace_text *t, const struct view_model *m)
 {
     const struct view_summary *s = &m->summary;
     add_text(t, "program", m->header->program);
@@ -104,6 +143,7 @@ static void add_summary(struct trace_text *t, const struct view_model *m)
     add_ns(t, "last_ns", m->last_ns);
     add_health(t, m);
     add_device(t, m);
+    HAL_TRY(add_devices(t, m));
     add_u64(t, "submissions", s->submissions);
     add_u64(t, "failed_submissions", s->failed_submissions);
     add_u64(t, "unfinished_submissions", s->unfinished_submissions);
@@ -115,6 +155,7 @@ static void add_summary(struct trace_text *t, const struct view_model *m)
     add_tally(t, "readbacks", &s->readbacks);
     add_tally(t, "observed", &s->observed);
     add_families(t, m);
+    return HAL_OK;
 }
 
 static void add_values(struct trace_text *t, const char *key, const struct view_model *m,
@@ -133,6 +174,38 @@ static void add_values(struct trace_text *t, const char *key, const struct view_
     trace_json_close(t, ']');
 }
 
+static void add_collective(struct trace_text *t, const struct view_model *m,
+                           const struct view_collective *c)
+{
+    const struct view_collective_names names = view_collective_names(c);
+    const struct view_other *end = &m->others[c->channel];
+    size_t count;
+    const uint32_t *met = view_model_meeting(m, c, &count);
+    trace_json_key(t, "collective");
+    trace_json_open(t, '{');
+    add_text(t, "kind", names.kind);
+    add_u64(t, "count", c->count);
+    add_text(t, "type", names.type);
+    add_text(t, "reduction", names.reduction);
+    add_u64(t, "peer", c->peer);
+    add_text(t, "channel", view_model_string(m, end->label));
+    add_u64(t, "group", end->group);
+    add_u64(t, "number", c->number);
+    add_u64(t, "rank", end->rank);
+    add_u64(t, "ranks", end->rank_count);
+    add_u64(t, "send_bytes", c->send_bytes);
+    add_u64(t, "receive_bytes", c->receive_bytes);
+    add_ns(t, "waiting_ns", view_collective_wait_ns(m, c));
+    trace_json_key(t, "met");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (&m->collectives[met[i]] != c)
+            trace_json_u64(t, m->collectives[met[i]].submission);
+    }
+    trace_json_close(t, ']');
+    trace_json_close(t, '}');
+}
+
 static void add_submissions(struct trace_text *t, const struct view_model *m)
 {
     trace_json_key(t, "submissions");
@@ -142,7 +215,9 @@ static void add_submissions(struct trace_text *t, const struct view_model *m)
         trace_json_open(t, '{');
         add_u64(t, "number", s->number);
         add_u64(t, "queue", s->queue);
-        add_ns(t, "submit_ns", s->submit_ns);
+        const struct view_device *d = &m->devices[view_model_device(m, s->queue)];
+        add_rank(t, "rank", d->first_rank, d->last_rank, d->rank_count);
+        add_ns(t, "submit_ns", view_submit_ns(m, s));
         add_ns(t, "ready_ns", s->ready_ns);
         add_ns(t, "begin_ns", s->begin_ns);
         add_ns(t, "end_ns", s->end_ns);
@@ -150,6 +225,9 @@ static void add_submissions(struct trace_text *t, const struct view_model *m)
         add_u64(t, "dispatches", s->dispatch_count);
         add_u64(t, "command_buffers", s->commands_count);
         add_text(t, "status", hal_status_name((enum hal_status)s->status));
+        const struct view_collective *collective = view_model_collective(m, s);
+        if (collective)
+            add_collective(t, m, collective);
         add_values(t, "waits", m, s->first_wait, s->wait_count);
         add_values(t, "signals", m, s->first_wait + s->wait_count, s->signal_count);
         trace_json_close(t, '}');
@@ -198,16 +276,15 @@ static void add_lanes(struct trace_text *t, const struct view_model *m)
     trace_json_open(t, '[');
     for (size_t i = 0; i < m->lanes_count; i++) {
         const struct view_lane *lane = &m->lanes[i];
-        if (lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
-            lane->kind == VIEW_LANE_SEMAPHORES)
-            continue; /* they repeat other lanes' events */
+        if (view_lane_repeats(m, lane))
+            continue;
         view_lane_name(m, lane, text, sizeof text);
         trace_json_open(t, '{');
         add_text(t, "name", text);
         trace_json_key(t, "events");
         trace_json_open(t, '[');
-        for (size_t k = 0; k < lane->event_count; k++) {
-            const struct view_span *event = &lane->events[k];
+        for (size_t k = 0; k < lane->events.count; k++) {
+            const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
             view_span_label(m, lane, event, text, sizeof text);
             trace_json_open(t, '{');
             add_ns(t, "begin_ns", event->begin_ns);
@@ -384,7 +461,7 @@ enum hal_status view_report_json(const struct view_model *model, enum view_repor
     enum hal_status status = HAL_OK;
     trace_json_open(&text, '{');
     switch (report) {
-    case VIEW_REPORT_SUMMARY: add_summary(&text, model); break;
+    case VIEW_REPORT_SUMMARY: status = add_summary(&text, model); break;
     case VIEW_REPORT_TIMELINE: add_lanes(&text, model); break;
     case VIEW_REPORT_SUBMISSIONS: add_submissions(&text, model); break;
     case VIEW_REPORT_GAPS: add_gaps(&text, model); break;

@@ -88,6 +88,14 @@ const struct view_work_total *view_kernels_total(const struct view *view)
     return &view->kernels->total;
 }
 
+const char *view_kernels_hint(const struct view *view)
+{
+    if (!view->kernels || !view->model->summary.dispatches || view->kernels->total.alone ||
+        view->model->dispatches_count)
+        return NULL;
+    return "no kernel ran alone: a capture with 'hal-capture -m dispatch' times each dispatch";
+}
+
 /* ---- The list ----------------------------------------------------------------------------- */
 
 static size_t count(struct view *view)
@@ -183,16 +191,16 @@ void view_next_kernel(struct view *view, bool forward)
         return;
     }
     const struct view_lane *lane = &m->lanes[m->device_lane];
-    size_t at = view_spans_before(lane->events, lane->event_count, view->cursor_ns + forward);
+    size_t at = view_spans_before(&lane->events, view->cursor_ns + forward);
     if (selected != VIEW_NO_REF && m->submissions[selected].begin_ns != VIEW_NO_TIME) {
         const struct view_span span = {.ref = selected, .class = VIEW_EXECUTE};
         const uint32_t event = view_lane_event_of(m, lane, &span);
         at = event == VIEW_NO_REF ? at : forward ? event + 1 : event;
     }
     view_work_name(work, view->kernel, name, sizeof name);
-    for (; forward ? at < lane->event_count : at > 0; at += forward ? 1 : SIZE_MAX) {
+    for (; forward ? at < lane->events.count : at > 0; at += forward ? 1 : SIZE_MAX) {
         const size_t event = forward ? at : at - 1;
-        if (!view_work_has(work, lane->events[event].ref, view->kernel))
+        if (!view_work_has(work, view_spans_at(&lane->events, event).ref, view->kernel))
             continue;
         view_select(view, m->device_lane, (uint32_t)event);
         view_say(view, "%s", name);

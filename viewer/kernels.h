@@ -29,4 +29,8 @@ void view_kernel_text(const struct view_work *work, const struct view_kernel_tim
 /* The next submission, or the one before, that runs the chosen kernel or the selection's. */
 void view_next_kernel(struct view *view, bool forward);
 
+/* How to get times of single kernels, when the trace has none; else NULL. Once
+ * view_kernels_need succeeded. */
+const char *view_kernels_hint(const struct view *view);
+
 #endif

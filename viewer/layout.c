@@ -4,7 +4,7 @@
 #include "viewer/text.h"
 #include "viewer/view.h"
 
-enum { LEAST_PANEL_ROWS = 5, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
+enum { LEAST_PANEL_ROWS = 5, SMALL_PANEL_ROWS = 3, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
 
 /* ---- Layout ------------------------------------------------------------------------------- */
 
@@ -39,9 +39,10 @@ static void lay_out(struct view *view, struct view_screen *screen)
     const int middle = all.rows - 4; /* between the ruler and the status */
     int lanes = (int)view_row_count(view) * view_lane_height(view) + (view->shadow != NULL), panel,
         columns = all.columns;
-    const bool small = all.rows < 24 || all.columns < 80;
     l->side = all.columns > SIDE_PANEL_FROM;
     lanes = lanes < 1 ? 1 : lanes;
+    /* On a small screen a panel of one line, unless the lanes leave room. */
+    const bool small = (all.rows < 24 || all.columns < 80) && middle < lanes + 1 + SMALL_PANEL_ROWS;
     l->title = view_area_part(all, 0, 0, 1, all.columns);
     l->status = view_area_part(all, all.rows - 1, 0, all.rows > 1, all.columns);
     if (l->side) {
@@ -52,6 +53,7 @@ static void lay_out(struct view *view, struct view_screen *screen)
     } else {
         panel = small                             ? (middle > 1)
                 : all.rows / 4 > LEAST_PANEL_ROWS ? all.rows / 4
+                : all.rows < 24                   ? SMALL_PANEL_ROWS
                                                   : LEAST_PANEL_ROWS;
         const int bar = !small;
         lanes = least(lanes, middle - panel - bar);
@@ -101,10 +103,11 @@ static void draw_bar(struct view *view, struct view_area area)
                    view_tab_columns(view, p) - 4, view_panel_pane((enum view_panel)p)->name);
         column += view_tab_columns(view, p);
     }
-    const char *hint = view->help ? " J K scroll  Esc close "
-                       : view_panel_pane(view->panel)->bindings
-                           ? " Tab next  J K move  S sort  _ full "
-                           : " Tab next  J K move  _ full ";
+    const struct view_pane *pane = view_panel_pane(view->panel);
+    const char *hint = view->help                          ? " J K scroll  Esc close "
+                       : pane->list && pane->list->columns ? " J K move  S sort  C columns  _ full "
+                       : pane->bindings                    ? " Tab next  J K move  S sort  _ full "
+                                                           : " Tab next  J K move  _ full ";
     const int at = area.columns - view_text_columns(hint) - 1;
     if (at > column)
         view_write(area, 0, at, VIEW_STYLE_DIM, hint);
@@ -123,7 +126,8 @@ static void draw_pane(struct view *view, const struct view_pane *pane, struct vi
 /* A panel of one row: what is selected, in a line. */
 static void draw_brief(struct view *view, struct view_area area)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     char label[160];
     if (!event) {
         view_health(view->model, label, sizeof label);

@@ -192,7 +192,8 @@ bool view_list_enter(struct view *view)
     if (current == SIZE_MAX)
         return false;
     list->select(view, current);
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_window w = view->window;
     if (event && event->end_ns - event->begin_ns < w.span_ns / view->layout.axis / PART)
         view_show_neighbours(view);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-view: shows a trace in the terminal, or as text, JSON or a picture without one. */
 #include "hal/base/os.h"
+#include "hal/base/output.h"
 #include "hal/base/text.h"
 #include "viewer/follow.h"
 #include "viewer/options.h"
@@ -15,14 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_CONDITION = 1, EXIT_USAGE = 2, EXIT_UNREADABLE = 3 };
+enum { EXIT_CONDITION = 1, EXIT_USAGE = 2, EXIT_UNREADABLE = VIEW_EXIT_UNREADABLE };
 
 /* ---- Without a terminal ------------------------------------------------------------------- */
 
 static enum hal_status print(const struct view_model *model, const struct view_options *o)
 {
     const struct view_report_options options = {
-        .width = o->width, .ascii = o->ascii, .json = o->json};
+        .width = o->width, .ascii = o->ascii, .colors = o->text_colors, .json = o->json};
     bool first = true;
     for (unsigned i = 0; i < VIEW_REPORT_COUNT; i++) {
         if (!o->reports[i])
@@ -37,7 +38,16 @@ static enum hal_status print(const struct view_model *model, const struct view_o
 
 static enum hal_status write_svg(const struct view_screen *screen, const char *path)
 {
-    FILE *file = fopen(path, "w");
+    if (strcmp(path, "-") == 0) {
+        view_screen_write_svg(screen, stdout);
+        return HAL_OK;
+    }
+    FILE *file = fopen(path, "wx");
+    if (!file && errno == EEXIST)
+        return hal_fail(HAL_IO,
+                        "'%s' exists: hal-view replaces nothing; --svg=- writes to standard "
+                        "output",
+                        path);
     if (!file)
         return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
     view_screen_write_svg(screen, file);
@@ -63,7 +73,8 @@ static enum hal_status dump_frame(const struct view_model *model, const struct v
         view->show_frames = o->frame_count;
         view_draw(view, &screen);
         if (o->dump)
-            view_screen_write_text(&screen, stdout, o->ascii);
+            view_screen_write_text(&screen, stdout,
+                                   (struct view_text_form){o->ascii, o->text_colors});
         if (o->svg)
             status = write_svg(&screen, o->svg);
     }
@@ -157,12 +168,15 @@ static void handle(struct view *view, struct view_term_event event)
 static void write_picture(struct view *view, const struct view_screen *screen)
 {
     enum { MOST = 1000 };
+    static const char *const endings[] = {
+        [VIEW_PICTURE_SVG] = "svg", [VIEW_PICTURE_TEXT] = "txt", [VIEW_PICTURE_ANSI] = "ansi"};
+    const enum view_picture kind = view->wants_picture;
     char path[32];
     FILE *file = NULL;
     int number = 1;
-    view->wants_picture = false;
+    view->wants_picture = VIEW_PICTURE_NONE;
     for (; !file && number <= MOST; number++) {
-        snprintf(path, sizeof path, "hal-view-%d.svg", number);
+        snprintf(path, sizeof path, "hal-view-%d.%s", number, endings[kind]);
         file = fopen(path, "wx");
         if (!file && errno != EEXIST)
             break;
@@ -171,7 +185,12 @@ static void write_picture(struct view *view, const struct view_screen *screen)
         view_say(view, "cannot write %s: %s", path, strerror(errno));
         return;
     }
-    view_screen_write_svg(screen, file);
+    if (kind == VIEW_PICTURE_SVG)
+        view_screen_write_svg(screen, file);
+    else
+        view_screen_write_text(
+            screen, file,
+            (struct view_text_form){.colors = kind == VIEW_PICTURE_ANSI ? VIEW_TRUE_COLORS : 0});
     const bool failed = ferror(file) != 0;
     if (fclose(file) != 0 || failed)
         view_say(view, "cannot write %s", path);
@@ -193,8 +212,18 @@ enum { FRAME_NS = 33000000 };
 static enum hal_status await(struct session *s, struct view_term_event *out_event)
 {
     const int64_t step_ns = 100000000; /* of what is shown of work beside the screen */
+    const int64_t until_ns = hal_clock_ns() + FRAME_NS;
     int64_t pause_ns = s->follows ? view_follow_pause_ns(&s->follow) : -1;
-    if (view_poll(s->view) && (pause_ns < 0 || pause_ns > step_ns))
+    const bool steps = view_has_steps(s->view);
+    while (view_has_steps(s->view) && hal_clock_ns() < until_ns) {
+        view_poll(s->view);
+        *out_event = view_term_read(0);
+        if (out_event->kind != VIEW_TERM_NOTHING)
+            return HAL_OK;
+    }
+    if (steps)
+        pause_ns = 0; /* what they have come to is shown */
+    else if (view_poll(s->view) && (pause_ns < 0 || pause_ns > step_ns))
         pause_ns = step_ns;
     *out_event = view_term_read(pause_ns);
     if (s->follows && out_event->kind == VIEW_TERM_NOTHING)
@@ -218,6 +247,10 @@ static enum hal_status interact(struct session *s, const char *keys)
             break;
         view_poll(view);
         view_draw(view, &screen);
+        if (view->wants_picture) { /* of the frame without the menu that asked for it */
+            write_picture(view, &screen);
+            view_draw(view, &screen);
+        }
         if (keys) {
             status = view_type(view, keys);
             keys = NULL;
@@ -230,8 +263,6 @@ static enum hal_status interact(struct session *s, const char *keys)
         view = s->view;
         while (event.kind != VIEW_TERM_NOTHING && !view->quit) {
             handle(view, event);
-            if (view->wants_picture)
-                write_picture(view, &screen);
             const int64_t left_ns = next_ns - hal_clock_ns();
             event = view_term_read(left_ns > 0 ? left_ns : 0);
         }
@@ -332,6 +363,8 @@ static bool is_trace(const char *path)
 static int finish(struct view_model *model, const struct view_options *o, enum hal_status status)
 {
     bool failed = false;
+    if (status == HAL_OK)
+        status = hal_output_end();
     if (status == HAL_OK && model)
         status = judge(model, o, &failed);
     if (status == HAL_OK && model && o->condition_count && *model->truncated && !failed)

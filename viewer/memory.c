@@ -83,7 +83,7 @@ static enum hal_status take_submissions(struct view_model *m, struct changes *ch
             continue;
         int64_t ns = takes ? s->end_ns : s->begin_ns;
         if (ns == VIEW_NO_TIME)
-            ns = s->submit_ns;
+            ns = view_submit_ns(m, s);
         if (ns == VIEW_NO_TIME)
             continue;
         HAL_TRY(add(changes, (struct change){.ns = ns,
@@ -171,33 +171,7 @@ uint32_t view_model_highest(const struct view_model *model, size_t first, size_t
     return highest;
 }
 
-/* ---- The lane ----------------------------------------------------------------------------- */
-
-static enum hal_status add_lane(struct view_model *m)
-{
-    struct view_lane lane = {.kind = VIEW_LANE_MEMORY, .parent = VIEW_NO_LANE};
-    HAL_TRY(VIEW_ROOM(m, lanes, 1));
-    lane.owned = hal_alloc(m->levels_count, sizeof *lane.owned);
-    if (!lane.owned)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu levels", m->levels_count);
-    for (uint32_t i = 0; i < m->levels_count; i++)
-        lane.owned[i] = (struct view_span){.begin_ns = m->levels[i].time_ns,
-                                           .end_ns = m->levels[i].time_ns,
-                                           .ref = i,
-                                           .class = VIEW_MEMORY,
-                                           .overlap = 1};
-    lane.events = lane.owned;
-    lane.event_count = m->levels_count;
-    const enum hal_status status =
-        view_series_init(&lane.series, lane.owned, lane.event_count, VIEW_MEMORY, VIEW_MEMORY);
-    if (status != HAL_OK) {
-        free(lane.owned);
-        return status;
-    }
-    m->memory_lane = (uint32_t)m->lanes_count;
-    m->lanes[m->lanes_count++] = lane;
-    return HAL_OK;
-}
+/* ---- All ---------------------------------------------------------------------------------- */
 
 enum hal_status view_build_memory(struct view_model *model)
 {
@@ -215,7 +189,7 @@ enum hal_status view_build_memory(struct view_model *model)
         if (status == HAL_OK)
             status = add_blocks(model);
         if (status == HAL_OK)
-            status = add_lane(model);
+            status = view_build_memory_lane(model);
     }
     free(changes.list);
     return status;

@@ -15,16 +15,18 @@ void view_model_close(struct view_model *model)
         if (model->lanes[i].borrowed)
             continue;
         view_series_finish(&model->lanes[i].series);
-        free(model->lanes[i].owned);
+        free(model->lanes[i].event_codes);
+        free(model->lanes[i].painted_codes);
     }
     void *const tables[] = {
-        model->calls,   model->values,   model->submissions, model->ops,
-        model->whats,   model->pieces,   model->dispatches,  model->bodies,
-        model->steps,   model->kernels,  model->executables, model->command_buffers,
-        model->buffers, model->scopes,   model->semaphores,  model->transfers,
-        model->others,  model->hosts,    model->gaps,        model->families,
-        model->lanes,   model->segments, model->submitted,   model->levels,
-        model->highest};
+        model->calls,       model->values,   model->submissions, model->ops,
+        model->whats,       model->pieces,   model->dispatches,  model->bodies,
+        model->steps,       model->kernels,  model->executables, model->command_buffers,
+        model->buffers,     model->scopes,   model->semaphores,  model->transfers,
+        model->others,      model->hosts,    model->gaps,        model->families,
+        model->lanes,       model->segments, model->submitted,   model->levels,
+        model->highest,     model->failures, model->gap_parts,   model->devices,
+        model->collectives, model->meetings};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         free(tables[i]);
     trace_reflection_finish(&model->reflection);
@@ -217,10 +219,10 @@ uint32_t view_model_observer(const struct view_model *model, uint32_t submission
         if (model->hosts[h].lane == VIEW_NO_LANE)
             continue;
         const struct view_lane *lane = &model->lanes[model->hosts[h].lane];
-        const size_t at = view_spans_before(lane->events, lane->event_count, s->end_ns);
+        const size_t at = view_spans_before(&lane->events, s->end_ns);
         size_t i = at > LOOK_AROUND ? at - LOOK_AROUND : 0;
-        for (; i < lane->event_count && i < at + LOOK_AROUND; i++) {
-            const struct view_span *event = &lane->events[i];
+        for (; i < lane->events.count && i < at + LOOK_AROUND; i++) {
+            const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
             if (event->class != VIEW_WAIT || event->end_ns < s->end_ns ||
                 !any_from(model, model->calls[event->ref].object,
                           view_call_what(model, &model->calls[event->ref])->value_count,
@@ -261,7 +263,7 @@ static int64_t event_begin(const struct view_model *m, const struct view_lane *l
     }
     case VIEW_LANE_QUEUE: {
         const struct view_submission *s = &m->submissions[span->ref];
-        return s->submit_ns != VIEW_NO_TIME ? s->submit_ns : s->begin_ns;
+        return view_submit_ns(m, s) != VIEW_NO_TIME ? view_submit_ns(m, s) : s->begin_ns;
     }
     case VIEW_LANE_DEVICE:
     case VIEW_LANE_COMMANDS:
@@ -283,9 +285,9 @@ uint32_t view_lane_event_of(const struct view_model *model, const struct view_la
         return VIEW_NO_REF;
     const int64_t begin_ns = event_begin(model, lane, span);
     const bool by_class = lane->kind == VIEW_LANE_HOST; /* whose refs are of two tables */
-    for (size_t i = view_spans_before(lane->events, lane->event_count, begin_ns);
-         i < lane->event_count && lane->events[i].begin_ns == begin_ns; i++) {
-        const struct view_span *event = &lane->events[i];
+    for (size_t i = view_spans_before(&lane->events, begin_ns);
+         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == begin_ns; i++) {
+        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
         if (event->ref == span->ref && (!by_class || event->class == span->class))
             return (uint32_t)i;
     }
@@ -318,16 +320,18 @@ uint32_t view_lane_at(const struct view_model *model, const struct view_lane *la
 {
     enum { LOOK_BACK = 4096 };
     const size_t first = view_series_first(&lane->series, begin_ns);
-    if (first >= lane->series.count || lane->series.spans[first].begin_ns >= end_ns)
+    if (first >= lane->series.spans.count)
         return VIEW_NO_REF;
-    const struct view_span *span = &lane->series.spans[first];
+    const struct view_span painted = view_spans_at(&lane->series.spans, first), *span = &painted;
+    if (span->begin_ns >= end_ns)
+        return VIEW_NO_REF;
     const uint32_t event = view_lane_event_of(model, lane, span);
     if (event != VIEW_NO_REF)
         return event;
     /* Several overlap: the one that began last. */
-    const size_t before = view_spans_before(lane->events, lane->event_count, span->begin_ns + 1);
+    const size_t before = view_spans_before(&lane->events, span->begin_ns + 1);
     for (size_t i = before; i > 0 && before - i < LOOK_BACK; i--) {
-        if (lane->events[i - 1].end_ns > span->begin_ns)
+        if (view_spans_at(&lane->events, i - 1).end_ns > span->begin_ns)
             return (uint32_t)(i - 1);
     }
     return VIEW_NO_REF;
@@ -351,10 +355,10 @@ uint32_t view_model_host_event(const struct view_model *model, uint32_t call, ui
     if (*out_lane == VIEW_NO_LANE)
         return VIEW_NO_REF;
     const struct view_lane *lane = &model->lanes[*out_lane];
-    for (size_t i = view_spans_before(lane->events, lane->event_count, c->begin_ns);
-         i < lane->event_count && lane->events[i].begin_ns == c->begin_ns; i++) {
-        span.class = lane->events[i].class;
-        if (lane->events[i].ref == call && span.class != VIEW_RECORD)
+    for (size_t i = view_spans_before(&lane->events, c->begin_ns);
+         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == c->begin_ns; i++) {
+        span.class = view_spans_at(&lane->events, i).class;
+        if (view_spans_at(&lane->events, i).ref == call && span.class != VIEW_RECORD)
             return (uint32_t)i;
     }
     return VIEW_NO_REF;

@@ -35,6 +35,14 @@ struct view_call {
     uint32_t status : 6;            /* enum hal_status */
 } VIEW_PACKED;
 
+/* Why a call failed. */
+struct view_failure {
+    int64_t begin_ns;
+    uint32_t host;
+    uint32_t call, message, stack; /* the function of the HAL, and why */
+    uint16_t status;               /* enum hal_status */
+};
+
 /* The rest of a call, which many calls have in common. */
 struct view_what {
     uint64_t offset; /* of mappings; the value of a query or signal; a wait's limit in ns */
@@ -52,8 +60,7 @@ struct view_value {
 #define VIEW_NO_TIME INT64_MIN
 
 struct view_submission {
-    uint64_t number; /* the n of "#sn" */
-    int64_t submit_ns, submit_end_ns;
+    uint64_t number;                    /* the n of "#sn" */
     int64_t ready_ns, begin_ns, end_ns; /* of the device */
     int64_t busy_ns;
     uint64_t dispatch_count;
@@ -120,10 +127,37 @@ struct view_buffer {
     uint32_t label;
 };
 
-/* An object that has nothing but a name. */
+/* An object that has nothing but a name, or a channel. */
 struct view_other {
     uint64_t id;
     uint32_t label;
+    uint32_t rank, rank_count; /* of a channel; rank_count 0: it is none */
+    uint64_t group;            /* of a channel: the same for all ranks in one process */
+};
+
+/* A device with its queues: a merged trace has that of each capture. */
+struct view_device {
+    const struct trace_device *about;
+    const char *program, *host; /* of the process */
+    uint64_t process_id;
+    uint32_t queue_base;            /* up to the next device's; objects likewise */
+    uint64_t object_base;           /* the first object has a larger number */
+    uint32_t first_rank, last_rank; /* in the largest group that it is in */
+    uint32_t rank_count;            /* of that group; 0: it is in none */
+    uint32_t lane;                  /* its work; VIEW_NO_LANE: it did none */
+};
+
+/* What a submission did together with those of other ranks. */
+struct view_collective {
+    uint64_t submission; /* its number */
+    uint64_t count;      /* elements */
+    uint64_t number;     /* of the group's, or of those between two ranks */
+    uint64_t send_bytes, receive_bytes;
+    uint32_t send, receive;  /* buffers, or VIEW_NO_REF */
+    uint32_t channel;        /* in `others` */
+    uint32_t peer;           /* rank */
+    uint8_t kind;            /* enum trace_collective_operation */
+    uint8_t type, reduction; /* enum hal_element_type, enum hal_reduction */
 };
 
 /* A semaphore got a value, or failed. */
@@ -140,6 +174,7 @@ struct view_semaphore {
     uint64_t id;
     uint32_t label;
     uint32_t first_step, step_count; /* in `steps`, in order of time */
+    bool shares_label;               /* with another one: its name says which it is */
 };
 
 /* Bytes that moved between host and a buffer. Pieces of one range are one transfer. */
@@ -194,7 +229,15 @@ struct view_gap {
     int64_t begin_ns, end_ns;
     uint32_t before, after; /* submissions */
     enum view_class cause;  /* what most of it is, VIEW_GAP_... */
-};
+} VIEW_PACKED;
+
+/* A part of a gap that has one cause; it ends where the next one begins, the last one with the gap.
+ */
+struct view_gap_part {
+    int64_t begin_ns;
+    uint32_t gap : 29;
+    uint32_t cause : 3; /* enum view_class, less VIEW_GAP_HOST */
+} VIEW_PACKED;
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
 
@@ -217,15 +260,14 @@ enum view_lane_kind {                       /* a span's ref is an index of */
 
 struct view_lane {
     enum view_lane_kind kind;
-    uint32_t object; /* host, queue or semaphore */
+    uint32_t object; /* host, queue, semaphore or device; VIEW_NO_REF: all devices */
     uint32_t depth;  /* of scopes */
     uint32_t parent; /* lane that hides or shows this one, VIEW_NO_LANE: always there */
     bool has_children, starts_open;
-    bool borrowed;                  /* events and series are its parent's */
-    const struct view_span *events; /* one per event, by begin; may overlap */
-    size_t event_count;
-    struct view_series series; /* what to paint */
-    struct view_span *owned;   /* events */
+    bool borrowed;                         /* events and series are its parent's */
+    struct view_spans events;              /* one per event; may overlap */
+    struct view_series series;             /* what to paint */
+    uint32_t *event_codes, *painted_codes; /* NULL where not needed */
 };
 
 /* ---- Numbers ------------------------------------------------------------------------------ */
@@ -277,12 +319,15 @@ struct view_model {
     int64_t first_ns, last_ns; /* the whole trace; first is 0, last more */
     int64_t offset_ns;         /* from the capture's begin to the first event */
     VIEW_TABLE(view_call, calls);
+    VIEW_TABLE(view_failure, failures);
     VIEW_TABLE(view_what, whats);
     VIEW_TABLE(view_value, values);
     VIEW_TABLE(view_submission, submissions);
     VIEW_TABLE(view_op, ops);
     VIEW_TABLE(view_dispatch, dispatches); /* by begin */
     bool isolated;                         /* dispatches were kept apart to be timed */
+    uint64_t written_ranges;               /* that submissions may have written, where recorded */
+    uint64_t written_digests;              /* of these, with a digest */
     VIEW_TABLE(view_command_buffer, command_buffers);
     VIEW_TABLE(view_body, bodies);
     VIEW_TABLE(view_kernel, kernels);
@@ -290,6 +335,9 @@ struct view_model {
     struct trace_reflection reflection; /* of the executables */
     VIEW_TABLE(view_buffer, buffers);
     VIEW_TABLE(view_other, others);
+    VIEW_TABLE(view_device, devices);         /* one at least */
+    VIEW_TABLE(view_collective, collectives); /* by submission */
+    uint32_t *meetings; /* indexes into `collectives`: those that met stand side by side */
     VIEW_TABLE(view_step, steps);
     VIEW_TABLE(view_semaphore, semaphores);
     VIEW_TABLE(view_transfer, transfers);
@@ -298,6 +346,7 @@ struct view_model {
     VIEW_TABLE(view_host, hosts);
     VIEW_TABLE(view_level, levels);
     VIEW_TABLE(view_gap, gaps);
+    VIEW_TABLE(view_gap_part, gap_parts);
     VIEW_TABLE(view_family, families);
     VIEW_TABLE(view_lane, lanes);
     size_t scoped_hosts; /* threads with scopes */
@@ -307,7 +356,7 @@ struct view_model {
     size_t submitted_count, submitted_capacity;
     uint32_t queue_lanes[TRACE_MAX_QUEUES]; /* VIEW_NO_LANE: nothing was submitted */
     uint32_t dispatch_lane, device_lane, gap_lane, transfer_lane,
-        memory_lane;                           /* VIEW_NO_LANE: there is none */
+        memory_lane;                           /* VIEW_NO_LANE: there is none; device: of all */
     uint32_t *highest;                         /* by block of levels: the one with most bytes */
     uint32_t peak_level, transient_peak_level; /* VIEW_NO_REF: there is none */
     struct view_summary summary;
@@ -341,6 +390,24 @@ uint32_t view_model_submission(const struct view_model *model, uint64_t number);
 /* What made the semaphore reach the value: a step, or VIEW_NO_REF when nothing in the file did. */
 uint32_t view_model_reached(const struct view_model *model, uint32_t semaphore, uint64_t value);
 
+/* The device whose queue that is: an index of `devices`. */
+uint32_t view_model_device(const struct view_model *model, uint32_t queue);
+
+/* The lane on which the work of that queue's device is seen, or VIEW_NO_LANE. */
+uint32_t view_model_device_lane(const struct view_model *model, uint32_t queue);
+
+/* Whether the lane's events are other lanes' events, too. */
+bool view_lane_repeats(const struct view_model *model, const struct view_lane *lane);
+
+/* What the submission did together with those of other ranks, or NULL. */
+const struct view_collective *view_model_collective(const struct view_model *model,
+                                                    const struct view_submission *submission);
+
+/* The collectives of this trace that are one with this one, itself among them: *out_count indexes
+ * of `collectives`, by rank. */
+const uint32_t *view_model_meeting(const struct view_model *model,
+                                   const struct view_collective *collective, size_t *out_count);
+
 /* The index-th dispatch of a submission, counted from 0, or NULL. */
 const struct view_op *view_model_dispatch(const struct view_model *model,
                                           const struct view_submission *submission, uint64_t index);
@@ -362,6 +429,19 @@ static inline const struct view_what *view_call_what(const struct view_model *mo
                                                      const struct view_call *call)
 {
     return &model->whats[call->what];
+}
+
+/* When the host handed the submission in, and when it had; VIEW_NO_TIME: the file does not say. */
+static inline int64_t view_submit_ns(const struct view_model *model,
+                                     const struct view_submission *submission)
+{
+    return submission->call == VIEW_NO_REF ? VIEW_NO_TIME : model->calls[submission->call].begin_ns;
+}
+
+static inline int64_t view_submit_end_ns(const struct view_model *model,
+                                         const struct view_submission *submission)
+{
+    return submission->call == VIEW_NO_REF ? VIEW_NO_TIME : model->calls[submission->call].end_ns;
 }
 
 /* Whether a call is a host synchronisation: it may block until the device got somewhere. */

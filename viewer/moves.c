@@ -140,12 +140,15 @@ static void show_all(struct view *view, int key)
 /* A moment has no length that could fill the screen: its neighbours in the lane do. */
 void view_show_neighbours(struct view *view)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     enum { NEIGHBOURS = 4 };
     const struct view_lane *lane = &view->model->lanes[view->lane];
-    const size_t at = view->event, last = lane->event_count - 1;
-    const int64_t from_ns = lane->events[at > NEIGHBOURS ? at - NEIGHBOURS : 0].begin_ns;
-    const int64_t to_ns = lane->events[last - at > NEIGHBOURS ? at + NEIGHBOURS : last].end_ns;
+    const size_t at = view->event, last = lane->events.count - 1;
+    const int64_t from_ns =
+        view_spans_at(&lane->events, at > NEIGHBOURS ? at - NEIGHBOURS : 0).begin_ns;
+    const int64_t to_ns =
+        view_spans_at(&lane->events, last - at > NEIGHBOURS ? at + NEIGHBOURS : last).end_ns;
     if (to_ns <= from_ns) {
         view_reveal(view, event->begin_ns, VIEW_KEY_NONE);
         view_say(view, "the lane has nothing else: zoom with w and s");
@@ -158,7 +161,8 @@ void view_show_neighbours(struct view *view)
 static void fit(struct view *view, int key)
 {
     (void)key;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     if (!event) {
         view_say(view, "nothing is selected: move onto an event with [ ] or the arrows");
         return;
@@ -221,7 +225,10 @@ void view_set_cursor(struct view *view, int64_t ns)
     }
     const struct view_lane *lane = &view->model->lanes[view->lane];
     view->event = view_lane_at(view->model, lane, begin_ns, end_ns);
-    if (view->event != VIEW_NO_REF && !view_shows(view, lane, &lane->events[view->event]))
+    if (view->event == VIEW_NO_REF)
+        return;
+    const struct view_span event = view_spans_at(&lane->events, view->event);
+    if (!view_shows(view, lane, &event))
         view->event = VIEW_NO_REF;
 }
 
@@ -326,16 +333,18 @@ static void expand(struct view *view, int key)
     }
 }
 
-const struct view_span *view_selected(const struct view *view)
+const struct view_span *view_selected(const struct view *view, struct view_span *out_span)
 {
     if (view->lane == VIEW_NO_LANE || view->event == VIEW_NO_REF)
         return NULL;
-    return &view->model->lanes[view->lane].events[view->event];
+    *out_span = view_spans_at(&view->model->lanes[view->lane].events, view->event);
+    return out_span;
 }
 
 void view_select(struct view *view, uint32_t lane, uint32_t event)
 {
-    const struct view_span *span = &view->model->lanes[lane].events[event];
+    const struct view_span made = view_spans_at(&view->model->lanes[lane].events, event),
+                           *span = &made;
     const uint32_t parent = view->model->lanes[lane].parent;
     if (lane != view->lane || event != view->event)
         view_remember(view);

@@ -3,9 +3,12 @@
 
 #include "viewer/term.h"
 
+#include "hal/base/output.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <langinfo.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +18,7 @@ static const char help_text[] =
     "usage: hal-view [options] FILE\n"
     "Shows a trace: what host threads, queues and the device did, and when.\n"
     "\n"
+    "What is shown:\n"
     "  --print[=LIST]     text instead of the screen: summary (default), timeline,\n"
     "                     submissions, gaps, findings, kernels, memory, iterations;\n"
     "                     several with commas. Also without a terminal\n"
@@ -22,13 +26,18 @@ static const char help_text[] =
     "  --json             --print as JSON, one object per line\n"
     "  --fail-on=CONDS    exit with status 1 when one of these holds: 'gaps>10%,syncs>100',\n"
     "                     of gaps, syncs, submissions, failures, races, findings:NAME\n"
+    "\n"
+    "How:\n"
     "  --width=N          columns of the printed timeline\n"
     "  --dump-frame       print what the screen would show\n"
     "  --svg=FILE         write it as a picture\n"
     "  --size=CxR         columns and rows of the frame (120x32)\n"
     "  --keys=KEYS        hit these keys before: 'wwl]<Enter>'\n"
-    "  --color=WHEN       auto, never, 8, 16, 256, truecolor\n"
+    "  --color=WHEN       auto, never, 8, 16, 256, truecolor, always; other than auto also in\n"
+    "                     frames and timelines that are printed\n"
     "  --ascii, --utf8    which characters to use; else what the locale has\n"
+    "\n"
+    "On a terminal:\n"
     "  -f, --follow       read the file again while it is being written\n"
     "  --plain            a line at a time: commands in words, answers as text; for screen\n"
     "                     readers and scripts. help lists the commands\n"
@@ -36,8 +45,14 @@ static const char help_text[] =
     "  --frame-count      count frames in the first row\n"
     "  --help, --version\n"
     "\n"
-    "Keys: ? shows them. Exit status: 0, 1 a condition of --fail-on holds, 2 usage,\n"
-    "3 the file cannot be read.\n";
+    "Examples:\n"
+    "  hal-view trace.pb.zst                                     # ? shows the keys\n"
+    "  hal-view --print=findings trace.pb.zst\n"
+    "  hal-view --fail-on='failures>0,races>0' trace.pb.zst       # for a test\n"
+    "  hal-view --svg=- --keys='))' trace.pb.zst >timeline.svg\n"
+    "\n"
+    "Exit status: 0, 1 a condition of --fail-on holds, 2 usage, 3 the file cannot be read, or the\n"
+    "output cannot be written.\n";
 
 static enum hal_status parse_number(const char *option, const char *text, int low, int high,
                                     int *out_value)
@@ -75,7 +90,7 @@ static enum hal_status parse_reports(const char *text, struct view_options *o)
         if (i == VIEW_REPORT_COUNT)
             return hal_fail(HAL_INVALID,
                             "--print=%s: expected summary, timeline, submissions, gaps, findings, "
-                            "kernels or memory",
+                            "kernels, memory or iterations",
                             text);
         o->reports[i] = true;
     }
@@ -98,8 +113,13 @@ static enum hal_status parse_conditions(const char *text, struct view_options *o
 static enum hal_status parse_color(const char *text, struct view_options *o)
 {
     o->colors = -1;
+    o->text_colors = 0;
     if (strcmp(text, "auto") == 0)
         return HAL_OK;
+    if (strcmp(text, "always") == 0) {
+        o->text_colors = 256;
+        return HAL_OK;
+    }
     if (strcmp(text, "never") == 0)
         o->colors = 0;
     else if (strcmp(text, "8") == 0)
@@ -109,10 +129,13 @@ static enum hal_status parse_color(const char *text, struct view_options *o)
     else if (strcmp(text, "256") == 0)
         o->colors = 256;
     else if (strcmp(text, "truecolor") == 0)
-        o->colors = VIEW_TERM_TRUE_COLORS;
+        o->colors = VIEW_TRUE_COLORS;
     else
-        return hal_fail(HAL_INVALID, "--color=%s: expected auto, never, 8, 16, 256 or truecolor",
+        return hal_fail(HAL_INVALID,
+                        "--color=%s: expected auto, always, never, 8, 16, 256 or "
+                        "truecolor",
                         text);
+    o->text_colors = o->colors;
     return HAL_OK;
 }
 
@@ -158,14 +181,23 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
+/* Only that was asked for. */
+static _Noreturn void end_output(void)
+{
+    if (hal_output_end() == HAL_OK)
+        exit(EXIT_SUCCESS);
+    fprintf(stderr, "hal-view: %s\n", hal_message());
+    exit(VIEW_EXIT_UNREADABLE);
+}
+
 static enum hal_status take_option(int option, struct view_options *o)
 {
     switch (option) {
-    case HELP: fputs(help_text, stdout); exit(EXIT_SUCCESS);
+    case HELP: fputs(help_text, stdout); end_output();
     case VERSION:
         printf("hal-view %s\ntrace format %u.%u\n", VIEW_VERSION, TRACE_VERSION_MAJOR,
                TRACE_VERSION_MINOR);
-        exit(EXIT_SUCCESS);
+        end_output();
     case PRINT: return parse_reports(optarg, o);
     case JSON: o->json = o->print = true; return HAL_OK;
     case FAIL_ON: return parse_conditions(optarg, o);
@@ -218,10 +250,13 @@ static enum hal_status wrong_option(int option, char **argv)
 
 enum hal_status view_options_parse(int argc, char **argv, struct view_options *o)
 {
-    const char *no_color = getenv("NO_COLOR"), *name = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
+    const char *name = getenv("TERM");
     *o = (struct view_options){.columns = 120, .rows = 32, .colors = -1, .mouse = true};
     if (no_color && *no_color)
         o->colors = 0;
+    else if (force && *force && strcmp(force, "0") != 0)
+        o->text_colors = 256;
     opterr = 0; /* the messages are ours */
     for (int option; (option = getopt_long(argc, argv, ":f", long_options, NULL)) != -1;)
         HAL_TRY(option == ':' || option == '?' ? wrong_option(option, argv)

@@ -8,11 +8,15 @@
 
 enum { VIEW_MAX_CONDITIONS = 32 };
 
+enum { VIEW_EXIT_UNREADABLE = 3 }; /* or the output cannot be written */
+
 struct view_options {
     const char *path, *keys, *svg, *diff;
     bool reports[VIEW_REPORT_COUNT];
     bool print, judge_only, json, dump, ascii, utf8, mouse, frame_count, follow, plain;
-    int width, columns, rows, colors;
+    int width, columns, rows;
+    int colors;      /* of the screen; -1: what the terminal has */
+    int text_colors; /* of frames and timelines that are printed; 0: none */
     struct view_condition conditions[VIEW_MAX_CONDITIONS];
     size_t condition_count;
 };

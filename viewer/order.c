@@ -51,6 +51,8 @@ static void renumber_all(struct view_model *m, const uint32_t *places)
                                 &m->memory_lane};
     for (size_t i = 0; i < sizeof single / sizeof *single; i++)
         renumber(single[i], places);
+    for (size_t d = 0; d < m->devices_count; d++)
+        renumber(&m->devices[d].lane, places);
     for (size_t q = 0; q < TRACE_MAX_QUEUES; q++)
         renumber(&m->queue_lanes[q], places);
     for (size_t h = 0; h < m->hosts_count; h++)

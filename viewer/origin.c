@@ -11,8 +11,6 @@ static void shift(int64_t *ns, int64_t by_ns)
 
 static void shift_submission(struct view_submission *s, int64_t by_ns)
 {
-    shift(&s->submit_ns, by_ns);
-    shift(&s->submit_end_ns, by_ns);
     shift(&s->ready_ns, by_ns);
     shift(&s->begin_ns, by_ns);
     shift(&s->end_ns, by_ns);
@@ -25,6 +23,8 @@ void view_build_origin(struct view_model *model)
         model->calls[i].begin_ns -= by_ns;
         model->calls[i].end_ns -= by_ns;
     }
+    for (size_t i = 0; i < model->failures_count; i++)
+        shift(&model->failures[i].begin_ns, by_ns);
     for (size_t i = 0; i < model->submissions_count; i++)
         shift_submission(&model->submissions[i], by_ns);
     for (size_t i = 0; i < model->dispatches_count; i++) {

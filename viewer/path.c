@@ -65,8 +65,8 @@ static uint32_t wait_before(const struct view_model *m, uint32_t host, int64_t n
     if (m->hosts[host].lane == VIEW_NO_LANE)
         return VIEW_NO_REF;
     const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
-    for (size_t i = view_spans_before(lane->events, lane->event_count, ns); i-- > 0;) {
-        const struct view_span *event = &lane->events[i];
+    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0;) {
+        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
         if (!is_wait(m, event) || event->end_ns > ns)
             continue;
         if (!blocking)
@@ -85,10 +85,10 @@ static uint32_t submit_after(const struct view_model *m, uint32_t host, int64_t 
     if (m->hosts[host].lane == VIEW_NO_LANE)
         return VIEW_NO_REF;
     const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
-    size_t i = view_spans_before(lane->events, lane->event_count, ns);
-    while (i < lane->event_count && lane->events[i].class != VIEW_SUBMIT)
+    size_t i = view_spans_before(&lane->events, ns);
+    while (i < lane->events.count && view_spans_at(&lane->events, i).class != VIEW_SUBMIT)
         i++;
-    return i < lane->event_count ? lane->events[i].ref : VIEW_NO_REF;
+    return i < lane->events.count ? view_spans_at(&lane->events, i).ref : VIEW_NO_REF;
 }
 
 struct view_node view_node_of(const struct view_model *model, const struct view_lane *lane,
@@ -188,8 +188,9 @@ int64_t view_path_slack(const struct view_model *model, uint32_t submission)
         if (next == VIEW_NO_REF)
             break;
         const struct view_submission *c = &model->submissions[next];
-        if (c->submit_ns != VIEW_NO_TIME && c->submit_ns < needed_ns)
-            needed_ns = c->submit_ns;
+        const int64_t submit_ns = view_submit_ns(model, c);
+        if (submit_ns != VIEW_NO_TIME && submit_ns < needed_ns)
+            needed_ns = submit_ns;
     }
     const uint32_t observer = view_model_observer(model, submission);
     if (observer != VIEW_NO_REF && model->calls[observer].begin_ns < needed_ns)
@@ -249,10 +250,12 @@ static int64_t burst_begin(const struct view_model *m, uint32_t host, int64_t ns
 {
     const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
     int64_t begin_ns = ns;
-    for (size_t i = view_spans_before(lane->events, lane->event_count, ns); i-- > 0;) {
-        if (lane->events[i].end_ns < begin_ns - HAND_OVER_NS)
+    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0;) {
+        if (view_spans_at(&lane->events, i).end_ns < begin_ns - HAND_OVER_NS)
             break;
-        begin_ns = lane->events[i].begin_ns < begin_ns ? lane->events[i].begin_ns : begin_ns;
+        begin_ns = view_spans_at(&lane->events, i).begin_ns < begin_ns
+                       ? view_spans_at(&lane->events, i).begin_ns
+                       : begin_ns;
     }
     return begin_ns;
 }
@@ -266,10 +269,10 @@ static uint32_t handed_over_by(const struct view_model *m, uint32_t host, int64_
         if (h == host || m->hosts[h].lane == VIEW_NO_LANE)
             continue;
         const struct view_lane *lane = &m->lanes[m->hosts[h].lane];
-        const size_t before = view_spans_before(lane->events, lane->event_count, ns);
+        const size_t before = view_spans_before(&lane->events, ns);
         if (!before)
             continue;
-        const int64_t end_ns = least(lane->events[before - 1].end_ns, ns);
+        const int64_t end_ns = least(view_spans_at(&lane->events, before - 1).end_ns, ns);
         if (end_ns > best_ns) {
             best_ns = end_ns;
             best = h;
@@ -321,8 +324,9 @@ static bool walk_submission(struct walk *w)
     add(w, VIEW_PATH_DEVICE, index, s->begin_ns);
     const uint32_t queued = before_on_queue(m, index), index_of_step = last_step(m, s);
     const struct view_step *step = index_of_step == VIEW_NO_REF ? NULL : &m->steps[index_of_step];
-    const int64_t called_ns =
-        s->submit_ns == VIEW_NO_TIME ? INT64_MIN : least(s->submit_end_ns, s->begin_ns);
+    const int64_t called_ns = view_submit_ns(m, s) == VIEW_NO_TIME
+                                  ? INT64_MIN
+                                  : least(view_submit_end_ns(m, s), s->begin_ns);
     const int64_t step_ns = step ? step->time_ns : INT64_MIN;
     const int64_t free_ns = queued == VIEW_NO_REF ? INT64_MIN : m->submissions[queued].end_ns;
     if (free_ns >= called_ns && free_ns >= step_ns && queued != VIEW_NO_REF) {
@@ -372,8 +376,9 @@ enum hal_status view_path_find(const struct view_model *model, const struct view
         out->longest[kind] = VIEW_NO_REF;
     for (uint32_t i = 0; i < model->submissions_count; i++) {
         const struct view_submission *s = &model->submissions[i];
-        if (s->submit_ns != VIEW_NO_TIME && s->submit_ns < w.start_ns)
-            w.start_ns = s->submit_ns;
+        const int64_t submit_ns = view_submit_ns(model, s);
+        if (submit_ns != VIEW_NO_TIME && submit_ns < w.start_ns)
+            w.start_ns = submit_ns;
         if (s->begin_ns != VIEW_NO_TIME && (w.submission == VIEW_NO_REF || s->end_ns > w.at_ns)) {
             w.submission = i;
             w.at_ns = s->end_ns;

@@ -25,7 +25,7 @@ static enum hal_status write_line(struct plain *p, const char *text)
     HAL_TRY(view_screen_resize(&p->screen, 1, 1000));
     view_screen_clear(&p->screen);
     view_write(view_area_all(&p->screen), 0, 0, VIEW_STYLE_TEXT, text);
-    view_screen_write_text(&p->screen, p->out, p->options->ascii);
+    view_screen_write_text(&p->screen, p->out, (struct view_text_form){.ascii = p->options->ascii});
     return HAL_OK;
 }
 
@@ -34,7 +34,8 @@ static enum hal_status write_line(struct plain *p, const char *text)
 static enum hal_status write_place(struct plain *p)
 {
     struct view *view = p->view;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     char lane[64] = "no lane", label[160], line[400];
     if (view->lane != VIEW_NO_LANE)
         view_lane_name(view->model, &view->model->lanes[view->lane], lane, sizeof lane);
@@ -88,7 +89,7 @@ static enum hal_status write_drawn(struct plain *p, const struct view_pane *pane
             blank = view_screen_cell(&p->screen, last, column)->character == ' ';
     }
     p->screen.rows = last + 1;
-    view_screen_write_text(&p->screen, p->out, p->options->ascii);
+    view_screen_write_text(&p->screen, p->out, (struct view_text_form){.ascii = p->options->ascii});
     p->screen.rows = rows;
     return HAL_OK;
 }

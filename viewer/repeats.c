@@ -47,20 +47,34 @@ static size_t count(struct view *view)
 
 static size_t current(struct view *view)
 {
-    return count(view) ? view_iterations_at(view->iterations, view->cursor_ns) : SIZE_MAX;
+    const size_t at =
+        count(view) ? view_iterations_at(view->iterations, view->cursor_ns) : SIZE_MAX;
+    if (at == SIZE_MAX || !view->repeats.rows)
+        return at;
+    return view_order_find(&view->repeats, (uint32_t)at);
+}
+
+/* The iteration in that row of the list. */
+static size_t in_row(const struct view *view, size_t row)
+{
+    return row < view->repeats.count ? view->repeats.rows[row] : row;
 }
 
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
-    view_iteration_text(view->iterations, index, out, bytes);
+    view_iteration_text(view->iterations, in_row(view, index), out, bytes);
 }
 
 /* Its first submission is the selection, if there is one, the cursor stands at its begin. */
-static void choose(struct view *view, size_t index)
+static void go_to(struct view *view, const struct view_iteration *it)
 {
-    const struct view_iteration *it = &view->iterations->list[index];
     view_reveal(view, it->begin_ns, ']');
     view_set_cursor(view, it->begin_ns);
+}
+
+static void choose(struct view *view, size_t index)
+{
+    go_to(view, &view->iterations->list[in_row(view, index)]);
 }
 
 static const struct view_column columns[] = {
@@ -93,7 +107,46 @@ static void draw(struct view *view, struct view_area area)
         view_list_draw(view, &list, view_area_part(area, rows, 0, area.rows - rows, area.columns));
 }
 
-const struct view_pane view_iterations_pane = {.name = "Iterations", .draw = draw, .list = &list};
+/* ---- Order -------------------------------------------------------------------------------- */
+
+enum { BY_TIME, BY_LENGTH, BY_BLOCKED, BY_DEVICE, ORDERS };
+
+static int64_t sort_key(struct view *view, uint32_t row, int by)
+{
+    const struct view_iteration *it = &view->iterations->list[row];
+    return by == BY_LENGTH    ? it->end_ns - it->begin_ns
+           : by == BY_BLOCKED ? it->sync_ns
+           : by == BY_DEVICE  ? it->device_ns
+                              : 0;
+}
+
+static void sort(struct view *view, int key)
+{
+    static const char *const names[ORDERS] = {"time", "length, longest first",
+                                              "blocked time, longest first",
+                                              "device time, longest first"};
+    struct view_order *order = &view->repeats;
+    (void)key;
+    if (!count(view)) {
+        view_say(view, "there are no iterations to sort");
+        return;
+    }
+    if (!order->rows && !view_order_init(order, count(view))) {
+        view_say(view, "no memory to sort");
+        return;
+    }
+    order->by = (order->by + 1) % ORDERS;
+    view_say(view, "iterations by %s", names[order->by]);
+    view_order_sort(view, order, sort_key);
+}
+
+static const struct view_binding bindings[] = {
+    {'S', VIEW_KEY_NONE, "S", "sort by time, length, blocked, device", sort},
+    {0, 0, NULL, NULL, NULL},
+};
+
+const struct view_pane view_iterations_pane = {
+    .name = "Iterations", .draw = draw, .list = &list, .bindings = bindings};
 
 void view_next_iteration(struct view *view, bool forward)
 {
@@ -111,8 +164,8 @@ void view_next_iteration(struct view *view, bool forward)
         view_say(view, "no %s iteration", forward ? "later" : "earlier");
         return;
     }
-    choose(view, to);
     const struct view_iteration *it = &its->list[to];
+    go_to(view, it);
     snprintf(text, sizeof text, "iteration %zu of %s: %s%s", to, its->name,
              view_time(it->end_ns - it->begin_ns).text,
              it->warm_up   ? ", warm-up"

@@ -96,7 +96,8 @@ static enum hal_status write_timeline(const struct report *r)
     enum hal_status status = view_screen_resize(&screen, shown, r->options->width);
     if (status == HAL_OK) {
         view_draw_timeline(view, &screen);
-        view_screen_write_text(&screen, r->file, r->options->ascii);
+        view_screen_write_text(&screen, r->file,
+                               (struct view_text_form){r->options->ascii, r->options->colors});
         if (view->window.begin_ns > r->model->first_ns) {
             char note[96];
             snprintf(note, sizeof note, "not shown: the first %s, before any submission",
@@ -145,6 +146,8 @@ static enum hal_status write_kernels(const struct report *r)
         write_clean(r, note + 1);
         write_clean(r, "each: per dispatch; mixed: execution of submissions with other work too; "
                        "one dispatch: shortest and longest.");
+        if (view_kernels_hint(view))
+            write_clean(r, view_kernels_hint(view));
     }
     view_destroy(view);
     return status;

@@ -25,6 +25,7 @@ extern const char *const view_report_names[VIEW_REPORT_COUNT];
 struct view_report_options {
     int width;  /* columns of the timeline */
     bool ascii; /* no other characters */
+    int colors; /* of the timeline; as in view_text_form */
     bool json;
 };
 

@@ -256,20 +256,64 @@ static void write_character(FILE *file, uint32_t character, bool ascii)
         fwrite(bytes, 1, view_utf8_write(character, bytes), file);
 }
 
-void view_screen_write_text(const struct view_screen *screen, FILE *file, bool ascii)
+int view_style_number(enum view_style style, int colors)
+{
+    const struct view_color color = view_style_color(style);
+    return colors == 256 ? color.of_256 : colors == 16 ? color.of_16 : color.of_16 % 8;
+}
+
+/* As terminals take it (ECMA-48, with the colours of ISO 8613-6). */
+static void write_style(FILE *file, uint32_t style, int colors)
+{
+    const enum view_style role = (enum view_style)(style & VIEW_STYLE_MASK);
+    const struct view_color color = view_style_color(role);
+    const int number = view_style_number(role, colors);
+    fputs("\033[0", file);
+    if (style & VIEW_BOLD)
+        fputs(";1", file);
+    if (style & VIEW_UNDERLINE)
+        fputs(";4", file);
+    if (style & VIEW_REVERSE)
+        fputs(";7", file);
+    if (role != VIEW_STYLE_TEXT && colors == VIEW_TRUE_COLORS)
+        fprintf(file, ";38;2;%d;%d;%d", color.red, color.green, color.blue);
+    else if (role != VIEW_STYLE_TEXT && colors == 256)
+        fprintf(file, ";38;5;%d", number);
+    else if (role != VIEW_STYLE_TEXT)
+        fprintf(file, ";%d", number < 8 ? 30 + number : 90 + number - 8);
+    fputc('m', file);
+}
+
+/* A line ends where nothing follows that can be seen. */
+static int visible_columns(const struct view_screen *screen, int row, bool has_styles)
+{
+    int last = screen->columns;
+    while (last > 0) {
+        const struct view_cell *cell = cell_at(screen, row, last - 1);
+        const bool is_marked = has_styles && (cell->style & (VIEW_REVERSE | VIEW_UNDERLINE));
+        if (cell->character != ' ' || is_marked)
+            break;
+        last--;
+    }
+    return last;
+}
+
+void view_screen_write_text(const struct view_screen *screen, FILE *file,
+                            struct view_text_form form)
 {
     for (int row = 0; row < screen->rows; row++) {
-        int last = screen->columns;
-        while (last > 0 && cell_at(screen, row, last - 1)->character == ' ')
-            last--;
+        const int last = visible_columns(screen, row, form.colors != 0);
+        uint32_t style = VIEW_STYLE_TEXT;
         for (int column = 0; column < last; column++) {
-            const uint32_t character = cell_at(screen, row, column)->character;
-            if (character)
-                write_character(file, character, ascii);
-            else if (ascii)
+            const struct view_cell *cell = cell_at(screen, row, column);
+            if (form.colors && cell->style != style)
+                write_style(file, style = cell->style, form.colors);
+            if (cell->character)
+                write_character(file, cell->character, form.ascii);
+            else if (form.ascii)
                 fputc(' ', file);
         }
-        fputc('\n', file);
+        fputs(style != VIEW_STYLE_TEXT ? "\033[0m\n" : "\n", file);
     }
 }
 

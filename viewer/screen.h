@@ -106,8 +106,19 @@ struct view_color {
 };
 struct view_color view_style_color(enum view_style style);
 
+enum { VIEW_TRUE_COLORS = 1 << 24 };
+
+/* The palette's number for so many colours, 8, 16 or 256. */
+int view_style_number(enum view_style style, int colors);
+
+struct view_text_form {
+    bool ascii; /* no other characters */
+    int colors; /* 0: no sequences at all; 8, 16, 256, VIEW_TRUE_COLORS */
+};
+
 /* Rows as lines, without blanks at their ends. */
-void view_screen_write_text(const struct view_screen *screen, FILE *file, bool ascii);
+void view_screen_write_text(const struct view_screen *screen, FILE *file,
+                            struct view_text_form form);
 void view_screen_write_svg(const struct view_screen *screen, FILE *file);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cutting overlapping parts into a series by one sweep over their ends, and running totals per
- * block of spans. */
+/* Spans that do not overlap, or are cut so that they do not, and running totals per block of them.
+ */
 #include "viewer/series.h"
 
 #include "hal/base/mem.h"
@@ -12,217 +12,27 @@ struct view_totals {
     uint32_t begun, failed;
 };
 
-static int compare_spans(const void *left, const void *right)
+/* ---- Cutting ------------------------------------------------------------------------------ */
+
+static enum hal_status keep(void *user, const struct view_span *span)
 {
-    const struct view_span *a = left, *b = right;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    if (a->class != b->class)
-        return a->class < b->class ? -1 : 1;
-    return a->ref < b->ref ? -1 : a->ref > b->ref;
+    struct view_series *series = user;
+    series->owned[series->spans.count++] = *span;
+    return HAL_OK;
 }
 
-/* True when sorted; *out_disjoint tells whether no two overlap. */
-static bool is_sorted(const struct view_span *spans, size_t count, bool *out_disjoint)
+/* Every part makes at most two: it begins one, and where it ends another one comes to light. */
+static enum hal_status cut_overlaps(struct view_series *series, const struct view_spans *parts)
 {
-    *out_disjoint = true;
-    for (size_t i = 1; i < count; i++) {
-        if (compare_spans(&spans[i - 1], &spans[i]) > 0)
-            return false;
-        if (spans[i].begin_ns < spans[i - 1].end_ns)
-            *out_disjoint = false;
-    }
-    return true;
-}
-
-/* Where the sorted run that begins at `from` ends. */
-static size_t end_of_run(const struct view_span *spans, size_t from, size_t count)
-{
-    size_t i = from < count ? from + 1 : from;
-    while (i < count && compare_spans(&spans[i - 1], &spans[i]) <= 0)
-        i++;
-    return i;
-}
-
-/* Two sorted runs become one; false: there is no memory for the second. */
-static bool merge_runs(struct view_span *spans, size_t first, size_t count)
-{
-    size_t left = first, right = count - first;
-    struct view_span *second = hal_alloc(right, sizeof *second);
-    if (!second)
-        return false;
-    memcpy(second, spans + first, right * sizeof *second);
-    while (right > 0) { /* from the end, where there is room */
-        const bool from_left = left > 0 && compare_spans(&spans[left - 1], &second[right - 1]) > 0;
-        spans[left + right - 1] = from_left ? spans[left - 1] : second[right - 1];
-        left -= from_left;
-        right -= !from_left;
-    }
-    free(second);
-    return true;
-}
-
-/* Mostly in order already: what is out of place moves a little. False where that costs more than
- * sorting would. */
-static bool settle(struct view_span *spans, size_t count)
-{
-    size_t moves = 8 * count;
-    for (size_t i = 1; i < count; i++) {
-        if (compare_spans(&spans[i - 1], &spans[i]) <= 0)
-            continue;
-        const struct view_span span = spans[i];
-        size_t k = i;
-        for (; k > 0 && moves > 0 && compare_spans(&spans[k - 1], &span) > 0; moves--, k--)
-            spans[k] = spans[k - 1];
-        spans[k] = span;
-        if (!moves)
-            return false;
-    }
-    return true;
-}
-
-/* What is gathered from several tables is one sorted run behind the other. */
-void view_spans_sort(struct view_span *spans, size_t count)
-{
-    const size_t first = end_of_run(spans, 0, count);
-    if (first == count)
-        return;
-    const size_t second = end_of_run(spans, first, count);
-    if (second == count && merge_runs(spans, first, count))
-        return;
-    if (!settle(spans, count))
-        qsort(spans, count, sizeof *spans, compare_spans);
-}
-
-/* ---- The sweep ---------------------------------------------------------------------------- */
-
-/* Of one class, at the present moment of the sweep. */
-struct running {
-    uint32_t count;
-    uint64_t ref_sum; /* of one running part: its ref */
-    uint32_t failed;
-};
-
-struct sweep {
-    struct running running[VIEW_CLASS_COUNT];
-    uint8_t top; /* the highest running class */
-    int64_t since_ns;
-    struct view_span *out;
-    size_t out_count;
-};
-
-static void emit(struct sweep *s, int64_t until_ns)
-{
-    const struct running *top = &s->running[s->top];
-    if (s->top != VIEW_CLASS_NONE && until_ns > s->since_ns)
-        s->out[s->out_count++] = (struct view_span){
-            .begin_ns = s->since_ns,
-            .end_ns = until_ns,
-            .ref = top->count == 1 ? (uint32_t)top->ref_sum : VIEW_NO_REF,
-            .class = s->top,
-            .flags = top->failed ? VIEW_SPAN_FAILED : 0,
-            .overlap = (uint16_t)(top->count < UINT16_MAX ? top->count : UINT16_MAX),
-        };
-    s->since_ns = until_ns;
-}
-
-static void step(struct sweep *s, const struct view_span *part, bool begins)
-{
-    const int64_t time_ns = begins ? part->begin_ns : part->end_ns;
-    if (part->class >= s->top)
-        emit(s, time_ns);
-    struct running *running = &s->running[part->class];
-    const uint32_t one = begins ? 1 : UINT32_MAX;
-    running->count += one;
-    running->ref_sum += begins ? part->ref : 0 - (uint64_t)part->ref;
-    if (part->flags & VIEW_SPAN_FAILED)
-        running->failed += one;
-    if (begins && part->class > s->top)
-        s->top = part->class;
-    while (s->top != VIEW_CLASS_NONE && !s->running[s->top].count)
-        s->top--;
-}
-
-static int compare_ends(const void *left, const void *right)
-{
-    const struct view_span *const *a = left, *const *b = right;
-    return (*a)->end_ns < (*b)->end_ns ? -1 : (*a)->end_ns > (*b)->end_ns;
-}
-
-/* Mostly in order already: what is out of place moves a little. Gives up where that costs more than
- * sorting would. */
-static void sort_ends(const struct view_span **ends, size_t count)
-{
-    size_t moves = 8 * count;
-    for (size_t i = 1; i < count; i++) {
-        const struct view_span *end = ends[i];
-        size_t k = i;
-        for (; k > 0 && ends[k - 1]->end_ns > end->end_ns && moves > 0; moves--, k--)
-            ends[k] = ends[k - 1];
-        ends[k] = end;
-        if (!moves) {
-            qsort(ends, count, sizeof *ends, compare_ends);
-            return;
-        }
-    }
-}
-
-/* An instant shows where nothing higher runs: short events must not vanish. */
-static void emit_instant(struct sweep *s, const struct view_span *part)
-{
-    if (part->class < s->top)
-        return;
-    emit(s, part->begin_ns);
-    s->out[s->out_count] = *part;
-    s->out[s->out_count++].overlap = 1;
-}
-
-/* `parts` are sorted by begin, `ends` by end; instants are no members of `ends`. */
-static void sweep_parts(struct sweep *s, const struct view_span *parts, size_t count,
-                        const struct view_span *const *ends, size_t end_count)
-{
-    size_t end = 0;
-    for (size_t i = 0; i < count; i++) {
-        while (end < end_count && ends[end]->end_ns <= parts[i].begin_ns)
-            step(s, ends[end++], false);
-        if (parts[i].begin_ns == parts[i].end_ns)
-            emit_instant(s, &parts[i]);
-        else
-            step(s, &parts[i], true);
-    }
-    while (end < end_count)
-        step(s, ends[end++], false);
-}
-
-static enum hal_status cut_overlaps(struct view_series *series, const struct view_span *parts,
-                                    size_t count)
-{
-    struct sweep s = {0};
-    size_t end_count = 0;
-    const struct view_span **ends = hal_alloc(count, sizeof *ends);
-    s.out = hal_alloc(count, 2 * sizeof *s.out);
-    if (!ends || !s.out) {
-        free(ends);
-        free(s.out);
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu spans", 2 * count);
-    }
-    bool sorted = true;
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].begin_ns == parts[i].end_ns)
-            continue;
-        sorted = sorted && (!end_count || ends[end_count - 1]->end_ns <= parts[i].end_ns);
-        ends[end_count++] = &parts[i];
-    }
-    if (!sorted)
-        sort_ends(ends, end_count);
-    sweep_parts(&s, parts, count, ends, end_count);
-    free(ends);
-    struct view_span *shrunk = realloc(s.out, (s.out_count ? s.out_count : 1) * sizeof *s.out);
-    series->owned = shrunk ? shrunk : s.out;
-    series->spans = series->owned;
-    series->count = s.out_count;
+    series->spans = (struct view_spans){0};
+    series->owned = hal_alloc(parts->count, 2 * sizeof *series->owned);
+    if (!series->owned)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu spans", 2 * parts->count);
+    HAL_TRY(view_spans_cut(parts, keep, series));
+    const size_t count = series->spans.count ? series->spans.count : 1;
+    struct view_span *shrunk = realloc(series->owned, count * sizeof *series->owned);
+    series->owned = shrunk ? shrunk : series->owned;
+    series->spans.stored = series->owned;
     return HAL_OK;
 }
 
@@ -233,62 +43,86 @@ static size_t class_index(const struct view_series *series, const struct view_sp
     return (size_t)span->class - (size_t)series->first_class;
 }
 
+/* False: two of the spans overlap. */
+static bool add_up(const struct view_series *series)
+{
+    const size_t classes = series->class_count, count = series->spans.count;
+    struct view_totals sums[VIEW_CLASS_COUNT] = {0};
+    int64_t last_ns = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        const struct view_span span = view_spans_at(&series->spans, i);
+        if (i % BLOCK_SPANS == 0) {
+            memcpy(series->totals + i / BLOCK_SPANS * classes, sums, classes * sizeof *sums);
+            series->begins[i / BLOCK_SPANS] = span.begin_ns;
+        }
+        if (span.begin_ns < last_ns)
+            return false;
+        last_ns = span.end_ns;
+        struct view_totals *sum = &sums[class_index(series, &span)];
+        sum->busy_ns += span.end_ns - span.begin_ns;
+        sum->begun++;
+        sum->failed += (span.flags & VIEW_SPAN_FAILED) != 0;
+    }
+    if (count % BLOCK_SPANS == 0)
+        memcpy(series->totals + count / BLOCK_SPANS * classes, sums, classes * sizeof *sums);
+    return true;
+}
+
 static enum hal_status add_totals(struct view_series *series)
 {
-    const size_t classes = series->class_count;
-    const size_t blocks = series->count / BLOCK_SPANS + 1;
-    series->totals = hal_alloc(blocks, classes * sizeof *series->totals);
-    if (!series->totals)
-        return hal_fail(HAL_NO_MEMORY, "no memory for the totals of %zu spans", series->count);
-    struct view_totals sums[VIEW_CLASS_COUNT] = {0};
-    for (size_t i = 0; i < series->count; i++) {
-        if (i % BLOCK_SPANS == 0)
-            memcpy(series->totals + i / BLOCK_SPANS * classes, sums, classes * sizeof *sums);
-        struct view_totals *sum = &sums[class_index(series, &series->spans[i])];
-        sum->busy_ns += series->spans[i].end_ns - series->spans[i].begin_ns;
-        sum->begun++;
-        sum->failed += (series->spans[i].flags & VIEW_SPAN_FAILED) != 0;
+    const size_t blocks = series->spans.count / BLOCK_SPANS + 1;
+    free(series->totals);
+    free(series->begins);
+    series->totals = hal_alloc(blocks, series->class_count * sizeof *series->totals);
+    series->begins = hal_alloc(blocks, sizeof *series->begins);
+    return series->totals && series->begins
+               ? HAL_OK
+               : hal_fail(HAL_NO_MEMORY, "no memory for the totals of %zu spans",
+                          series->spans.count);
+}
+
+/* They are added up as if none overlapped; once more, after cutting, if some did. */
+enum hal_status view_series_of(struct view_series *series, const struct view_spans *spans,
+                               enum view_class first, enum view_class last)
+{
+    *series = (struct view_series){
+        .spans = *spans, .first_class = first, .class_count = (uint32_t)last - (uint32_t)first + 1};
+    enum hal_status status = add_totals(series);
+    if (status == HAL_OK && !add_up(series)) {
+        status = cut_overlaps(series, spans);
+        if (status == HAL_OK)
+            status = add_totals(series);
+        if (status == HAL_OK)
+            add_up(series);
     }
-    if (series->count % BLOCK_SPANS == 0)
-        memcpy(series->totals + (blocks - 1) * classes, sums, classes * sizeof *sums);
-    return HAL_OK;
+    if (status != HAL_OK)
+        view_series_finish(series);
+    return status;
 }
 
 enum hal_status view_series_init(struct view_series *series, struct view_span *parts, size_t count,
                                  enum view_class first, enum view_class last)
 {
-    bool disjoint;
-    *series = (struct view_series){.spans = parts,
-                                   .count = count,
-                                   .first_class = first,
-                                   .class_count = (uint32_t)last - (uint32_t)first + 1};
-    if (!is_sorted(parts, count, &disjoint)) {
-        view_spans_sort(parts, count);
-        is_sorted(parts, count, &disjoint);
-    }
-    enum hal_status status = disjoint ? HAL_OK : cut_overlaps(series, parts, count);
-    if (status == HAL_OK)
-        status = add_totals(series);
-    if (status != HAL_OK)
-        view_series_finish(series);
-    return status;
+    view_spans_sort(parts, count);
+    return view_series_of(series, &(struct view_spans){.count = count, .stored = parts}, first,
+                          last);
 }
 
 void view_series_finish(struct view_series *series)
 {
     free(series->owned);
     free(series->totals);
+    free(series->begins);
     *series = (struct view_series){0};
 }
 
 /* ---- Questions ---------------------------------------------------------------------------- */
 
-size_t view_spans_before(const struct view_span *spans, size_t count, int64_t time_ns)
+static size_t search(const struct view_spans *spans, size_t low, size_t high, int64_t time_ns)
 {
-    size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (spans[middle].begin_ns < time_ns)
+        if (view_spans_at(spans, middle).begin_ns < time_ns)
             low = middle + 1;
         else
             high = middle;
@@ -296,10 +130,32 @@ size_t view_spans_before(const struct view_span *spans, size_t count, int64_t ti
     return low;
 }
 
+size_t view_spans_before(const struct view_spans *spans, int64_t time_ns)
+{
+    return search(spans, 0, spans->count, time_ns);
+}
+
+/* Likewise; its block is found first, which lies close together in memory. */
+static size_t spans_before(const struct view_series *series, int64_t time_ns)
+{
+    const size_t count = series->spans.count;
+    size_t low = 0, high = count / BLOCK_SPANS + (count % BLOCK_SPANS != 0);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (series->begins[middle] < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const size_t end = low * BLOCK_SPANS < count ? low * BLOCK_SPANS : count;
+    return search(&series->spans, low ? (low - 1) * BLOCK_SPANS : 0, end, time_ns);
+}
+
 size_t view_series_first(const struct view_series *series, int64_t time_ns)
 {
-    const size_t before = view_spans_before(series->spans, series->count, time_ns);
-    return before > 0 && series->spans[before - 1].end_ns > time_ns ? before - 1 : before;
+    const size_t before = spans_before(series, time_ns);
+    return before > 0 && view_spans_at(&series->spans, before - 1).end_ns > time_ns ? before - 1
+                                                                                    : before;
 }
 
 /* Adds `sign` times the totals of everything before `time_ns`. */
@@ -314,26 +170,28 @@ static void accumulate(const struct view_series *series, size_t before, int64_t 
         measure->failed += (uint32_t)sign * total->failed;
     }
     for (size_t i = block * BLOCK_SPANS; i < before; i++) {
-        const struct view_span *span = &series->spans[i];
-        const int64_t end_ns = span->end_ns < time_ns ? span->end_ns : time_ns;
-        measure->busy_ns[span->class] += sign * (end_ns - span->begin_ns);
-        measure->begun[span->class] += (uint32_t)sign;
-        measure->failed += (uint32_t)sign * ((span->flags & VIEW_SPAN_FAILED) != 0);
+        const struct view_span span = view_spans_at(&series->spans, i);
+        const int64_t end_ns = span.end_ns < time_ns ? span.end_ns : time_ns;
+        measure->busy_ns[span.class] += sign * (end_ns - span.begin_ns);
+        measure->begun[span.class] += (uint32_t)sign;
+        measure->failed += (uint32_t)sign * ((span.flags & VIEW_SPAN_FAILED) != 0);
     }
     /* A span that began in an earlier block and still runs was counted whole. */
-    if (before > 0 && before % BLOCK_SPANS == 0 && series->spans[before - 1].end_ns > time_ns)
-        measure->busy_ns[series->spans[before - 1].class] -=
-            sign * (series->spans[before - 1].end_ns - time_ns);
+    if (before == 0 || before % BLOCK_SPANS != 0)
+        return;
+    const struct view_span last = view_spans_at(&series->spans, before - 1);
+    if (last.end_ns > time_ns)
+        measure->busy_ns[last.class] -= sign * (last.end_ns - time_ns);
 }
 
 void view_series_measure(const struct view_series *series, int64_t begin_ns, int64_t end_ns,
                          struct view_measure *out_measure)
 {
     *out_measure = (struct view_measure){0};
-    if (!series->count || end_ns <= begin_ns)
+    if (!series->spans.count || end_ns <= begin_ns)
         return;
-    const size_t before_begin = view_spans_before(series->spans, series->count, begin_ns);
-    const size_t before_end = view_spans_before(series->spans, series->count, end_ns);
+    const size_t before_begin = spans_before(series, begin_ns);
+    const size_t before_end = spans_before(series, end_ns);
     out_measure->first = view_series_first(series, begin_ns);
     out_measure->last = before_end;
     accumulate(series, before_end, end_ns, 1, out_measure);

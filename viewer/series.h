@@ -7,6 +7,7 @@
 
 #include "hal/base/status.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,13 +63,36 @@ struct view_span {
     uint16_t overlap; /* how many of that class run at once */
 };
 
-struct view_series {
-    const struct view_span *spans;
+/* What a number stands for in some tables. */
+typedef struct view_span view_span_tell(const void *tables, uint32_t code);
+
+/* Spans by begin, then end: an array, or numbers that tables tell more about. What a table has is
+ * not kept twice: there are millions. */
+struct view_spans {
     size_t count;
+    const struct view_span *stored; /* NULL: told of the codes */
+    view_span_tell *tell;
+    const void *tables;
+    const uint32_t *codes; /* NULL: first_code, and those that follow it */
+    uint32_t first_code;
+};
+
+static inline struct view_span view_spans_at(const struct view_spans *spans, size_t index)
+{
+    if (spans->stored)
+        return spans->stored[index];
+    assert(spans->tell);
+    return spans->tell(spans->tables,
+                       spans->codes ? spans->codes[index] : spans->first_code + (uint32_t)index);
+}
+
+struct view_series {
+    struct view_spans spans;
     enum view_class first_class;
     uint32_t class_count;
     struct view_span *owned;
     struct view_totals *totals; /* [block][class] */
+    int64_t *begins;            /* by block: of its first span */
 };
 
 /* What lies in a range of time. `first` to `last` (exclusive) are the spans that touch it. */
@@ -84,10 +108,23 @@ struct view_measure {
  * when none overlap. HAL_NO_MEMORY. */
 enum hal_status view_series_init(struct view_series *series, struct view_span *parts, size_t count,
                                  enum view_class first, enum view_class last) HAL_CHECKED;
+/* Likewise from spans that are in order. What they consist of is borrowed when none overlap. */
+enum hal_status view_series_of(struct view_series *series, const struct view_spans *spans,
+                               enum view_class first, enum view_class last) HAL_CHECKED;
 void view_series_finish(struct view_series *series);
 
+/* Cuts spans that are in order as a series does, without keeping anything. `take` may fail. */
+typedef enum hal_status view_span_take(void *user, const struct view_span *span);
+enum hal_status view_spans_cut(const struct view_spans *spans, view_span_take *take,
+                               void *user) HAL_CHECKED;
+
 /* Sorts by begin, then end. */
+int view_spans_compare(const struct view_span *left, const struct view_span *right);
 void view_spans_sort(struct view_span *spans, size_t count);
+/* Puts the codes in the order of what `tell` says of them. out_spans borrows them; *codes is freed
+ * and NULL where they follow one another. HAL_NO_MEMORY. */
+enum hal_status view_spans_order(uint32_t **codes, size_t count, view_span_tell *tell,
+                                 const void *tables, struct view_spans *out_spans) HAL_CHECKED;
 
 /* [begin_ns, end_ns). A span without length counts at its begin. */
 void view_series_measure(const struct view_series *series, int64_t begin_ns, int64_t end_ns,
@@ -96,8 +133,8 @@ void view_series_measure(const struct view_series *series, int64_t begin_ns, int
 /* The first span that ends after `time_ns` or begins at or after it; count when none does. */
 size_t view_series_first(const struct view_series *series, int64_t time_ns);
 
-/* Number of spans that begin before `time_ns`, in any array that is sorted by begin. */
-size_t view_spans_before(const struct view_span *spans, size_t count, int64_t time_ns);
+/* Number of spans that begin before `time_ns`. */
+size_t view_spans_before(const struct view_spans *spans, int64_t time_ns);
 
 /* Sum of the measure's busy times. */
 int64_t view_measure_busy(const struct view_measure *measure);

@@ -4,6 +4,7 @@
 #include "viewer/view.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { BY_NUMBER, BY_EXECUTION, BY_QUEUEING, ORDERS };
 
@@ -14,7 +15,8 @@ static size_t count(struct view *view)
 
 uint32_t view_selected_submission(const struct view *view)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     if (!event)
         return VIEW_NO_REF;
     return view_span_submission(view->model, &view->model->lanes[view->lane], event);
@@ -35,17 +37,21 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
     const struct view_model *m = view->model;
     const struct view_submission *s = &m->submissions[view->submissions.rows[index]];
-    char number[32], label[160];
+    char number[32], label[160], rank[64] = "";
     view_work_label(m, view->submissions.rows[index], label, sizeof label);
+    if (m->devices_count > 1) {
+        view_rank_name(m, view_model_device(m, s->queue), rank, sizeof rank - 2);
+        strcat(rank, ": ");
+    }
     snprintf(number, sizeof number, "#s%" PRIu64, s->number);
-    snprintf(out, bytes, "%-9s %5u  %-21s %s %s %10s  %s%s", number, s->queue,
-             s->submit_ns != VIEW_NO_TIME ? view_moment(s->submit_ns).text : "-",
-             between(s->submit_ns, s->begin_ns).text, between(s->begin_ns, s->end_ns).text,
+    snprintf(out, bytes, "%-9s %5u  %-21s %s %s %10s  %s%s%s", number, s->queue,
+             view_submit_ns(m, s) != VIEW_NO_TIME ? view_moment(view_submit_ns(m, s)).text : "-",
+             between(view_submit_ns(m, s), s->begin_ns).text, between(s->begin_ns, s->end_ns).text,
              view_count(s->dispatch_count).text,
              s->status  ? "FAILED "
              : !s->done ? "not finished "
                         : "",
-             label);
+             rank, label);
 }
 
 static void choose(struct view *view, size_t index)
@@ -79,7 +85,8 @@ static int64_t sort_key(struct view *view, uint32_t row, int by)
         return 0;
     if (by == BY_EXECUTION)
         return s->end_ns - s->begin_ns;
-    return s->submit_ns != VIEW_NO_TIME ? s->begin_ns - s->submit_ns : 0;
+    const int64_t submit_ns = view_submit_ns(view->model, s);
+    return submit_ns != VIEW_NO_TIME ? s->begin_ns - submit_ns : 0;
 }
 
 static void sort(struct view *view, int key)

@@ -36,7 +36,7 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
                  view_things(model->summary.implausible, "event").text);
     else {
         const int length =
-            snprintf(out, bytes, "complete, nothing lost; recording took %s of the threads' time",
+            snprintf(out, bytes, "complete, nothing lost, contents not checked; recording took %s",
                      view_time((int64_t)h->overhead_ns).text);
         if (h->ring_stalls && length > 0 && (size_t)length < bytes)
             snprintf(out + length, bytes - (size_t)length, ", %s of it waiting (%s of the trace)",
@@ -112,6 +112,12 @@ static void add_work(const struct view_model *m, struct view_lines *lines)
                    view_things(s->submissions, "submission").text,
                    view_things(s->dispatches, "dispatch").text,
                    view_ratio(s->dispatches, s->submissions).text);
+    if (m->written_ranges)
+        view_lines_add(lines, "digests",
+                       "%s behind submissions, %s of them known: "
+                       "hal-replay --verify=submissions compares these",
+                       view_things(m->written_ranges, "written range").text,
+                       view_count(m->written_digests).text);
     if (s->failed_submissions || s->unfinished_submissions || s->failed_calls)
         view_lines_add(lines, "failed", "%s, %s; %s did not finish",
                        view_things(s->failed_submissions, "submission").text,
@@ -135,6 +141,7 @@ void view_summary(const struct view_model *model, struct view_lines *lines)
         view_lines_add(lines, "times", "count from the first event, %s after the capture began",
                        view_time(model->offset_ns).text);
     add_device(model, lines);
+    view_describe_devices(model, lines);
     add_work(model, lines);
     view_lines_add(lines, "transfers", "%s up in %s, %s down in %s",
                    view_bytes(s->uploads.bytes).text, view_count(s->uploads.count).text,

@@ -22,6 +22,12 @@
 
 #undef columns /* one of many macros of term.h */
 
+/* A report of the pointer that has begun to come in. */
+struct report {
+    bool is_open;
+    int which, numbers[3];
+};
+
 static struct {
     struct view_term_options options;
     SCREEN *curses;
@@ -32,6 +38,7 @@ static struct {
     int64_t last_click_ns;
     bool has_mouse;
     bool is_down; /* the left button is held */
+    struct report report;
 } term;
 
 enum { KEY_REPORT = KEY_MAX + 100 }; /* of the pointer */
@@ -50,20 +57,18 @@ static int choose_colors(int wanted)
     if (wanted == 0 || !has_colors() || start_color() != OK)
         return 0;
     use_default_colors();
-    const int available = COLORS >= VIEW_TERM_TRUE_COLORS && HAS_TRUE_COLORS ? VIEW_TERM_TRUE_COLORS
-                          : COLORS >= 256                                    ? 256
-                          : COLORS >= 16                                     ? 16
-                          : COLORS >= 8                                      ? 8
-                                                                             : 0;
+    const int available = COLORS >= VIEW_TRUE_COLORS && HAS_TRUE_COLORS ? VIEW_TRUE_COLORS
+                          : COLORS >= 256                               ? 256
+                          : COLORS >= 16                                ? 16
+                          : COLORS >= 8                                 ? 8
+                                                                        : 0;
     const int colors = wanted > 0 && wanted < available ? wanted : available;
     for (int style = 0; style < VIEW_STYLE_COUNT && colors; style++) {
         const struct view_color color = view_style_color((enum view_style)style);
-        const int number = colors == 256  ? color.of_256
-                           : colors == 16 ? color.of_16
-                                          : color.of_16 % 8;
+        const int number = view_style_number((enum view_style)style, colors);
         const bool plain = style == VIEW_STYLE_TEXT;
 #if HAS_TRUE_COLORS
-        if (colors == VIEW_TERM_TRUE_COLORS) {
+        if (colors == VIEW_TRUE_COLORS) {
             const int rgb = color.red << 16 | color.green << 8 | color.blue;
             init_extended_pair(style + 1, plain ? -1 : rgb, -1);
             continue;
@@ -131,16 +136,37 @@ void view_term_set_mouse(bool on)
     fflush(stdout);
 }
 
+/* The description of the same terminal with all colours (tmux-direct of tmux-256color), where the
+ * terminal says that it has them and the system has such a description. */
+static const char *direct_name(const char *name, int colors, char *out, size_t bytes)
+{
+    const char *says = getenv("COLORTERM");
+    const char *tail = name ? strstr(name, "-256color") : NULL;
+    const bool wanted =
+        colors == VIEW_TRUE_COLORS ||
+        (colors < 0 && says && (strcmp(says, "truecolor") == 0 || strcmp(says, "24bit") == 0));
+    int known = 0;
+    if (!wanted || !HAS_TRUE_COLORS || !tail || tail[strlen("-256color")])
+        return NULL;
+    if (snprintf(out, bytes, "%.*s-direct", (int)(tail - name), name) >= (int)bytes ||
+        setupterm(out, STDOUT_FILENO, &known) != OK)
+        return NULL;
+    del_curterm(cur_term);
+    return out;
+}
+
 enum hal_status view_term_open(const struct view_term_options *options)
 {
     const char *name = getenv("TERM");
+    char direct[64];
     term.options = *options;
     if (!view_rescue_keep_modes())
         return hal_fail(HAL_UNSUPPORTED, "standard input is no terminal: use --print");
     int known = 0;
     if (setupterm(NULL, STDOUT_FILENO, &known) == OK) {
         del_curterm(cur_term);
-        term.curses = newterm(NULL, stdout, stdin);
+        term.curses =
+            newterm(direct_name(name, options->colors, direct, sizeof direct), stdout, stdin);
     }
     if (!term.curses)
         return hal_fail(HAL_UNSUPPORTED, "the terminal '%s' is unknown: set TERM, or use --print",
@@ -156,7 +182,8 @@ enum hal_status view_term_open(const struct view_term_options *options)
     intrflush(stdscr, FALSE);
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
-    set_escdelay(25);
+    if (!getenv("ESCDELAY"))
+        set_escdelay(25);
     term.colors = choose_colors(options->colors);
     view_term_set_mouse(options->mouse);
     view_signals_take();
@@ -321,40 +348,54 @@ static void note_click(struct view_pointer *pointer)
     term.last_click_ns = twice ? 0 : now_ns;
 }
 
-/* "0;30;6M" behind the key: button, column, row, and whether it was pressed. */
-static struct view_term_event report_event(void)
+/* What the numbers of a whole report say. */
+static struct view_term_event pointer_of(const struct report *report, bool is_pressed)
 {
-    enum { WAIT_MS = 50, LONGEST = 24, BUTTON = 3, MOTION = 32, WHEEL = 64, MODIFIERS = 28 };
-    struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
-    int numbers[3] = {0}, which = 0;
-    wint_t key = 0;
-    timeout(WAIT_MS); /* the rest of it is on its way */
-    for (int i = 0; i < LONGEST; i++) {
-        if (get_wch(&key) != OK)
-            key = 0;
-        if (key >= '0' && key <= '9' && numbers[which] < 100000)
-            numbers[which] = numbers[which] * 10 + (int)(key - '0');
-        else if (key != ';' || which++ == 2)
-            break;
-    }
-    nodelay(stdscr, TRUE);
-    const int button = numbers[0] & ~MODIFIERS;
-    event.pointer.column = numbers[1] - 1;
-    event.pointer.row = numbers[2] - 1;
-    if ((key != 'M' && key != 'm') || which != 2)
-        return event;
-    event.kind = VIEW_TERM_POINTER;
-    if (button == WHEEL || button == WHEEL + 1)
-        event.pointer.kind = button == WHEEL ? VIEW_POINTER_IN : VIEW_POINTER_OUT;
+    enum { BUTTON = 3, SHIFT = 4, MODIFIERS = 28, MOTION = 32, WHEEL = 64 };
+    const int button = report->numbers[0] & ~MODIFIERS;
+    const bool is_shifted = report->numbers[0] & SHIFT;
+    struct view_term_event event = {.kind = VIEW_TERM_POINTER};
+    event.pointer.column = report->numbers[1] - 1;
+    event.pointer.row = report->numbers[2] - 1;
+    if (button == WHEEL)
+        event.pointer.kind = is_shifted ? VIEW_POINTER_LEFT : VIEW_POINTER_IN;
+    else if (button == WHEEL + 1)
+        event.pointer.kind = is_shifted ? VIEW_POINTER_RIGHT : VIEW_POINTER_OUT;
     else if (button == MOTION && term.is_down)
         event.pointer.kind = VIEW_POINTER_DRAG;
-    else if (button == 0 && key == 'M')
+    else if (button == 0 && is_pressed)
         note_click(&event.pointer);
     else
         event.kind = VIEW_TERM_NOTHING;
     if ((button & BUTTON) == 0 && button < WHEEL)
-        term.is_down = key == 'M';
+        term.is_down = is_pressed;
     return event;
+}
+
+/* "0;30;6M" behind the key: button, column, row, and whether it was pressed. On a slow line the
+ * rest comes later; what does not belong to a report ends it. */
+static struct view_term_event take_report(void)
+{
+    enum { LARGEST = 100000 };
+    struct report *report = &term.report;
+    wint_t key = 0;
+    while (report->is_open) {
+        if (get_wch(&key) != OK)
+            break;
+        int *number = &report->numbers[report->which];
+        if (key >= '0' && key <= '9' && *number < LARGEST) {
+            *number = *number * 10 + (int)(key - '0');
+            continue;
+        }
+        if (key == ';' && report->which < 2) {
+            report->which++;
+            continue;
+        }
+        report->is_open = false;
+        if ((key == 'M' || key == 'm') && report->which == 2)
+            return pointer_of(report, key == 'M');
+    }
+    return (struct view_term_event){.kind = VIEW_TERM_NOTHING};
 }
 
 static struct view_term_event pointer_event(void)
@@ -401,9 +442,13 @@ static struct view_term_event pending_event(void)
 {
     struct view_term_event event = {.kind = VIEW_TERM_NOTHING};
     wint_t key;
+    if (term.report.is_open)
+        return take_report();
     const int kind = get_wch(&key);
-    if (kind == KEY_CODE_YES && key == KEY_REPORT)
-        return report_event();
+    if (kind == KEY_CODE_YES && key == KEY_REPORT) {
+        term.report = (struct report){.is_open = true};
+        return take_report();
+    }
     if (kind == KEY_CODE_YES && key == KEY_MOUSE)
         return pointer_event();
     if (kind == KEY_CODE_YES && key == KEY_RESIZE) {

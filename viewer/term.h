@@ -7,10 +7,8 @@
 #include "viewer/screen.h"
 #include "viewer/view.h"
 
-enum { VIEW_TERM_TRUE_COLORS = 1 << 24 };
-
 struct view_term_options {
-    int colors; /* 0: none, 8, 16, 256, VIEW_TERM_TRUE_COLORS; -1: what the terminal has */
+    int colors; /* 0: none, 8, 16, 256, VIEW_TRUE_COLORS; -1: what the terminal has */
     bool ascii;
     bool mouse;
 };

@@ -167,10 +167,10 @@ static int last_column(const struct lane_row *row, const struct view_measure *me
     const struct view_series *series = row->series;
     const struct view_window w = row->view->window;
     const int axis = row->area.columns;
-    int to = view_column_of(w, axis, series->spans[measure->last - 1].end_ns - 1);
+    int to = view_column_of(w, axis, view_spans_at(&series->spans, measure->last - 1).end_ns - 1);
     to = to < axis ? to : axis - 1;
-    if (to > column && measure->last < series->count &&
-        series->spans[measure->last].begin_ns < view_column_begin(w, axis, to + 1))
+    if (to > column && measure->last < series->spans.count &&
+        view_spans_at(&series->spans, measure->last).begin_ns < view_column_begin(w, axis, to + 1))
         to--;
     return to;
 }
@@ -189,7 +189,8 @@ static void draw_series(const struct lane_row *row, draw_long *draw)
         view_series_measure(series, begin_ns, end_ns, &measure);
         if (measure.first >= measure.last)
             continue;
-        const struct view_span *last = &series->spans[measure.last - 1];
+        const struct view_span made = view_spans_at(&series->spans, measure.last - 1),
+                               *last = &made;
         const bool is_long = last->end_ns - last->begin_ns >= 2 * (end_ns - begin_ns);
         if (last->end_ns > end_ns && is_long) {
             const int to = last_column(row, &measure, column);
@@ -211,7 +212,7 @@ static void draw_steps(const struct lane_row *row, bool with_values)
     const struct view_window w = row->view->window;
     const int axis = row->area.columns;
     struct view_measure measure;
-    const size_t before = view_spans_before(series->spans, series->count, w.begin_ns);
+    const size_t before = view_spans_before(&series->spans, w.begin_ns);
     if (with_values && before > 0)
         view_fill(row->area, 0, 0, axis, 0x2500, VIEW_STYLE_DIM);
     for (int column = 0, blank_from = 0; column < axis; column++) {
@@ -219,7 +220,8 @@ static void draw_steps(const struct lane_row *row, bool with_values)
                             view_column_begin(w, axis, column + 1), &measure);
         if (measure.first >= measure.last)
             continue;
-        const struct view_span *last = &series->spans[measure.last - 1];
+        const struct view_span made = view_spans_at(&series->spans, measure.last - 1),
+                               *last = &made;
         const bool several = measure.last - measure.first > 1;
         char label[32];
         if (with_values)
@@ -229,9 +231,10 @@ static void draw_steps(const struct lane_row *row, bool with_values)
         view_span_label(row->view->model, row->lane, last, label, sizeof label);
         if (!with_values || column < blank_from)
             continue;
-        const int next = measure.last < series->count
-                             ? view_column_of(w, axis, series->spans[measure.last].begin_ns)
-                             : axis;
+        const int next =
+            measure.last < series->spans.count
+                ? view_column_of(w, axis, view_spans_at(&series->spans, measure.last).begin_ns)
+                : axis;
         const int columns = view_text_columns(label);
         if (column + 1 + columns < next) {
             view_write(row->area, 0, column + 1, style_of(row, last), label);
@@ -268,10 +271,10 @@ static void draw_memory(const struct lane_row *row)
     const int axis = row->area.columns;
     const struct view_level *peak = &m->levels[m->peak_level];
     for (int column = 0; column < axis; column++) {
-        const size_t first = view_spans_before(row->lane->events, row->lane->event_count,
-                                               view_column_begin(w, axis, column) + 1);
-        const size_t last = view_spans_before(row->lane->events, row->lane->event_count,
-                                              view_column_begin(w, axis, column + 1));
+        const size_t first =
+            view_spans_before(&row->lane->events, view_column_begin(w, axis, column) + 1);
+        const size_t last =
+            view_spans_before(&row->lane->events, view_column_begin(w, axis, column + 1));
         const uint32_t highest = view_model_highest(m, first ? first - 1 : 0, last);
         const uint64_t bytes = highest == VIEW_NO_REF ? 0 : m->levels[highest].bytes;
         if (!bytes)
@@ -329,7 +332,8 @@ static void draw_name(struct view *view, uint32_t index, struct view_area area)
 
 static void draw_selection(struct view *view, struct view_area area)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_window w = view->window;
     const int axis = area.columns;
     const int cursor = view_column_of(w, axis, view->cursor_ns);
@@ -429,7 +433,7 @@ static void point(struct view *view, struct view_area area, struct view_pointer 
     view_set_cursor(view, view->cursor_ns);
     if (column < 0 || pointer.kind == VIEW_POINTER_DOUBLE)
         view_key(view, column < 0 ? VIEW_KEY_ENTER : 'f');
-    else if (view_selected(view) && view->panel == VIEW_PANEL_SUMMARY)
+    else if (view_selected(view, &(struct view_span){0}) && view->panel == VIEW_PANEL_SUMMARY)
         view->panel = VIEW_PANEL_DETAILS;
 }
 

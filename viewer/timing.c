@@ -34,9 +34,9 @@ static bool host_used_contents(const struct view_model *m, uint32_t host, int64_
     if (m->transfer_lane == VIEW_NO_LANE)
         return false;
     const struct view_lane *lane = &m->lanes[m->transfer_lane];
-    for (size_t i = view_spans_before(lane->events, lane->event_count, begin_ns);
-         i < lane->event_count && lane->events[i].begin_ns < end_ns; i++) {
-        const struct view_transfer *transfer = &m->transfers[lane->events[i].ref];
+    for (size_t i = view_spans_before(&lane->events, begin_ns);
+         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns < end_ns; i++) {
+        const struct view_transfer *transfer = &m->transfers[view_spans_at(&lane->events, i).ref];
         if (transfer->host == host && transfer->class != VIEW_OBSERVED)
             return true;
     }
@@ -50,11 +50,11 @@ static int64_t round_trip(const struct view_model *m, const struct view_call *wa
 {
     const struct view_submission *s = &m->submissions[submission];
     if (s->call == VIEW_NO_REF || s->begin_ns == VIEW_NO_TIME ||
-        m->calls[s->call].host != wait->host || s->submit_ns > wait->begin_ns)
+        m->calls[s->call].host != wait->host || view_submit_ns(m, s) > wait->begin_ns)
         return wait->end_ns - wait->begin_ns; /* it waits for others: only the wait is its own */
     const int64_t end_ns = s->end_ns < wait->end_ns ? s->end_ns : wait->end_ns;
     const int64_t executed_ns = end_ns > s->begin_ns ? end_ns - s->begin_ns : 0;
-    return wait->end_ns - s->submit_ns - executed_ns;
+    return wait->end_ns - view_submit_ns(m, s) - executed_ns;
 }
 
 /* Calls that a larger command buffer would do with one of. */
@@ -95,8 +95,8 @@ static void judge_host(const struct view_model *m, const struct view_lane *lane,
                        const struct view_task *task, struct waste *waste)
 {
     int64_t next_submit_ns = VIEW_NO_TIME;
-    for (size_t i = lane->event_count; i-- > 0 && !view_task_stopped(task);) {
-        const struct view_span *event = &lane->events[i];
+    for (size_t i = lane->events.count; i-- > 0 && !view_task_stopped(task);) {
+        const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
         if (event->class == VIEW_SUBMIT)
             next_submit_ns = event->begin_ns;
         else if (event->class == VIEW_WAIT && view_call_is_sync(m, &m->calls[event->ref]) &&
@@ -156,10 +156,10 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
     for (size_t i = 0; i < m->lanes_count; i++) {
         const struct view_lane *lane = &m->lanes[i];
         const struct view_submission *last = NULL;
-        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->event_count &&
+        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->events.count &&
                            !view_task_stopped(findings->task);
              k++) {
-            const struct view_span *event = &lane->events[k];
+            const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
             const uint32_t index =
                 event->class == VIEW_SUBMIT ? m->calls[event->ref].object : VIEW_NO_REF;
             if (event->class == VIEW_WAIT || event->class == VIEW_QUERY)
@@ -168,9 +168,10 @@ static enum hal_status find_mergeable(const struct view_model *m, struct view_fi
                 continue;
             const struct view_submission *s = &m->submissions[index];
             if (last && last->queue == s->queue && s->commands_count &&
-                !host_used_contents(m, (uint32_t)lane->object, last->submit_ns, s->submit_ns)) {
+                !host_used_contents(m, (uint32_t)lane->object, view_submit_ns(m, last),
+                                    view_submit_ns(m, s))) {
                 count++;
-                cost_ns += s->submit_end_ns - s->submit_ns;
+                cost_ns += view_submit_end_ns(m, s) - view_submit_ns(m, s);
                 example = example == VIEW_NO_REF ? index : example;
             }
             last = s;
@@ -202,9 +203,10 @@ static enum hal_status find_tiny(const struct view_model *m, struct view_finding
     uint32_t example = VIEW_NO_REF;
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
-        if (s->begin_ns == VIEW_NO_TIME || s->submit_ns == VIEW_NO_TIME || !s->dispatch_count)
+        if (s->begin_ns == VIEW_NO_TIME || view_submit_ns(m, s) == VIEW_NO_TIME ||
+            !s->dispatch_count)
             continue;
-        const int64_t from_ns = s->ready_ns != VIEW_NO_TIME ? s->ready_ns : s->submit_ns;
+        const int64_t from_ns = s->ready_ns != VIEW_NO_TIME ? s->ready_ns : view_submit_ns(m, s);
         const int64_t launch_ns = s->begin_ns > from_ns ? s->begin_ns - from_ns : 0;
         if (s->end_ns - s->begin_ns >= TINY_NS || s->end_ns - s->begin_ns >= launch_ns)
             continue;
@@ -290,8 +292,8 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
         snprintf(before, sizeof before, " before %s", finding->locator);
     } else {
         const struct view_lane *lane = &m->lanes[m->gap_lane];
-        view_span_locator(m, lane, &lane->events[longest], finding->locator,
-                          sizeof finding->locator);
+        const struct view_span event = view_spans_at(&lane->events, longest);
+        view_span_locator(m, lane, &event, finding->locator, sizeof finding->locator);
     }
     snprintf(finding->title, sizeof finding->title, "the device is idle: %s", reasons[c]);
     snprintf(finding->evidence, sizeof finding->evidence, "%s, the longest %s%s%s%s.",
@@ -333,93 +335,10 @@ static enum hal_status find_path(const struct view_model *m, struct view_finding
     return HAL_OK;
 }
 
-/* ---- Failures ----------------------------------------------------------------------------- */
-
-/* The submission that would signal the value, had it ended; or VIEW_NO_REF. */
-static uint32_t signaller(const struct view_model *m, const struct view_value *value)
-{
-    for (uint32_t i = 0; i < m->submissions_count; i++) {
-        const struct view_submission *s = &m->submissions[i];
-        const uint32_t first = s->first_wait + s->wait_count;
-        for (uint32_t k = first; k < first + s->signal_count; k++) {
-            if (m->values[k].semaphore == value->semaphore && m->values[k].value >= value->value)
-                return i;
-        }
-    }
-    return VIEW_NO_REF;
-}
-
-/* " #s9 waits for 'a' >= 4 of #s7; #s7 waits for 'b' >= 2, which nothing signals." */
-static void add_chain(const struct view_model *m, uint32_t index, char *out, size_t bytes)
-{
-    enum { MOST_LINKS = 5 };
-    for (int link = 0; link < MOST_LINKS && index != VIEW_NO_REF; link++) {
-        const struct view_submission *s = &m->submissions[index];
-        uint32_t next = VIEW_NO_REF, k = s->first_wait;
-        for (; k < s->first_wait + s->wait_count; k++) { /* the value that did not come */
-            const uint32_t step = view_model_reached(m, m->values[k].semaphore, m->values[k].value);
-            if (step == VIEW_NO_REF)
-                break;
-            const uint32_t producer = m->steps[step].submission;
-            if (producer != VIEW_NO_REF && m->submissions[producer].status != HAL_OK) {
-                next = producer;
-                break;
-            }
-        }
-        if (k == s->first_wait + s->wait_count)
-            return;
-        char name[64];
-        const size_t length = strlen(out);
-        view_semaphore_name(m, m->values[k].semaphore, name, sizeof name);
-        if (next == VIEW_NO_REF)
-            next = signaller(m, &m->values[k]);
-        if (next == VIEW_NO_REF || next == index)
-            snprintf(out + length, bytes - length,
-                     " #s%" PRIu64 " waits for %s >= %" PRIu64 ", which nothing signals.",
-                     s->number, name, m->values[k].value);
-        else
-            snprintf(out + length, bytes - length,
-                     " #s%" PRIu64 " waits for %s >= %" PRIu64 " of #s%" PRIu64 ".", s->number,
-                     name, m->values[k].value, m->submissions[next].number);
-        index = next == index ? VIEW_NO_REF : next;
-    }
-}
-
-static enum hal_status find_failures(const struct view_model *m, struct view_findings *findings)
-{
-    uint64_t failed = 0, open = 0;
-    uint32_t example = VIEW_NO_REF;
-    for (uint32_t i = 0; i < m->submissions_count; i++) {
-        const struct view_submission *s = &m->submissions[i];
-        failed += s->status != HAL_OK;
-        open += !s->done;
-        if (example == VIEW_NO_REF && (s->status != HAL_OK || !s->done))
-            example = i;
-    }
-    if (example == VIEW_NO_REF)
-        return HAL_OK;
-    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_FAILURES);
-    if (!finding)
-        return no_memory();
-    const struct view_submission *s = &m->submissions[example];
-    finding->count = failed + open;
-    view_finding_at_submission(m, example, finding);
-    snprintf(finding->title, sizeof finding->title, "%s failed, %s did not finish",
-             view_things(failed, "submission").text, view_count(open).text);
-    snprintf(finding->evidence, sizeof finding->evidence, "The first one: %s%s%s.",
-             s->done ? hal_status_name((enum hal_status)s->status)
-                     : "still waiting or running at the end",
-             s->message ? ", " : "", view_model_string(m, s->message));
-    add_chain(m, example, finding->evidence, sizeof finding->evidence);
-    snprintf(finding->proof, sizeof finding->proof, "hal-replay --stop-at='#s%" PRIu64 "'",
-             s->number);
-    return HAL_OK;
-}
-
 enum hal_status view_findings_timing(const struct view_model *model, struct view_findings *findings)
 {
     static enum hal_status (*const parts[])(const struct view_model *, struct view_findings *) = {
-        find_failures, find_syncs, find_mergeable, find_tiny, find_path};
+        find_syncs, find_mergeable, find_tiny, find_path};
     enum { PARTS = sizeof parts / sizeof *parts };
     for (size_t i = 0; i < PARTS; i++) {
         HAL_TRY(view_task_check(findings->task));

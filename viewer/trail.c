@@ -13,7 +13,7 @@
 
 void view_remember(struct view *view)
 {
-    if (!view_selected(view))
+    if (!view_selected(view, &(struct view_span){0}))
         return;
     if (view->visited_count == VIEW_VISITED) {
         memmove(view->visited, view->visited + 1, (VIEW_VISITED - 1) * sizeof *view->visited);
@@ -84,7 +84,8 @@ static bool say_never(struct view *view, struct view_node node)
 
 static void follow(struct view *view, int key)
 {
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_model *m = view->model;
     if (!event) {
         view_say(view, "nothing is selected: [ ] select the lane's events");
@@ -159,7 +160,7 @@ static uint32_t lane_of(const struct view_model *m, const struct view_path_part 
     case VIEW_PATH_HOST:
     case VIEW_PATH_WAKE: return m->hosts[part->ref].lane;
     case VIEW_PATH_LAUNCH: return m->queue_lanes[m->submissions[part->ref].queue];
-    case VIEW_PATH_DEVICE:
+    case VIEW_PATH_DEVICE: return view_model_device_lane(m, m->submissions[part->ref].queue);
     case VIEW_PATH_KIND_COUNT: break;
     }
     return m->device_lane;
@@ -204,7 +205,8 @@ void view_describe_path(struct view *view, struct view_lines *lines)
 {
     enum { CHEAP = 100000 }; /* submissions */
     const struct view_model *m = view->model;
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     const struct view_node node = event ? view_node_of(m, &m->lanes[view->lane], event)
                                         : (struct view_node){.kind = VIEW_NODE_NONE};
     if (node.kind != VIEW_NODE_SUBMISSION || m->submissions[node.index].begin_ns == VIEW_NO_TIME)

@@ -39,8 +39,7 @@ void view_destroy(struct view *view)
 {
     if (!view)
         return;
-    if (view->has_search)
-        regfree(&view->search);
+    view_search_finish(view);
     free(view->open);
     free(view->places);
     view_shadow_close(view);
@@ -48,6 +47,7 @@ void view_destroy(struct view *view)
     free(view->gaps.rows);
     free(view->buffers.rows);
     view_repeats_destroy(view->iterations);
+    free(view->repeats.rows);
     if (view->path)
         view_path_finish(view->path);
     free(view->path);
@@ -63,7 +63,7 @@ void view_destroy(struct view *view)
     free(view);
 }
 
-static bool make_order(struct view_order *order, size_t count)
+bool view_order_init(struct view_order *order, size_t count)
 {
     order->rows = hal_alloc(count, sizeof *order->rows);
     order->count = count;
@@ -79,7 +79,7 @@ static int64_t first_submission(const struct view_model *m)
     for (size_t q = 0; q < TRACE_MAX_QUEUES; q++) {
         if (m->queue_lanes[q] == VIEW_NO_LANE)
             continue;
-        const int64_t ns = m->lanes[m->queue_lanes[q]].events[0].begin_ns;
+        const int64_t ns = view_spans_at(&m->lanes[m->queue_lanes[q]].events, 0).begin_ns;
         first_ns = ns < first_ns ? ns : first_ns;
     }
     return first_ns < m->last_ns ? first_ns : m->first_ns;
@@ -113,9 +113,9 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     if (view)
         view->places = hal_alloc(model->lanes_count, sizeof *view->places);
     if (!view || !view->open || !view->places || !view->hidden || !view->pinned ||
-        !make_order(&view->submissions, model->submissions_count) ||
-        !make_order(&view->gaps, model->gaps_count) ||
-        !make_order(&view->buffers, model->buffers_count)) {
+        !view_order_init(&view->submissions, model->submissions_count) ||
+        !view_order_init(&view->gaps, model->gaps_count) ||
+        !view_order_init(&view->buffers, model->buffers_count)) {
         view_destroy(view);
         return hal_fail(HAL_NO_MEMORY, "no memory for a view");
     }
@@ -257,9 +257,13 @@ void view_key(struct view *view, int key)
     const struct view_pane *pane = view_panel_pane(view->panel);
     if (key == VIEW_KEY_NONE)
         return;
+    const bool gave_up = view->seek.want && key == VIEW_KEY_ESCAPE;
     view->message[0] = '\0';
     view->awaits_finding = false;
-    if (view->awaited != VIEW_KEY_NONE)
+    view_seek_stop(view);
+    if (gave_up)
+        view_say(view, "the search was given up");
+    else if (view->awaited != VIEW_KEY_NONE)
         view_take_letter(view, key);
     else if (view->prompt != VIEW_PROMPT_NONE)
         type_into_prompt(view, key);
@@ -295,6 +299,8 @@ static void show_panel(struct view *view, enum view_panel panel)
     view->panel = panel;
     view->scroll = 0;
     view->help = false;
+    if (panel == VIEW_PANEL_KERNELS && view_kernels_work(view) && view_kernels_hint(view))
+        view_say(view, "%s", view_kernels_hint(view));
 }
 
 static void point_at_bar(struct view *view, int column)
@@ -349,6 +355,7 @@ void view_point(struct view *view, struct view_pointer pointer)
         return;
     }
     begin_drag(view, pointer);
+    view_seek_stop(view);
     view->message[0] = '\0';
     view->awaited = VIEW_KEY_NONE;
     if (view->help || view->prompt != VIEW_PROMPT_NONE) {
@@ -363,7 +370,9 @@ void view_point(struct view *view, struct view_pointer pointer)
             view->menu = NULL;
         return;
     }
-    if (holds(l->bar, &pointer)) {
+    if (pointer.kind == VIEW_POINTER_LEFT || pointer.kind == VIEW_POINTER_RIGHT) {
+        view_key(view, pointer.kind == VIEW_POINTER_LEFT ? 'a' : 'd');
+    } else if (holds(l->bar, &pointer)) {
         point_at_bar(view, pointer.column);
     } else if (holds(l->panel, &pointer)) {
         if (pane->list && !pane->draw)

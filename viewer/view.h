@@ -46,11 +46,13 @@ enum view_pointer_kind {
     VIEW_POINTER_DOUBLE,
     VIEW_POINTER_DRAG, /* moved since the click, the button still down */
     VIEW_POINTER_IN,
-    VIEW_POINTER_OUT
+    VIEW_POINTER_OUT,
+    VIEW_POINTER_LEFT,
+    VIEW_POINTER_RIGHT
 };
 
 struct view_pointer {
-    enum view_pointer_kind kind; /* in, out: the wheel */
+    enum view_pointer_kind kind; /* in, out: the wheel; left, right: with Shift */
     int row, column;
 };
 
@@ -123,6 +125,34 @@ struct view_layout {
     bool side;       /* the panel stands beside the lanes, not below */
 };
 
+/* How a frame is written into a file. */
+enum view_picture { VIEW_PICTURE_NONE, VIEW_PICTURE_SVG, VIEW_PICTURE_TEXT, VIEW_PICTURE_ANSI };
+
+struct view;
+
+/* Whether an event is what is looked for. */
+typedef bool view_wanted(struct view *view, const struct view_lane *lane,
+                         const struct view_span *event);
+
+/* Looking for the nearest wanted event. */
+struct view_seek {
+    view_wanted *want; /* NULL: nothing is looked for */
+    bool forward;
+    bool wraps;       /* behind the last one comes the first: a search */
+    bool in_hosts;    /* only in the lanes of threads */
+    uint32_t only;    /* the only lane, or VIEW_NO_LANE */
+    const char *noun; /* what there is none of, unless it is a search */
+
+    uint32_t lane, event; /* where it began */
+    int64_t cursor_ns;
+    bool has_wrapped, has_place;
+    uint32_t lanes_done;
+    size_t at; /* in the lane behind those */
+    uint32_t best_lane, best;
+    int64_t best_ns;
+    uint64_t looked_at, of; /* events */
+};
+
 /* The rows of a list, in the order in which it shows them. */
 struct view_order {
     uint32_t *rows;
@@ -162,13 +192,15 @@ struct view {
     uint32_t hidden_columns[VIEW_PANEL_COUNT];    /* a bit each */
     int scroll;                                   /* of the panel or help, in lines */
     struct view_order submissions, gaps, buffers; /* of the lists */
-    struct view_kernels *kernels;                 /* NULL: not asked for yet */
-    struct view_iterations *iterations;           /* likewise */
-    uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
-    uint32_t buffer;                              /* likewise */
-    struct view_contents *contents;               /* likewise */
-    uint32_t content_buffer;                      /* that is shown, or VIEW_NO_REF */
-    uint32_t content_of, content_choice;          /* the transfer or buffer that chose it */
+    struct view_order repeats;                    /* of the iterations; empty: in order of time */
+    int findings_by;
+    struct view_kernels *kernels;        /* NULL: not asked for yet */
+    struct view_iterations *iterations;  /* likewise */
+    uint32_t kernel;                     /* the chosen one, or VIEW_NO_REF */
+    uint32_t buffer;                     /* likewise */
+    struct view_contents *contents;      /* likewise */
+    uint32_t content_buffer;             /* that is shown, or VIEW_NO_REF */
+    uint32_t content_of, content_choice; /* the transfer or buffer that chose it */
     uint64_t content_row;
     enum view_type_of_bytes content_type;
     struct view_findings findings; /* looked for when they are first asked for */
@@ -186,9 +218,11 @@ struct view {
     size_t menu_row;
     enum view_prompt prompt;
     char typed[VIEW_PROMPT_BYTES];
+    struct view_seek seek;
     regex_t search;
     bool has_search;
-    char searched[VIEW_PROMPT_BYTES]; /* what it was made of */
+    uint8_t *matching_ops, *matching_bodies; /* of that search: 0: not known, 1: no, 2: yes */
+    char searched[VIEW_PROMPT_BYTES];        /* what it was made of */
     char message[512];
 
     struct view_layout layout;
@@ -199,17 +233,23 @@ struct view {
     bool wants_redraw, wants_suspend;
     bool wants_run; /* of `command`, which whoever has the screen leaves to another program */
     char command[VIEW_PROMPT_BYTES];
-    bool wants_picture; /* of the frame, in a file: whoever has the screen writes it */
-    char copied[512];   /* for the clipboard; whoever sends it there empties it */
-    uint64_t frames;    /* drawn so far */
+    enum view_picture wants_picture; /* of the frame, in a file: whoever has the screen writes it */
+    char copied[512];                /* for the clipboard; whoever sends it there empties it */
+    uint64_t frames;                 /* drawn so far */
     bool show_frames;
 };
 
 enum hal_status view_create(const struct view_model *model, struct view **out_view) HAL_CHECKED;
 void view_destroy(struct view *view);
 
-/* Takes what was done beside the screen; false: nothing is being done there. */
+/* Takes what was done beside the screen, and does a step of what is done between frames; false:
+ * nothing is being done. */
 bool view_poll(struct view *view);
+/* Whether there are more such steps. */
+static inline bool view_has_steps(const struct view *view)
+{
+    return view->seek.want != NULL;
+}
 
 void view_key(struct view *view, int key);
 void view_point(struct view *view, struct view_pointer pointer);
@@ -260,7 +300,7 @@ uint32_t view_row_count(const struct view *view);
 uint32_t view_lane_of_row(const struct view *view, uint32_t row);
 
 /* NULL: nothing is selected. */
-const struct view_span *view_selected(const struct view *view);
+const struct view_span *view_selected(const struct view *view, struct view_span *out_span);
 
 /* The submission of the selection, if it is one or the call that made it; or VIEW_NO_REF. */
 uint32_t view_selected_submission(const struct view *view);
@@ -353,6 +393,8 @@ void view_draw_lines(struct view *view, struct view_area area, const struct view
 void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,
                          size_t line);
 
+/* Rows as they are in the table. False: no memory. */
+bool view_order_init(struct view_order *order, size_t count);
 /* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. */
 void view_order_sort(struct view *view, struct view_order *order,
                      int64_t (*key)(struct view *view, uint32_t row, int by));
@@ -371,8 +413,19 @@ void view_list_point(struct view *view, const struct view_list *list, struct vie
 bool view_list_enter(struct view *view);
 void view_list_move(struct view *view, const struct view_list *list, int64_t rows);
 
+/* seek.c: looks for what `seek` says, from the selection on, and selects it or says that there is
+ * none; while somebody waits at a screen a step of it, and view_poll goes on. True: there is more.
+ */
+void view_seek_start(struct view *view, const struct view_seek *seek);
+bool view_seek_step(struct view *view);
+void view_seek_stop(struct view *view);
+unsigned view_seek_percent(const struct view *view);
+
 /* find.c: starts a prompt; what was typed is used on Enter. */
 void view_find(struct view *view);
+/* Replaces the search, and looks for nothing yet. False: the view says why. */
+bool view_search_begin(struct view *view, const char *text);
+void view_search_finish(struct view *view);
 void view_go(struct view *view);
 void view_set_filter(struct view *view);
 

@@ -277,7 +277,7 @@ enum hal_status view_work_times(const struct view_work *work, int64_t begin_ns, 
     }
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
-        const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : s->submit_ns;
+        const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(m, s);
         const bool everything = begin_ns <= m->first_ns && end_ns >= m->last_ns;
         if (everything || (ns != VIEW_NO_TIME && ns >= begin_ns && ns < end_ns))
             add_submission(work, i, is_timed, last_seen, out_times, out_total);

@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Exit statuses, those of diff(1). */
-enum { DIFF_SAME = 0, DIFF_OTHER = 1, DIFF_TROUBLE = 2 };
-
 struct tally {
     uint64_t same, changed, only_a, only_b;
 };
@@ -509,6 +506,7 @@ static int run(int argc, char **argv)
                                             {0}};
     static struct diff d; /* large */
     char *rest;
+    memset(&d, 0, sizeof d);
     d.limit = 200;
     for (int option; (option = getopt_long(argc, argv, "q", options, NULL)) != -1;) {
         switch (option) {
@@ -520,13 +518,13 @@ static int run(int argc, char **argv)
             if (*optarg >= '0' && *optarg <= '9' && !*rest)
                 break;
             tool_error("diff: --limit=%s: not a number", optarg);
-            return DIFF_TROUBLE;
+            return TOOL_USAGE;
         default: return tool_wrong_option("diff", argv);
         }
     }
     if (argc - optind != 2) {
         tool_error("diff: which two files? (see hal-trace diff --help)");
-        return DIFF_TROUBLE;
+        return TOOL_USAGE;
     }
     const enum hal_status status = compare(&d, argv[optind], argv[optind + 1]);
     if (status != HAL_OK)
@@ -534,7 +532,7 @@ static int run(int argc, char **argv)
     trace_text_finish(&d.text);
     diff_close(&d.a);
     diff_close(&d.b);
-    return status != HAL_OK ? DIFF_TROUBLE : is_same(&d) ? DIFF_SAME : DIFF_OTHER;
+    return status != HAL_OK ? TOOL_FAILED : is_same(&d) ? TOOL_OK : TOOL_DIFFERENT;
 }
 
 const struct tool_command tool_diff = {
@@ -549,6 +547,6 @@ const struct tool_command tool_diff = {
             "      --no-contents  do not compare bytes\n"
             "      --limit=N      differences to print (default 200; 0: all)\n"
             "      --json         as one JSON object\n\n"
-            "Exit status: 0 the same, 1 different, 2 trouble.\n",
+            "Exit status: 0 the same, 1 different, 2 wrong usage, 3 one cannot be read.\n",
     .run = run,
 };

@@ -272,6 +272,8 @@ static enum hal_status load_item(struct diff_side *side, const struct trace_even
     HAL_TRY(stream_of(side, event->thread, &stream));
     if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
         stream->call = event->kind == TRACE_HOST_CALL_BEGIN;
+    if (event->kind == TRACE_COLLECTIVE)
+        stream->call = true;
     if (!make_item(side, stream, event, &item))
         return HAL_OK;
     if (event->kind == TRACE_SUBMIT)

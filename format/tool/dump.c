@@ -20,7 +20,8 @@ struct dump {
     bool with_segments;
     /* What is shown. */
     struct tool_window window;
-    bool kinds[TRACE_MAX_KINDS], has_kinds, has_object;
+    bool kinds[TRACE_PLACES], has_kinds, has_object;
+    uint64_t printed; /* events */
     uint64_t object;
     int64_t start_ns;
     struct tool_progress progress;
@@ -171,7 +172,7 @@ static bool names(const struct trace_event *event, enum trace_reference referenc
 static bool is_wanted(const struct dump *dump, const struct trace_event *event)
 {
     const struct tool_window *window = &dump->window;
-    if (dump->has_kinds && (event->kind >= TRACE_MAX_KINDS || !dump->kinds[event->kind]))
+    if (dump->has_kinds && !dump->kinds[trace_kind_place(event->kind)])
         return false;
     if (window->has_times &&
         (event->end_ns < window->first_ns || event->begin_ns > window->last_ns))
@@ -189,6 +190,7 @@ static enum hal_status visit(void *user, const struct trace_event *event,
     tool_progress(&dump->progress, dump->progress.done + 1);
     if (!is_wanted(dump, event))
         return HAL_OK;
+    dump->printed++;
     print_event(dump, event);
     for (uint32_t i = 0; segments && dump->with_segments && i < seal->segment_count; i++) {
         print_segment(dump, seal, i, segments);
@@ -255,20 +257,38 @@ static bool parse_place(const char *text, uint64_t *out_submission)
     return true;
 }
 
+static const char *event_name_at(uint32_t place)
+{
+    const struct trace_layout *layout = trace_event_family.layouts[place];
+    return layout ? layout->name : "";
+}
+
+static void refuse_kind(const char *text, size_t length)
+{
+    char names[TRACE_PLACES * 32];
+    size_t at = 0;
+    for (uint32_t place = 0; place < TRACE_PLACES; place++) {
+        if (event_name_at(place)[0])
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "",
+                                   event_name_at(place));
+    }
+    tool_error("dump: --kind: there are no events '%.*s'; there are: %s", (int)length, text, names);
+}
+
 /* "submit,semaphore_wait". */
 static bool parse_kinds(struct dump *dump, const char *text)
 {
     for (dump->has_kinds = true;;) {
         const size_t length = strcspn(text, ",");
-        uint32_t kind = 0;
-        while (kind < TRACE_STRING && (strlen(trace_event_name(kind)) != length ||
-                                       strncmp(trace_event_name(kind), text, length) != 0))
-            kind++;
-        if (kind == TRACE_STRING) {
-            tool_error("dump: --kind: there are no events '%.*s'", (int)length, text);
+        uint32_t place = 0;
+        while (place < TRACE_PLACES && (!length || strlen(event_name_at(place)) != length ||
+                                        strncmp(event_name_at(place), text, length) != 0))
+            place++;
+        if (place == TRACE_PLACES) {
+            refuse_kind(text, length);
             return false;
         }
-        dump->kinds[kind] = true;
+        dump->kinds[place] = true;
         if (!text[length])
             return true;
         text += length + 1;
@@ -306,7 +326,9 @@ static bool parse_options(struct dump *dump, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-    static struct dump dump = {.with_segments = true}; /* large */
+    static struct dump dump; /* large */
+    memset(&dump, 0, sizeof dump);
+    dump.with_segments = true;
     if (!parse_options(&dump, argc, argv))
         return TOOL_USAGE;
     const char *path = tool_one_file(argc, argv, optind);
@@ -325,7 +347,13 @@ static int run(int argc, char **argv)
     int result = TOOL_OK;
     if (status != HAL_OK) {
         tool_error("%s", hal_message());
-        result = status == HAL_CORRUPT || status == HAL_VERSION ? TOOL_UNREADABLE : TOOL_FAILED;
+        result = TOOL_FAILED;
+    }
+    if (status == HAL_OK && dump.window.has_submission && !dump.printed && !dump.has_kinds &&
+        !dump.has_object && !dump.window.has_times) {
+        tool_error("dump: --submission: the trace has nothing of #s%" PRIu64,
+                   dump.window.submission);
+        result = TOOL_FAILED;
     }
     trace_text_finish(&dump.out.text);
     trace_reader_close(dump.reader);

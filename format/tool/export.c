@@ -14,9 +14,9 @@
 
 enum { OUTPUT_BYTES = 256 << 10 };
 
-enum format { FORMAT_PERFETTO, FORMAT_CHROME, FORMAT_CSV, FORMAT_JSONL };
+enum format { FORMAT_PERFETTO, FORMAT_CHROME, FORMAT_CSV, FORMAT_JSONL, FORMAT_SQLITE };
 
-static const char *const formats[] = {"perfetto", "chrome", "csv", "jsonl"};
+static const char *const formats[] = {"perfetto", "chrome", "csv", "jsonl", "sqlite"};
 
 struct export
 {
@@ -218,7 +218,7 @@ static int export_file(struct export *e, const char *path,
         tool_error("%s", hal_message());
     trace_text_finish(&e->sink.printer.text);
     trace_reader_close(e->reader);
-    return status == HAL_OK ? TOOL_OK : status == HAL_CORRUPT ? TOOL_UNREADABLE : TOOL_FAILED;
+    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
 }
 
 static bool parse_format(const char *text, enum format *out)
@@ -229,8 +229,20 @@ static bool parse_format(const char *text, enum format *out)
             return true;
         }
     }
-    tool_error("export: --format=%s: not perfetto, chrome, csv or jsonl", text);
+    tool_error("export: --format=%s: not perfetto, chrome, csv, jsonl or sqlite", text);
     return false;
+}
+
+static int export_rows(int argc, char **argv, const struct trace_rewrite_options *output)
+{
+    if (!output->path || output->force || optind == argc) {
+        tool_error("export: --format=sqlite takes -o DATABASE, to which it adds, and one trace or "
+                   "more");
+        return TOOL_USAGE;
+    }
+    if (!tool_output_check("export", output, argv + optind, argc - optind))
+        return TOOL_USAGE;
+    return export_sqlite(output->path, argv + optind, argc - optind);
 }
 
 static int run(int argc, char **argv)
@@ -241,12 +253,15 @@ static int run(int argc, char **argv)
                                             {0}};
     static struct export e; /* large */
     struct trace_rewrite_options output = {0};
+    memset(&e, 0, sizeof e);
     for (int option; (option = getopt_long(argc, argv, "o:f", options, NULL)) != -1;) {
         if (option == 'F' && !parse_format(optarg, &e.format))
             return TOOL_USAGE;
         if (option != 'F' && !tool_output_option("export", option, &output))
             return tool_wrong_option("export", argv);
     }
+    if (e.format == FORMAT_SQLITE)
+        return export_rows(argc, argv, &output);
     const char *path = tool_one_file(argc, argv, optind);
     if (!path || (output.path && !tool_output_check("export", &output, argv + optind, 1)))
         return TOOL_USAGE;
@@ -259,14 +274,17 @@ static int run(int argc, char **argv)
 
 const struct tool_command tool_export = {
     .name = "export",
+    .group = TOOL_CONVERTS,
     .summary = "for Perfetto, Chrome's viewer, tables and scripts",
     .help =
-        "usage: hal-trace export [--format=FORMAT] [-o OUTPUT] [--force] FILE\n\n"
+        "usage: hal-trace export [--format=FORMAT] [-o OUTPUT] [--force] FILE\n"
+        "       hal-trace export --format=sqlite -o DATABASE FILE...\n\n"
         "Writes all events in the format of other tools: calls on the tracks of their threads,\n"
         "work, timed dispatches and debug groups on those of queues, arrows from submissions to\n"
-        "their work and from signals to waits, counters of memory and of work in flight.\n\n"
+        "their work and from signals to waits, counters of memory and of work in flight. Or adds\n"
+        "traces to a database, whose tables docs/fleet.md describes, for questions to many.\n\n"
         "      --format=FORMAT  perfetto (default; for ui.perfetto.dev), chrome (JSON for\n"
-        "                       chrome://tracing), csv, jsonl (one object per line)\n"
+        "                       chrome://tracing), csv, jsonl (one object per line), sqlite\n"
         "  -o, --output=OUTPUT  where to; standard output without it\n"
         "  -f, --force          replace it if it exists\n",
     .run = run,

@@ -56,4 +56,9 @@ void export_chrome(struct export_sink *sink);
 /* All events, as slices of the sink. HAL_CORRUPT, HAL_NO_MEMORY, and what `flush` returns. */
 enum hal_status export_timeline(struct trace_reader *reader, struct export_sink *sink) HAL_CHECKED;
 
+/* Adds the traces to the database at `path`, which is made if it is not there; a trace that it has
+ * (by its whole path) is replaced. A trace that cannot be read is said and left out. The exit
+ * status of the program. */
+int export_sqlite(const char *path, char *const *traces, int count);
+
 #endif

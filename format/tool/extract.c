@@ -245,7 +245,7 @@ static int extract(const char *path, struct extract *e, const char *file, uint64
     if (status != HAL_OK)
         tool_error("%s", hal_message());
     trace_reader_close(e->reader);
-    return status == HAL_OK ? TOOL_OK : status == HAL_CORRUPT ? TOOL_UNREADABLE : TOOL_FAILED;
+    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(int argc, char **argv)
@@ -285,12 +285,17 @@ static int run(int argc, char **argv)
                    "--file=PATH [-o FILE]");
         return TOOL_USAGE;
     }
+    if (!e.folder && !output && isatty(STDOUT_FILENO)) {
+        tool_error("extract: contents are not for a terminal: -o OUTPUT");
+        return TOOL_USAGE;
+    }
     const char *path = tool_one_file(argc, argv, optind);
     return path ? extract(path, &e, file, content, output) : TOOL_USAGE;
 }
 
 const struct tool_command tool_extract = {
     .name = "extract",
+    .group = TOOL_CONVERTS,
     .summary = "kernels and contents as files",
     .help =
         "usage: hal-trace extract --executables=FOLDER [--force] FILE\n"

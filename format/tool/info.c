@@ -111,6 +111,22 @@ static void print_device(struct trace_text *text, const struct trace_device *dev
     trace_text_printf(text, "\n");
 }
 
+/* Of a merged trace: which device whose queues are. */
+static void print_captures(struct trace_text *text, const struct trace_header *header)
+{
+    for (size_t i = 0; i < header->capture_count; i++) {
+        const struct trace_capture *capture = &header->captures[i];
+        trace_text_printf(text, i ? "           " : "captures   ");
+        label(text, capture->program);
+        trace_text_printf(text, " %" PRIu64 " on ", capture->process_id);
+        label(text, capture->host);
+        trace_text_printf(text, ", ");
+        label(text, capture->device.uri);
+        trace_text_printf(text, ": queues from %u, submissions from #s%" PRIu64 "\n",
+                          capture->queue_base, capture->submission_base);
+    }
+}
+
 static void print_threads(struct trace_text *text, const struct trace_reader *reader)
 {
     const size_t count = trace_reader_thread_count(reader);
@@ -215,6 +231,7 @@ static void print_text(struct trace_text *text, const char *path, const struct t
     print_origin(text, header);
     print_policy(text, header);
     print_device(text, &header->device);
+    print_captures(text, header);
     print_threads(text, reader);
     print_counts(text, counts, header->base);
     print_health(text, reader);
@@ -304,6 +321,26 @@ static void json_device(struct trace_text *text, const struct trace_device *devi
     trace_json_close(text, '}');
 }
 
+static void json_captures(struct trace_text *text, const struct trace_header *header)
+{
+    trace_json_key(text, "captures");
+    trace_json_open(text, '[');
+    for (size_t i = 0; i < header->capture_count; i++) {
+        const struct trace_capture *capture = &header->captures[i];
+        trace_json_open(text, '{');
+        member_text(text, "program", capture->program);
+        member_u64(text, "process_id", capture->process_id);
+        member_text(text, "host", capture->host);
+        json_device(text, &capture->device);
+        member_u64(text, "queue_base", capture->queue_base);
+        member_u64(text, "thread_base", capture->thread_base);
+        member_u64(text, "object_base", capture->object_base);
+        member_u64(text, "submission_base", capture->submission_base);
+        trace_json_close(text, '}');
+    }
+    trace_json_close(text, ']');
+}
+
 static void json_threads(struct trace_text *text, const struct trace_reader *reader)
 {
     trace_json_key(text, "threads");
@@ -378,6 +415,8 @@ static void print_json(struct trace_text *text, const char *path, const struct t
     member_text(text, "file", path);
     json_header(text, trace_reader_header(reader));
     json_device(text, &trace_reader_header(reader)->device);
+    if (trace_reader_header(reader)->capture_count)
+        json_captures(text, trace_reader_header(reader));
     json_threads(text, reader);
     json_counts(text, trace_reader_counts(reader));
     member_text(text, "truncated", trace_reader_truncated(reader));

@@ -29,7 +29,7 @@ struct part {
     struct ticket *tickets;
     size_t ticket_count, ticket_capacity;
     size_t next; /* of the tickets, while they are merged */
-    uint64_t last_object, last_submission, last_mapping;
+    uint64_t last_object, last_submission, last_mapping, last_group;
     uint32_t last_thread, queue_count;
 };
 
@@ -73,6 +73,8 @@ static void note_columns(struct part *part, const struct trace_column *columns, 
             raise(&part->last_submission, value);
         else if (columns[i].reference == TRACE_REFERENCE_MAPPING)
             raise(&part->last_mapping, value);
+        else if (columns[i].reference == TRACE_REFERENCE_GROUP)
+            raise(&part->last_group, value);
         else if (columns[i].reference == TRACE_REFERENCE_QUEUE && value < TRACE_MAX_QUEUES)
             raise(&queues, value + 1);
     }
@@ -189,6 +191,41 @@ static int64_t shift_of(const struct merge *merge, const struct part *part)
     return as_is ? 0 : shift;
 }
 
+/* ---- Groups of ranks ---- */
+
+/* By a process's own number, on one boot of one machine: its traces begin at different times. */
+static bool is_of_one_process(const struct part *a, const struct part *b)
+{
+    const struct trace_header *first = trace_reader_header(a->reader);
+    const struct trace_header *second = trace_reader_header(b->reader);
+    return first->process_id == second->process_id && strcmp(first->host, second->host) == 0 &&
+           strcmp(first->system, second->system) == 0 &&
+           strcmp(first->program, second->program) == 0;
+}
+
+/* Traces of one process name its groups by the same numbers, which stay so; those of different
+ * processes are moved apart. */
+static enum hal_status number_groups(struct merge *merge)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        uint64_t last = 0;
+        size_t first = 0;
+        while (!is_of_one_process(&merge->parts[first], &merge->parts[i]))
+            first++;
+        for (size_t k = i; first == i && k < merge->count; k++) {
+            if (is_of_one_process(&merge->parts[k], &merge->parts[i]))
+                raise(&last, merge->parts[k].last_group);
+        }
+        struct trace_rewrite_source *source = &merge->parts[i].source;
+        source->group_base = first == i ? end : merge->parts[first].source.group_base;
+        if (!hal_add_u64(end, last, &end))
+            return hal_fail(HAL_UNSUPPORTED, "'%s' has too large numbers to be merged",
+                            merge->parts[i].path);
+    }
+    return HAL_OK;
+}
+
 /* ---- Merging ---- */
 
 static enum hal_status prepare(struct merge *merge, size_t index)
@@ -222,6 +259,43 @@ static enum hal_status prepare(struct merge *merge, size_t index)
         return hal_fail(HAL_UNSUPPORTED, "more than %u threads", TRACE_MAX_THREADS);
     if (source->queue_base + part->queue_count > TRACE_MAX_QUEUES)
         return hal_fail(HAL_UNSUPPORTED, "more than %u queues", TRACE_MAX_QUEUES);
+    return HAL_OK;
+}
+
+/* A part that was merged itself is several captures. */
+static size_t captures_of(const struct part *part, struct trace_capture *out)
+{
+    const struct trace_header *header = trace_reader_header(part->reader);
+    const struct trace_rewrite_source *source = &part->source;
+    const struct trace_capture whole = {.program = header->program,
+                                        .host = header->host,
+                                        .process_id = header->process_id,
+                                        .device = header->device};
+    const size_t count = header->capture_count ? header->capture_count : 1;
+    for (size_t i = 0; out && i < count; i++) {
+        out[i] = header->capture_count ? header->captures[i] : whole;
+        out[i].queue_base += source->queue_base;
+        out[i].thread_base += source->thread_base;
+        out[i].object_base += source->object_base;
+        out[i].submission_base += source->submission_base;
+    }
+    return count;
+}
+
+static enum hal_status add_captures(const struct merge *merge, struct trace_header *header,
+                                    struct trace_capture **out_captures)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < merge->count; i++)
+        count += captures_of(&merge->parts[i], NULL);
+    *out_captures = hal_alloc(count, sizeof **out_captures);
+    if (!*out_captures)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu captures", count);
+    header->capture_count = 0;
+    for (size_t i = 0; i < merge->count; i++)
+        header->capture_count +=
+            captures_of(&merge->parts[i], *out_captures + header->capture_count);
+    header->captures = *out_captures;
     return HAL_OK;
 }
 
@@ -287,18 +361,24 @@ static enum hal_status write_merged(struct merge *merge, const struct trace_rewr
     const char **edits;
     struct trace_rewrite rewrite;
     struct trace_text edit = {0};
+    struct trace_capture *captures = NULL;
     for (size_t i = 0; i < merge->count; i++)
         HAL_TRY(prepare(merge, i));
+    HAL_TRY(number_groups(merge));
     number_tickets(merge);
     struct trace_header header = *trace_reader_header(merge->parts[0].reader);
     const struct part *last = &merge->parts[merge->count - 1];
     header.device.queue_count = last->source.queue_base + last->queue_count;
-    header.view_only = "it is several captures that were merged";
+    header.view_only = "it is several captures that were merged (each of them can be replayed, its "
+                       "collectives too)";
     describe(merge, &edit);
     enum hal_status status = edit.is_failed ? hal_fail(HAL_NO_MEMORY, "no memory for the header")
                                             : tool_add_edit(&header, edit.data, &edits);
     if (status == HAL_OK) {
-        status = trace_rewrite_open(&rewrite, output, &header);
+        status = add_captures(merge, &header, &captures);
+        if (status == HAL_OK)
+            status = trace_rewrite_open(&rewrite, output, &header);
+        free(captures);
         free(edits);
     }
     trace_text_finish(&edit);
@@ -367,12 +447,13 @@ static int run(int argc, char **argv)
 
 const struct tool_command tool_merge = {
     .name = "merge",
+    .group = TOOL_MAKES,
     .summary = "several traces on one clock",
     .help =
         "usage: hal-trace merge -o OUTPUT [--clock=CLOCK] [--force] FILE FILE...\n\n"
         "Writes one trace of all events of several, of processes or devices that worked at the\n"
         "same time, to be looked at together. The first file keeps its numbers; those of the\n"
-        "others follow. A merged trace cannot be replayed.\n\n"
+        "others follow. A merged trace cannot be replayed, but each of its parts can.\n\n"
         "      --clock=CLOCK    monotonic: the traces have one clock. wall: put them together\n"
         "                       by the time of day. auto, the default: wall, but for traces of\n"
         "                       one boot of one machine\n" TOOL_OUTPUT_HELP,

@@ -32,6 +32,7 @@ static int64_t effect_ns(const struct trace_event *event)
     case TRACE_BUFFER_MAP:
     case TRACE_HOST_READ:
     case TRACE_HOST_CALL_BEGIN:
+    case TRACE_COLLECTIVE:
     case TRACE_DISPATCH_TIMES:
     case TRACE_SUBMISSION_DONE: return event->end_ns;
     default: return event->begin_ns;

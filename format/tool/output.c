@@ -81,7 +81,7 @@ int tool_written(enum hal_status status, const char *path, const char *words)
     struct trace_text text = {0};
     if (status != HAL_OK) {
         tool_error("%s", hal_message());
-        return status == HAL_CORRUPT || status == HAL_VERSION ? TOOL_UNREADABLE : TOOL_FAILED;
+        return TOOL_FAILED;
     }
     trace_text_label(&text, path, strlen(path));
     trace_text_printf(&text, ": ");

@@ -40,6 +40,7 @@ static int run(int argc, char **argv)
 
 const struct tool_command tool_recompress = {
     .name = "recompress",
+    .group = TOOL_MAKES,
     .summary = "the same trace in fewer bytes",
     .help = "usage: hal-trace recompress -o OUTPUT [--level=N] [--force] FILE\n\n"
             "Writes the trace again with another compression. Everything else stays, also what\n"

@@ -3,6 +3,7 @@
 #include "format/recover.h"
 #include "format/leftover.h"
 #include "format/tool/tool.h"
+#include "hal/base/output.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -45,7 +46,7 @@ static int list(const char *folder)
         return tool_fail(status);
     if (!count)
         printf("no sidecars in %s\n", folder);
-    return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+    return tool_fail(hal_output_end());
 }
 
 static int discard(const char *path, bool force)
@@ -86,6 +87,9 @@ static int recover(const struct trace_recover_options *wanted)
         options.path = destination;
     }
     const enum hal_status status = trace_recover(&options, &recovered);
+    if (status == HAL_IO && !options.output)
+        (void)!hal_add_context(status, "the trace and its sidecar are as before (-o OUTPUT writes "
+                                       "the whole trace to another place)");
     if (status != HAL_OK)
         return tool_fail(status);
     printf("%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
@@ -94,7 +98,7 @@ static int recover(const struct trace_recover_options *wanted)
            recovered.sidecar_events, recovered.contents, recovered.content_bytes);
     if (recovered.calls_missing)
         printf("the process ended inside calls, which are not recorded\n");
-    return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;
+    return tool_fail(hal_output_end());
 }
 
 static int run(int argc, char **argv)
@@ -131,6 +135,7 @@ static int run(int argc, char **argv)
 
 const struct tool_command tool_recover = {
     .name = "recover",
+    .group = TOOL_MAKES,
     .summary = "complete the trace of a process that was killed",
     .help = help,
     .run = run,

@@ -48,6 +48,33 @@ static uint64_t end_of(uint64_t offset, uint64_t size)
 
 typedef void visit_access(struct slice *slice, const struct slice_access *access, bool *result);
 
+static void visit_range(struct slice *slice, uint64_t buffer, uint64_t offset, uint64_t size,
+                        bool writes, visit_access *visit, bool *result)
+{
+    uint32_t row;
+    if (!buffer || !hal_idmap_find(&slice->ids, buffer, &row))
+        return;
+    const struct slice_access range = {.object = row,
+                                       .reads = !writes,
+                                       .writes = writes,
+                                       .covers = writes,
+                                       .begin = offset,
+                                       .end = end_of(offset, size)};
+    visit(slice, &range, result);
+}
+
+/* What it sends is compared. One that never met the other ranks did nothing. */
+static void visit_collective(struct slice *slice, const struct trace_submit *submit,
+                             visit_access *visit, bool *result)
+{
+    uint32_t event;
+    if (!hal_idmap_find(&slice->collectives, submit->submission, &event))
+        return;
+    const struct trace_collective *did = (const void *)slice->events[event].record;
+    visit_range(slice, did->receive, did->receive_offset, did->receive_size, true, visit, result);
+    visit_range(slice, did->send, did->send_offset, did->send_size, false, visit, result);
+}
+
 /* All accesses, the last one first. */
 static void each_access_backwards(struct slice *slice, const struct trace_submit *submit,
                                   visit_access *visit, bool *result)
@@ -59,6 +86,10 @@ static void each_access_backwards(struct slice *slice, const struct trace_submit
             visit(slice, &slice->accesses[object->first_access + k], result);
     }
     uint32_t row;
+    if (submit->operation == TRACE_OPERATION_COLLECTIVE) {
+        visit_collective(slice, submit, visit, result);
+        return;
+    }
     const bool reads = submit->operation == TRACE_OPERATION_WRITE;
     const bool writes = submit->operation == TRACE_OPERATION_READ;
     if (!submit->buffer || (!reads && !writes) ||
@@ -476,6 +507,7 @@ static void judge(struct slice *slice, struct slice_event *event)
         if (record->ticket < slice->end_ticket)
             event->fate = SLICE_KEPT;
         break;
+    case TRACE_COLLECTIVE:
     case TRACE_HOST_CALL_BEGIN:
     case TRACE_HOST_CALL_END:
         if (event->call && fate_of_submission(slice, event->call - 1) == SLICE_KEPT)
@@ -511,10 +543,14 @@ static void judge(struct slice *slice, struct slice_event *event)
     case TRACE_SET_LAYOUT_DESTROY:
     case TRACE_PIPELINE_LAYOUT_CREATE:
     case TRACE_PIPELINE_LAYOUT_DESTROY:
+    case TRACE_CHANNEL_CREATE:
+    case TRACE_CHANNEL_DESTROY:
     case TRACE_DISPATCH_TIMES:
     case TRACE_COMMAND_STACKS:
     case TRACE_FILE:
     case TRACE_UNSUPPORTED:
+    case TRACE_SUBMISSION_OUTPUTS:
+    case TRACE_FAILURE:
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:

@@ -64,6 +64,7 @@ struct slice {
     struct slice_event *events;        /* in the order of visits */
     uint32_t *order;                   /* numbers of events with tickets, in that order */
     struct hal_idmap ids, submissions; /* to rows of objects; to numbers of events */
+    struct hal_idmap collectives;      /* of submissions, likewise */
     struct slice_object *objects;
     struct slice_access *accesses;
     uint32_t *names;

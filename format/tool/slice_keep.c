@@ -40,6 +40,13 @@ static void use_event(struct slice *slice, const struct slice_event *event)
     const struct trace_semaphore_wait *wait = record;
     switch (event->record->kind) {
     case TRACE_SUBMIT: use_submission(slice, event); break;
+    case TRACE_COLLECTIVE: {
+        const struct trace_collective *collective = (const void *)record;
+        use(slice, collective->channel);
+        use(slice, collective->send);
+        use(slice, collective->receive);
+        break;
+    }
     case TRACE_HOST_WRITE:
     case TRACE_HOST_READ: use(slice, ((const struct trace_content_event *)record)->buffer); break;
     case TRACE_SEMAPHORE_QUERY:
@@ -104,6 +111,7 @@ static uint64_t subject(const struct trace_event *event)
     case TRACE_SEMAPHORE_FAIL: return ((const struct trace_semaphore_event *)record)->semaphore;
     case TRACE_SUBSPAN_CREATE: return ((const struct trace_subspan_create *)record)->subspan;
     case TRACE_SET_LAYOUT_CREATE: return ((const struct trace_set_layout_create *)record)->layout;
+    case TRACE_CHANNEL_CREATE: return ((const struct trace_channel_create *)record)->channel;
     case TRACE_PIPELINE_LAYOUT_CREATE:
         return ((const struct trace_pipeline_layout_create *)record)->layout;
     case TRACE_BUFFER_DESTROY:
@@ -114,6 +122,7 @@ static uint64_t subject(const struct trace_event *event)
     case TRACE_EVENT_DESTROY:
     case TRACE_SUBSPAN_DESTROY:
     case TRACE_SET_LAYOUT_DESTROY:
+    case TRACE_CHANNEL_DESTROY:
     case TRACE_PIPELINE_LAYOUT_DESTROY: return ((const struct trace_object_event *)record)->object;
     default: return 0;
     }
@@ -160,6 +169,8 @@ static void keep_event(struct slice *slice, struct slice_event *event)
             file_is_read(slice, ((const struct trace_file *)(const void *)record)->part.file)
                 ? SLICE_KEPT
                 : SLICE_DROPPED;
+    } else if (record->kind == TRACE_FAILURE) { /* of a call that goes: what is kept has worked */
+        event->fate = SLICE_DROPPED;
     } else if (record->kind == TRACE_SUBMISSION_DONE) {
         const struct slice_event *submission = slice_submission(
             slice, ((const struct trace_submission_done *)(const void *)record)->submission);
@@ -167,6 +178,10 @@ static void keep_event(struct slice *slice, struct slice_event *event)
     } else if (record->kind == TRACE_DISPATCH_TIMES) {
         const struct slice_event *submission = slice_submission(
             slice, ((const struct trace_dispatch_times *)(const void *)record)->submission);
+        event->fate = submission && submission->fate == SLICE_KEPT ? SLICE_KEPT : SLICE_DROPPED;
+    } else if (record->kind == TRACE_SUBMISSION_OUTPUTS) {
+        const struct slice_event *submission = slice_submission(
+            slice, ((const struct trace_submission_outputs *)(const void *)record)->submission);
         event->fate = submission && submission->fate == SLICE_KEPT ? SLICE_KEPT : SLICE_DROPPED;
     }
 }

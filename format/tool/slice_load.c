@@ -212,6 +212,7 @@ static enum hal_status load_object(struct slice *slice, const struct trace_event
     case TRACE_PIPELINE_LAYOUT_CREATE:
         id = ((const struct trace_pipeline_layout_create *)record)->layout;
         break;
+    case TRACE_CHANNEL_CREATE: id = ((const struct trace_channel_create *)record)->channel; break;
     case TRACE_SUBSPAN_CREATE: id = ((const struct trace_subspan_create *)record)->subspan; break;
     default: return HAL_OK;
     }
@@ -244,12 +245,17 @@ static enum hal_status load_event(void *user, const struct trace_event *event,
     const struct trace_host_call *call = (const void *)copy;
     if (event->kind == TRACE_HOST_CALL_BEGIN)
         thread->call = call->submission + 1;
+    if (event->kind == TRACE_COLLECTIVE)
+        thread->call = ((const struct trace_collective *)(const void *)copy)->submission + 1;
     slice->events[slice->event_count++] =
         (struct slice_event){.record = copy, .call = thread->call};
     slice->order_count += copy->ticket > 0;
     if (event->kind == TRACE_HOST_CALL_END)
         thread->call = 0;
     uint32_t known;
+    if (event->kind == TRACE_COLLECTIVE &&
+        !hal_idmap_add(&slice->collectives, thread->call - 1, (uint32_t)number, &known))
+        return no_memory();
     if (event->kind == TRACE_SUBMIT && event->status == HAL_OK &&
         !hal_idmap_add(&slice->submissions,
                        ((const struct trace_submit *)(const void *)event)->submission,
@@ -318,6 +324,7 @@ void slice_finish(struct slice *slice)
     trace_reflection_finish(&slice->reflection);
     hal_idmap_finish(&slice->ids);
     hal_idmap_finish(&slice->submissions);
+    hal_idmap_finish(&slice->collectives);
     free(slice->events);
     free(slice->order);
     free(slice->objects);

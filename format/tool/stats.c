@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace stats: what was executed how often, in numbers. */
+#include "format/tool/collectives.h"
+#include "format/tool/failures.h"
+#include "format/tool/host_calls.h"
 #include "format/tool/tool.h"
 
 #include "hal/base/idmap.h"
@@ -43,6 +46,9 @@ struct tally {
 
 struct stats {
     struct trace_reader *reader;
+    struct failures failures;
+    struct exchanges exchanges;
+    struct host_calls host_calls;
     struct hal_idmap kernel_ids, command_ids, submission_ids;
     struct kernel *kernels;
     struct commands *commands;
@@ -233,6 +239,8 @@ static enum hal_status take(void *user, const struct trace_event *event,
     struct stats *s = user;
     const void *typed = event;
     const struct trace_content_event *content = typed;
+    HAL_TRY(exchanges_take(&s->exchanges, event));
+    HAL_TRY(host_calls_take(&s->host_calls, event));
     if (event->kind == TRACE_EXECUTABLE_CREATE)
         return take_executable(s, typed);
     if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
@@ -241,8 +249,12 @@ static enum hal_status take(void *user, const struct trace_event *event,
         return take_submit(s, typed);
     if (event->kind == TRACE_SUBMISSION_DONE)
         return take_done(s, typed);
+    if (event->kind == TRACE_FAILURE)
+        return failures_take(&s->failures, typed);
     if (event->kind == TRACE_SEMAPHORE_WAIT || event->kind == TRACE_WAIT_IDLE)
         tally(&s->waits, event, 0);
+    else if (host_calls_hold(&s->host_calls, event))
+        return HAL_OK; /* what files and collectives moved */
     else if (event->kind == TRACE_HOST_WRITE && !(content->flags & TRACE_FLAG_SNAPSHOT))
         tally(&s->uploads, event, content->size);
     else if (event->kind == TRACE_HOST_READ)
@@ -275,6 +287,7 @@ static void count_all(struct stats *s)
         const struct submission *submission = &s->submissions[i];
         const struct commands *only = NULL;
         s->device_ns += submission->device_ns;
+        exchanges_took(&s->exchanges, submission->id, submission->device_ns);
         for (size_t k = 0; k < submission->commands_count; k++) {
             uint32_t row;
             if (!hal_idmap_find(&s->command_ids, s->submitted[submission->first_commands + k],
@@ -343,7 +356,7 @@ static void json_tally(struct trace_text *text, const char *key, const struct ta
     trace_json_close(text, '}');
 }
 
-static void print_json(struct trace_text *text, const char *path, const struct stats *s)
+static void print_json(struct trace_text *text, const char *path, struct stats *s)
 {
     trace_json_open(text, '{');
     trace_json_key(text, "file");
@@ -362,6 +375,8 @@ static void print_json(struct trace_text *text, const char *path, const struct s
     json_tally(text, "uploads", &s->uploads);
     json_tally(text, "readbacks", &s->readbacks);
     json_kernels(text, s);
+    exchanges_json(&s->exchanges, s->reader, text);
+    failures_json(&s->failures, s->reader, text);
     trace_json_close(text, '}');
     trace_text_append(text, "\n", 1);
 }
@@ -375,7 +390,7 @@ static void print_tally(struct trace_text *text, const char *name, const struct 
     trace_text_append(text, "\n", 1);
 }
 
-static void print_text(struct trace_text *text, const struct stats *s)
+static void print_text(struct trace_text *text, struct stats *s)
 {
     trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submission_count,
                       (double)s->device_ns / 1e6);
@@ -389,6 +404,7 @@ static void print_text(struct trace_text *text, const struct stats *s)
     print_tally(text, "host waits", &s->waits);
     print_tally(text, "uploads", &s->uploads);
     print_tally(text, "read-backs", &s->readbacks);
+    failures_print(&s->failures, s->reader, text);
     trace_text_printf(text, "\n%12s %14s %12s  %s\n", "dispatches", "workgroups", "alone, mean",
                       "kernel");
     for (size_t i = 0; i < s->kernel_count; i++) {
@@ -403,10 +419,14 @@ static void print_text(struct trace_text *text, const struct stats *s)
         trace_text_printf(text, " (%u x %u x %u, executable %" PRIu64 ")\n", k->group_size[0],
                           k->group_size[1], k->group_size[2], k->executable);
     }
+    exchanges_print(&s->exchanges, s->reader, text);
 }
 
 static void finish(struct stats *s)
 {
+    failures_finish(&s->failures);
+    exchanges_finish(&s->exchanges);
+    host_calls_finish(&s->host_calls);
     hal_idmap_finish(&s->kernel_ids);
     hal_idmap_finish(&s->command_ids);
     hal_idmap_finish(&s->submission_ids);
@@ -418,9 +438,11 @@ static void finish(struct stats *s)
     trace_reader_close(s->reader);
 }
 
-static int stats(const char *path, bool as_json)
+/* `out_written`: the output can still be written. */
+static int stats(const char *path, bool as_json, bool *out_written)
 {
     struct stats s = {0};
+    host_calls_init(&s.host_calls);
     struct trace_text text = {0};
     enum hal_status status = trace_reader_open(path, &s.reader);
     if (status != HAL_OK)
@@ -446,6 +468,7 @@ static int stats(const char *path, bool as_json)
     status = tool_write(&text, true);
     if (status != HAL_OK)
         tool_error("%s", hal_message());
+    *out_written = status == HAL_OK;
     trace_text_finish(&text);
     finish(&s);
     return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
@@ -454,7 +477,7 @@ static int stats(const char *path, bool as_json)
 static int run(int argc, char **argv)
 {
     static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
-    bool as_json = false;
+    bool as_json = false, is_written = true;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option != 'j') {
             tool_error("stats: unknown option '%s'", argv[optind - 1]);
@@ -462,18 +485,30 @@ static int run(int argc, char **argv)
         }
         as_json = true;
     }
-    const char *path = tool_one_file(argc, argv, optind);
-    return path ? stats(path, as_json) : TOOL_USAGE;
+    if (optind >= argc - 1 || !as_json) {
+        const char *path = tool_one_file(argc, argv, optind);
+        return path ? stats(path, as_json, &is_written) : TOOL_USAGE;
+    }
+    /* Of many traces: one that cannot be read does not keep the others out. */
+    int result = TOOL_OK;
+    for (int i = optind; i < argc && is_written; i++) {
+        const int code = stats(argv[i], true, &is_written);
+        result = code == TOOL_OK ? result : code;
+    }
+    return result;
 }
 
 const struct tool_command tool_stats = {
     .name = "stats",
     .summary = "what was executed how often",
     .help =
-        "usage: hal-trace stats [--json] FILE\n\n"
+        "usage: hal-trace stats FILE\n"
+        "       hal-trace stats --json FILE...\n\n"
         "Counts what the device executed: submissions, dispatches by kernel, transfers; and what\n"
         "the host did: submit calls, waits, uploads, read-backs. 'alone' is the mean device time\n"
-        "of those submissions that consist of one dispatch of the kernel.\n\n"
-        "  --json   as one JSON object; times are nanoseconds\n",
+        "of those submissions that consist of one dispatch of the kernel. Of collectives: what "
+        "this\n"
+        "rank sent and received, by channel.\n\n"
+        "  --json   as one JSON object on a line for each file; times are nanoseconds\n",
     .run = run,
 };

@@ -109,6 +109,7 @@ static int run(int argc, char **argv)
 
 const struct tool_command tool_strip = {
     .name = "strip",
+    .group = TOOL_MAKES,
     .summary = "digests in the place of contents",
     .help =
         "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"

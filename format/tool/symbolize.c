@@ -161,7 +161,7 @@ static int symbolize(const char *path)
     free(s.modules);
     trace_text_finish(&s.text);
     trace_reader_close(s.reader);
-    return status == HAL_OK ? TOOL_OK : status == HAL_CORRUPT ? TOOL_UNREADABLE : TOOL_FAILED;
+    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(int argc, char **argv)

@@ -9,12 +9,20 @@
 
 #include <getopt.h>
 
-/* Exit statuses of hal-trace. */
-enum tool_exit { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_UNREADABLE = 3 };
+/* Exit statuses, as of all programs (docs/scripting.md). */
+enum tool_exit {
+    TOOL_OK = 0,
+    TOOL_DIFFERENT = 1, /* the answer is no */
+    TOOL_USAGE = 2,
+    TOOL_FAILED = 3, /* a file cannot be read or written, or has not got what was asked for */
+};
+
+enum tool_group { TOOL_LOOKS, TOOL_MAKES, TOOL_CONVERTS, TOOL_GROUPS };
 
 struct tool_command {
     const char *name;
-    const char *summary; /* for --help, one line */
+    enum tool_group group; /* in --help */
+    const char *summary;   /* for --help, one line */
     const char *help;
     /* argv[0] is the subcommand; returns an exit status after it said what is wrong. */
     int (*run)(int argc, char **argv);
@@ -34,10 +42,13 @@ extern const struct tool_command tool_strip;
 extern const struct tool_command trace_symbolize;
 extern const struct tool_command tool_trim;
 
-/* "hal-trace: " and the text on standard error. */
+extern const struct tool_command *const tool_commands[]; /* NULL behind the last */
+
+/* "hal-trace: " and the text on standard error. Here alone the program itself has a part (main.c).
+ */
 void tool_error(const char *format, ...) HAL_PRINTF(1, 2);
 
-/* Says the calling thread's message; the exit status that fits. */
+/* Says the calling thread's message, if it is a failure; the exit status that fits. */
 int tool_fail(enum hal_status status);
 
 /* The only argument that is left after options; NULL: said that there is none, or more. */

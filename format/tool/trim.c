@@ -170,6 +170,7 @@ static int run(int argc, char **argv)
 
 const struct tool_command tool_trim = {
     .name = "trim",
+    .group = TOOL_MAKES,
     .summary = "some submissions, with what they depend on",
     .help =
         "usage: hal-trace trim -o OUTPUT --submissions=LIST [--force] FILE\n"

@@ -144,7 +144,7 @@ static int verify(const char *path, const struct tool_bases *bases, bool as_json
     if (*truncated)
         tool_error("'%s' is incomplete: %s", path, truncated);
     v.missing = trace_reader_missing(v.reader);
-    tool_progress_begin(&v.progress, "verify",
+    tool_progress_begin(&v.progress, "verifying",
                         trace_reader_chunk_count(v.reader) +
                             trace_reader_counts(v.reader)->contents);
     verify_chunks(&v);
@@ -160,7 +160,7 @@ static int verify(const char *path, const struct tool_bases *bases, bool as_json
         tool_error("%s", hal_message());
     trace_text_finish(&text);
     trace_reader_close(v.reader);
-    return written != HAL_OK || v.out_of_memory ? TOOL_FAILED : good ? TOOL_OK : TOOL_UNREADABLE;
+    return written == HAL_OK && !v.out_of_memory && good ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(int argc, char **argv)

@@ -15,14 +15,20 @@ static _Atomic int current_level = -1; /* -1: not read from the environment yet 
 static hal_log_sink *current_sink;
 static void *current_user;
 
+static void write_line(enum hal_log_level line_level, const char *name, const char *text)
+{
+    if (current_sink)
+        current_sink(current_user, line_level, text);
+    else
+        fprintf(stderr, "haltrace: %s%s%s\n", name, name[0] ? ": " : "",
+                hal_shown_lines(text).text);
+}
+
 static void emit_list(enum hal_log_level line_level, const char *format, va_list arguments)
 {
     char text[HAL_MESSAGE_BYTES];
     vsnprintf(text, sizeof text, format, arguments);
-    if (current_sink)
-        current_sink(current_user, line_level, text);
-    else
-        fprintf(stderr, "haltrace: %s: %s\n", level_names[line_level], hal_shown_lines(text).text);
+    write_line(line_level, level_names[line_level], text);
 }
 
 static void HAL_PRINTF(2, 3) emit(enum hal_log_level line_level, const char *format, ...)
@@ -75,4 +81,14 @@ void hal_log(enum hal_log_level line_level, const char *format, ...)
     va_start(arguments, format);
     emit_list(line_level, format, arguments);
     va_end(arguments);
+}
+
+void hal_log_note(const char *format, ...)
+{
+    char text[HAL_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    write_line(HAL_LOG_INFO, "", text);
 }

@@ -183,6 +183,18 @@ void hal_store_used(const char *path)
     (void)utimensat(AT_FDCWD, path, NULL, 0);
 }
 
+enum hal_status hal_store_path(const char *directory, const uint8_t key[HAL_STORE_KEY_BYTES],
+                               const char *suffix, char *out_path, size_t bytes)
+{
+    char name[2 * HAL_STORE_KEY_BYTES + 1];
+    for (size_t i = 0; i < HAL_STORE_KEY_BYTES; i++)
+        snprintf(name + 2 * i, 3, "%02x", key[i]);
+    const int length = snprintf(out_path, bytes, "%s/%s%s", directory, name, suffix);
+    return length >= 0 && (size_t)length < bytes
+               ? HAL_OK
+               : hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
+}
+
 bool hal_store_is_trusted(const char *path)
 {
     struct stat facts;

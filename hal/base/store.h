@@ -5,13 +5,13 @@
 #ifndef HAL_BASE_STORE_H
 #define HAL_BASE_STORE_H
 
-#include "hal/base/status.h"
+#include "hal/base/digest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HAL_STORE_KEY_BYTES = 32, HAL_STORE_SUFFIX_BYTES = 16 };
+enum { HAL_STORE_KEY_BYTES = HAL_DIGEST_BYTES, HAL_STORE_SUFFIX_BYTES = 16 };
 
 /* mkdir -p, for the user alone; false, with errno: it is not there or cannot be written. */
 HAL_API bool hal_make_directories(const char *path);
@@ -20,6 +20,11 @@ HAL_API bool hal_make_directories(const char *path);
  * cannot be made or written, or the environment names none; HAL_INVALID: the path is too long. */
 HAL_API enum hal_status hal_store_open(const char *wanted, const char *kind, char *out_path,
                                        size_t bytes) HAL_CHECKED;
+
+/* Where the entry of that key lies. HAL_INVALID: the path is too long. */
+HAL_API enum hal_status hal_store_path(const char *directory,
+                                       const uint8_t key[HAL_STORE_KEY_BYTES], const char *suffix,
+                                       char *out_path, size_t bytes) HAL_CHECKED;
 
 /* The entries with that suffix and all their bytes. */
 HAL_API enum hal_status hal_store_measure(const char *directory, const char *suffix,

@@ -12,6 +12,7 @@
  *   run.c        the workers: which tile runs where
  *   semaphore.c  timeline values and who waits for them
  *   host.c       host calls of submissions, on threads that may block
+ *   collective.c submissions that meet those of other ranks
  *   target.c     what the processor has
  *   queue.c      submissions, from the call to their signals
  *   inject.c     failures on demand, and lost devices
@@ -397,11 +398,43 @@ struct cpu_host_call {
     int64_t begin_ns, end_ns;
     /* On the thread that ran it, with hal_message() of a failure; the last use of the call. */
     void (*done)(struct cpu_host_call *call, enum hal_status status);
+    /* In place of `host` and `done`, unless no thread can be started; it may free the call. */
+    void (*take)(struct cpu_host_call *call);
 };
 
 enum hal_status cpu_host_create(struct cpu_host **out_host) HAL_CHECKED;
 void cpu_host_destroy(struct cpu_host *host); /* nothing runs */
 void cpu_host_start(struct cpu_host *host, struct cpu_host_call *call);
+
+/* ---- Collectives (collective.c) ----------------------------------------------------------- */
+
+/* When a rank came, and when the data of all were moved; 0: they were not. */
+struct cpu_moved {
+    int64_t arrived_ns, begin_ns, end_ns;
+};
+
+/* Part of a submission. */
+struct cpu_collective {
+    struct hal_collective_work work;
+    struct cpu_device *device; /* NULL: the submission is none */
+    struct hal_arrival arrival;
+    struct cpu_host_call call;
+    enum hal_status failure; /* of the submission, before it came */
+    const char *failure_message;
+    /* On any thread; the last use of the collective. */
+    void (*done)(struct cpu_collective *collective, enum hal_status status, const char *message,
+                 const struct cpu_moved *moved);
+};
+
+/* Prepares a zeroed struct with `done`. */
+void cpu_collective_init(struct cpu_collective *collective, struct cpu_device *device,
+                         const struct hal_collective_work *work);
+void cpu_collective_retain(struct cpu_collective *collective);
+void cpu_collective_release(struct cpu_collective *collective);
+
+/* The submission's waits are met, or it has failed. */
+void cpu_collective_start(struct cpu_collective *collective, enum hal_status failure,
+                          const char *message);
 
 /* ---- Submissions (queue.c) ---------------------------------------------------------------- */
 

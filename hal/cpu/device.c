@@ -93,7 +93,8 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
         break;
     case HAL_OBJECT_EVENT:
     case HAL_OBJECT_SET_LAYOUT:
-    case HAL_OBJECT_PIPELINE_LAYOUT: break;
+    case HAL_OBJECT_PIPELINE_LAYOUT:
+    case HAL_OBJECT_CHANNEL: break;
     case HAL_OBJECT_SEMAPHORE: cpu_semaphore_destroy((struct cpu_semaphore *)object); break;
     case HAL_OBJECT_SUBSPAN: break;
     }
@@ -116,6 +117,7 @@ static const struct hal_driver_ops ops = {
     .cache_measure = cpu_cache_measure,
     .command_buffer_prepare = command_buffer_prepare,
     .shares_semaphores = true,
+    .collectives = true,
     .semaphore_create = cpu_semaphore_create,
     .semaphore_query = cpu_semaphore_query,
     .semaphore_signal = cpu_semaphore_signal,

@@ -27,6 +27,18 @@ static struct cpu_host_call *take_locked(struct cpu_host *host)
     return call;
 }
 
+static void run(struct cpu_host_call *call)
+{
+    if (call->take) {
+        call->take(call);
+        return;
+    }
+    call->begin_ns = hal_clock_ns();
+    const enum hal_status status = call->host.run(call->host.user, call->data, call->bytes);
+    call->end_ns = hal_clock_ns();
+    call->done(call, status);
+}
+
 static void *work(void *argument)
 {
     struct cpu_host *host = argument;
@@ -41,10 +53,7 @@ static void *work(void *argument)
             break;
         struct cpu_host_call *call = take_locked(host);
         pthread_mutex_unlock(&host->lock);
-        call->begin_ns = hal_clock_ns();
-        const enum hal_status status = call->host.run(call->host.user, call->data, call->bytes);
-        call->end_ns = hal_clock_ns();
-        call->done(call, status);
+        run(call);
         pthread_mutex_lock(&host->lock);
     }
     pthread_mutex_unlock(&host->lock);

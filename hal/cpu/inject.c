@@ -81,10 +81,13 @@ enum hal_status cpu_device_check(const struct cpu_device *device)
 void cpu_device_lose(struct cpu_device *device, const char *message, struct cpu_wakes *wakes)
 {
     pthread_mutex_lock(&cpu_timeline_lock);
-    if (!atomic_load_explicit(&device->lost, memory_order_relaxed)) {
+    const bool is_new = !atomic_load_explicit(&device->lost, memory_order_relaxed);
+    if (is_new) {
         snprintf(device->lost_message, sizeof device->lost_message, "%s", message);
         atomic_store_explicit(&device->lost, true, memory_order_release);
         cpu_flight_lost_locked(device, wakes);
     }
     pthread_mutex_unlock(&cpu_timeline_lock);
+    if (is_new)
+        hal_meetings_lose(device, HAL_DEVICE_LOST, device->lost_message);
 }

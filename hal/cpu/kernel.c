@@ -10,7 +10,9 @@
 _Static_assert((int)HAL_CONSTANT_BOOL == (int)MSL_BOOL &&
                    (int)HAL_CONSTANT_INT32 == (int)MSL_INT32 &&
                    (int)HAL_CONSTANT_UINT32 == (int)MSL_UINT32 &&
-                   (int)HAL_CONSTANT_FLOAT32 == (int)MSL_FLOAT32,
+                   (int)HAL_CONSTANT_FLOAT32 == (int)MSL_FLOAT32 &&
+                   (int)HAL_CONSTANT_INT8 == (int)MSL_INT8 &&
+                   (int)HAL_CONSTANT_UINT64 == (int)MSL_UINT64,
                "constants are handed on by a cast");
 _Static_assert((int)MSL_READ == (int)SPIRV_READ && (int)MSL_WRITE == (int)SPIRV_WRITE,
                "accesses have the same bits");
@@ -244,17 +246,6 @@ uint32_t cpu_executable_formats(enum hal_executable_format out_formats[HAL_MAX_F
     return FORMAT_COUNT;
 }
 
-static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
-{
-    char offered[256] = "";
-    for (size_t i = 0; i < desc->variant_count; i++) {
-        const size_t used = strlen(offered);
-        snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
-                 hal_executable_format_name(desc->variants[i].format));
-    }
-    return hal_fail(HAL_UNSUPPORTED, "the CPU driver runs MSL and SPIR-V, not %s", offered);
-}
-
 /* Everything that can be found wrong with a variant. */
 static enum hal_status build(const struct hal_executable_desc *desc,
                              const struct hal_executable_variant *variant,
@@ -290,24 +281,13 @@ static void take_down(struct cpu_executable *executable)
     executable->constant_count = 0;
 }
 
-/* Takes the best variant that it can run. */
-static enum hal_status build_variants(const struct hal_executable_desc *desc,
-                                      struct cpu_executable *executable)
+static enum hal_status build_variant(void *user, const struct hal_executable_desc *desc,
+                                     const struct hal_executable_variant *variant)
 {
-    enum hal_status status = HAL_UNSUPPORTED;
-    bool tried = false;
-    for (size_t f = 0; f < FORMAT_COUNT; f++) {
-        for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
-            if (desc->variants[i].format != formats[f])
-                continue;
-            tried = true;
-            status = build(desc, &desc->variants[i], executable);
-            if (status != HAL_OK)
-                take_down(executable);
-            executable->base.variant = i;
-        }
-    }
-    return tried ? status : fail_no_variant(desc);
+    const enum hal_status status = build(desc, variant, user);
+    if (status != HAL_OK)
+        take_down(user);
+    return status;
 }
 
 enum hal_status cpu_executable_reflect(struct hal_driver_device *self,
@@ -371,7 +351,9 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
                         count);
     executable->entry_count = count;
     executable->math = to_cpu_device(self)->math;
-    const enum hal_status status = build_variants(desc, executable);
+    const struct hal_variant_builder builder = {"CPU", formats, FORMAT_COUNT, build_variant};
+    const enum hal_status status =
+        hal_variants_build(&builder, executable, desc, &executable->base.variant);
     if (status != HAL_OK) {
         cpu_executable_destroy(executable);
         return hal_add_context(status, "executable '%s'", label);

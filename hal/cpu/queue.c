@@ -22,7 +22,8 @@ struct cpu_submission {
     enum cpu_effort effort;
     struct cpu_host_call host;
     struct hal_buffer *buffer; /* of the host call; retained */
-    enum hal_status status;    /* of its waits, then of its run */
+    struct cpu_collective collective;
+    enum hal_status status; /* of its waits, then of its run */
     char *message;
     int64_t ready_ns;
     void (*retired)(void *user, const struct hal_submission_result *result);
@@ -149,6 +150,8 @@ static void release_commands(struct cpu_submission *submission)
 {
     if (submission->buffer)
         hal_object_release(&submission->buffer->object);
+    if (submission->collective.device)
+        cpu_collective_release(&submission->collective);
     for (size_t i = 0; i < submission->command_count; i++)
         hal_object_release(&submission->commands[i]->object);
     for (size_t i = 0; i < submission->wait_count; i++)
@@ -213,6 +216,25 @@ static void host_call_done(struct cpu_host_call *call, enum hal_status status)
     cpu_queue_go_on(&wakes);
 }
 
+/* The submission's own failure, or that of another rank. */
+static void collective_done(struct cpu_collective *collective, enum hal_status status,
+                            const char *message, const struct cpu_moved *moved)
+{
+    struct cpu_submission *submission =
+        (struct cpu_submission *)(void *)((uint8_t *)collective -
+                                          offsetof(struct cpu_submission, collective));
+    struct cpu_wakes wakes = {0};
+    if (submission->status == HAL_OK && status != HAL_OK)
+        submission->message = hal_copy_string(message);
+    if (submission->status == HAL_OK)
+        submission->status = status;
+    submission->run.begin_ns = moved->arrived_ns;
+    submission->run.end_ns = moved->end_ns;
+    submission->run.busy_ns = moved->begin_ns ? moved->end_ns - moved->begin_ns : 0;
+    retire(submission, &wakes);
+    cpu_queue_go_on(&wakes);
+}
+
 /* ---- Starting ----------------------------------------------------------------------------- */
 
 static void no_next(struct cpu_run *run)
@@ -258,6 +280,12 @@ static void start(struct cpu_submission *submission, struct cpu_wakes *wakes)
     share_loss(submission);
     const enum cpu_effort effort = submission->status == HAL_OK ? submission->effort : CPU_NOTHING;
     submission->ready_ns = hal_clock_ns();
+    if (submission->collective.device) {
+        atomic_init(&run->references, 1);
+        cpu_collective_start(&submission->collective, submission->status,
+                             submission->message ? submission->message : "");
+        return;
+    }
     if (submission->status == HAL_OK && submission->host.host.run) {
         atomic_init(&run->references, 1);
         cpu_host_start(submission->device->host, &submission->host);
@@ -312,6 +340,10 @@ static enum hal_status create_submission(struct cpu_device *device,
         submission->buffer = source->buffer;
         submission->host.data = to_cpu_buffer(source->buffer)->device_view + source->offset;
     }
+    if (source->collective) {
+        submission->collective.done = collective_done;
+        cpu_collective_init(&submission->collective, device, source->collective);
+    }
     submission->waits = (struct cpu_wait *)(submission + 1);
     submission->signals = (struct hal_semaphore_value *)(submission->waits + waits);
     submission->waited = (struct hal_semaphore **)(submission->signals + signals);
@@ -330,6 +362,8 @@ static void retain_all(struct cpu_submission *submission, const struct hal_submi
 {
     if (submission->buffer)
         hal_object_retain(&submission->buffer->object);
+    if (submission->collective.device)
+        cpu_collective_retain(&submission->collective);
     for (size_t i = 0; i < source->wait_count; i++) {
         submission->waited[i] = source->waits[i].semaphore;
         hal_object_retain(&submission->waited[i]->object);
@@ -440,6 +474,10 @@ static enum hal_status fail_busy_locked(const struct cpu_device *device)
                     submission->id, hal_object_name(&wait->semaphore->base.object, name),
                     wait->value, hal_timeline_value(&wait->semaphore->base));
         }
+        char meeting[512];
+        if (submission->collective.device &&
+            hal_meeting_describe(&submission->collective.work, meeting, sizeof meeting))
+            return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " %s", submission->id, meeting);
     }
     return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",
                     device->first_in_flight->id);

@@ -153,6 +153,26 @@ static enum hal_status run_timed(struct worker *worker, const struct cpu_op *op,
     return status;
 }
 
+/* Says which dispatch failed. */
+static enum hal_status blame(const struct cpu_run *run, const struct cpu_step *step,
+                             const struct cpu_op *op, enum hal_status status)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (op->kind != CPU_OP_DISPATCH && op->kind != CPU_OP_DISPATCH_INDIRECT)
+        return status;
+    for (size_t i = 0; i < run->program_count; i++) {
+        const struct cpu_program *program = run->programs[i];
+        for (int k = 0; k < CPU_LANES; k++) {
+            const struct cpu_lane_program *lane = &program->lanes[k];
+            if (step->phase >= lane->phases && step->phase < lane->phases + lane->phase_count)
+                return hal_add_context(status, "%s, dispatch %u",
+                                       hal_object_name(&program->commands->object, name),
+                                       op->dispatch.number);
+        }
+    }
+    return status;
+}
+
 static void run_tiles(struct worker *worker, struct cpu_run *run, uint64_t first, uint64_t count)
 {
     const struct cpu_step *step = worker->step;
@@ -167,7 +187,7 @@ static void run_tiles(struct worker *worker, struct cpu_run *run, uint64_t first
             step->times ? run_timed(worker, op, begin, last)
                         : cpu_op_run(op, step->counts, worker->kernels, begin, last);
         if (status != HAL_OK)
-            cpu_run_fail(run, status);
+            cpu_run_fail(run, blame(run, step, op, status));
         first = op_end;
     }
 }

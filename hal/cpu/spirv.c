@@ -7,7 +7,9 @@
 _Static_assert((int)HAL_CONSTANT_BOOL == (int)SPIRV_BOOL &&
                    (int)HAL_CONSTANT_INT32 == (int)SPIRV_INT32 &&
                    (int)HAL_CONSTANT_UINT32 == (int)SPIRV_UINT32 &&
-                   (int)HAL_CONSTANT_FLOAT32 == (int)SPIRV_FLOAT32,
+                   (int)HAL_CONSTANT_FLOAT32 == (int)SPIRV_FLOAT32 &&
+                   (int)HAL_CONSTANT_INT8 == (int)SPIRV_INT8 &&
+                   (int)HAL_CONSTANT_UINT64 == (int)SPIRV_UINT64,
                "constants are handed on by a cast");
 _Static_assert((int)HAL_MAX_BINDINGS == (int)SPIRV_MAX_BINDINGS &&
                    (int)HAL_MAX_SETS == (int)SPIRV_MAX_SETS &&

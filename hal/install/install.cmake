@@ -22,7 +22,7 @@ install(TARGETS ${libraries} EXPORT haltrace LIBRARY DESTINATION ${CMAKE_INSTALL
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${modules} LIBRARY DESTINATION ${HALTRACE_INSTALL_MODULES})
 install(TARGETS ${helpers} RUNTIME DESTINATION ${HALTRACE_INSTALL_HELPERS})
-install(FILES hal/hal.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hal)
+install(FILES hal/hal.h hal/channels.h hal/executables.h hal/flags.h hal/profiling.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hal)
 install(FILES hal/base/status.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hal/base)
 foreach(program ${programs})
     install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -33,8 +33,8 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 # Documents lie to each other as they do here, so that their links lead somewhere.
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE)
-install(FILES hal/hal.h DESTINATION ${CMAKE_INSTALL_DOCDIR}/hal)
-install(DIRECTORY tests/workloads/minimal tests/workloads/decode
+install(FILES hal/hal.h hal/channels.h hal/executables.h hal/flags.h hal/profiling.h DESTINATION ${CMAKE_INSTALL_DOCDIR}/hal)
+install(DIRECTORY tests/workloads/decode
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/workloads FILES_MATCHING PATTERN "*.[ch]"
     PATTERN "*.metal" PATTERN "*.comp")
 

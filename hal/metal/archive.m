@@ -9,15 +9,13 @@
 #include "hal/base/mem.h"
 #include "hal/base/store.h"
 
-#include <openssl/evp.h>
-
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char suffix[] = ".mtlarchive";
-static const char version[] = "haltrace-metal-2"; /* of what is in a name */
+static const char version[] = "haltrace-metal-3"; /* of what is in a name */
 
 /* ---- The directory -------------------------------------------------------------------------- */
 
@@ -37,66 +35,50 @@ enum hal_status metal_cache_measure(struct hal_driver_device *self, const char *
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-/* Each part with its length, so that parts cannot flow into each other. */
-static bool add(EVP_MD_CTX *digest, const void *bytes, size_t count)
-{
-    const uint64_t prefix = count;
-    return EVP_DigestUpdate(digest, &prefix, sizeof prefix) == 1 &&
-           EVP_DigestUpdate(digest, bytes, count) == 1;
-}
-
-static bool add_text(EVP_MD_CTX *digest, const char *text)
-{
-    return add(digest, text, strlen(text));
-}
-
-static bool add_system(EVP_MD_CTX *digest, const struct metal_device *device)
+static void add_system(struct hal_digest *digest, const struct metal_device *device)
 {
     struct hal_device_info info;
     memset(&info, 0, sizeof info);
     metal_describe_target(device->device, &info);
-    return add_text(digest, version) && add_text(digest, device->device.name.UTF8String) &&
-           add_text(digest, info.features) &&
-           add_text(digest, [NSProcessInfo processInfo].operatingSystemVersionString.UTF8String) &&
-           add(digest, &device->safe_math, sizeof device->safe_math);
+    hal_digest_add_string(digest, version);
+    hal_digest_add_string(digest, device->device.name.UTF8String);
+    hal_digest_add_string(digest, info.features);
+    hal_digest_add_string(digest,
+                          [NSProcessInfo processInfo].operatingSystemVersionString.UTF8String);
+    hal_digest_add(digest, &device->fast_math, sizeof device->fast_math);
 }
 
 /* Workgroup sizes and layouts have no part in a pipeline. */
-static bool add_executable(EVP_MD_CTX *digest, const struct hal_executable_desc *desc,
+static void add_executable(struct hal_digest *digest, const struct hal_executable_desc *desc,
                            const struct metal_executable *executable)
 {
     const struct hal_executable_variant *variant = &desc->variants[executable->base.variant];
     const struct spirv_translation *spirv = executable->spirv;
     const uint32_t format = (uint32_t)variant->format;
-    bool good = add(digest, &format, sizeof format) &&
-                add(digest, spirv ? (const void *)spirv->text : variant->data,
-                    spirv ? spirv->bytes : variant->bytes);
-    for (size_t i = 0; good && i < desc->entry_point_count; i++)
-        good = add_text(digest, spirv ? spirv->entries[i].kernel : desc->entry_points[i].name);
-    for (size_t i = 0; good && !spirv && i < desc->constant_count; i++) {
-        const uint32_t words[] = {desc->constants[i].index, (uint32_t)desc->constants[i].type,
+    hal_digest_add(digest, &format, sizeof format);
+    hal_digest_add(digest, spirv ? (const void *)spirv->text : variant->data,
+                   spirv ? spirv->bytes : variant->bytes);
+    for (size_t i = 0; i < desc->entry_point_count; i++)
+        hal_digest_add_string(digest,
+                              spirv ? spirv->entries[i].kernel : desc->entry_points[i].name);
+    for (size_t i = 0; !spirv && i < desc->constant_count; i++) {
+        const uint64_t words[] = {desc->constants[i].index, (uint64_t)desc->constants[i].type,
                                   desc->constants[i].bits};
-        good = add(digest, words, sizeof words);
+        hal_digest_add(digest, words, sizeof words);
     }
-    return good;
 }
 
 static bool find_path(struct metal_archive *archive, const struct metal_device *device,
                       const struct hal_executable_desc *desc,
                       const struct metal_executable *executable)
 {
-    uint8_t key[EVP_MAX_MD_SIZE];
-    unsigned bytes = 0;
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    const bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
-                      add_system(digest, device) && add_executable(digest, desc, executable) &&
-                      EVP_DigestFinal_ex(digest, key, &bytes) == 1 && bytes == HAL_STORE_KEY_BYTES;
-    char name[2 * HAL_STORE_KEY_BYTES + 1];
-    EVP_MD_CTX_free(digest);
-    for (size_t i = 0; good && i < HAL_STORE_KEY_BYTES; i++)
-        snprintf(name + 2 * i, 3, "%02x", key[i]);
-    return good && (size_t)snprintf(archive->path, sizeof archive->path, "%s/%s%s",
-                                    archive->directory, name, suffix) < sizeof archive->path;
+    uint8_t key[HAL_STORE_KEY_BYTES];
+    struct hal_digest digest = hal_digest_begin();
+    add_system(&digest, device);
+    add_executable(&digest, desc, executable);
+    return hal_digest_end(&digest, key) == HAL_OK &&
+           hal_store_path(archive->directory, key, suffix, archive->path, sizeof archive->path) ==
+               HAL_OK;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */

@@ -42,62 +42,6 @@ static void add_time_locked(struct metal_submission *submission, id<MTLCommandBu
 
 /* ---- Completion --------------------------------------------------------------------------- */
 
-static enum hal_status status_of_error(NSError *error)
-{
-    switch ((MTLCommandBufferError)error.code) {
-    case MTLCommandBufferErrorOutOfMemory: return HAL_NO_MEMORY;
-    case MTLCommandBufferErrorDeviceRemoved:
-    case MTLCommandBufferErrorAccessRevoked: return HAL_DEVICE_LOST;
-    case MTLCommandBufferErrorNone:
-    case MTLCommandBufferErrorInternal:
-    case MTLCommandBufferErrorTimeout:
-    case MTLCommandBufferErrorPageFault:
-    case MTLCommandBufferErrorNotPermitted:
-    case MTLCommandBufferErrorInvalidResource:
-    case MTLCommandBufferErrorMemoryless:
-    case MTLCommandBufferErrorStackOverflow: break;
-    }
-    return HAL_FAILED;
-}
-
-/* The encoder that faulted, " (encoder 2 of 3, 'name')", as far as Metal knows it. */
-static void name_encoder(NSError *error, char *out_text, size_t bytes)
-{
-    NSArray<id<MTLCommandBufferEncoderInfo>> *infos =
-        [error.userInfo objectForKey:MTLCommandBufferEncoderInfoErrorKey];
-    out_text[0] = '\0';
-    for (NSUInteger i = 0; i < infos.count; i++) {
-        id<MTLCommandBufferEncoderInfo> info = [infos objectAtIndex:i];
-        if (info.errorState != MTLCommandEncoderErrorStateFaulted)
-            continue;
-        snprintf(out_text, bytes, " (encoder %" PRIu64 " of %" PRIu64 ", '%s')", (uint64_t)i + 1,
-                 (uint64_t)infos.count, info.label ? info.label.UTF8String : "");
-        return;
-    }
-}
-
-enum part { PART_WAIT, PART_COMMANDS, PART_SIGNAL };
-
-static enum hal_status judge_part(const struct metal_submission *submission, enum part which,
-                                  size_t index, id<MTLCommandBuffer> part)
-{
-    static const char *const names[] = {"the wait for its semaphores", "its commands",
-                                        "the signals of its semaphores"};
-    const bool labelled = part.label.length > 0;
-    char encoder[192];
-    if (part.status != MTLCommandBufferStatusCompleted) {
-        name_encoder(part.error, encoder, sizeof encoder);
-        return hal_fail(status_of_error(part.error),
-                        "submission %" PRIu64 ": %s failed on the device%s%s%s: %s", submission->id,
-                        names[which], labelled ? ", " : "", labelled ? part.label.UTF8String : "",
-                        encoder, metal_error_text(part.error));
-    }
-    if (which != PART_COMMANDS)
-        return HAL_OK;
-    return metal_program_check_counts(submission->commands[index]->driver_data,
-                                      submission->counts[index]);
-}
-
 /* Without memory for them, there are no times. */
 static void read_times(struct metal_submission *submission, size_t index, id<MTLCommandBuffer> part)
 {
@@ -112,20 +56,28 @@ static void read_times(struct metal_submission *submission, size_t index, id<MTL
     metal_samples_release(submission->device, &times->samples);
 }
 
+/* Before the submission may retire: then somebody reads. */
+static void end_writes(const struct metal_program *program)
+{
+    for (size_t i = 0; i < program->managed_count; i++)
+        metal_buffer_end_write(program->managed[i]);
+}
+
 /* `index` is the command buffer's in the batch. */
-static void part_completed(struct metal_submission *submission, enum part which, size_t index,
+static void part_completed(struct metal_submission *submission, enum metal_part which, size_t index,
                            id<MTLCommandBuffer> part)
 {
-    const enum hal_status status = judge_part(submission, which, index, part);
-    if (which == PART_SIGNAL && status != HAL_OK) /* nobody shall wait for it for ever */
-        submission->mark->event.signaledValue = submission->mark->value;
-    if (which == PART_COMMANDS && submission->times)
+    const enum hal_status status = metal_part_judge(submission, which, index, part);
+    if (which == METAL_PART_COMMANDS && submission->times)
         read_times(submission, index, part);
+    if (which == METAL_PART_COMMANDS)
+        end_writes(submission->commands[index]->driver_data);
     pthread_mutex_lock(&metal_shared.lock);
-    if (which == PART_COMMANDS)
+    if (which == METAL_PART_COMMANDS)
         add_time_locked(submission, part);
     if (status != HAL_OK)
         metal_submission_fail_locked(submission, status, hal_message());
+    metal_device_judge_locked(submission->device, status, hal_message());
     metal_submission_resolve_locked(submission);
     metal_queue_unlock();
 }
@@ -144,7 +96,7 @@ static id<MTLCommandBuffer> begin_part(struct metal_submission *submission)
     return part;
 }
 
-static void commit_part(struct metal_submission *submission, enum part which, size_t index,
+static void commit_part(struct metal_submission *submission, enum metal_part which, size_t index,
                         id<MTLCommandBuffer> part)
 {
     pthread_mutex_lock(&metal_shared.lock);
@@ -201,14 +153,14 @@ static enum hal_status commit_waits(struct metal_submission *submission)
         [part encodeWaitForEvent:mark.event value:mark.value];
     }
     if (part)
-        commit_part(submission, PART_WAIT, 0, part);
+        commit_part(submission, METAL_PART_WAIT, 0, part);
     return HAL_OK;
 }
 
-static void mark_stale(const struct metal_program *program)
+static void begin_writes(const struct metal_program *program)
 {
     for (size_t i = 0; i < program->managed_count; i++)
-        atomic_store(&program->managed[i]->host_stale, true);
+        metal_buffer_begin_write(program->managed[i]);
 }
 
 static enum hal_status commit_one(struct metal_submission *submission, size_t index, bool follows)
@@ -234,9 +186,9 @@ static enum hal_status commit_one(struct metal_submission *submission, size_t in
         .samples = submission->times ? &submission->times[index].samples : NULL,
     };
     part.label = program->label;
-    mark_stale(program);
+    begin_writes(program);
     const bool encoded = metal_encode(device, program, &target);
-    commit_part(submission, PART_COMMANDS, index, part);
+    commit_part(submission, METAL_PART_COMMANDS, index, part);
     if (encoded)
         return HAL_OK;
     return hal_fail(HAL_NO_MEMORY, "submission %" PRIu64 ": Metal has no encoder for %s",
@@ -260,41 +212,12 @@ static enum hal_status commit_commands(struct metal_submission *submission)
     return HAL_OK;
 }
 
-static struct metal_mark *take_mark(struct metal_device *device)
-{
-    pthread_mutex_lock(&metal_shared.lock);
-    struct metal_mark *mark = device->free_marks;
-    if (mark)
-        device->free_marks = mark->next;
-    pthread_mutex_unlock(&metal_shared.lock);
-    if (!mark) {
-        mark = hal_alloc(1, sizeof *mark);
-        id<MTLSharedEvent> event = mark ? [device->device newSharedEvent] : nil;
-        if (!event) {
-            free(mark);
-            return NULL;
-        }
-        event.label = @"submission";
-        mark->event = event;
-        mark->next_made = device->marks;
-        device->marks = mark;
-    }
-    mark->value++;
-    return mark;
-}
-
 static enum hal_status commit_signals(struct metal_submission *submission)
 {
     if (submission->signal_count == 0)
         return HAL_OK;
     id<MTLCommandBuffer> part = begin_part(submission);
-    struct metal_mark *mark = part ? take_mark(submission->device) : NULL;
-    if (!mark)
-        return no_command_buffer(submission);
-    submission->mark = mark;
-    [part encodeSignalEvent:mark->event value:mark->value];
-    commit_part(submission, PART_SIGNAL, 0, part);
-    return HAL_OK;
+    return part && metal_mark_commit(submission, part) ? HAL_OK : no_command_buffer(submission);
 }
 
 /* What was refused before its commands were committed does not run. */
@@ -306,7 +229,13 @@ static void commit(struct metal_submission *submission)
         metal_queue_unlock();
         return;
     }
-    enum hal_status status = is_refused(submission) ? HAL_OK : commit_waits(submission);
+    const bool refused = is_refused(submission);
+    if (!refused) {
+        pthread_mutex_lock(&metal_shared.lock);
+        metal_submission_enter_line_locked(submission);
+        pthread_mutex_unlock(&metal_shared.lock);
+    }
+    enum hal_status status = refused ? HAL_OK : commit_waits(submission);
     if (status == HAL_OK && !is_refused(submission))
         status = commit_commands(submission);
     if (status == HAL_OK && !is_refused(submission))
@@ -360,9 +289,12 @@ enum hal_status metal_queue_start(struct metal_device *device)
     pthread_once(&once, init_shared);
     hal_condition_init(&device->work);
     hal_condition_init(&device->called);
-    const enum hal_status status =
-        hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
+    enum hal_status status =
+        metal_marks_start(device) ? HAL_OK : hal_fail(HAL_NO_MEMORY, "Metal has no event listener");
+    if (status == HAL_OK)
+        status = hal_thread_start("hal-metal-submit", run_submitter, device, &device->submitter);
     if (status != HAL_OK) {
+        metal_marks_stop(device);
         pthread_cond_destroy(&device->called);
         pthread_cond_destroy(&device->work);
     }
@@ -379,11 +311,8 @@ void metal_queue_stop(struct metal_device *device)
     pthread_join(device->submitter, NULL);
     for (uint32_t i = 0; i < device->caller_count; i++)
         pthread_join(device->callers[i], NULL);
-    while (device->marks) {
-        struct metal_mark *next = device->marks->next_made;
-        [device->marks->event release];
-        free(device->marks);
-        device->marks = next;
+    @autoreleasepool {
+        metal_marks_stop(device);
     }
     pthread_cond_destroy(&device->called);
     pthread_cond_destroy(&device->work);

@@ -174,7 +174,8 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
             break;
         case HAL_OBJECT_EVENT:
         case HAL_OBJECT_SET_LAYOUT:
-        case HAL_OBJECT_PIPELINE_LAYOUT: break;
+        case HAL_OBJECT_PIPELINE_LAYOUT:
+        case HAL_OBJECT_CHANNEL: break; /* refused */
         case HAL_OBJECT_SEMAPHORE: metal_semaphore_destroy((struct metal_semaphore *)object); break;
         case HAL_OBJECT_SUBSPAN: break; /* the core has no other part of one */
         }
@@ -246,7 +247,7 @@ static enum hal_status read_parameters(struct metal_device *device,
         else if (strcmp(parameters[i].name, "isolate") == 0)
             HAL_TRY(read_choice(&parameters[i], "0", "1", &device->isolated));
         else if (strcmp(parameters[i].name, "math") == 0)
-            HAL_TRY(read_choice(&parameters[i], "fast", "safe", &device->safe_math));
+            HAL_TRY(read_choice(&parameters[i], "safe", "fast", &device->fast_math));
         else
             return hal_fail(HAL_INVALID,
                             "unknown parameter '%s' (known: queues, isolate, math, caching)",
@@ -268,7 +269,7 @@ static void describe(const struct metal_device *device, struct hal_device_info *
     const MTLSize most = system.maxThreadsPerThreadgroup;
     snprintf(out_info->uri, sizeof out_info->uri, "metal://%" PRIu64 "?queues=%u%s%s",
              system.registryID, device->queue_count, device->isolated ? "&isolate=1" : "",
-             device->safe_math ? "&math=safe" : "");
+             device->fast_math ? "&math=fast" : "");
     snprintf(out_info->driver, sizeof out_info->driver, "metal");
     snprintf(out_info->name, sizeof out_info->name, "%s", system.name.UTF8String);
     metal_describe_target(system, out_info);

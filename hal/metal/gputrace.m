@@ -67,7 +67,8 @@ static enum hal_status fail_start(NSError *error, const char *file)
                     metal_error_text(error));
 }
 
-static enum hal_status start(struct metal_device *device, const char *file)
+/* An old document goes only when nothing that is known keeps a new one from being written. */
+static enum hal_status start(struct metal_device *device, const char *file, bool force)
 {
     NSError *error = nil;
     MTLCaptureManager *manager = [MTLCaptureManager sharedCaptureManager];
@@ -76,6 +77,7 @@ static enum hal_status start(struct metal_device *device, const char *file)
     if (manager.isCapturing)
         return hal_fail(HAL_EXISTS, "'%s': Metal is capturing already, and does one at a time",
                         file);
+    HAL_TRY(make_room(file, force));
     MTLCaptureDescriptor *descriptor = [[[MTLCaptureDescriptor alloc] init] autorelease];
     descriptor.captureObject = device->device;
     descriptor.destination = MTLCaptureDestinationGPUTraceDocument;
@@ -95,10 +97,9 @@ enum hal_status metal_gputrace_begin(const struct hal_core *core, struct hal_dev
     struct hal_layer *layer = hal_alloc(1, sizeof *layer);
     if (!layer)
         return hal_fail(HAL_NO_MEMORY, "no memory for a capture");
-    enum hal_status status = make_room(options->file, options->force);
+    enum hal_status status;
     @autoreleasepool {
-        if (status == HAL_OK)
-            status = start(to_metal_device(next), options->file);
+        status = start(to_metal_device(next), options->file, options->force);
     }
     if (status != HAL_OK) {
         free(layer);

@@ -31,7 +31,8 @@ static enum hal_status copy_now(struct metal_device *device, id<MTLBuffer> sourc
     [commands waitUntilCompleted];
     if (commands.status == MTLCommandBufferStatusCompleted)
         return HAL_OK;
-    return hal_fail(HAL_FAILED, "a copy for the host: %s", metal_error_text(commands.error));
+    return hal_fail(metal_error_status(commands.error), "a copy for the host: %s",
+                    metal_error_text(commands.error));
 }
 
 static enum hal_status call_on_copy(struct metal_submission *submission, id<MTLBuffer> buffer)
@@ -63,9 +64,12 @@ static enum hal_status call(struct metal_submission *submission)
         return host->run(host->user,
                          (uint8_t *)buffer->buffer.contents + buffer->origin + submission->offset,
                          submission->bytes);
-    if (host->writes)
-        atomic_store(&buffer->host_stale, true);
-    return call_on_copy(submission, buffer->buffer);
+    if (!host->writes)
+        return call_on_copy(submission, buffer->buffer);
+    metal_buffer_begin_write(buffer);
+    const enum hal_status status = call_on_copy(submission, buffer->buffer);
+    metal_buffer_end_write(buffer);
+    return status;
 }
 
 static void *work(void *argument)
@@ -97,6 +101,7 @@ static void *work(void *argument)
             submission->busy_ns = end_ns - begin_ns;
             if (status != HAL_OK)
                 metal_submission_fail_locked(submission, status, hal_message());
+            metal_device_judge_locked(device, status, hal_message());
             metal_submission_resolve_locked(submission);
             metal_queue_unlock();
         }

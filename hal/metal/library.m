@@ -52,7 +52,7 @@ static id<MTLLibrary> compile_source(struct metal_device *device, const void *so
         return nil;
     MTLCompileOptions *options = [[MTLCompileOptions alloc] init];
     options.languageVersion = MTLLanguageVersion3_1; /* with bfloat */
-    options.fastMathEnabled = !device->safe_math;
+    options.fastMathEnabled = device->fast_math;
     id<MTLLibrary> library = [device->device newLibraryWithSource:text options:options error:error];
     [options release];
     [text release];
@@ -88,6 +88,8 @@ static enum hal_status make_library(struct metal_device *device,
         library = compile_source(device, executable->spirv->text, executable->spirv->bytes, &error);
         break;
     }
+    if (!library && !error && variant->format == HAL_FORMAT_METALLIB)
+        return hal_fail(HAL_INVALID, "Metal does not take the library, and gives no reason");
     if (!library && !error)
         return hal_fail(HAL_INVALID, "the source is not UTF-8");
     if (!library)
@@ -109,28 +111,6 @@ uint32_t metal_executable_formats(enum hal_executable_format out_formats[HAL_MAX
 {
     memcpy(out_formats, formats, sizeof formats);
     return FORMAT_COUNT;
-}
-
-static const char *format_name(enum hal_executable_format format)
-{
-    switch (format) {
-    case HAL_FORMAT_MSL: return "MSL";
-    case HAL_FORMAT_METALLIB: return "metallib";
-    case HAL_FORMAT_SPIRV: return "SPIR-V";
-    }
-    return "unknown";
-}
-
-static enum hal_status fail_no_variant(const struct hal_executable_desc *desc)
-{
-    char offered[256] = "";
-    for (size_t i = 0; i < desc->variant_count; i++) {
-        const size_t used = strlen(offered);
-        snprintf(offered + used, sizeof offered - used, "%s%s", i ? ", " : "",
-                 format_name(desc->variants[i].format));
-    }
-    return hal_fail(HAL_UNSUPPORTED, "the Metal driver runs metallib, MSL and SPIR-V, not %s",
-                    offered);
 }
 
 /* Everything that can be found wrong with a variant. */
@@ -157,25 +137,19 @@ static void take_down(struct metal_executable *executable)
     executable->spirv = NULL;
 }
 
-/* Takes the best variant that the device can run. */
-static enum hal_status build_variants(struct metal_device *device,
-                                      const struct hal_executable_desc *desc,
-                                      struct metal_executable *executable)
+struct making {
+    struct metal_device *device;
+    struct metal_executable *executable;
+};
+
+static enum hal_status build_variant(void *user, const struct hal_executable_desc *desc,
+                                     const struct hal_executable_variant *variant)
 {
-    enum hal_status status = HAL_UNSUPPORTED;
-    bool tried = false;
-    for (size_t f = 0; f < FORMAT_COUNT; f++) {
-        for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
-            if (desc->variants[i].format != formats[f])
-                continue;
-            tried = true;
-            status = build(device, desc, &desc->variants[i], executable);
-            if (status != HAL_OK)
-                take_down(executable);
-            executable->base.variant = i;
-        }
-    }
-    return tried ? status : fail_no_variant(desc);
+    const struct making *making = user;
+    const enum hal_status status = build(making->device, desc, variant, making->executable);
+    if (status != HAL_OK)
+        take_down(making->executable);
+    return status;
 }
 
 /* ---- Life --------------------------------------------------------------------------------- */
@@ -191,10 +165,12 @@ enum hal_status metal_executable_create(struct hal_driver_device *self,
     if (!executable)
         return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory for %zu entry points", label,
                         count);
+    const struct hal_variant_builder builder = {"Metal", formats, FORMAT_COUNT, build_variant};
+    struct making making = {to_metal_device(self), executable};
     enum hal_status status;
     executable->entry_count = count;
     @autoreleasepool {
-        status = build_variants(to_metal_device(self), desc, executable);
+        status = hal_variants_build(&builder, &making, desc, &executable->base.variant);
     }
     if (status != HAL_OK) {
         metal_executable_destroy(executable);

@@ -3,7 +3,7 @@
  * On a device with memory of its own, what is not coherent may be managed: host and device have a
  * copy each, and the driver says when one of them is old. Small buffers come out of heaps. */
 #include "hal/base/mem.h"
-#import "hal/metal/metal.h"
+#import "hal/metal/queue.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -203,6 +203,7 @@ enum hal_status metal_buffer_create(struct hal_driver_device *self,
         }
     }
     if (status == HAL_OK) {
+        pthread_mutex_init(&buffer->reading, NULL);
         *out = &buffer->base;
         return HAL_OK;
     }
@@ -223,16 +224,20 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
     if (address % METAL_CHUNK_BYTES)
         return hal_fail(HAL_INVALID, "buffer '%s': imported memory at %p must be a multiple of %d",
                         label, pointer, METAL_CHUNK_BYTES);
-    if (desc->bytes > device->device.maxBufferLength)
-        return hal_fail(HAL_NO_MEMORY, "buffer '%s': %" PRIu64 " bytes are more than Metal takes",
-                        label, desc->bytes);
+    const NSUInteger most = device->device.maxBufferLength,
+                     page_bytes = hal_align_up(origin + desc->bytes, page);
+    if (desc->bytes > most || page_bytes > most)
+        return hal_fail(HAL_NO_MEMORY,
+                        "buffer '%s': the pages of its %" PRIu64 " bytes are more than the %" PRIu64
+                        " bytes that Metal takes",
+                        label, desc->bytes, (uint64_t)most);
     struct metal_buffer *buffer = hal_alloc(1, sizeof *buffer);
     if (!buffer)
         return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
     @autoreleasepool {
         buffer->buffer =
             [device->device newBufferWithBytesNoCopy:(uint8_t *)pointer - origin
-                                              length:hal_align_up(origin + desc->bytes, page)
+                                              length:page_bytes
                                              options:MTLResourceStorageModeShared |
                                                      MTLResourceHazardTrackingModeUntracked
                                          deallocator:nil];
@@ -245,6 +250,7 @@ enum hal_status metal_buffer_import(struct hal_driver_device *self,
                         label, desc->bytes, pointer);
     }
     hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
+    pthread_mutex_init(&buffer->reading, NULL);
     buffer->origin = origin;
     buffer->storage = MTLStorageModeShared;
     buffer->base.bytes = desc->bytes;
@@ -270,6 +276,7 @@ void metal_buffer_destroy(struct metal_device *device, struct metal_buffer *buff
         give_to_heap(device, buffer);
     else
         [buffer->buffer release];
+    pthread_mutex_destroy(&buffer->reading);
     free(buffer);
 }
 
@@ -309,20 +316,17 @@ static enum hal_status run_blit(struct metal_device *device,
     [commands waitUntilCompleted];
     if (commands.status == MTLCommandBufferStatusCompleted)
         return HAL_OK;
-    return hal_fail(HAL_FAILED, "reading managed memory: %s", metal_error_text(commands.error));
+    return hal_fail(metal_error_status(commands.error), "reading managed memory: %s",
+                    metal_error_text(commands.error));
 }
 
-/* All of it; nothing that the host wrote may wait to be flushed. */
+/* All of it, for who maps all of it: what else the host has written there is lost either way. */
 static enum hal_status read_whole(struct metal_device *device, struct metal_buffer *buffer)
 {
     id<MTLBuffer> whole = buffer->buffer;
-    atomic_store(&buffer->host_stale, false);
-    const enum hal_status status = run_blit(device, ^(id<MTLBlitCommandEncoder> blit) {
+    return run_blit(device, ^(id<MTLBlitCommandEncoder> blit) {
       [blit synchronizeResource:whole];
     });
-    if (status != HAL_OK)
-        atomic_store(&buffer->host_stale, true);
-    return status;
 }
 
 /* Only the range: beside it may be what the host wrote and has not flushed. */
@@ -347,30 +351,47 @@ static enum hal_status read_range(struct metal_device *device, struct metal_buff
     return status;
 }
 
-static enum hal_status read_back(struct metal_device *device, struct metal_buffer *buffer,
-                                 uint64_t offset, uint64_t bytes)
+/* Nothing is old any more only when all was read and nothing was written meanwhile. The flag goes
+ * down before the writers are counted, and writers count themselves before they raise it: one that
+ * begins in between leaves it raised. */
+static enum hal_status read_back_locked(struct metal_device *device, struct metal_buffer *buffer,
+                                        uint64_t offset, uint64_t bytes)
 {
     char name[HAL_OBJECT_NAME_BYTES];
     enum hal_status status;
-    if (buffer->storage != MTLStorageModeManaged || !atomic_load(&buffer->host_stale) || bytes == 0)
+    if (bytes == 0 || !atomic_exchange(&buffer->host_stale, false))
         return HAL_OK;
+    const bool whole = atomic_load(&buffer->writers) == 0 &&
+                       bytes == buffer->base.bytes; /* work may begin beside a part */
     @autoreleasepool {
-        status = atomic_load(&buffer->open_mappings) == 0
-                     ? read_whole(device, buffer)
-                     : read_range(device, buffer, offset, bytes);
+        status = whole ? read_whole(device, buffer) : read_range(device, buffer, offset, bytes);
+        status = metal_device_judge(device, status);
     }
+    if (!whole || status != HAL_OK)
+        atomic_store(&buffer->host_stale, true);
     return hal_add_context(status, "%s", hal_object_name(&buffer->base.object, name));
 }
 
 /* ---- Mappings ----------------------------------------------------------------------------- */
 
+/* Also what need not be read waits until the others have read: they may read all of it. */
+static enum hal_status map_managed(struct metal_device *device, struct metal_buffer *buffer,
+                                   const struct hal_mapping *mapping)
+{
+    enum hal_status status = HAL_OK;
+    pthread_mutex_lock(&buffer->reading);
+    if (!(mapping->mode & HAL_MAP_DISCARD))
+        status = read_back_locked(device, buffer, mapping->offset, mapping->bytes);
+    pthread_mutex_unlock(&buffer->reading);
+    return status;
+}
+
 enum hal_status metal_buffer_map(struct hal_driver_device *self, struct hal_buffer *base,
                                  struct hal_mapping *out)
 {
     struct metal_buffer *buffer = to_metal_buffer(base);
-    if (!(out->mode & HAL_MAP_DISCARD))
-        HAL_TRY(read_back(to_metal_device(self), buffer, out->offset, out->bytes));
-    atomic_fetch_add(&buffer->open_mappings, 1);
+    if (buffer->storage == MTLStorageModeManaged)
+        HAL_TRY(map_managed(to_metal_device(self), buffer, out));
     out->data = (uint8_t *)buffer->buffer.contents + buffer->origin + out->offset;
     return HAL_OK;
 }
@@ -389,7 +410,6 @@ enum hal_status metal_buffer_unmap(struct hal_driver_device *self,
     struct metal_buffer *buffer = to_metal_buffer(mapping->buffer);
     if ((mapping->mode & HAL_MAP_WRITE) && !(mapping->mode & HAL_MAP_PERSISTENT))
         tell_device(buffer, mapping->offset, mapping->bytes);
-    atomic_fetch_sub(&buffer->open_mappings, 1);
     return HAL_OK;
 }
 
@@ -406,6 +426,12 @@ enum hal_status metal_mapping_invalidate(struct hal_driver_device *self,
                                          const struct hal_mapping *mapping, uint64_t offset,
                                          uint64_t bytes)
 {
-    return read_back(to_metal_device(self), to_metal_buffer(mapping->buffer),
-                     mapping->offset + offset, bytes);
+    struct metal_buffer *buffer = to_metal_buffer(mapping->buffer);
+    if (buffer->storage != MTLStorageModeManaged)
+        return HAL_OK;
+    pthread_mutex_lock(&buffer->reading);
+    const enum hal_status status =
+        read_back_locked(to_metal_device(self), buffer, mapping->offset + offset, bytes);
+    pthread_mutex_unlock(&buffer->reading);
+    return status;
 }

@@ -22,14 +22,18 @@
  *   semaphore.m  timeline values and who waits for them
  *   queue.m      submissions: readiness and retiring
  *   commit.m     submissions as command buffers of Metal, and their completion
+ *   mark.m       how the device tells that a submission has run
+ *   errors.m     what Metal's errors mean, and devices that are lost
  *   host.m       host calls of submissions
  *
  * Manual retain and release: what a struct holds it has retained, unless a comment says "borrowed".
  * A C struct gets its memory from hal_alloc and lets go of its objects before free. Every entry
  * from C that creates Metal objects runs in an autorelease pool of its own.
  *
- * Lock order: shared lock, heap lock and the lock of times are leaves, never held together, and
- * never while calling the application or the core. */
+ * Lock order: a managed buffer's lock of readers, then one of: shared lock, heap lock, lock of
+ * times, lock of the list of systems. Those are leaves, never held together, and never while
+ * calling the application or the core, but for the core's arithmetic on timelines
+ * (hal_timeline_...) and its threads, under the shared lock. */
 #ifndef HAL_METAL_METAL_H
 #define HAL_METAL_METAL_H
 
@@ -54,6 +58,9 @@ NSString *metal_string(const char *text);
 /* The error's own words; borrowed from the error, never NULL. */
 const char *metal_error_text(NSError *error);
 
+/* What a command buffer's error is for the HAL (errors.m). */
+enum hal_status metal_error_status(NSError *error);
+
 /* ---- Memory (memory.m) -------------------------------------------------------------------- */
 
 /* Small buffers come out of heaps. */
@@ -77,9 +84,24 @@ struct metal_buffer {
     struct metal_heap *heap; /* NULL: memory of its own */
     enum metal_heap_kind heap_kind;
     MTLStorageMode storage;
-    _Atomic bool host_stale; /* managed: the device may have written since the last copy */
-    _Atomic uint32_t open_mappings;
+    /* Managed memory. The lock is for those that read: parts of one buffer have threads of their
+     * own. Work takes no lock. */
+    pthread_mutex_t reading;
+    _Atomic uint32_t writers; /* work on its way that may write, whatever part of it */
+    _Atomic bool host_stale;  /* the device may have written since all of it was read */
 };
+
+/* Around work that may write the buffer: from before its commit until it has run. */
+static inline void metal_buffer_begin_write(struct metal_buffer *buffer)
+{
+    atomic_fetch_add(&buffer->writers, 1); /* first: see read_back */
+    atomic_store(&buffer->host_stale, true);
+}
+
+static inline void metal_buffer_end_write(struct metal_buffer *buffer)
+{
+    atomic_fetch_sub(&buffer->writers, 1);
+}
 
 void metal_memory_init(struct metal_device *device);
 void metal_memory_finish(struct metal_device *device);
@@ -259,6 +281,10 @@ enum hal_status metal_gputrace_begin(const struct hal_core *core, struct hal_dev
 struct metal_queue {
     id<MTLCommandQueue> queue;
     id<MTLFence> fence; /* orders the encoders of a submission */
+
+    /* Shared lock: what was committed retires in that order, one at a time. */
+    struct metal_submission *first_in_line, *last_in_line;
+    bool is_retiring;
 };
 
 enum { METAL_MOST_CALLERS = 4 }; /* threads of host calls */
@@ -266,7 +292,7 @@ enum { METAL_MOST_CALLERS = 4 }; /* threads of host calls */
 struct metal_device {
     struct hal_driver_device base;
     id<MTLDevice> device;
-    bool unified, isolated, safe_math;
+    bool unified, isolated, fast_math;
     uint32_t queue_count;
     struct metal_queue queues[HAL_MAX_QUEUES];
     id<MTLCommandQueue> copies; /* brings managed memory up to date */
@@ -276,14 +302,17 @@ struct metal_device {
 
     /* Shared lock. */
     bool interrupted;
+    bool is_lost; /* for good; `why_lost` is constant then */
+    char why_lost[512];
     struct metal_submission *first_in_flight, *last_in_flight;
     struct metal_submission *first_ready, *last_ready; /* to be committed */
     uint64_t next_sequence;
     struct metal_mark *free_marks;
-    struct metal_mark *marks; /* the submitting thread's: all that were made */
-    pthread_cond_t work;      /* for the submitting thread */
+    pthread_cond_t work; /* for the submitting thread */
     bool stopping;
     pthread_t submitter;
+    struct metal_mark *marks;         /* the submitting thread's, without the lock: all of them */
+    MTLSharedEventListener *listener; /* constant */
 
     pthread_cond_t called; /* for the threads of host calls */
     struct metal_submission *first_call, *last_call;

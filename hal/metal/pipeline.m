@@ -41,6 +41,14 @@ static MTLDataType type_of(enum hal_constant_type type)
     case HAL_CONSTANT_INT32: return MTLDataTypeInt;
     case HAL_CONSTANT_UINT32: return MTLDataTypeUInt;
     case HAL_CONSTANT_FLOAT32: return MTLDataTypeFloat;
+    case HAL_CONSTANT_INT8: return MTLDataTypeChar;
+    case HAL_CONSTANT_UINT8: return MTLDataTypeUChar;
+    case HAL_CONSTANT_INT16: return MTLDataTypeShort;
+    case HAL_CONSTANT_UINT16: return MTLDataTypeUShort;
+    case HAL_CONSTANT_FLOAT16: return MTLDataTypeHalf;
+    case HAL_CONSTANT_BFLOAT16: return MTLDataTypeBFloat;
+    case HAL_CONSTANT_INT64: return MTLDataTypeLong;
+    case HAL_CONSTANT_UINT64: return MTLDataTypeULong;
     }
     return MTLDataTypeUInt;
 }
@@ -58,6 +66,8 @@ static MTLFunctionConstantValues *make_values(const struct hal_executable_desc *
     return values;
 }
 
+/* A kernel with function constants can only be asked for them until it is specialized, also where
+ * none of them has a value. */
 static enum hal_status find_function(id<MTLLibrary> library, const struct hal_executable_desc *desc,
                                      const char *name, bool specialize,
                                      id<MTLFunction> *out_function)
@@ -66,11 +76,13 @@ static enum hal_status find_function(id<MTLLibrary> library, const struct hal_ex
     NSString *wanted = metal_string(name);
     if (!is_known(library, wanted))
         return fail_unknown(library, name);
-    *out_function = specialize && desc->constant_count
-                        ? [library newFunctionWithName:wanted
-                                        constantValues:make_values(desc)
-                                                 error:&error]
-                        : [library newFunctionWithName:wanted];
+    *out_function = [library newFunctionWithName:wanted];
+    if (specialize && (*out_function).functionConstantsDictionary.allKeys.count > 0) {
+        [*out_function release];
+        *out_function = [library newFunctionWithName:wanted
+                                      constantValues:make_values(desc)
+                                               error:&error];
+    }
     if (*out_function)
         return HAL_OK;
     return hal_fail(HAL_INVALID, "kernel '%s': %s", name, metal_error_text(error));

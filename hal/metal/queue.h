@@ -11,16 +11,17 @@ struct metal_shared {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a value rose, a semaphore failed, a submission left its device */
     struct metal_submission *retiring;
+    struct metal_submission *first_watched, *last_watched; /* mark.m */
+    uint64_t last_watch;
 };
 extern struct metal_shared metal_shared;
 
 /* ---- Semaphores (semaphore.m) ------------------------------------------------------------- */
 
-/* The host's value is what everybody asks; it rises when a submission has retired. The event shows
- * it to other users of Metal. */
+/* The host's value is what everybody asks; it rises when a submission has retired. The device waits
+ * for marks of submissions instead. */
 struct metal_semaphore {
     struct hal_semaphore base;
-    id<MTLSharedEvent> event;
     struct metal_wait *waits;       /* shared lock; of submissions, for values not reached */
     struct metal_promise *promises; /* shared lock; of committed submissions */
 };
@@ -78,16 +79,26 @@ const struct metal_promise *metal_promise_find_locked(const struct metal_device 
                                                       const struct metal_semaphore *semaphore,
                                                       uint64_t value);
 
-/* ---- Submissions (queue.m, commit.m) ------------------------------------------------------- */
+/* ---- Marks (mark.m) ------------------------------------------------------------------------ */
 
-/* How the device tells itself that a submission has run: the event reaches the value. Each is used
- * by one submission at a time, so that host and device can never disagree about its value. */
+/* How the device tells that a submission has run: the event reaches the value. Each is used by one
+ * submission at a time, so that host and device can never disagree about its value. */
 struct metal_mark {
     id<MTLSharedEvent> event;
     uint64_t value;
     struct metal_mark *next;      /* shared lock: free ones */
-    struct metal_mark *next_made; /* all of the device */
+    struct metal_mark *next_made; /* all of the device; the submitting thread's */
 };
+
+/* Commits the command buffer that signals the submission's mark, and resolves the submission once
+ * when that is done. False: there is no mark, and nothing was committed. */
+bool metal_mark_commit(struct metal_submission *submission, id<MTLCommandBuffer> part) HAL_CHECKED;
+
+/* What listens to marks. False: Metal has nothing that could. */
+bool metal_marks_start(struct metal_device *device) HAL_CHECKED;
+void metal_marks_stop(struct metal_device *device);
+
+/* ---- Submissions (queue.m, commit.m) ------------------------------------------------------- */
 
 struct metal_submission {
     struct metal_device *device;
@@ -102,6 +113,9 @@ struct metal_submission {
     size_t unpromised; /* waits that nobody has promised to end: it cannot be committed */
     size_t unresolved; /* what keeps it from retiring: waits, command buffers, the commit itself */
     bool is_ready;     /* was handed to the submitting thread */
+    bool is_retiring;  /* nothing can change how it ends */
+    bool is_in_line;   /* was committed: its queue's line knows it, or did */
+    struct metal_submission *next_in_line;
     enum hal_status status;
     char *message;
     int64_t ready_ns, begin_ns, end_ns, busy_ns;
@@ -113,6 +127,8 @@ struct metal_submission {
     struct hal_buffer *buffer;     /* of the host call; retained */
     uint64_t offset, bytes;
     struct metal_mark *mark; /* NULL: nothing is signalled, or it is not committed */
+    uint64_t watch;          /* its number while its mark is not seen */
+    struct metal_submission *next_watched, *previous_watched;
     struct hal_command_buffer **commands;
     id<MTLBuffer> *counts; /* by command buffer: of its indirect dispatches, or nil */
 
@@ -133,6 +149,13 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
 enum hal_status metal_wait_idle(struct hal_driver_device *self, int64_t timeout_ns);
 void metal_waits_interrupt(struct hal_driver_device *self, bool on);
 
+/* The steps of a submission, each in command buffers of its own. */
+enum metal_part { METAL_PART_WAIT, METAL_PART_COMMANDS, METAL_PART_SIGNAL };
+
+/* How a completed command buffer went; `index` is that of the commands in the batch (errors.m). */
+enum hal_status metal_part_judge(const struct metal_submission *submission, enum metal_part which,
+                                 size_t index, id<MTLCommandBuffer> part) HAL_CHECKED;
+
 /* The thread that commits. */
 enum hal_status metal_queue_start(struct metal_device *device) HAL_CHECKED;
 void metal_queue_stop(struct metal_device *device);
@@ -141,17 +164,43 @@ void metal_queue_stop(struct metal_device *device);
  * and what ends by that. The device may be gone afterwards, unless the caller keeps it. */
 void metal_queue_unlock(void);
 
+/* Under the shared lock: it is committed from now on, and retires after what was committed on its
+ * queue before. */
+void metal_submission_enter_line_locked(struct metal_submission *submission);
+
 /* Under the shared lock. One thing less keeps the submission from retiring; it will end with this
  * failure, unless another one came first. */
 void metal_submission_resolve_locked(struct metal_submission *submission);
 void metal_submission_fail_locked(struct metal_submission *submission, enum hal_status status,
                                   const char *message);
 
+/* Under the shared lock. It fails as soon as nothing of it runs, unless it has ended; what it still
+ * waits for does not matter any more. */
+void metal_submission_abandon_locked(struct metal_submission *submission, enum hal_status status,
+                                     const char *message);
+
 /* Under the shared lock: the wait is over for the host, or committed work promises it, or its
  * semaphore has failed. */
 void metal_submission_reached_locked(struct metal_wait *wait);
 void metal_submission_promised_locked(struct metal_wait *wait);
 void metal_submission_refused_locked(struct metal_wait *wait);
+
+/* ---- Lost devices (errors.m) --------------------------------------------------------------- */
+
+/* Under the shared lock. HAL_DEVICE_LOST: nothing begins on the device any more, and what is in
+ * flight fails. */
+void metal_device_judge_locked(struct metal_device *device, enum hal_status status,
+                               const char *why);
+
+/* The same without the lock, for what is no submission; returns the status, with its message. */
+enum hal_status metal_device_judge(struct metal_device *device, enum hal_status status) HAL_CHECKED;
+
+/* Under the shared lock. HAL_DEVICE_LOST, with the cause. */
+enum hal_status metal_device_check_locked(const struct metal_device *device) HAL_CHECKED;
+
+/* On a lost device nobody shall wait for what the submission would signal. */
+enum hal_status metal_queue_refuse_lost(struct metal_device *device,
+                                        const struct hal_submission *source) HAL_CHECKED;
 
 /* ---- Host calls (host.m) ------------------------------------------------------------------- */
 

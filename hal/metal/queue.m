@@ -4,8 +4,10 @@
  * work that ends it. So a submission is committed (commit.m) when each of its waits is over or will
  * be ended by work that is committed already.
  *
- * A submission retires when its command buffers have completed and the host has seen its waits end:
- * then it is known whether all went well, and its semaphores rise, or fail. */
+ * A submission retires when its command buffers have completed and the host has seen its waits end,
+ * and those committed before it on its queue have retired: then it is known whether all went well,
+ * and its semaphores rise, or fail. Nothing waits for what was committed later, so that this ends.
+ */
 #import "hal/metal/queue.h"
 #include "hal/base/mem.h"
 
@@ -29,13 +31,52 @@ static void make_ready_locked(struct metal_submission *submission)
     pthread_cond_signal(&device->work);
 }
 
-/* One thing less keeps the submission from retiring. */
+static void begin_retiring_locked(struct metal_submission *submission)
+{
+    submission->is_retiring = true;
+    submission->next_retiring = metal_shared.retiring;
+    metal_shared.retiring = submission;
+}
+
+static struct metal_queue *queue_of(const struct metal_submission *submission)
+{
+    return &submission->device->queues[submission->queue];
+}
+
+/* Ends of submissions are told by several threads of Metal's. Whoever submits to one queue relies
+ * on their order: values of a semaphore only rise. */
+static void advance_locked(struct metal_queue *queue)
+{
+    struct metal_submission *first = queue->first_in_line;
+    if (queue->is_retiring || !first || first->unresolved > 0)
+        return;
+    queue->first_in_line = first->next_in_line;
+    if (!queue->first_in_line)
+        queue->last_in_line = NULL;
+    queue->is_retiring = true;
+    begin_retiring_locked(first);
+}
+
+void metal_submission_enter_line_locked(struct metal_submission *submission)
+{
+    struct metal_queue *queue = queue_of(submission);
+    submission->is_in_line = true;
+    submission->next_in_line = NULL;
+    if (queue->last_in_line)
+        queue->last_in_line->next_in_line = submission;
+    else
+        queue->first_in_line = submission;
+    queue->last_in_line = submission;
+}
+
 void metal_submission_resolve_locked(struct metal_submission *submission)
 {
     if (--submission->unresolved > 0)
         return;
-    submission->next_retiring = metal_shared.retiring;
-    metal_shared.retiring = submission;
+    if (submission->is_in_line)
+        advance_locked(queue_of(submission));
+    else
+        begin_retiring_locked(submission);
 }
 
 void metal_submission_fail_locked(struct metal_submission *submission, enum hal_status status,
@@ -67,23 +108,30 @@ void metal_submission_reached_locked(struct metal_wait *wait)
     metal_submission_resolve_locked(wait->submission);
 }
 
-/* The others do not matter any more when it has not been committed; when it has, it ends late
+/* Its waits do not matter any more when it has not been committed; when it has, it ends late
  * enough for all of them. */
+void metal_submission_abandon_locked(struct metal_submission *submission, enum hal_status status,
+                                     const char *message)
+{
+    if (submission->is_retiring)
+        return;
+    metal_submission_fail_locked(submission, status, message);
+    if (submission->is_ready)
+        return;
+    for (size_t i = 0; i < submission->wait_count; i++) {
+        if (!submission->waits[i].linked)
+            continue;
+        metal_wait_unlink_locked(&submission->waits[i]);
+        submission->unresolved--;
+    }
+    make_ready_locked(submission);
+}
+
 void metal_submission_refused_locked(struct metal_wait *wait)
 {
-    struct metal_submission *submission = wait->submission;
-    metal_submission_fail_locked(submission, wait->semaphore->base.failure,
-                                 wait->semaphore->base.message);
-    if (!submission->is_ready) {
-        for (size_t i = 0; i < submission->wait_count; i++) {
-            if (!submission->waits[i].linked)
-                continue;
-            metal_wait_unlink_locked(&submission->waits[i]);
-            submission->unresolved--;
-        }
-        make_ready_locked(submission);
-    }
-    metal_submission_resolve_locked(submission);
+    metal_submission_abandon_locked(wait->submission, wait->semaphore->base.failure,
+                                    wait->semaphore->base.message);
+    metal_submission_resolve_locked(wait->submission);
 }
 
 /* ---- Retiring ----------------------------------------------------------------------------- */
@@ -210,6 +258,10 @@ static struct metal_submission *retire(struct metal_submission *submission)
     release_commands(submission);
     pthread_mutex_lock(&metal_shared.lock);
     signal_all_locked(submission);
+    if (submission->is_in_line) {
+        queue_of(submission)->is_retiring = false;
+        advance_locked(queue_of(submission));
+    }
     struct metal_submission *more = take_retiring_locked();
     pthread_mutex_unlock(&metal_shared.lock);
     release_signals(submission);
@@ -340,7 +392,9 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
         return hal_fail(HAL_NO_MEMORY, "no memory for submission %" PRIu64, source->id);
     retain_all(submission, source);
     pthread_mutex_lock(&metal_shared.lock);
-    const enum hal_status status = hal_timeline_check_submission(source);
+    enum hal_status status = metal_device_check_locked(device);
+    if (status == HAL_OK)
+        status = hal_timeline_check_submission(source);
     if (status == HAL_OK) {
         enter_flight_locked(device, submission);
         register_waits_locked(submission);
@@ -352,7 +406,7 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
         free_times(submission);
         free(submission);
     }
-    return status;
+    return status == HAL_DEVICE_LOST ? metal_queue_refuse_lost(device, source) : status;
 }
 
 /* ---- Idle --------------------------------------------------------------------------------- */
@@ -391,6 +445,8 @@ enum hal_status metal_wait_idle(struct hal_driver_device *self, int64_t timeout_
         }
         late = !hal_condition_wait(&metal_shared.changed, &metal_shared.lock, deadline_ns);
     }
+    if (status == HAL_OK)
+        status = metal_device_check_locked(device);
     pthread_mutex_unlock(&metal_shared.lock);
     return status;
 }

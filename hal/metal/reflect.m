@@ -67,11 +67,21 @@ static enum hal_status list_bindings(const struct hal_entry_point *wanted,
 
 static enum hal_constant_type type_from(MTLDataType type)
 {
-    return type == MTLDataTypeBool    ? HAL_CONSTANT_BOOL
-           : type == MTLDataTypeInt   ? HAL_CONSTANT_INT32
-           : type == MTLDataTypeUInt  ? HAL_CONSTANT_UINT32
-           : type == MTLDataTypeFloat ? HAL_CONSTANT_FLOAT32
-                                      : (enum hal_constant_type)0;
+    switch ((NSUInteger)type) {
+    case MTLDataTypeBool: return HAL_CONSTANT_BOOL;
+    case MTLDataTypeInt: return HAL_CONSTANT_INT32;
+    case MTLDataTypeUInt: return HAL_CONSTANT_UINT32;
+    case MTLDataTypeFloat: return HAL_CONSTANT_FLOAT32;
+    case MTLDataTypeChar: return HAL_CONSTANT_INT8;
+    case MTLDataTypeUChar: return HAL_CONSTANT_UINT8;
+    case MTLDataTypeShort: return HAL_CONSTANT_INT16;
+    case MTLDataTypeUShort: return HAL_CONSTANT_UINT16;
+    case MTLDataTypeHalf: return HAL_CONSTANT_FLOAT16;
+    case MTLDataTypeBFloat: return HAL_CONSTANT_BFLOAT16;
+    case MTLDataTypeLong: return HAL_CONSTANT_INT64;
+    case MTLDataTypeULong: return HAL_CONSTANT_UINT64;
+    default: return (enum hal_constant_type)0;
+    }
 }
 
 static bool is_given(const struct hal_executable_desc *desc, uint32_t index)

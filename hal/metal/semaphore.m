@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timeline semaphores. The host's value is the truth: it rises when a submission has retired, so
- * that nobody sees a value before its work is known to be well. Nothing depends on the listeners of
- * events: work that waits for what nobody has promised is not committed at all. */
+ * that nobody sees a value before its work is known to be well. Values that the host sets need no
+ * listener: work that waits for what nobody has promised is not committed at all. */
 #include "hal/base/mem.h"
 #import "hal/metal/queue.h"
-
-static struct metal_device *device_of(struct hal_driver_device *self)
-{
-    return to_metal_device(self);
-}
 
 /* ---- Waits of submissions ----------------------------------------------------------------- */
 
@@ -104,7 +99,6 @@ void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t va
         metal_semaphore_fail_locked(semaphore, HAL_INVALID, hal_message());
         return;
     }
-    semaphore->event.signaledValue = value;
     for (struct metal_wait *wait = semaphore->waits, *next; wait; wait = next) {
         next = wait->next;
         if (wait->value > value)
@@ -119,22 +113,10 @@ void metal_semaphore_raise_locked(struct metal_semaphore *semaphore, uint64_t va
 enum hal_status metal_semaphore_create(struct hal_driver_device *self, const char *label,
                                        uint64_t initial_value, struct hal_semaphore **out)
 {
+    (void)self;
     struct metal_semaphore *semaphore = hal_alloc(1, sizeof *semaphore);
     if (!semaphore)
         return hal_fail(HAL_NO_MEMORY, "no memory for semaphore '%s'", label ? label : "");
-    @autoreleasepool {
-        semaphore->event = [device_of(self)->device newSharedEvent];
-        if (semaphore->event) {
-            if (label)
-                semaphore->event.label = metal_string(label);
-            semaphore->event.signaledValue = initial_value;
-        }
-    }
-    if (!semaphore->event) {
-        free(semaphore);
-        return hal_fail(HAL_NO_MEMORY, "Metal has no shared event for semaphore '%s'",
-                        label ? label : "");
-    }
     hal_timeline_init(&semaphore->base, initial_value);
     *out = &semaphore->base;
     return HAL_OK;
@@ -142,7 +124,6 @@ enum hal_status metal_semaphore_create(struct hal_driver_device *self, const cha
 
 void metal_semaphore_destroy(struct metal_semaphore *semaphore)
 {
-    [semaphore->event release];
     hal_timeline_finish(&semaphore->base);
     free(semaphore);
 }

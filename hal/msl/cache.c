@@ -27,36 +27,6 @@ struct trailer {
 };
 static const char trailer_magic[16] = "haltrace-msl-1";
 
-struct msl_digest msl_digest_begin(void)
-{
-    struct msl_digest digest = {.context = EVP_MD_CTX_new()};
-    digest.failed = !digest.context || EVP_DigestInit_ex(digest.context, EVP_sha256(), NULL) != 1;
-    return digest;
-}
-
-void msl_digest_add(struct msl_digest *digest, const void *bytes, size_t length)
-{
-    const uint64_t prefix = length;
-    if (!digest->failed)
-        digest->failed = EVP_DigestUpdate(digest->context, &prefix, sizeof prefix) != 1 ||
-                         EVP_DigestUpdate(digest->context, bytes, length) != 1;
-}
-
-void msl_digest_add_string(struct msl_digest *digest, const char *string)
-{
-    msl_digest_add(digest, string, strlen(string));
-}
-
-enum hal_status msl_digest_end(struct msl_digest *digest, struct msl_key *out_key)
-{
-    unsigned length = 0;
-    if (!digest->failed)
-        digest->failed = EVP_DigestFinal_ex(digest->context, out_key->bytes, &length) != 1;
-    EVP_MD_CTX_free(digest->context);
-    digest->context = NULL;
-    return digest->failed ? hal_fail(HAL_NO_MEMORY, "cannot compute a SHA-256") : HAL_OK;
-}
-
 /* ---- the directory ---- */
 
 static pthread_mutex_t directory_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -114,33 +84,46 @@ static enum hal_status make_private_directory_locked(void)
     return HAL_OK;
 }
 
+/* Who asked for a place and does not get it pays for every kernel again, and is told once. */
+static void tell_of_private_directory(int error)
+{
+    const char *const wanted = getenv("HAL_CACHE_DIR");
+    const bool was_asked = wanted && *wanted && !scratch_directory();
+    hal_log(was_asked ? HAL_LOG_WARN : HAL_LOG_INFO,
+            "%s%s cannot be written (%s): what this process compiles is kept until it ends",
+            was_asked ? "HAL_CACHE_DIR=" : "the usual folder of compiled kernels",
+            was_asked ? wanted : "", strerror(error ? error : EACCES));
+}
+
 enum hal_status msl_cache_directory(char *out_path, size_t bytes)
 {
+    errno = 0;
     if (hal_cache_folder("msl", out_path, bytes) && hal_make_directories(out_path))
         return HAL_OK;
+    const int error = errno;
+    bool is_new = false;
     pthread_mutex_lock(&directory_lock);
     enum hal_status status = HAL_OK;
-    if (private_owner != getpid())
+    if (private_owner != getpid()) {
         status = make_private_directory_locked();
+        is_new = status == HAL_OK;
+    }
     if (status == HAL_OK && snprintf(out_path, bytes, "%s", private_directory) >= (int)bytes)
         status = hal_fail(HAL_INVALID, "the path '%s' is too long", private_directory);
     pthread_mutex_unlock(&directory_lock);
+    if (is_new)
+        tell_of_private_directory(error);
     return status;
 }
 
 enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *key,
                                   const char *suffix, char *out_path, size_t bytes)
 {
-    char usual[MSL_PATH_BYTES], name[2 * MSL_KEY_BYTES + 1];
+    char usual[MSL_PATH_BYTES];
     if (!directory)
         HAL_TRY(msl_cache_directory(usual, sizeof usual));
     directory = directory ? directory : usual;
-    for (size_t i = 0; i < MSL_KEY_BYTES; i++)
-        snprintf(name + 2 * i, 3, "%02x", key->bytes[i]);
-    const int length = snprintf(out_path, bytes, "%s/%s%s", directory, name, suffix);
-    return length >= 0 && (size_t)length < bytes
-               ? HAL_OK
-               : hal_fail(HAL_INVALID, "the path of the cache, '%s', is too long", directory);
+    return hal_store_path(directory, key->bytes, suffix, out_path, bytes);
 }
 
 /* What has no trailer is checked when it is used. */

@@ -6,26 +6,18 @@
 #ifndef HAL_MSL_CACHE_H
 #define HAL_MSL_CACHE_H
 
+#include "hal/base/digest.h"
 #include "hal/msl/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MSL_KEY_BYTES = 32, MSL_PATH_BYTES = 4096 };
+enum { MSL_KEY_BYTES = HAL_DIGEST_BYTES, MSL_PATH_BYTES = 4096 };
 
-/* SHA-256 over parts, each with its length, so that parts cannot flow into each other. */
 struct msl_key {
     uint8_t bytes[MSL_KEY_BYTES];
 };
-struct msl_digest {
-    void *context;
-    bool failed;
-};
-struct msl_digest msl_digest_begin(void);
-void msl_digest_add(struct msl_digest *digest, const void *bytes, size_t length);
-void msl_digest_add_string(struct msl_digest *digest, const char *string);
-enum hal_status msl_digest_end(struct msl_digest *digest, struct msl_key *out_key) HAL_CHECKED;
 
 /* The directory, made when it does not exist; a private temporary one, removed when the process
  * ends, when it cannot be written. */

@@ -7,17 +7,14 @@
 #include "hal/msl/library.h"
 #include "hal/msl/plain.h"
 #include "hal/msl/process.h"
+#include "hal/msl/request.h"
 #include "hal/msl/toolchain.h"
 #include "hal/msl/unit.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-    MAX_SOURCE_BYTES = 16 << 20,
-    MAX_PREPROCESSED_BYTES = 64 << 20,
-    MAX_CONSTANTS = 65536 /* as function_constant indices in the language */
-};
+enum { MAX_PREPROCESSED_BYTES = 64 << 20 };
 
 /* Everything about one compilation; paths are inside the scratch directory. */
 struct job {
@@ -32,94 +29,6 @@ struct job {
     char bitcode[MSL_PATH_BYTES + 16], object[MSL_PATH_BYTES + 16];
 };
 
-static enum hal_status check_source(const struct msl_source *source, const char *file)
-{
-    if (!source->text || !source->bytes)
-        return hal_fail(HAL_INVALID, "'%s' is empty", file);
-    if (source->bytes > MAX_SOURCE_BYTES)
-        return hal_fail(HAL_INVALID, "'%s' has %zu bytes; the limit is %d", file, source->bytes,
-                        MAX_SOURCE_BYTES);
-    if (memchr(source->text, '\0', source->bytes))
-        return hal_fail(HAL_INVALID, "'%s' is no text: it holds a zero byte", file);
-    for (size_t i = 0; i < source->constant_count; i++) {
-        if (source->constants[i].index >= MAX_CONSTANTS)
-            return hal_fail(HAL_INVALID, "function constant index %u; the limit is %d",
-                            source->constants[i].index, MAX_CONSTANTS - 1);
-        for (size_t k = 0; k < i; k++)
-            if (source->constants[k].index == source->constants[i].index)
-                return hal_fail(HAL_INVALID, "function constant %u has two values",
-                                source->constants[i].index);
-    }
-    for (size_t i = 0; i < source->group_size_count; i++) {
-        const uint32_t *const size = source->group_sizes[i].size;
-        if (!size[0] || !size[1] || !size[2] || size[0] > MSL_MAX_GROUP_THREADS ||
-            size[1] > MSL_MAX_GROUP_THREADS ||
-            (uint64_t)size[0] * size[1] * size[2] > MSL_MAX_GROUP_THREADS)
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s': groups of %u x %u x %u threads; from 1 to "
-                            "%d in total are possible",
-                            source->group_sizes[i].kernel, size[0], size[1], size[2],
-                            MSL_MAX_GROUP_THREADS);
-    }
-    return HAL_OK;
-}
-
-static enum hal_status make_key(const struct msl_source *source, const char *file,
-                                const struct msl_compiler *compiler, const struct msl_road *road,
-                                const struct msl_options *options, struct msl_key *out_key)
-{
-    struct msl_digest digest = msl_digest_begin();
-    msl_toolchain_digest(options, &digest);
-    msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
-    msl_digest_add_string(&digest, compiler->version);
-    msl_digest_add_string(&digest, file);
-    msl_digest_add(&digest, source->text, source->bytes);
-    for (size_t i = 0; i < source->constant_count; i++) {
-        const struct msl_constant *const constant = &source->constants[i];
-        const uint32_t numbers[] = {constant->index, (uint32_t)constant->type, constant->bits};
-        msl_digest_add(&digest, numbers, sizeof numbers);
-    }
-    const uint32_t mode = (uint32_t)road->mode;
-    msl_digest_add(&digest, &mode, sizeof mode);
-    msl_digest_add(&digest, &road->identity, sizeof road->identity);
-    const uint8_t only_listed = source->only_listed;
-    msl_digest_add(&digest, &only_listed, sizeof only_listed);
-    for (size_t i = 0; (road->splitter[0] || only_listed) && i < source->group_size_count; i++) {
-        msl_digest_add_string(&digest, source->group_sizes[i].kernel);
-        msl_digest_add(&digest, source->group_sizes[i].size, sizeof source->group_sizes[i].size);
-    }
-    return msl_digest_end(&digest, out_key);
-}
-
-/* Specialisations of msl::function_constant, which stand before the source. */
-static enum hal_status write_constants(const struct msl_source *source, struct msl_text *program)
-{
-    msl_text_append_string(program, "#line 1 \"<constants>\"\n");
-    for (size_t i = 0; i < source->constant_count; i++) {
-        const struct msl_constant *const constant = &source->constants[i];
-        const char *type = NULL;
-        switch (constant->type) {
-        case MSL_BOOL: type = "bool"; break;
-        case MSL_INT32: type = "int"; break;
-        case MSL_UINT32: type = "uint"; break;
-        case MSL_FLOAT32: type = "float"; break;
-        }
-        if (!type)
-            return hal_fail(HAL_INVALID, "function constant %u has the unknown type %d",
-                            constant->index, (int)constant->type);
-        const uint32_t bits = constant->type == MSL_BOOL ? constant->bits != 0 : constant->bits;
-        msl_text_print(
-            program,
-            "template <> struct msl::function_constant<%u> {"
-            " static constexpr bool defined = true;"
-            " template <class T> static constexpr T get() { return T(%s(%s%uu%s)); } };\n",
-            constant->index, type,
-            constant->type == MSL_FLOAT32 ? "__builtin_bit_cast(float, " : "", bits,
-            constant->type == MSL_FLOAT32 ? ")" : "");
-    }
-    return HAL_OK;
-}
-
 static bool is_plain_name(const char *name)
 {
     for (const char *at = name; *at; at++)
@@ -128,15 +37,27 @@ static bool is_plain_name(const char *name)
     return true;
 }
 
-/* What entries ask: are kernels split, and for groups of which size? */
-static void write_road(const struct msl_source *source, bool split, struct msl_text *program)
+/* Of kernels that nobody tries to split. */
+static const char *why_not_split(const struct job *job)
 {
+    if (job->road.mode == MSL_ROAD_FIBERS)
+        return "HAL_MSL_ROAD asks for them";
+    if (!job->road.splitter[0])
+        return "there is no hal-msl-cc beside the library";
+    return job->options.optimise ? "hal-msl-cc failed" : "HAL_MSL_OPTIMISE is 0";
+}
+
+/* What entries ask: are kernels split, and for groups of which size? */
+static void write_road(const struct job *job, bool split, struct msl_text *program)
+{
+    const struct msl_source *const source = job->source;
     msl_text_print(program,
                    "#line 1 \"<road>\"\n"
                    "[[maybe_unused]] static constexpr bool __msl_split = %s;\n"
+                   "[[maybe_unused]] static constexpr const char *__msl_road = \"fibers: %s\";\n"
                    "[[maybe_unused]] static constexpr uint32_t __msl_size(const char *name, int d)"
                    " {\n",
-                   split ? "true" : "false");
+                   split ? "true" : "false", why_not_split(job));
     for (size_t i = 0; split && i < source->group_size_count; i++) {
         const struct msl_group_size *const group = &source->group_sizes[i];
         if (is_plain_name(group->kernel))
@@ -160,6 +81,20 @@ static void write_line_marker(const char *directive, const char *file, struct ms
     msl_text_append_string(text, "\"\n");
 }
 
+/* The compiler itself failed; its first line may say why. */
+static enum hal_status fail_without_place(const struct job *job, int code, const char *errors)
+{
+    const size_t length = errors ? strcspn(errors, "\n") : 0;
+    const bool tells = length && !msl_names_our_own(errors, length) &&
+                       !memmem(errors, length, job->scratch, strlen(job->scratch));
+    if (errors && strstr(errors, "Executable \"ld\" doesn't exist"))
+        return hal_fail(HAL_NOT_FOUND, "compiling '%s': %s finds no linker 'ld': install binutils",
+                        job->file, job->compiler.version);
+    return hal_fail(HAL_FAILED, "%s failed on '%s' with exit code %d%s%.*s", job->compiler.version,
+                    job->file, code, tells ? ": " : "", tells ? (int)length : 0,
+                    errors ? errors : "");
+}
+
 /* Runs the compiler; its complaints become the failure's message. */
 static enum hal_status run_compiler(const struct job *job, const char *const *arguments,
                                     size_t output_limit, struct msl_text *out_output)
@@ -175,9 +110,7 @@ static enum hal_status run_compiler(const struct job *job, const char *const *ar
     if (status == HAL_OK && code != 0) {
         msl_diagnose(errors.bytes, job->headers.directory, job->file, &message);
         status = message.length ? hal_fail(HAL_INVALID, "%s", message.bytes)
-                                : hal_fail(HAL_FAILED, "%s failed on '%s' with exit code %d: %.*s",
-                                           job->compiler.version, job->file, code,
-                                           (int)strcspn(errors.bytes, "\n"), errors.bytes);
+                                : fail_without_place(job, code, errors.bytes);
     } else {
         status = hal_add_context(status, "compiling '%s'", job->file);
     }
@@ -334,7 +267,7 @@ static enum hal_status build_on_road(const struct job *job, const struct msl_tex
 {
     struct msl_text program = {0};
     msl_text_append(&program, constants->bytes, constants->length);
-    write_road(job->source, split, &program);
+    write_road(job, split, &program);
     msl_text_append(&program, kernels->bytes, kernels->length);
     enum hal_status status = msl_text_check(&program);
     if (status == HAL_OK)
@@ -359,7 +292,7 @@ static enum hal_status build_any(const struct job *job, const struct msl_text *c
             return status;
         hal_log(HAL_LOG_WARN, "'%s' runs on fibers, which is slow: %s", job->file, hal_message());
     }
-    if (there && demands.shifts) {
+    if (there && (demands.shifts || demands.waits)) {
         status = build_on_road(job, constants, kernels, false,
                                job->options.optimise ? "--optimise" : "--keep");
         if (status == HAL_OK || status == HAL_INVALID)
@@ -370,6 +303,12 @@ static enum hal_status build_any(const struct job *job, const struct msl_text *c
                 "'%s': shifts by more than there are bits and divisions by zero are undefined "
                 "without hal-msl-cc: %s",
                 job->file, there ? hal_message() : "there is none beside the library");
+    if (demands.waits)
+        hal_log(
+            HAL_LOG_WARN,
+            "'%s': threads that part in loops, or in code that is optimised, may not meet again "
+            "without hal-msl-cc: %s",
+            job->file, there ? hal_message() : "there is none beside the library");
     return build_on_road(job, constants, kernels, false, NULL);
 }
 
@@ -379,7 +318,7 @@ static enum hal_status translate_and_build(const struct job *job)
     struct msl_demands demands = {0};
     enum hal_status status = preprocess(job, &preprocessed);
     if (status == HAL_OK)
-        status = write_constants(job->source, &constants);
+        status = msl_request_constants(job->source, &constants);
     if (status == HAL_OK)
         status = msl_translate(job->source, &preprocessed, job->file, &kernels, &demands);
     if (status == HAL_OK)
@@ -449,7 +388,7 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
         return hal_fail(HAL_NO_MEMORY, "out of memory to compile '%s'", file);
     job->source = source;
     job->file = file;
-    enum hal_status status = check_source(source, file);
+    enum hal_status status = msl_request_check(source, file);
     if (status == HAL_OK)
         status = msl_compiler_find(&job->compiler);
     if (status == HAL_OK)
@@ -460,7 +399,7 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
     if (status == HAL_OK)
         status = msl_road_find(source->check_bounds, &job->road);
     if (status == HAL_OK)
-        status = make_key(source, file, &job->compiler, &job->road, &job->options, &key);
+        status = msl_request_key(source, file, &job->compiler, &job->road, &job->options, &key);
     if (status == HAL_OK)
         status = msl_cache_path(source->directory, &key, ".so", path, sizeof path);
     if (status == HAL_OK)

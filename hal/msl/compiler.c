@@ -24,7 +24,7 @@ static const char advice[] =
 
 /* The processor's name and features as the system resolved them: "-march=native" is the same
  * text everywhere. */
-static void add_processor(struct msl_digest *digest)
+static void add_processor(struct hal_digest *digest)
 {
     char text[4096];
     const int file = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
@@ -39,7 +39,7 @@ static void add_processor(struct msl_digest *digest)
          line = strtok_r(NULL, "\n", &rest)) {
         for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
             if (strncmp(line, lines[i], strlen(lines[i])) == 0)
-                msl_digest_add_string(digest, line);
+                hal_digest_add_string(digest, line);
         if (strncmp(line, "processor", 9) == 0 && !strstr(line, ": 0"))
             break;
     }
@@ -50,15 +50,15 @@ enum hal_status msl_program_identify(const char *path, struct msl_key *out_ident
     struct stat facts;
     if (stat(path, &facts) != 0)
         return hal_fail(HAL_NOT_FOUND, "there is no '%s': %s", path, strerror(errno));
-    struct msl_digest digest = msl_digest_begin();
+    struct hal_digest digest = hal_digest_begin();
     const struct timespec written = hal_file_written(&facts);
     const uint64_t numbers[] = {(uint64_t)facts.st_dev, (uint64_t)facts.st_ino,
                                 (uint64_t)facts.st_size, (uint64_t)written.tv_sec,
                                 (uint64_t)written.tv_nsec};
-    msl_digest_add_string(&digest, path);
-    msl_digest_add(&digest, numbers, sizeof numbers);
+    hal_digest_add_string(&digest, path);
+    hal_digest_add(&digest, numbers, sizeof numbers);
     add_processor(&digest);
-    return msl_digest_end(&digest, out_identity);
+    return hal_digest_end(&digest, out_identity->bytes);
 }
 
 /* "Debian clang version 16.0.6 (...)" -> "clang version 16.0.6"; false when it is too old. */

@@ -1,127 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the declarations of a source, and refuses what only a GPU has. */
+/* Finds the declarations of a source. */
 #include "hal/msl/unit.h"
 
 #include "hal/base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const address_spaces[] = {"device", "constant", "threadgroup", "thread"};
-
-static bool one_of(const struct msl_tokens *tokens, size_t i, const char *const *names,
-                   size_t count)
-{
-    for (size_t n = 0; n < count; n++)
-        if (msl_is(tokens, i, names[n]))
-            return true;
-    return false;
-}
-
-static bool has_prefix(const struct msl_token *token, const char *prefix)
-{
-    const size_t length = strlen(prefix);
-    return token->length >= length && memcmp(token->text, prefix, length) == 0;
-}
-
-static bool is_texture_type(const struct msl_tokens *tokens, size_t i)
-{
-    static const char *const shapes[] = {"texture1d",      "texture2d", "texture3d", "texturecube",
-                                         "texture_buffer", "depth2d",   "depthcube"};
-    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++)
-        if (has_prefix(&tokens->list[i], shapes[n]))
-            return msl_is(tokens, msl_next(tokens, i), "<");
-    return false;
-}
-
-/* Why the name cannot be used, when it stands for something that does not exist here. */
-static const char *missing_here(const struct msl_tokens *tokens, size_t i)
-{
-    static const char *const tracing[] = {"acceleration_structure",
-                                          "instance_acceleration_structure",
-                                          "primitive_acceleration_structure",
-                                          "intersector",
-                                          "intersection_query",
-                                          "intersection_function_table",
-                                          "raytracing"};
-    static const char *const tables[] = {"visible_function_table", "render_pipeline_state",
-                                         "compute_pipeline_state", "command_buffer"};
-    static const char *const tiles[] = {"imageblock", "threadgroup_imageblock",
-                                        "mesh_grid_properties", "object_data", "ray_data"};
-    static const char *const assembly[] = {"asm", "__asm", "__asm__"};
-    if (is_texture_type(tokens, i))
-        return "textures exist on a GPU only";
-    const size_t after = msl_next(tokens, i);
-    if (msl_is(tokens, i, "sampler") && tokens->list[after].kind == MSL_NAME)
-        return "samplers exist on a GPU only";
-    if (one_of(tokens, i, tracing, sizeof tracing / sizeof *tracing))
-        return "ray tracing exists on a GPU only";
-    if (one_of(tokens, i, tables, sizeof tables / sizeof *tables) && msl_is(tokens, after, "<"))
-        return "function tables and pipeline states exist on a GPU only";
-    if (one_of(tokens, i, tiles, sizeof tiles / sizeof *tiles))
-        return "tile and mesh shading exist on a GPU only";
-    if (one_of(tokens, i, assembly, sizeof assembly / sizeof *assembly) &&
-        (msl_is(tokens, after, "(") || msl_is(tokens, after, "volatile")))
-        return "inline assembly is no part of the language";
-    return NULL;
-}
-
-/* The bracket that the token stands in. */
-static size_t enclosing(const struct msl_tokens *tokens, size_t i)
-{
-    for (i--; i > 0; i--) {
-        const size_t match = tokens->list[i].match;
-        if (match && match < i)
-            i = match;
-        else if (match)
-            return i;
-    }
-    return 0;
-}
-
-/* Members of an argument buffer are found by their place, which must be what [[id(n)]] says. */
-static enum hal_status check_member_id(const struct msl_unit *unit, size_t id)
-{
-    const struct msl_tokens *const tokens = &unit->tokens;
-    const size_t open = msl_next(tokens, id), number = msl_next(tokens, open);
-    const size_t attribute = enclosing(tokens, id);
-    const size_t brace = enclosing(tokens, attribute);
-    unsigned long place = 0;
-    if (!msl_is(tokens, open, "(") || !msl_is(tokens, attribute, "[[") ||
-        !msl_is(tokens, brace, "{") || tokens->list[number].kind != MSL_NUMBER)
-        return HAL_OK;
-    for (size_t i = msl_next(tokens, brace); i < attribute; i = msl_next(tokens, i)) {
-        if (tokens->list[i].match > i)
-            i = tokens->list[i].match;
-        place += msl_is(tokens, i, ";");
-    }
-    if (strtoul(tokens->list[number].text, NULL, 0) == place)
-        return HAL_OK;
-    return hal_fail(HAL_UNSUPPORTED,
-                    "%s:%u: error: member %lu of an argument buffer has [[id(%.*s)]]: on a "
-                    "processor, ids count the members from 0",
-                    unit->file, tokens->list[id].line, place, (int)tokens->list[number].length,
-                    tokens->list[number].text);
-}
-
-static enum hal_status check_names(const struct msl_unit *unit)
-{
-    const struct msl_tokens *const tokens = &unit->tokens;
-    for (size_t i = 1; i + 1 < tokens->count; i++) {
-        const struct msl_token *const token = &tokens->list[i];
-        if (token->kind != MSL_NAME)
-            continue;
-        const char *const why = missing_here(tokens, i);
-        if (why)
-            return hal_fail(HAL_UNSUPPORTED, "%s:%u: error: '%.*s': %s", unit->file, token->line,
-                            (int)token->length, token->text, why);
-        if (msl_is(tokens, i, "id"))
-            HAL_TRY(check_member_id(unit, i));
-        if (msl_is(tokens, i, "double"))
-            return hal_fail(HAL_INVALID, "%s:%u: error: 'double' is not a type of the language",
-                            unit->file, token->line);
-    }
-    return HAL_OK;
-}
 
 /* host_name("a" "b"): the strings joined. */
 static const char *read_host_name(struct msl_unit *unit, size_t open)
@@ -153,7 +39,7 @@ static void read_attributes(struct msl_unit *unit, size_t open, struct msl_item 
 static bool is_type_keyword(const struct msl_tokens *tokens, size_t i)
 {
     static const char *const keywords[] = {"struct", "class", "union", "enum"};
-    return one_of(tokens, i, keywords, sizeof keywords / sizeof *keywords);
+    return msl_is_one_of(tokens, i, keywords, sizeof keywords / sizeof *keywords);
 }
 
 /* "template <...>", possibly repeated, or the "template" of an explicit instantiation. */
@@ -193,7 +79,8 @@ static size_t read_name(struct msl_unit *unit, size_t i, struct walk *walk, stru
     }
     if (is_type_keyword(tokens, i) && !item->name && !walk->last_name)
         item->is_type = true;
-    else if (!one_of(tokens, i, address_spaces, sizeof address_spaces / sizeof *address_spaces))
+    else if (!msl_is_one_of(tokens, i, address_spaces,
+                            sizeof address_spaces / sizeof *address_spaces))
         walk->last_name = i;
     if (item->is_type && !item->name && walk->last_name == i)
         item->name = i;
@@ -287,12 +174,16 @@ static const char *inner_scope(struct msl_unit *unit, const char *scope, size_t 
     return scope;
 }
 
+struct scope {
+    const char *name;
+    bool is_foreign; /* extern "C" */
+};
 struct scopes {
-    const char **list;
+    struct scope *list;
     size_t count, capacity;
 };
 
-static bool push_scope(struct scopes *scopes, const char *scope)
+static bool push_scope(struct scopes *scopes, struct scope scope)
 {
     if (!hal_grow((void **)&scopes->list, &scopes->capacity, scopes->count + 1,
                   sizeof *scopes->list))
@@ -301,12 +192,17 @@ static bool push_scope(struct scopes *scopes, const char *scope)
     return true;
 }
 
+static bool is_foreign(const struct msl_tokens *tokens, size_t i)
+{
+    return msl_is(tokens, i, "extern") && tokens->list[msl_next(tokens, i)].kind == MSL_STRING;
+}
+
 /* When a namespace (or extern "C") begins at `i`, its '{' or the ';' of an alias; else 0. */
 static size_t namespace_start(const struct msl_tokens *tokens, size_t i)
 {
     if (msl_is(tokens, i, "inline"))
         i = msl_next(tokens, i);
-    if (msl_is(tokens, i, "extern") && tokens->list[msl_next(tokens, i)].kind == MSL_STRING) {
+    if (is_foreign(tokens, i)) {
         const size_t open = msl_next(tokens, msl_next(tokens, i));
         return msl_is(tokens, open, "{") ? open : 0;
     }
@@ -326,25 +222,53 @@ static bool add_item(struct msl_unit *unit, const struct msl_item *item)
     return true;
 }
 
+/* "vertex", "[[vertex]]", "[[intersection(triangle)]]" at the beginning of a function. */
 static enum hal_status check_stage(const struct msl_unit *unit, const struct msl_item *item)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
-    static const char *const stages[] = {"vertex", "fragment"};
-    const size_t first =
-        msl_is(tokens, item->first, "[[") ? msl_next(tokens, item->first) : item->first;
-    if (!one_of(tokens, first, stages, sizeof stages / sizeof *stages))
+    static const char *const stages[] = {"vertex", "fragment", "mesh", "object", "intersection"};
+    const bool is_attribute = msl_is(tokens, item->first, "[[");
+    const size_t first = is_attribute ? msl_next(tokens, item->first) : item->first;
+    const size_t count = is_attribute ? sizeof stages / sizeof *stages : 2;
+    if (!msl_is_one_of(tokens, first, stages, count))
         return HAL_OK;
     return hal_fail(HAL_UNSUPPORTED, "%s:%u: error: '%.*s': graphics functions exist on a GPU only",
                     unit->file, tokens->list[first].line, (int)tokens->list[first].length,
                     tokens->list[first].text);
 }
 
+static bool is_defined(const struct msl_unit *unit, const struct msl_token *name)
+{
+    for (size_t i = 0; i < unit->item_count; i++) {
+        const struct msl_item *const item = &unit->items[i];
+        const struct msl_token *const own = &unit->tokens.list[item->name];
+        if (item->is_foreign && item->body && own->length == name->length &&
+            memcmp(own->text, name->text, name->length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* By its bare name a kernel could call what this process has: abort, system. */
+static enum hal_status check_foreign(const struct msl_unit *unit)
+{
+    for (size_t i = 0; i < unit->item_count; i++) {
+        const struct msl_item *const item = &unit->items[i];
+        const struct msl_token *const name = &unit->tokens.list[item->name];
+        if (item->is_foreign && item->name && !item->is_type && !item->body &&
+            !is_defined(unit, name))
+            return hal_fail(HAL_INVALID, "%s:%u: error: '%.*s' is declared but not defined",
+                            unit->file, name->line, (int)name->length, name->text);
+    }
+    return HAL_OK;
+}
+
 enum hal_status msl_unit_declare(struct msl_unit *unit)
 {
     const struct msl_tokens *const tokens = &unit->tokens;
-    HAL_TRY(check_names(unit));
+    HAL_TRY(msl_unit_refuse(unit));
     struct scopes scopes = {0};
-    const char *scope = "";
+    struct scope scope = {.name = ""};
     enum hal_status status = HAL_OK;
     size_t i = msl_next(tokens, 0);
     while (i + 1 < tokens->count && status == HAL_OK) {
@@ -352,21 +276,25 @@ enum hal_status msl_unit_declare(struct msl_unit *unit)
         if (open) {
             if (msl_is(tokens, open, "{")) {
                 unit->failed |= !push_scope(&scopes, scope);
-                scope = inner_scope(unit, scope, open);
+                scope.name = inner_scope(unit, scope.name, open);
+                scope.is_foreign |= is_foreign(tokens, i);
             }
             i = msl_next(tokens, open);
         } else if (msl_is(tokens, i, "}")) {
-            scope = scopes.count ? scopes.list[--scopes.count] : "";
+            scope = scopes.count ? scopes.list[--scopes.count] : (struct scope){.name = ""};
             i = msl_next(tokens, i);
         } else if (msl_is(tokens, i, ";")) {
             i = msl_next(tokens, i);
         } else {
-            const struct msl_item item = msl_unit_item(unit, i, scope);
+            struct msl_item item = msl_unit_item(unit, i, scope.name);
+            item.is_foreign = scope.is_foreign || is_foreign(tokens, i);
+            if (item.is_kernel && is_foreign(tokens, i)) /* which cannot be static as well */
+                msl_unit_erase(unit, i, msl_next(tokens, i));
             unit->failed |= !add_item(unit, &item);
             status = check_stage(unit, &item);
             i = msl_next(tokens, item.last);
         }
     }
     free(scopes.list);
-    return status;
+    return status == HAL_OK ? check_foreign(unit) : status;
 }

@@ -46,33 +46,63 @@ static bool parse(const char *line, int length, const char *own_directory, struc
     return false;
 }
 
-/* "static assertion failed due to requirement '...': why" -> "why". */
+static bool has_own_name(const char *text, size_t length)
+{
+    return memmem(text, length, "msl::", 5) || memmem(text, length, "__msl_", 6) ||
+           memmem(text, length, "msl_abi_", 8);
+}
+
+/* What an assertion of ours says: "static assertion failed due to requirement '...': why" is "why".
+ * NULL: it is none. */
+static const char *asserted(const struct diagnostic *error)
+{
+    static const char words[] = "static assertion failed due to requirement '";
+    const size_t length = (size_t)error->text_length;
+    const char *const found = memmem(error->text, length, words, sizeof words - 1);
+    const char *const colon = found ? memmem(error->text, length, "': ", 3) : NULL;
+    if (!colon || !(error->is_ours || has_own_name(found, (size_t)(colon - found))))
+        return NULL;
+    return colon + 3;
+}
+
+/* Quotations that hold names of our own become '...'. */
+static void append_masked(const char *text, size_t length, struct msl_text *out_message)
+{
+    const char *const end = text + length;
+    while (text < end) {
+        const char *const open = memchr(text, '\'', (size_t)(end - text));
+        const char *const close = open ? memchr(open + 1, '\'', (size_t)(end - open - 1)) : NULL;
+        if (!close) {
+            msl_text_append(out_message, text, (size_t)(end - text));
+            return;
+        }
+        const bool own = has_own_name(open, (size_t)(close - open));
+        msl_text_append(out_message, text, (size_t)((own ? open : close + 1) - text));
+        if (own)
+            msl_text_append_string(out_message, "'...'");
+        text = close + 1;
+    }
+}
+
 static void print_error(const struct diagnostic *place, const struct diagnostic *error,
                         const char *file, struct msl_text *out_message)
 {
-    const char *text = error->text;
-    int length = error->text_length;
-    const char *const colon = error->is_ours && memmem(text, (size_t)length, "static assertion", 16)
-                                  ? memmem(text, (size_t)length, "': ", 3)
-                                  : NULL;
+    const char *const why = asserted(error);
+    const char *const text = why ? why : error->text;
     if (out_message->length)
         msl_text_append_string(out_message, "\n");
     if (place)
         msl_text_print(out_message, "%.*s: ", place->place_length, place->place);
     else
         msl_text_print(out_message, "%s: ", file);
-    if (colon) {
+    if (why)
         msl_text_append_string(out_message, "error: ");
-        length -= (int)(colon + 3 - text);
-        text = colon + 3;
-    }
-    msl_text_append(out_message, text, (size_t)length);
+    append_masked(text, (size_t)(error->text + error->text_length - text), out_message);
 }
 
 static bool names_our_own(const struct diagnostic *diagnostic)
 {
-    return memmem(diagnostic->text, (size_t)diagnostic->text_length, "msl::", 5) ||
-           memmem(diagnostic->text, (size_t)diagnostic->text_length, "__msl_", 6);
+    return !asserted(diagnostic) && has_own_name(diagnostic->text, (size_t)diagnostic->text_length);
 }
 
 /* The linker: "...: undefined reference to `f(int)'". */
@@ -92,24 +122,33 @@ static bool print_undefined(const char *line, int length, const char *file,
     return true;
 }
 
+bool msl_names_our_own(const char *text, size_t length)
+{
+    return has_own_name(text, length);
+}
+
 void msl_diagnose(const char *errors, const char *own_directory, const char *file,
                   struct msl_text *out_message)
 {
-    struct diagnostic pending = {0};
+    struct diagnostic pending = {0}, masked = {0}; /* the latter if there is nothing better */
     bool waits = false;
     for (const char *line = errors; line && *line;) {
         const int length = (int)strcspn(line, "\n");
         struct diagnostic now;
         if (parse(line, length, own_directory, &now)) {
+            bool said = false;
             if (waits && (now.is_error || !now.is_ours)) {
                 print_error(now.is_error ? NULL : &now, &pending, file, out_message);
                 waits = false;
+                said = starts(now.text, now.text_length, "note: in instantiation of ");
             }
             if (now.is_error && now.is_ours) {
                 pending = now;
                 waits = true;
-            } else if (!now.is_ours && !names_our_own(&now)) {
+            } else if (!now.is_ours && !said && !names_our_own(&now)) {
                 print_error(&now, &now, file, out_message);
+            } else if (now.is_error && !masked.place) {
+                masked = now;
             }
         } else {
             print_undefined(line, length, file, out_message);
@@ -118,4 +157,6 @@ void msl_diagnose(const char *errors, const char *own_directory, const char *fil
     }
     if (waits)
         print_error(NULL, &pending, file, out_message);
+    if (!out_message->length && masked.place)
+        print_error(&masked, &masked, file, out_message);
 }

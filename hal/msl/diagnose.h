@@ -12,4 +12,7 @@
 void msl_diagnose(const char *errors, const char *own_directory, const char *file,
                   struct msl_text *out_message);
 
+/* Whether it says something that only our headers or the translation know. */
+bool msl_names_our_own(const char *text, size_t length);
+
 #endif

@@ -24,7 +24,8 @@ struct header {
 
 enum { HEADER_COUNT = sizeof headers / sizeof *headers };
 
-/* Names that a source may include: all mean macros.h. */
+/* Names that a source may include: all mean macros.h. What those for a GPU alone declare is refused
+ * where it is used. */
 static const char *const includable[] = {
     "metal_stdlib",
     "metal_algorithm",
@@ -34,26 +35,33 @@ static const char *const includable[] = {
     "metal_common",
     "metal_compute",
     "metal_config",
+    "metal_command_buffer",
     "metal_extended_vector",
     "metal_geometric",
+    "metal_graphics",
+    "metal_imageblocks",
     "metal_integer",
     "metal_limits",
     "metal_logging",
     "metal_math",
     "metal_matrix",
+    "metal_mesh",
     "metal_numeric",
     "metal_pack",
     "metal_packed",
     "metal_quadgroup",
+    "metal_raytracing",
     "metal_relational",
     "metal_simdgroup",
     "metal_simdgroup_matrix",
+    "metal_tensor",
     "metal_texture",
     "metal_type_traits",
     "metal_types",
     "metal_uniform",
     "metal_utility",
     "metal_vector",
+    "metal_visible_function_table",
     "simd/simd.h",
     "simd/vector_types.h",
     "simd/math.h",
@@ -109,6 +117,7 @@ static const char *const flags[] = {
     "-fno-rtti",
     "-fno-threadsafe-statics",
     "-fno-strict-aliasing",
+    "-fmax-type-align=1", /* a GPU asks vectors in memory for no alignment, and sources know it */
     "-fno-caret-diagnostics",
     "-fno-show-column",
     "-fno-color-diagnostics",
@@ -148,24 +157,24 @@ size_t msl_compiler_flags(const struct msl_options *options, const char **out_ar
     return append(precise, sizeof precise / sizeof *precise, out_arguments, count);
 }
 
-static void add_headers(struct msl_digest *digest)
+static void add_headers(struct hal_digest *digest)
 {
     for (size_t i = 0; i < HEADER_COUNT; i++) {
-        msl_digest_add_string(digest, headers[i].name);
-        msl_digest_add(digest, headers[i].contents, headers[i].bytes);
+        hal_digest_add_string(digest, headers[i].name);
+        hal_digest_add(digest, headers[i].contents, headers[i].bytes);
     }
     for (size_t i = 0; i < sizeof includable / sizeof *includable; i++)
-        msl_digest_add_string(digest, includable[i]);
+        hal_digest_add_string(digest, includable[i]);
 }
 
-void msl_toolchain_digest(const struct msl_options *options, struct msl_digest *digest)
+void msl_toolchain_digest(const struct msl_options *options, struct hal_digest *digest)
 {
     const char *arguments[MSL_MAX_ARGUMENTS];
     const size_t count = msl_compiler_flags(options, arguments, 0);
     add_headers(digest);
-    msl_digest_add_string(digest, translator_digest);
+    hal_digest_add_string(digest, translator_digest);
     for (size_t i = 0; i < count; i++)
-        msl_digest_add_string(digest, arguments[i]);
+        hal_digest_add_string(digest, arguments[i]);
 }
 
 static bool same_file(const char *path, const void *contents, size_t bytes)
@@ -294,19 +303,19 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
 {
     struct msl_key contents_key, key;
     char lock_path[MSL_PATH_BYTES];
-    struct msl_digest digest = msl_digest_begin();
+    struct hal_digest digest = hal_digest_begin();
     add_headers(&digest);
-    HAL_TRY(msl_digest_end(&digest, &contents_key));
+    HAL_TRY(hal_digest_end(&digest, contents_key.bytes));
     HAL_TRY(msl_cache_path(NULL, &contents_key, "", out_headers->directory,
                            sizeof out_headers->directory));
     HAL_TRY(msl_cache_path(NULL, &contents_key, ".yaml", out_headers->overlay,
                            sizeof out_headers->overlay));
     HAL_TRY(msl_cache_path(NULL, &contents_key, ".lock", lock_path, sizeof lock_path));
-    digest = msl_digest_begin();
+    digest = hal_digest_begin();
     msl_toolchain_digest(options, &digest);
-    msl_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
-    msl_digest_add_string(&digest, out_headers->directory);
-    HAL_TRY(msl_digest_end(&digest, &key));
+    hal_digest_add(&digest, &compiler->identity, sizeof compiler->identity);
+    hal_digest_add_string(&digest, out_headers->directory);
+    HAL_TRY(hal_digest_end(&digest, key.bytes));
     HAL_TRY(msl_cache_path(NULL, &key, ".pch", out_headers->precompiled,
                            sizeof out_headers->precompiled));
     int lock;

@@ -95,7 +95,7 @@ enum hal_status msl_helper_identify(const char *path, struct msl_key *out_identi
         HAL_TRY(ask(path, &file, said));
         HAL_TRY(msl_cache_store(entry, &file, said));
     }
-    struct msl_digest digest = msl_digest_begin();
-    msl_digest_add_string(&digest, said);
-    return msl_digest_end(&digest, out_identity);
+    struct hal_digest digest = hal_digest_begin();
+    hal_digest_add_string(&digest, said);
+    return hal_digest_end(&digest, out_identity->bytes);
 }

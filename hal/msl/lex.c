@@ -236,6 +236,15 @@ bool msl_is(const struct msl_tokens *tokens, size_t index, const char *text)
            token->length > 0;
 }
 
+bool msl_is_one_of(const struct msl_tokens *tokens, size_t i, const char *const *names,
+                   size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        if (msl_is(tokens, i, names[n]))
+            return true;
+    return false;
+}
+
 static bool stands(const struct msl_token *token)
 {
     return token->kind != MSL_BLANK && token->kind != MSL_DIRECTIVE;

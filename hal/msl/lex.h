@@ -39,6 +39,8 @@ enum hal_status msl_lex(const char *source, size_t bytes, const char *file,
 void msl_tokens_finish(struct msl_tokens *tokens);
 
 bool msl_is(const struct msl_tokens *tokens, size_t index, const char *text);
+bool msl_is_one_of(const struct msl_tokens *tokens, size_t index, const char *const *texts,
+                   size_t count);
 /* The nearest token that is not blank; stops at the ends. */
 size_t msl_next(const struct msl_tokens *tokens, size_t index);
 size_t msl_previous(const struct msl_tokens *tokens, size_t index);

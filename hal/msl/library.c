@@ -5,14 +5,12 @@
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "hal/msl/cache.h"
-#include "hal/msl/text.h"
+#include "hal/msl/names.h"
 
 #include <dlfcn.h>
 #if defined(__linux__)
 #include <link.h>
 #endif
-
-enum { LISTED_NAMES = 8 };
 
 /* Lays a kernel's declarations out, one after the other. Two threads may load the same module:
  * they write the same numbers. */
@@ -115,9 +113,10 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
     for (size_t i = 0; i < library->function_count; i++)
         describe(module, module->first_kernel + i, &library->functions[i]);
     for (size_t i = 0; i < library->function_count; i++)
-        if (library->functions[i].info.has_barriers)
-            hal_log(HAL_LOG_INFO, "'%s': the threads of kernel '%s' run as %s", library->file,
-                    library->functions[i].info.name, library->functions[i].info.road);
+        hal_log(HAL_LOG_INFO, "'%s': the threads of kernel '%s' run %s%s", library->file,
+                library->functions[i].info.name,
+                library->functions[i].info.has_barriers ? "as " : "",
+                library->functions[i].info.road);
     note_code(library, module);
     library->constants = module->first_constant;
     library->constant_count = (size_t)(module->last_constant - module->first_constant);
@@ -164,35 +163,53 @@ void msl_library_destroy(struct msl_library *library)
 
 static enum hal_status unknown_name(const struct msl_library *library, const char *name)
 {
-    struct msl_text names = {0};
-    for (size_t i = 0; i < library->function_count && i < LISTED_NAMES; i++)
-        msl_text_print(&names, "%s'%s'", i ? ", " : "", library->functions[i].info.name);
-    if (library->function_count > LISTED_NAMES)
-        msl_text_print(&names, " and %zu more", library->function_count - LISTED_NAMES);
+    const char **const names = hal_alloc(library->function_count, sizeof *names);
+    if (!names)
+        return hal_fail(HAL_NO_MEMORY, "out of memory for %zu names", library->function_count);
+    for (size_t i = 0; i < library->function_count; i++)
+        names[i] = library->functions[i].info.name;
     const enum hal_status status =
-        hal_fail(HAL_NOT_FOUND, "'%s' has no kernel '%s'; it has %s", library->file, name,
-                 names.bytes ? names.bytes : "none");
-    msl_text_finish(&names);
+        msl_unknown_name(HAL_NOT_FOUND, library->file, name, names, library->function_count);
+    free(names);
     return status;
+}
+
+/* By its whole name, else by what stands behind the namespaces: then `*out_other` is the second one
+ * that has it. NULL: none. */
+static const struct msl_function *find_function(const struct msl_library *library, const char *name,
+                                                const struct msl_function **out_other)
+{
+    const struct msl_function *found = NULL;
+    *out_other = NULL;
+    for (size_t i = 0; i < library->function_count; i++)
+        if (strcmp(library->functions[i].info.name, name) == 0)
+            return &library->functions[i];
+    for (size_t i = 0; i < library->function_count && !*out_other; i++) {
+        const struct msl_function *const function = &library->functions[i];
+        if (msl_is_bare_name(function->info.name, name))
+            *(found ? out_other : &found) = function;
+    }
+    return found;
 }
 
 enum hal_status msl_library_find(const struct msl_library *library, const char *name,
                                  const struct msl_function **out_function)
 {
-    for (size_t i = 0; i < library->function_count; i++) {
-        const struct msl_function *const function = &library->functions[i];
-        if (strcmp(function->info.name, name) != 0)
-            continue;
-        if (function->info.static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES)
-            return hal_fail(HAL_INVALID,
-                            "kernel '%s' of '%s' has %u bytes of threadgroup variables; the limit "
-                            "is %d",
-                            name, library->file, function->info.static_group_memory_bytes,
-                            MSL_MAX_GROUP_MEMORY_BYTES);
-        *out_function = function;
-        return HAL_OK;
-    }
-    return unknown_name(library, name);
+    const struct msl_function *other;
+    const struct msl_function *const function = find_function(library, name, &other);
+    if (!function)
+        return unknown_name(library, name);
+    if (other)
+        return hal_fail(HAL_NOT_FOUND, "'%s': kernel '%s' could be '%s' or '%s'", library->file,
+                        name, function->info.name, other->info.name);
+    if (function->info.static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES)
+        return hal_fail(HAL_INVALID,
+                        "kernel '%s' of '%s' has %u bytes of threadgroup variables; the limit is "
+                        "%d",
+                        name, library->file, function->info.static_group_memory_bytes,
+                        MSL_MAX_GROUP_MEMORY_BYTES);
+    *out_function = function;
+    return HAL_OK;
 }
 
 bool msl_library_was_kept(const struct msl_library *library)

@@ -33,18 +33,32 @@ enum {
     MSL_MAX_GROUP_MEMORY_BYTES = 32768,
 };
 
-/* Function constant; `type` as in Metal: bool, int, uint, float (others: later versions). */
-enum msl_constant_type { MSL_BOOL = 1, MSL_INT32 = 2, MSL_UINT32 = 3, MSL_FLOAT32 = 4 };
+/* Function constant: any scalar type of the language. One of another type than the source's is
+ * converted. */
+enum msl_constant_type {
+    MSL_BOOL = 1,
+    MSL_INT32 = 2,
+    MSL_UINT32 = 3,
+    MSL_FLOAT32 = 4,
+    MSL_INT8 = 5,
+    MSL_UINT8 = 6,
+    MSL_INT16 = 7,
+    MSL_UINT16 = 8,
+    MSL_FLOAT16 = 9,
+    MSL_BFLOAT16 = 10,
+    MSL_INT64 = 11,
+    MSL_UINT64 = 12,
+};
 struct msl_constant {
     uint32_t index;
     enum msl_constant_type type;
-    uint32_t bits;
+    uint64_t bits; /* only those that the type has are looked at */
 };
 
 /* The size of group that a kernel will be run with: its loops are made for that size. Any other
  * still works, on fibers. */
 struct msl_group_size {
-    const char *kernel; /* name or host_name; unknown ones are ignored */
+    const char *kernel; /* as for msl_library_find; unknown ones are ignored */
     uint32_t size[3];
 };
 
@@ -64,8 +78,8 @@ struct msl_source {
     size_t constant_count;
     const struct msl_group_size *group_sizes;
     size_t group_size_count;
-    /* Only the kernels in `group_sizes` are compiled, unless one of them does not exist: then all
-     * are, and their names can be told. */
+    /* Only the kernels in `group_sizes` are compiled. One that does not exist is HAL_INVALID
+     * then, before anything is compiled, and the message has the names most like it. */
     bool only_listed;
     /* Where the compiled kernels are kept; NULL: the usual place. More than the limit of that
      * place (0: the usual one) and the kernels that were not used for the longest time go. */
@@ -104,7 +118,9 @@ HAL_API enum hal_status msl_directory_measure(const char *directory, uint64_t *o
 /* The limit that holds where none is given: HAL_CACHE_LIMIT_MIB, else 1 GiB. */
 HAL_API uint64_t msl_directory_limit_bytes(void);
 
-/* By name or host_name. HAL_NOT_FOUND: the message lists the names that exist (a few). */
+/* By name ("k", or "a::k" of a namespace) or host_name; "k" is "a::k", too, where no other kernel
+ * is called so. HAL_NOT_FOUND: the message lists the names that exist (a few), or the two that it
+ * could be. */
 HAL_API enum hal_status msl_library_find(const struct msl_library *library, const char *name,
                                          const struct msl_function **out_function) HAL_CHECKED;
 HAL_API size_t msl_library_function_count(const struct msl_library *library);
@@ -151,6 +167,9 @@ HAL_API void *msl_member_address(const struct msl_member *members, uint32_t numb
 
 enum { MSL_MAX_MEMBERS = 8192 }; /* of a launch */
 
+/* Groups are whole, as the HAL counts them. Metal's dispatchThreads:, whose last groups are
+ * smaller, has no counterpart: a kernel's [[dispatch_threads_per_threadgroup]] is its
+ * [[threads_per_threadgroup]]. */
 struct msl_launch {
     void *const *buffers;             /* by [[buffer(i)]] index, MSL_MAX_BUFFERS pointers */
     const uint64_t *buffer_bytes;     /* where bounds are checked: their lengths; NULL: not known */

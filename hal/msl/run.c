@@ -3,10 +3,11 @@
  * each other, one fiber per thread of the group.
  *
  * A fiber that cannot go on hands over to the next one that can, lanes of its own simdgroup
- * first. When no lane of a simdgroup can go on and some wait for a simd operation, the operation
- * with the lowest address among them is performed for exactly the lanes that execute it: that is
- * how lanes that went different ways meet again. When all live threads of the group wait at the
- * barrier, it opens. A thread that has returned counts for neither. */
+ * first. When no lane of a simdgroup can go on and some wait for a simd operation, the earliest
+ * operation among them is performed for exactly the lanes that execute it: that is how lanes that
+ * went different ways meet again. Which is the earliest, the stamps of the lanes say
+ * (hal/msl/fission/stamps.h), or without them, the place in the code. When all live threads of the
+ * group wait at the barrier, it opens. A thread that has returned counts for neither. */
 #include "hal/base/mem.h"
 #include "hal/msl/bounds.h"
 #include "hal/msl/fiber.h"
@@ -27,6 +28,7 @@ struct thread {
     uint32_t index; /* in its threadgroup */
     /* While it waits for a simd operation: */
     const void *site;
+    uint32_t stamp[MSL_ABI_STAMP_WORDS], stamp_words;
     uint32_t value_bytes;
     _Alignas(16) unsigned char value[MSL_ABI_LANE_BYTES];
 };
@@ -101,21 +103,34 @@ static uint32_t lowest(uint32_t lanes)
     return (uint32_t)__builtin_ctz(lanes);
 }
 
-/* Performs one operation: that of the lowest address, for the lanes that wait for it. */
+/* Below 0: `a` waits for what comes earlier; 0: for the same operation. */
+static int compare_waits(const struct thread *a, const struct thread *b)
+{
+    const uint32_t words = a->stamp_words < b->stamp_words ? a->stamp_words : b->stamp_words;
+    for (uint32_t i = 0; i < words; i++) {
+        if (a->stamp[i] != b->stamp[i])
+            return a->stamp[i] < b->stamp[i] ? -1 : 1;
+    }
+    if (words)
+        return 0;
+    return (uintptr_t)a->site < (uintptr_t)b->site ? -1 : (uintptr_t)a->site > (uintptr_t)b->site;
+}
+
+/* Performs one operation: the earliest, for the lanes that wait for it. */
 static void perform_operation(struct msl_worker *worker, struct simdgroup *simdgroup)
 {
     struct thread *const lanes =
         &worker->threads[(size_t)(simdgroup - worker->simdgroups) * MSL_SIMD_WIDTH];
     const struct thread *chosen = &lanes[lowest(simdgroup->in_operation)];
     for (uint32_t rest = simdgroup->in_operation; rest; rest &= rest - 1)
-        if ((uintptr_t)lanes[lowest(rest)].site < (uintptr_t)chosen->site)
+        if (compare_waits(&lanes[lowest(rest)], chosen) < 0)
             chosen = &lanes[lowest(rest)];
     uint32_t active = 0;
     const size_t bytes = chosen->value_bytes;
     memset(simdgroup->values, 0, MSL_SIMD_WIDTH * bytes);
     for (uint32_t rest = simdgroup->in_operation; rest; rest &= rest - 1) {
         const uint32_t lane = lowest(rest);
-        if (lanes[lane].site != chosen->site)
+        if (compare_waits(&lanes[lane], chosen) != 0)
             continue;
         active |= UINT32_C(1) << lane;
         memcpy(simdgroup->values + lane * bytes, lanes[lane].value, bytes);
@@ -195,6 +210,13 @@ static const void *exchange(const void *value, uint32_t bytes, const void *site,
     return simdgroup->values;
 }
 
+static void stamp(const uint32_t *words, uint32_t count)
+{
+    struct thread *const self = current->running;
+    memcpy(self->stamp, words, count * sizeof *words);
+    self->stamp_words = count;
+}
+
 static uint32_t own_lane(void)
 {
     return current->running->index % MSL_SIMD_WIDTH;
@@ -235,6 +257,7 @@ const struct msl_abi_runtime msl_runtime = {
     .group_barrier = wait_at_barrier,
     .exchange = exchange,
     .lane = own_lane,
+    .stamp = stamp,
     .check = check,
     .bad_index = bad_index,
 };
@@ -257,6 +280,7 @@ static void run_group(struct msl_worker *worker)
 {
     for (uint32_t i = 0; i < worker->thread_count; i++) {
         worker->threads[i].index = i;
+        worker->threads[i].stamp_words = 0;
         msl_fiber_prepare(&worker->threads[i].fiber, &worker->stacks, i, run_fiber);
     }
     for (uint32_t i = 0; i < worker->simdgroup_count; i++) {

@@ -73,7 +73,7 @@ enum hal_status msl_headers_prepare(const struct msl_compiler *compiler,
                                     struct msl_headers *out_headers) HAL_CHECKED;
 
 /* What decides about the code that is made: headers, flags. */
-void msl_toolchain_digest(const struct msl_options *options, struct msl_digest *digest);
+void msl_toolchain_digest(const struct msl_options *options, struct hal_digest *digest);
 
 /* Appends the flags of native compilation, ends with NULL; returns the number of arguments. */
 size_t msl_compiler_flags(const struct msl_options *options, const char **out_arguments,

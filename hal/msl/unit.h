@@ -20,6 +20,7 @@ struct msl_item {
     const char *host_name;
     bool is_kernel, is_instantiation, is_type;
     bool has_variables; /* threadgroup variables of a kernel */
+    bool is_foreign;    /* extern "C": by its bare name */
     bool dropped;       /* the same as an earlier one but for address spaces */
     bool needs_peers;   /* calls something that waits for other threads, directly or not */
 };
@@ -32,13 +33,14 @@ struct msl_unit {
     char **strings; /* owned replacements */
     size_t string_count, string_capacity;
     const struct msl_source *source;
-    bool leaves_out; /* kernels that the source does not list */
-    bool waits;      /* threads of an entry may wait for each other */
-    bool shifts;     /* or divides, by numbers that are not written out */
-    bool failed;     /* memory ran out */
+    bool waits;  /* threads of an entry may wait for each other */
+    bool shifts; /* or divides, by numbers that are not written out */
+    bool failed; /* memory ran out */
 };
 
-/* Finds the declarations; HAL_UNSUPPORTED for what only a GPU has. */
+/* HAL_UNSUPPORTED for what only a GPU has, HAL_INVALID for words that the language has not. */
+enum hal_status msl_unit_refuse(const struct msl_unit *unit) HAL_CHECKED;
+/* Finds the declarations, once all their words are welcome. */
 enum hal_status msl_unit_declare(struct msl_unit *unit) HAL_CHECKED;
 /* Functions that differ by address spaces only become one. */
 void msl_unit_drop_duplicates(struct msl_unit *unit);
@@ -50,6 +52,29 @@ void msl_unit_find_peers(struct msl_unit *unit);
 void msl_unit_find_shifts(struct msl_unit *unit);
 /* Puts a table entry after each kernel and in the place of each instantiation. */
 enum hal_status msl_unit_add_entries(struct msl_unit *unit) HAL_CHECKED;
+/* Something that callers can ask for. */
+struct msl_kernel {
+    const char *name;                   /* "a::k", or its host_name; the unit's */
+    const char *wanted;                 /* what source->group_sizes calls it; NULL: not listed */
+    const struct msl_item *item, *body; /* what names it; the function or template it stands for */
+};
+/* In the order of the source; `*out_kernels` is the caller's to free. HAL_INVALID: two have one
+ * name, or of those that are listed one could be either of two; or only these are wanted and one
+ * does not exist. */
+enum hal_status msl_unit_find_kernels(struct msl_unit *unit, struct msl_kernel **out_kernels,
+                                      size_t *out_count) HAL_CHECKED;
+/* One kernel's way into the table. */
+struct msl_entry {
+    struct msl_unit *unit;
+    size_t number;        /* of its generated names */
+    const char *function; /* "::a::f<float>" */
+    struct msl_entry_text {
+        struct msl_text list, checks; /* entry.h's list of parameters; assertions about them */
+    } * text;
+};
+/* Appends all parameters between `open` and its partner. HAL_INVALID, HAL_UNSUPPORTED: the message
+ * names the parameter, with its line. */
+enum hal_status msl_entry_write_parameters(const struct msl_entry *entry, size_t open) HAL_CHECKED;
 /* Address spaces, attributes, literals, function constants, pragmas. */
 void msl_unit_rewrite(struct msl_unit *unit);
 

@@ -134,7 +134,7 @@ static bool read_constant(struct reader *reader, struct spirv_constant_info *con
 {
     uint32_t type;
     if (!read_number(reader, UINT32_MAX, &constant->id) || !skip(reader, " ") ||
-        !read_number(reader, SPIRV_FLOAT32, &type) || !skip(reader, " "))
+        !read_number(reader, SPIRV_UINT64, &type) || !skip(reader, " "))
         return false;
     size_t length = 0;
     for (; reader->at < reader->end && *reader->at != '\n'; reader->at++) {

@@ -63,13 +63,20 @@ static enum hal_status read_module(struct msl_text *out_bytes)
     }
 }
 
-static bool read_number(const char *text, uint32_t *out_number)
+static bool read_bits(const char *text, uint64_t *out_bits)
 {
     char *end;
     errno = 0;
-    const unsigned long long number = strtoull(text, &end, 10);
-    *out_number = (uint32_t)number;
-    return *text >= '0' && *text <= '9' && !*end && !errno && number <= UINT32_MAX;
+    *out_bits = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+static bool read_number(const char *text, uint32_t *out_number)
+{
+    uint64_t bits;
+    const bool good = read_bits(text, &bits) && bits <= UINT32_MAX;
+    *out_number = (uint32_t)bits;
+    return good;
 }
 
 /* Four words each: "constant ID TYPE BITS", or five: "entry NAME X Y Z". */
@@ -81,8 +88,8 @@ static bool read_request(char **arguments, int count, struct request *request)
             struct spirv_constant *const constant = &request->constants[request->constant_count++];
             uint32_t type;
             if (!read_number(arguments[i + 1], &constant->id) ||
-                !read_number(arguments[i + 2], &type) || type < SPIRV_BOOL ||
-                type > SPIRV_FLOAT32 || !read_number(arguments[i + 3], &constant->bits))
+                !read_number(arguments[i + 2], &type) || type < SPIRV_BOOL || type > SPIRV_UINT64 ||
+                !read_bits(arguments[i + 3], &constant->bits))
                 return false;
             constant->type = (enum spirv_constant_type)type;
             i += 4;

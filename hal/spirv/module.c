@@ -155,16 +155,28 @@ static bool is_spec_id(const struct spirv_module *module, size_t at)
     return op_at(module, at) == SpvOpDecorate && operand(module, at, 2) == SpvDecorationSpecId;
 }
 
+static uint32_t integer_type(uint32_t width, bool is_signed)
+{
+    switch (width) {
+    case 8: return is_signed ? SPIRV_INT8 : SPIRV_UINT8;
+    case 16: return is_signed ? SPIRV_INT16 : SPIRV_UINT16;
+    case 32: return is_signed ? SPIRV_INT32 : SPIRV_UINT32;
+    case 64: return is_signed ? SPIRV_INT64 : SPIRV_UINT64;
+    default: return 0;
+    }
+}
+
 /* Of what stands at a constant's definition; 0: of no kind that values are given for. */
 static uint32_t value_type(const struct spirv_module *module, size_t at)
 {
     const size_t type = at ? definition(module, operand(module, at, 1)) : 0;
     if (!type)
         return 0;
+    const uint32_t width = operand(module, type, 2);
     switch ((int)op_at(module, type)) {
     case SpvOpTypeBool: return SPIRV_BOOL;
-    case SpvOpTypeInt: return operand(module, type, 3) ? SPIRV_INT32 : SPIRV_UINT32;
-    case SpvOpTypeFloat: return operand(module, type, 2) <= 32 ? SPIRV_FLOAT32 : 0;
+    case SpvOpTypeInt: return integer_type(width, operand(module, type, 3) != 0);
+    case SpvOpTypeFloat: return width == 16 ? SPIRV_FLOAT16 : width == 32 ? SPIRV_FLOAT32 : 0;
     default: return 0;
     }
 }
@@ -205,7 +217,9 @@ bool spirv_module_next_constant(const struct spirv_module *module, size_t *at,
 
 static enum hal_status fail_type(const struct spirv_constant *constant, const char *theirs)
 {
-    static const char *const ours[] = {"", "bool", "int32", "uint32", "float32"};
+    static const char *const ours[] = {"",         "bool",  "int32", "uint32", "float32",
+                                       "int8",     "uint8", "int16", "uint16", "float16",
+                                       "bfloat16", "int64", "uint64"};
     return hal_fail(HAL_INVALID, "specialization constant %u is a %s; its value is given as %s",
                     constant->id, theirs, ours[constant->type]);
 }
@@ -220,34 +234,73 @@ static enum hal_status set_boolean(struct spirv_module *module, size_t at,
     return HAL_OK;
 }
 
+/* An integer between those that 64 bits hold with a sign and without. */
+struct integer {
+    uint64_t bits;
+    bool is_negative;
+};
+
+static uint32_t width_of(enum spirv_constant_type type)
+{
+    static const uint8_t widths[] = {
+        [SPIRV_INT8] = 8,   [SPIRV_UINT8] = 8,   [SPIRV_INT16] = 16, [SPIRV_UINT16] = 16,
+        [SPIRV_INT32] = 32, [SPIRV_UINT32] = 32, [SPIRV_INT64] = 64, [SPIRV_UINT64] = 64,
+    };
+    return (unsigned)type < sizeof widths ? widths[type] : 0;
+}
+
+static bool read_integer(const struct spirv_constant *constant, struct integer *out_integer)
+{
+    const enum spirv_constant_type type = constant->type;
+    const uint32_t width = width_of(type);
+    if (!width)
+        return false;
+    const bool is_signed =
+        type == SPIRV_INT8 || type == SPIRV_INT16 || type == SPIRV_INT32 || type == SPIRV_INT64;
+    const uint64_t above = width < 64 ? UINT64_MAX << width : 0;
+    const bool is_negative = is_signed && constant->bits >> (width - 1) & 1;
+    *out_integer = (struct integer){is_negative ? constant->bits | above : constant->bits & ~above,
+                                    is_negative};
+    return true;
+}
+
+/* Where the widths are the same, both spellings of a pattern are welcome from 32 bits on, as in
+ * other APIs. */
+static bool fits(struct integer value, uint32_t width, bool is_signed,
+                 enum spirv_constant_type type)
+{
+    const uint32_t digits = width - (uint32_t)is_signed;
+    if (width >= 32 && width == width_of(type))
+        return true;
+    if (value.is_negative)
+        return is_signed && ~value.bits >> digits == 0;
+    return digits >= 64 || value.bits >> digits == 0;
+}
+
 static enum hal_status set_integer(struct spirv_module *module, size_t at, uint32_t width,
                                    bool is_signed, const struct spirv_constant *constant)
 {
-    char theirs[32];
+    char theirs[32], range[64] = "";
+    struct integer value;
     snprintf(theirs, sizeof theirs, "%s%u", is_signed ? "int" : "uint", width);
-    if (constant->type != SPIRV_INT32 && constant->type != SPIRV_UINT32)
+    if (!read_integer(constant, &value))
         return fail_type(constant, theirs);
-    const int64_t value =
-        constant->type == SPIRV_INT32 ? (int64_t)(int32_t)constant->bits : (int64_t)constant->bits;
-    /* At 32 bits both spellings of a pattern are welcome, as in other APIs. */
-    if (width < 32) {
-        const int64_t low = is_signed ? -(INT64_C(1) << (width - 1)) : 0;
-        const int64_t high = (INT64_C(1) << (width - (uint32_t)is_signed)) - 1;
-        if (value < low || value > high)
-            return hal_fail(HAL_INVALID,
-                            "specialization constant %u is a %s, from %lld to %lld; its value is "
-                            "given as %lld",
-                            constant->id, theirs, (long long)low, (long long)high,
-                            (long long)value);
+    if (!fits(value, width, is_signed, constant->type)) {
+        if (width < 64)
+            snprintf(range, sizeof range, ", from %lld to %lld",
+                     is_signed ? -(1LL << (width - 1)) : 0,
+                     (1LL << (width - (uint32_t)is_signed)) - 1);
+        return value.is_negative
+                   ? hal_fail(HAL_INVALID,
+                              "specialization constant %u is a %s%s; its value is given as %lld",
+                              constant->id, theirs, range, (long long)value.bits)
+                   : hal_fail(HAL_INVALID,
+                              "specialization constant %u is a %s%s; its value is given as %llu",
+                              constant->id, theirs, range, (unsigned long long)value.bits);
     }
-    if (width > 32 && !is_signed && value < 0)
-        return hal_fail(HAL_INVALID,
-                        "specialization constant %u is a %s; its value is given as "
-                        "%lld",
-                        constant->id, theirs, (long long)value);
-    module->words[at + 3] = (uint32_t)value; /* narrow ones are sign-extended: section 2.2.1 */
+    module->words[at + 3] = (uint32_t)value.bits; /* narrow ones are sign-extended: section 2.2.1 */
     if (width > 32)
-        module->words[at + 4] = (uint32_t)((uint64_t)value >> 32);
+        module->words[at + 4] = (uint32_t)(value.bits >> 32);
     return HAL_OK;
 }
 
@@ -267,16 +320,43 @@ static uint32_t half_bits(float value)
     return sign | (uint32_t)(((exponent + 14) << 10) + steps);
 }
 
+static float from_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static float from_half(uint32_t bits)
+{
+    const int exponent = (int)(bits >> 10 & 31);
+    const uint32_t fraction = bits & 0x3ff, sign = (bits & 0x8000) << 16;
+    if (exponent == 31)
+        return from_bits(sign | 0x7f800000 | fraction << 13);
+    const float size =
+        exponent ? ldexpf((float)(fraction | 0x400), exponent - 25) : ldexpf((float)fraction, -24);
+    return sign ? -size : size;
+}
+
 static enum hal_status set_float(struct spirv_module *module, size_t at, uint32_t width,
                                  const struct spirv_constant *constant)
 {
     char theirs[32];
+    const uint32_t bits = (uint32_t)constant->bits;
     float value;
     snprintf(theirs, sizeof theirs, "float%u", width);
-    if (constant->type != SPIRV_FLOAT32)
+    if (constant->type == SPIRV_FLOAT32)
+        value = from_bits(bits);
+    else if (constant->type == SPIRV_FLOAT16)
+        value = from_half(bits);
+    else if (constant->type == SPIRV_BFLOAT16)
+        value = from_bits(bits << 16);
+    else
         return fail_type(constant, theirs);
-    memcpy(&value, &constant->bits, sizeof value);
-    module->words[at + 3] = width == 16 ? half_bits(value) : constant->bits;
+    if (width == 32)
+        memcpy(&module->words[at + 3], &value, sizeof value);
+    else
+        module->words[at + 3] = constant->type == SPIRV_FLOAT16 ? bits : half_bits(value);
     return HAL_OK;
 }
 

@@ -3,8 +3,10 @@
 #include "hal/spirv/msl.h"
 
 #include "hal/base/mem.h"
+#include "hal/spirv/answer.h"
 
 #include <spirv_cross_c.h>
+#include <stdio.h>
 
 struct spirv_cross {
     spvc_context context;
@@ -236,17 +238,22 @@ static enum hal_status place_all(const struct job *job)
 }
 
 /* What stands before "using namespace metal;" stays outside of the namespace that keeps the
- * entry points' helpers and types apart. */
+ * entry points' helpers and types apart, and that is no part of the kernel's name. */
 static enum hal_status append_source(const char *kernel, const char *source, struct msl_text *text)
 {
     static const char last[] = "using namespace metal;\n";
     const char *const found = strstr(source, last);
-    if (!found)
+    const char *const rest = found ? found + sizeof last - 1 : "";
+    char head[SPIRV_KERNEL_NAME_BYTES + 16];
+    snprintf(head, sizeof head, "kernel void %s(", kernel);
+    const char *const entry = strstr(rest, head);
+    if (!entry)
         return hal_fail(HAL_FAILED, "SPIRV-Cross wrote a source that is not understood");
-    const char *const rest = found + sizeof last - 1;
     msl_text_append(text, source, (size_t)(rest - source));
     msl_text_print(text, "namespace %s_ {\n", kernel);
-    msl_text_append_string(text, rest);
+    msl_text_append(text, rest, (size_t)(entry - rest));
+    msl_text_print(text, "[[host_name(\"%s\")]] ", kernel);
+    msl_text_append_string(text, entry);
     msl_text_append_string(text, "}\n");
     return msl_text_check(text);
 }

@@ -37,13 +37,26 @@ enum {
 #define SPIRV_NO_SLOT UINT32_MAX
 
 /* The value of the constant with that SpecId. Values of ids that the module does not have are
- * ignored. Integers of any width take INT32 and UINT32, floats of any width FLOAT32; what does not
- * fit is an error. */
-enum spirv_constant_type { SPIRV_BOOL = 1, SPIRV_INT32 = 2, SPIRV_UINT32 = 3, SPIRV_FLOAT32 = 4 };
+ * ignored. An integer takes one of any width that fits, a float is rounded; what does not fit is an
+ * error. */
+enum spirv_constant_type {
+    SPIRV_BOOL = 1,
+    SPIRV_INT32 = 2,
+    SPIRV_UINT32 = 3,
+    SPIRV_FLOAT32 = 4,
+    SPIRV_INT8 = 5,
+    SPIRV_UINT8 = 6,
+    SPIRV_INT16 = 7,
+    SPIRV_UINT16 = 8,
+    SPIRV_FLOAT16 = 9,
+    SPIRV_BFLOAT16 = 10,
+    SPIRV_INT64 = 11,
+    SPIRV_UINT64 = 12,
+};
 struct spirv_constant {
     uint32_t id;
     enum spirv_constant_type type;
-    uint32_t bits;
+    uint64_t bits;
 };
 
 struct spirv_entry_point {

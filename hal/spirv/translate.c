@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { MAX_ANSWER_BYTES = 64 << 20, NUMBER_BYTES = 12 };
+enum { MAX_ANSWER_BYTES = 64 << 20, NUMBER_BYTES = 24 };
 
 struct job {
     const struct spirv_source *source;
@@ -36,7 +36,7 @@ static enum hal_status check_source(const struct spirv_source *source)
             return hal_fail(HAL_INVALID, "entry point %zu has no name", i);
     for (size_t i = 0; i < source->constant_count; i++) {
         const struct spirv_constant *const constant = &source->constants[i];
-        if (constant->type < SPIRV_BOOL || constant->type > SPIRV_FLOAT32)
+        if (constant->type < SPIRV_BOOL || constant->type > SPIRV_UINT64)
             return hal_fail(HAL_INVALID, "specialization constant %u has the unknown type %d",
                             constant->id, (int)constant->type);
         for (size_t k = 0; k < i; k++)
@@ -60,21 +60,21 @@ static enum hal_status find_program(struct job *job)
 static enum hal_status make_key(struct job *job)
 {
     const struct spirv_source *const source = job->source;
-    struct msl_digest digest = msl_digest_begin();
-    msl_digest_add_string(&digest, "spirv");
-    msl_digest_add(&digest, &job->identity, sizeof job->identity);
-    msl_digest_add(&digest, source->data, source->bytes);
+    struct hal_digest digest = hal_digest_begin();
+    hal_digest_add_string(&digest, "spirv");
+    hal_digest_add(&digest, &job->identity, sizeof job->identity);
+    hal_digest_add(&digest, source->data, source->bytes);
     for (size_t i = 0; i < source->constant_count; i++) {
         const struct spirv_constant *const constant = &source->constants[i];
-        const uint32_t numbers[] = {constant->id, (uint32_t)constant->type, constant->bits};
-        msl_digest_add(&digest, numbers, sizeof numbers);
+        const uint64_t numbers[] = {constant->id, (uint64_t)constant->type, constant->bits};
+        hal_digest_add(&digest, numbers, sizeof numbers);
     }
     for (size_t i = 0; i < source->entry_point_count; i++) {
-        msl_digest_add_string(&digest, source->entry_points[i].name);
-        msl_digest_add(&digest, source->entry_points[i].group_size,
+        hal_digest_add_string(&digest, source->entry_points[i].name);
+        hal_digest_add(&digest, source->entry_points[i].group_size,
                        sizeof source->entry_points[i].group_size);
     }
-    HAL_TRY(msl_digest_end(&digest, &job->key));
+    HAL_TRY(hal_digest_end(&digest, job->key.bytes));
     return msl_cache_path(NULL, &job->key, ".spirv", job->entry, sizeof job->entry);
 }
 
@@ -86,10 +86,10 @@ struct arguments {
     size_t count, number_count;
 };
 
-static void add_number(struct arguments *arguments, uint32_t number)
+static void add_number(struct arguments *arguments, uint64_t number)
 {
     char *const text = arguments->numbers[arguments->number_count++];
-    snprintf(text, NUMBER_BYTES, "%u", number);
+    snprintf(text, NUMBER_BYTES, "%llu", (unsigned long long)number);
     arguments->list[arguments->count++] = text;
 }
 

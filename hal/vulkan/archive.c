@@ -47,44 +47,31 @@ enum hal_status vulkan_cache_measure(struct hal_driver_device *self, const char 
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-/* Each part with its length, so that parts cannot flow into each other. */
-static bool add(EVP_MD_CTX *digest, const void *bytes, size_t count)
-{
-    const uint64_t prefix = count;
-    return EVP_DigestUpdate(digest, &prefix, sizeof prefix) == 1 &&
-           EVP_DigestUpdate(digest, bytes, count) == 1;
-}
-
-static bool add_device(EVP_MD_CTX *digest, const struct vulkan_device *device)
+static void add_device(struct hal_digest *digest, const struct vulkan_device *device)
 {
     const VkPhysicalDeviceProperties *properties = &device->properties;
     const uint32_t numbers[] = {properties->vendorID, properties->deviceID,
                                 properties->driverVersion, properties->apiVersion,
                                 device->has_push};
-    return add(digest, version, sizeof version) && add(digest, numbers, sizeof numbers) &&
-           add(digest, properties->pipelineCacheUUID, VK_UUID_SIZE) &&
-           add(digest, properties->deviceName, strlen(properties->deviceName));
+    hal_digest_add(digest, version, sizeof version);
+    hal_digest_add(digest, numbers, sizeof numbers);
+    hal_digest_add(digest, properties->pipelineCacheUUID, VK_UUID_SIZE);
+    hal_digest_add_string(digest, properties->deviceName);
 }
 
 /* The module has its constants' values by now. */
 static bool find_path(struct vulkan_archive *archive, const struct vulkan_device *device,
                       const struct hal_executable_desc *desc, const struct spirv_module *module)
 {
-    uint8_t key[EVP_MAX_MD_SIZE];
-    unsigned bytes = 0;
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    bool good = digest && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1 &&
-                add_device(digest, device) &&
-                add(digest, module->words, module->count * sizeof *module->words);
-    for (size_t i = 0; good && i < desc->entry_point_count; i++)
-        good = add(digest, desc->entry_points[i].name, strlen(desc->entry_points[i].name));
-    good = good && EVP_DigestFinal_ex(digest, key, &bytes) == 1 && bytes == HAL_STORE_KEY_BYTES;
-    EVP_MD_CTX_free(digest);
-    char name[2 * HAL_STORE_KEY_BYTES + 1];
-    for (size_t i = 0; good && i < HAL_STORE_KEY_BYTES; i++)
-        snprintf(name + 2 * i, 3, "%02x", key[i]);
-    return good && (size_t)snprintf(archive->path, sizeof archive->path, "%s/%s%s",
-                                    archive->directory, name, suffix) < sizeof archive->path;
+    uint8_t key[HAL_STORE_KEY_BYTES];
+    struct hal_digest digest = hal_digest_begin();
+    add_device(&digest, device);
+    hal_digest_add(&digest, module->words, module->count * sizeof *module->words);
+    for (size_t i = 0; i < desc->entry_point_count; i++)
+        hal_digest_add_string(&digest, desc->entry_points[i].name);
+    return hal_digest_end(&digest, key) == HAL_OK &&
+           hal_store_path(archive->directory, key, suffix, archive->path, sizeof archive->path) ==
+               HAL_OK;
 }
 
 static bool digest_of(const void *data, size_t bytes, uint8_t out_digest[DIGEST_BYTES])

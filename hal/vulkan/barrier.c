@@ -49,14 +49,15 @@ static enum hal_status list_ranges(const struct vulkan_builder *builder,
         const struct hal_buffer_barrier *range = &barrier->buffers[i];
         if (range->bytes == 0)
             continue;
+        const struct vulkan_place place = vulkan_place_of(range->buffer, range->offset);
         out_ranges->list[out_ranges->count++] = (VkBufferMemoryBarrier){
             .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
             .srcAccessMask = access_of(barrier->source_stages, range->source_access),
             .dstAccessMask = access_of(barrier->target_stages, range->target_access),
             .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
             .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-            .buffer = to_vulkan_buffer(range->buffer)->buffer,
-            .offset = range->offset,
+            .buffer = place.buffer,
+            .offset = place.offset,
             .size = range->bytes,
         };
     }

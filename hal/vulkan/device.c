@@ -214,6 +214,7 @@ static void object_destroy(struct hal_driver_device *self, struct hal_object *ob
     case HAL_OBJECT_EVENT:
     case HAL_OBJECT_SET_LAYOUT:
     case HAL_OBJECT_PIPELINE_LAYOUT:
+    case HAL_OBJECT_CHANNEL:        /* refused */
     case HAL_OBJECT_SUBSPAN: break; /* the core has no other part of one */
     }
 }
@@ -223,6 +224,7 @@ static const struct hal_driver_ops ops = {
     .device_query = device_query,
     .device_wait_idle = vulkan_wait_idle,
     .buffer_create = vulkan_buffer_create,
+    .buffer_import = vulkan_buffer_import,
     .buffer_map = vulkan_buffer_map,
     .buffer_unmap = vulkan_buffer_unmap,
     .mapping_flush = vulkan_mapping_flush,
@@ -355,7 +357,7 @@ static enum hal_status make_device(struct vulkan_device *device, const struct wi
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &v12};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                           .pNext = &v11};
-    const char *extensions[4];
+    const char *extensions[8];
     float priorities[HAL_MAX_QUEUES];
     uint32_t count = 0;
     vk.GetPhysicalDeviceFeatures2(device->physical, &features);
@@ -375,6 +377,11 @@ static enum hal_status make_device(struct vulkan_device *device, const struct wi
         has_extension(device->physical, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     if (device->has_calibrated)
         extensions[count++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
+    if (!has_extension(device->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) ||
+        !vk.GetMemoryHostPointerPropertiesEXT)
+        device->import_alignment = 0;
+    if (device->import_alignment)
+        extensions[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     const VkDeviceQueueCreateInfo queue_info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
         .queueFamilyIndex = device->family,
@@ -441,8 +448,11 @@ static void read_limits(struct vulkan_device *device)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
     VkPhysicalDeviceMaintenance3Properties maintenance = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, .pNext = &push};
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT,
+        .pNext = &maintenance};
     VkPhysicalDeviceSubgroupProperties subgroup = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &maintenance};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &host};
     VkPhysicalDeviceProperties2 properties = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
     vk.GetPhysicalDeviceProperties2(device->physical, &properties);
@@ -452,6 +462,7 @@ static void read_limits(struct vulkan_device *device)
     if (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
         device->subgroup_operations = subgroup.supportedOperations;
     device->max_allocation_bytes = maintenance.maxMemoryAllocationSize;
+    device->import_alignment = host.minImportedHostPointerAlignment;
     device->max_push_descriptors = push.maxPushDescriptors;
     vk.GetPhysicalDeviceMemoryProperties(device->physical, &device->memories);
 }

@@ -286,27 +286,15 @@ static enum hal_status fill(struct vulkan_device *device, const struct hal_execu
     return status;
 }
 
-static enum hal_status fail_foreign(const struct hal_executable_desc *desc)
-{
-    char offered[64] = "";
-    uint32_t seen = 0;
-    for (size_t i = 0; i < desc->variant_count; i++) {
-        const enum hal_executable_format format = desc->variants[i].format;
-        const size_t used = strlen(offered);
-        if (seen >> format & 1)
-            continue;
-        seen |= 1U << format;
-        snprintf(offered + used, sizeof offered - used, "%s%s", used ? ", " : "",
-                 hal_executable_format_name(format));
-    }
-    return hal_fail(HAL_UNSUPPORTED, "executable '%s': the Vulkan driver runs SPIR-V, not %s",
-                    desc->label ? desc->label : "", offered);
-}
+struct making {
+    struct vulkan_device *device;
+    struct hal_executable **out;
+};
 
-static enum hal_status create_of(struct vulkan_device *device,
-                                 const struct hal_executable_desc *desc, size_t variant,
-                                 struct hal_executable **out)
+static enum hal_status create_of(void *user, const struct hal_executable_desc *desc,
+                                 const struct hal_executable_variant *variant)
 {
+    const struct making *making = user;
     struct vulkan_executable *executable = hal_alloc(1, sizeof *executable);
     if (executable)
         executable->entries = hal_alloc(desc->entry_point_count, sizeof *executable->entries);
@@ -316,13 +304,13 @@ static enum hal_status create_of(struct vulkan_device *device,
                         desc->label ? desc->label : "");
     }
     hal_object_init(&executable->base.object, HAL_OBJECT_EXECUTABLE);
-    executable->base.variant = variant;
-    const enum hal_status status = fill(device, desc, executable);
+    executable->base.variant = (size_t)(variant - desc->variants);
+    const enum hal_status status = fill(making->device, desc, executable);
     if (status != HAL_OK) {
-        vulkan_executable_destroy(device, executable);
+        vulkan_executable_destroy(making->device, executable);
         return status;
     }
-    *out = &executable->base;
+    *making->out = &executable->base;
     return HAL_OK;
 }
 
@@ -330,12 +318,14 @@ enum hal_status vulkan_executable_create(struct hal_driver_device *self,
                                          const struct hal_executable_desc *desc,
                                          struct hal_executable **out)
 {
-    enum hal_status status = fail_foreign(desc);
-    for (size_t i = 0; i < desc->variant_count && status == HAL_UNSUPPORTED; i++) {
-        if (desc->variants[i].format == HAL_FORMAT_SPIRV)
-            status = create_of(to_vulkan_device(self), desc, i, out);
-    }
-    return status;
+    static const enum hal_executable_format formats[] = {HAL_FORMAT_SPIRV};
+    const struct hal_variant_builder builder = {"Vulkan", formats, 1, create_of};
+    struct making making = {to_vulkan_device(self), out};
+    size_t variant = SIZE_MAX;
+    const enum hal_status status = hal_variants_build(&builder, &making, desc, &variant);
+    return variant == SIZE_MAX
+               ? hal_add_context(status, "executable '%s'", desc->label ? desc->label : "")
+               : status; /* what is wrong with one names it */
 }
 
 void vulkan_executable_destroy(struct vulkan_device *device, struct vulkan_executable *executable)

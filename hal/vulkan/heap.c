@@ -27,7 +27,7 @@ static void free_block(struct vulkan_device *device, struct vulkan_block *block)
     }
     if (block->memory)
         vk.FreeMemory(device->device, block->memory, NULL);
-    device->heap.allocated_bytes -= block->memory ? block->bytes : 0;
+    device->heap.allocated_bytes -= block->memory && !block->is_imported ? block->bytes : 0;
     free(block);
 }
 
@@ -220,12 +220,75 @@ enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryR
                        (uint64_t)needs->size, used);
 }
 
+/* A type that needs no flushing, as the host has no call at which it could be done. */
+static VkResult find_import_type(struct vulkan_device *device, uint32_t types, uint32_t *out_type)
+{
+    static const VkMemoryPropertyFlags wanted =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    for (uint32_t i = 0; i < device->memories.memoryTypeCount; i++) {
+        *out_type = i;
+        if ((types >> i & 1) && (properties_of(device, i) & wanted) == wanted)
+            return VK_SUCCESS;
+    }
+    return VK_ERROR_FEATURE_NOT_PRESENT;
+}
+
+static VkResult import_block(struct vulkan_device *device, uint32_t types, void *pages,
+                             struct vulkan_block *block)
+{
+    VkMemoryHostPointerPropertiesEXT properties = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    const VkImportMemoryHostPointerInfoEXT import = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+        .pHostPointer = pages,
+    };
+    VkResult result =
+        vk.GetMemoryHostPointerPropertiesEXT(device->device, import.handleType, pages, &properties);
+    if (result == VK_SUCCESS)
+        result = find_import_type(device, types & properties.memoryTypeBits, &block->type);
+    if (result != VK_SUCCESS)
+        return result;
+    const VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .pNext = &import,
+        .allocationSize = block->bytes,
+        .memoryTypeIndex = block->type,
+    };
+    return vk.AllocateMemory(device->device, &info, NULL, &block->memory);
+}
+
+enum hal_status vulkan_memory_import(struct vulkan_device *device,
+                                     const VkMemoryRequirements *needs, void *pages, uint64_t bytes,
+                                     struct vulkan_memory *out_memory)
+{
+    struct vulkan_block *block = hal_alloc(1, sizeof *block);
+    if (!block)
+        return hal_fail(HAL_NO_MEMORY, "no memory to import %" PRIu64 " bytes", bytes);
+    *block = (struct vulkan_block){.data = pages, .bytes = bytes, .is_imported = true};
+    const VkResult result = import_block(device, needs->memoryTypeBits, pages, block);
+    if (result != VK_SUCCESS) {
+        free(block);
+        return result == VK_ERROR_FEATURE_NOT_PRESENT
+                   ? hal_fail(HAL_UNSUPPORTED, "the device sees no memory of the host coherently")
+                   : vulkan_fail(result, "the host's memory at %p, %" PRIu64 " bytes", pages,
+                                 bytes);
+    }
+    *out_memory = (struct vulkan_memory){block, 0, bytes};
+    return HAL_OK;
+}
+
 void vulkan_memory_give(struct vulkan_device *device, const struct vulkan_memory *memory)
 {
     struct vulkan_block *block = memory->block;
     if (!block)
         return;
     pthread_mutex_lock(&device->heap.lock);
+    if (block->is_imported) {
+        free_block(device, block);
+        pthread_mutex_unlock(&device->heap.lock);
+        return;
+    }
     device->heap.used_bytes -= memory->bytes;
     give_gap(block, memory->offset, memory->bytes);
     if (!block->is_shared) {

@@ -88,15 +88,16 @@ static enum hal_status copy_now(struct vulkan_device *device, VkBuffer source, V
 
 static enum hal_status call_on_copy(struct vulkan_device *device, struct vulkan_host_call *call)
 {
-    const VkBufferCopy there = {.srcOffset = call->offset, .dstOffset = 0, .size = call->bytes};
-    const VkBufferCopy back = {.srcOffset = 0, .dstOffset = call->offset, .size = call->bytes};
+    const struct vulkan_place place = vulkan_place_of(&call->buffer->base, call->offset);
+    const VkBufferCopy there = {.srcOffset = place.offset, .dstOffset = 0, .size = call->bytes};
+    const VkBufferCopy back = {.srcOffset = 0, .dstOffset = place.offset, .size = call->bytes};
     struct vulkan_staging staging;
     HAL_TRY(vulkan_staging_create(device, call->bytes, &staging));
-    enum hal_status status = copy_now(device, call->buffer->buffer, staging.buffer, &there);
+    enum hal_status status = copy_now(device, place.buffer, staging.buffer, &there);
     if (status == HAL_OK)
         status = call->host.run(call->host.user, staging.data, call->bytes);
     if (status == HAL_OK && call->host.writes)
-        status = copy_now(device, staging.buffer, call->buffer->buffer, &back);
+        status = copy_now(device, staging.buffer, place.buffer, &back);
     vulkan_staging_destroy(device, &staging);
     return status;
 }

@@ -108,9 +108,9 @@ static enum hal_status list_writes(struct vulkan_builder *builder, const struct 
         HAL_TRY(check_binding(builder, launch, place, binding));
         const uint64_t bytes =
             place->is_uniform && binding->bytes > most_uniform ? most_uniform : binding->bytes;
+        const struct vulkan_place bound = vulkan_place_of(binding->buffer, binding->offset);
         add_write(out_writes, place->binding, place->is_uniform, target,
-                  (VkDescriptorBufferInfo){to_vulkan_buffer(binding->buffer)->buffer,
-                                           binding->offset, bytes});
+                  (VkDescriptorBufferInfo){bound.buffer, bound.offset, bytes});
     }
     return HAL_OK;
 }
@@ -212,18 +212,19 @@ static enum hal_status add_guard(struct vulkan_builder *builder,
     struct vulkan_device *device = builder->device;
     const struct vulkan_entry *entry = &device->guard;
     const uint64_t alignment = device->limits.minStorageBufferOffsetAlignment;
-    const uint64_t begin = dispatch->offset / alignment * alignment;
+    const struct vulkan_place counts = vulkan_place_of(dispatch->counts, dispatch->offset);
+    const uint64_t begin = counts.offset / alignment * alignment;
     const uint32_t index = (uint32_t)builder->guards_done++;
     const struct hal_entry_point *point = &dispatch->executable->entry_points[dispatch->entry];
     const struct vulkan_guard_constants constants = vulkan_guard_constants_of(
-        device, point, (uint32_t)(dispatch->offset - begin) / VULKAN_WORD_BYTES, index);
+        device, point, (uint32_t)(counts.offset - begin) / VULKAN_WORD_BYTES, index);
     VkDescriptorSet target = VK_NULL_HANDLE;
     struct writes writes = {.count = 0};
     if (!entry->is_pushed)
         HAL_TRY(take_set(builder, entry->sets[0], &target));
-    add_write(&writes, 0, false, target,
-              (VkDescriptorBufferInfo){to_vulkan_buffer(dispatch->counts)->buffer, begin,
-                                       dispatch->offset - begin + HAL_COUNTS_BYTES});
+    add_write(
+        &writes, 0, false, target,
+        (VkDescriptorBufferInfo){counts.buffer, begin, counts.offset - begin + HAL_COUNTS_BYTES});
     add_write(&writes, 1, false, target,
               (VkDescriptorBufferInfo){builder->program->guarded.buffer, 0, VK_WHOLE_SIZE});
     vk.CmdBindPipeline(builder->target, VK_PIPELINE_BIND_POINT_COMPUTE, entry->pipeline);

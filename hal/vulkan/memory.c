@@ -8,11 +8,12 @@
 /* Kernels of our own, and views of odd ranges, work by words. */
 enum { ROUND_BYTES = 16 };
 
-static VkResult create_buffer(struct vulkan_device *device, uint64_t bytes, VkBuffer *out_buffer,
-                              VkMemoryRequirements *out_needs)
+static VkResult create_buffer(struct vulkan_device *device, uint64_t bytes, const void *next,
+                              VkBuffer *out_buffer, VkMemoryRequirements *out_needs)
 {
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .pNext = next,
         .size = hal_align_up(bytes, ROUND_BYTES),
         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
@@ -32,7 +33,7 @@ static enum hal_status create_bound(struct vulkan_device *device, uint64_t bytes
                                     VkBuffer *out_buffer, struct vulkan_memory *out_memory)
 {
     VkMemoryRequirements needs;
-    VkResult result = create_buffer(device, bytes, out_buffer, &needs);
+    VkResult result = create_buffer(device, bytes, NULL, out_buffer, &needs);
     if (result != VK_SUCCESS)
         return vulkan_fail(result, "a buffer of %" PRIu64 " bytes", bytes);
     const enum hal_status status = vulkan_memory_take(device, &needs, wanted, also, out_memory);
@@ -106,6 +107,20 @@ static uint32_t to_hal_memory(VkMemoryPropertyFlags flags)
     return memory;
 }
 
+/* Its memory is bound. */
+static void complete(struct vulkan_device *device, const struct hal_buffer_desc *desc,
+                     struct vulkan_buffer *buffer)
+{
+    const uint32_t has =
+        to_hal_memory(device->memories.memoryTypes[buffer->memory.block->type].propertyFlags);
+    hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
+    buffer->base.bytes = desc->bytes;
+    buffer->base.memory = has;
+    buffer->base.usage = desc->usage;
+    buffer->is_coherent = has & HAL_MEMORY_HOST_COHERENT;
+    vulkan_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)buffer->buffer, desc->label);
+}
+
 enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out)
 {
@@ -126,14 +141,85 @@ enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
         free(buffer);
         return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);
     }
-    const uint32_t has =
-        to_hal_memory(device->memories.memoryTypes[buffer->memory.block->type].propertyFlags);
-    hal_object_init(&buffer->base.object, HAL_OBJECT_BUFFER);
-    buffer->base.bytes = desc->bytes;
-    buffer->base.memory = has;
-    buffer->base.usage = desc->usage;
-    buffer->is_coherent = has & HAL_MEMORY_HOST_COHERENT;
-    vulkan_name(device, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)buffer->buffer, desc->label);
+    complete(device, desc, buffer);
+    *out = &buffer->base;
+    return HAL_OK;
+}
+
+/* ---- Imported ------------------------------------------------------------------------------- */
+
+/* What every offset in a buffer may have to be a multiple of, counted from its pages. */
+static uint64_t alignment_of_places(const struct vulkan_device *device)
+{
+    const uint64_t storage = device->limits.minStorageBufferOffsetAlignment;
+    const uint64_t uniform = device->limits.minUniformBufferOffsetAlignment;
+    const uint64_t larger = storage > uniform ? storage : uniform;
+    return larger > ROUND_BYTES ? larger : ROUND_BYTES;
+}
+
+/* One of Vulkan over all pages that hold the memory. */
+static enum hal_status import_pages(struct vulkan_device *device, uint64_t bytes, void *pages,
+                                    struct vulkan_buffer *buffer)
+{
+    static const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+    };
+    const uint64_t whole = hal_align_up(bytes, device->import_alignment);
+    VkMemoryRequirements needs;
+    VkResult result = create_buffer(device, bytes, &external, &buffer->buffer, &needs);
+    if (result != VK_SUCCESS)
+        return vulkan_fail(result, "a buffer over %" PRIu64 " bytes of the host", bytes);
+    const enum hal_status status =
+        needs.size > whole
+            ? hal_fail(HAL_UNSUPPORTED,
+                       "the device needs %" PRIu64 " bytes of memory, the pages have %" PRIu64,
+                       (uint64_t)needs.size, whole)
+            : vulkan_memory_import(device, &needs, pages, whole, &buffer->memory);
+    if (status == HAL_OK) {
+        result =
+            vk.BindBufferMemory(device->device, buffer->buffer, buffer->memory.block->memory, 0);
+        if (result == VK_SUCCESS)
+            return HAL_OK;
+        vulkan_memory_give(device, &buffer->memory);
+    }
+    vk.DestroyBuffer(device->device, buffer->buffer, NULL);
+    return status != HAL_OK ? status : vulkan_fail(result, "the host's memory for a buffer");
+}
+
+enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, void *pointer,
+                                     struct hal_buffer **out)
+{
+    struct vulkan_device *device = to_vulkan_device(self);
+    const char *label = desc->label ? desc->label : "";
+    const uint64_t alignment = alignment_of_places(device);
+    if (!device->import_alignment)
+        return hal_fail(HAL_UNSUPPORTED,
+                        "buffer '%s': '%s' takes no memory of the host (it has no "
+                        "VK_EXT_external_memory_host)",
+                        label, device->properties.deviceName);
+    if ((uintptr_t)pointer % alignment)
+        return hal_fail(HAL_INVALID,
+                        "buffer '%s': imported memory at %p must be a multiple of %" PRIu64, label,
+                        pointer, alignment);
+    const uint64_t origin = (uintptr_t)pointer % device->import_alignment;
+    if (desc->bytes > device->max_allocation_bytes - origin)
+        return hal_fail(HAL_NO_MEMORY,
+                        "buffer '%s' of %" PRIu64 " bytes: the device's limit is %" PRIu64 " bytes",
+                        label, desc->bytes, device->max_allocation_bytes);
+    struct vulkan_buffer *buffer = hal_alloc(1, sizeof *buffer);
+    if (!buffer)
+        return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
+    buffer->origin = origin;
+    const enum hal_status status =
+        import_pages(device, origin + desc->bytes, (uint8_t *)pointer - origin, buffer);
+    if (status != HAL_OK) {
+        free(buffer);
+        return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);
+    }
+    complete(device, desc, buffer);
+    buffer->base.imported = pointer;
     *out = &buffer->base;
     return HAL_OK;
 }
@@ -195,7 +281,7 @@ enum hal_status vulkan_buffer_map(struct hal_driver_device *self, struct hal_buf
                                   struct hal_mapping *out)
 {
     const struct vulkan_buffer *buffer = to_vulkan_buffer(base);
-    out->data = buffer->memory.block->data + buffer->memory.offset + out->offset;
+    out->data = buffer->memory.block->data + buffer->memory.offset + buffer->origin + out->offset;
     struct hal_mapping mapping = *out;
     mapping.buffer = base;
     return keep(self, &mapping, 0, out->bytes, false);

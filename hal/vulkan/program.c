@@ -13,12 +13,12 @@ enum hal_status vulkan_no_memory(const struct vulkan_builder *builder)
 
 /* ---- Transfers ------------------------------------------------------------------------------ */
 
-static void copy_staged(struct vulkan_builder *builder, VkBuffer target, uint64_t offset,
+static void copy_staged(struct vulkan_builder *builder, struct vulkan_place target,
                         const void *data, uint64_t bytes)
 {
-    const VkBufferCopy range = {builder->staged, offset, bytes};
+    const VkBufferCopy range = {builder->staged, target.offset, bytes};
     memcpy(builder->program->staging.data + builder->staged, data, bytes);
-    vk.CmdCopyBuffer(builder->target, builder->program->staging.buffer, target, 1, &range);
+    vk.CmdCopyBuffer(builder->target, builder->program->staging.buffer, target.buffer, 1, &range);
     builder->staged = hal_align_up(builder->staged + bytes, VULKAN_STAGING_ALIGNMENT);
 }
 
@@ -32,27 +32,30 @@ static uint32_t rotate(uint32_t pattern, uint64_t n)
 /* Whole words by the command for it, up to three bytes at either end as copies. */
 static void add_fill(struct vulkan_builder *builder, const struct hal_segment_fill *fill)
 {
-    const VkBuffer target = to_vulkan_buffer(fill->target)->buffer;
     const uint64_t to_word =
         (VULKAN_WORD_BYTES - fill->offset % VULKAN_WORD_BYTES) % VULKAN_WORD_BYTES;
     const uint64_t head = to_word < fill->bytes ? to_word : fill->bytes;
     const uint64_t words = (fill->bytes - head) / VULKAN_WORD_BYTES * VULKAN_WORD_BYTES;
     const uint64_t tail = fill->bytes - head - words;
     const uint32_t inner = rotate(fill->pattern, head);
+    const struct vulkan_place first = vulkan_place_of(fill->target, fill->offset);
+    const struct vulkan_place whole = {first.buffer, first.offset + head};
+    const struct vulkan_place last = {first.buffer, whole.offset + words};
     if (head)
-        copy_staged(builder, target, fill->offset, &fill->pattern, head);
+        copy_staged(builder, first, &fill->pattern, head);
     if (words)
-        vk.CmdFillBuffer(builder->target, target, fill->offset + head, words, inner);
+        vk.CmdFillBuffer(builder->target, whole.buffer, whole.offset, words, inner);
     if (tail)
-        copy_staged(builder, target, fill->offset + head + words, &inner, tail);
+        copy_staged(builder, last, &inner, tail);
 }
 
 static void add_copy(struct vulkan_builder *builder, const struct hal_segment_copy *copy)
 {
-    const VkBufferCopy range = {copy->source_offset, copy->target_offset, copy->bytes};
+    const struct vulkan_place source = vulkan_place_of(copy->source, copy->source_offset);
+    const struct vulkan_place target = vulkan_place_of(copy->target, copy->target_offset);
+    const VkBufferCopy range = {source.offset, target.offset, copy->bytes};
     if (copy->bytes)
-        vk.CmdCopyBuffer(builder->target, to_vulkan_buffer(copy->source)->buffer,
-                         to_vulkan_buffer(copy->target)->buffer, 1, &range);
+        vk.CmdCopyBuffer(builder->target, source.buffer, target.buffer, 1, &range);
 }
 
 static bool is_odd(const struct hal_segment_update *update)
@@ -62,13 +65,14 @@ static bool is_odd(const struct hal_segment_update *update)
 
 static void add_update(struct vulkan_builder *builder, const struct hal_segment_update *update)
 {
-    const VkBuffer target = to_vulkan_buffer(update->target)->buffer;
+    const struct vulkan_place target = vulkan_place_of(update->target, update->offset);
     if (update->bytes == 0)
         return;
     if (is_odd(update))
-        copy_staged(builder, target, update->offset, update->data, update->bytes);
+        copy_staged(builder, target, update->data, update->bytes);
     else
-        vk.CmdUpdateBuffer(builder->target, target, update->offset, update->bytes, update->data);
+        vk.CmdUpdateBuffer(builder->target, target.buffer, target.offset, update->bytes,
+                           update->data);
 }
 
 /* ---- Segments ------------------------------------------------------------------------------- */

@@ -43,8 +43,8 @@
 #define VULKAN_OPTIONAL_FUNCTIONS(f)                                                               \
     f(CmdBeginDebugUtilsLabelEXT) f(CmdEndDebugUtilsLabelEXT) f(CmdPushDescriptorSetKHR)           \
     f(CreateDebugUtilsMessengerEXT) f(DestroyDebugUtilsMessengerEXT)                               \
-    f(GetCalibratedTimestampsEXT) f(GetPhysicalDeviceCalibrateableTimeDomainsEXT)                  \
-    f(SetDebugUtilsObjectNameEXT)
+    f(GetCalibratedTimestampsEXT) f(GetMemoryHostPointerPropertiesEXT)                             \
+    f(GetPhysicalDeviceCalibrateableTimeDomainsEXT) f(SetDebugUtilsObjectNameEXT)
 /* clang-format on */
 
 struct vulkan_functions {
@@ -85,6 +85,7 @@ struct vulkan_block {
     uint64_t bytes;
     uint32_t type;
     bool is_shared;          /* others may be put into it */
+    bool is_imported;        /* the host's own memory, at `data` */
     struct vulkan_gap *gaps; /* by rising offset */
 };
 
@@ -108,6 +109,10 @@ void vulkan_heap_finish(struct vulkan_device *device);
 enum hal_status vulkan_memory_take(struct vulkan_device *device, const VkMemoryRequirements *needs,
                                    VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags also,
                                    struct vulkan_memory *out_memory) HAL_CHECKED;
+/* The host's own memory, whole pages; not counted as the device's. */
+enum hal_status vulkan_memory_import(struct vulkan_device *device,
+                                     const VkMemoryRequirements *needs, void *pages, uint64_t bytes,
+                                     struct vulkan_memory *out_memory) HAL_CHECKED;
 void vulkan_memory_give(struct vulkan_device *device, const struct vulkan_memory *memory);
 
 /* ---- Buffers (memory.c) --------------------------------------------------------------------- */
@@ -116,12 +121,25 @@ struct vulkan_buffer {
     struct hal_buffer base;
     VkBuffer buffer;
     struct vulkan_memory memory;
+    uint64_t origin; /* where the HAL's buffer begins in Vulkan's: imported pages begin earlier */
     bool is_coherent;
 };
 
 static inline struct vulkan_buffer *to_vulkan_buffer(const struct hal_buffer *buffer)
 {
     return (struct vulkan_buffer *)(uintptr_t)buffer;
+}
+
+/* What Vulkan calls an offset of a buffer. */
+struct vulkan_place {
+    VkBuffer buffer;
+    uint64_t offset;
+};
+
+static inline struct vulkan_place vulkan_place_of(const struct hal_buffer *base, uint64_t offset)
+{
+    const struct vulkan_buffer *buffer = to_vulkan_buffer(base);
+    return (struct vulkan_place){buffer->buffer, buffer->origin + offset};
 }
 
 /* The driver's own: host-visible and coherent. */
@@ -136,6 +154,9 @@ void vulkan_staging_destroy(struct vulkan_device *device, struct vulkan_staging 
 
 enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status vulkan_buffer_import(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, void *pointer,
+                                     struct hal_buffer **out);
 void vulkan_buffer_destroy(struct vulkan_device *device, struct vulkan_buffer *buffer);
 enum hal_status vulkan_buffer_map(struct hal_driver_device *self, struct hal_buffer *base,
                                   struct hal_mapping *out);
@@ -376,7 +397,7 @@ struct vulkan_queue {
 enum hal_status vulkan_queues_start(struct vulkan_device *device) HAL_CHECKED;
 void vulkan_queues_stop(struct vulkan_device *device);
 
-/* Called by semaphores. */
+/* Called by semaphores (submission.c). */
 void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct vulkan_ready *ready);
 bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
                                        const struct vulkan_submission *promiser,
@@ -441,6 +462,7 @@ struct vulkan_device {
     uint32_t subgroup_size;
     VkSubgroupFeatureFlags subgroup_operations;
     uint64_t max_allocation_bytes;
+    uint64_t import_alignment; /* of pages and their number; 0: the host's memory is not taken */
     bool has_push, has_calibrated;
     uint32_t max_push_descriptors;
     uint32_t family, timestamp_bits;

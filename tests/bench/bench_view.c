@@ -103,7 +103,7 @@ static void bench_frames(struct bench *bench, const struct subject *subject, str
                          const char *what, const char *keys, const char *step, double target_ms)
 {
     double milliseconds[FRAMES];
-    const size_t frames = (size_t)bench_size(FRAMES, 2);
+    const size_t frames = (size_t)bench_size(isnan(target_ms) ? LONG_REPEATS : FRAMES, 2);
     struct view_screen screen = {0};
     bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
     view_draw(view, &screen);

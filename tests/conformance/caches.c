@@ -62,7 +62,8 @@ static const char *tell_apart(struct cached *cached, char *room)
 {
     static const char text[] = "constant int c [[function_constant(0)]];\n"
                                "constant int d [[function_constant(1)]];\n"
-                               "constant int e = is_function_constant_defined(d) ? d : c;\n"
+                               "constant int f = is_function_constant_defined(c) ? c : 0;\n"
+                               "constant int e = is_function_constant_defined(d) ? d : f;\n"
                                "kernel void k(device int *x [[buffer(0)]]) { x[0] = e; }\n";
     const struct hal_constant constants[3] = {
         {0, HAL_CONSTANT_INT32, 1}, {0, HAL_CONSTANT_INT32, 2}, {1, HAL_CONSTANT_INT32, 2}};

@@ -218,6 +218,51 @@ static void formats_as_numbers(struct suite *suite, uint64_t unused)
     check(suite, strcmp(hal_executable_format_name((enum hal_executable_format)0), "unknown") == 0);
 }
 
+/* What not every device knows is plausible where it is known. */
+static void plausible_numbers(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const struct {
+        const char *key;
+        int64_t least, most;
+    } numbers[] = {{"memory.total.bytes", 1 << 20, INT64_MAX},
+                   {"memory.used.bytes", 0, INT64_MAX},
+                   {"clock.resolution.ns", 1, 1000000000},
+                   {"dispatch.times", 1, 1},
+                   {"kernel.faults.caught", 1, 1}};
+    for (size_t i = 0; i < SUITE_COUNT(numbers); i++) {
+        int64_t value = -7;
+        const enum hal_status status =
+            hal_device_query(suite_device(suite), numbers[i].key, &value);
+        suite_note(suite, "%s: %lld", numbers[i].key, (long long)value);
+        if (status == HAL_OK)
+            check(suite, value >= numbers[i].least && value <= numbers[i].most);
+        else
+            check_fails(suite, status, HAL_NOT_FOUND, numbers[i].key);
+    }
+}
+
+static bool append_name(void *user, const struct hal_driver_info *driver)
+{
+    char *names = user;
+    const size_t length = strlen(names);
+    snprintf(names + length, 256 - length, "%s%s", length ? ", " : "", driver->name);
+    return true;
+}
+
+/* The names of the list, in its order; cut as snprintf cuts. */
+static void driver_names(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    char wanted[256] = "", text[256] = "", cut[4] = "";
+    hal_drivers_list(append_name, wanted);
+    check_u64(suite, hal_drivers_describe(text, sizeof text), strlen(wanted));
+    check(suite, strcmp(text, wanted) == 0);
+    check_u64(suite, hal_drivers_describe(cut, sizeof cut), strlen(wanted));
+    check(suite, strncmp(cut, wanted, 3) == 0 && !cut[3]);
+    check_u64(suite, hal_drivers_describe(NULL, 0), strlen(wanted));
+}
+
 /* Keys that begin like known ones, or go on behind them. */
 static void unknown_numbers(struct suite *suite, uint64_t unused)
 {
@@ -284,6 +329,8 @@ static const struct suite_case cases[] = {
     {"text_cut", text_that_is_cut, 63},
     {"numbers_agree", numbers_agree, 0},
     {"formats_as_numbers", formats_as_numbers, 0},
+    {"plausible_numbers", plausible_numbers, 0},
+    {"driver_names", driver_names, 0},
     {"unknown_numbers", unknown_numbers, 0},
     {"workers_where_there_are_some", workers_where_there_are_some, 0},
     {"features_are_sorted", features_are_sorted, 0},

@@ -175,7 +175,7 @@ static void executable_descriptions(struct suite *suite, uint64_t which)
 {
     static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
     static const struct hal_constant constants[2] = {{3, HAL_CONSTANT_BOOL, 2},
-                                                     {4, (enum hal_constant_type)9, 0}};
+                                                     {4, (enum hal_constant_type)99, 0}};
     struct hal_executable_desc desc = plain_executable(&entry);
     switch (which) {
     case 0:
@@ -204,7 +204,7 @@ static void executable_descriptions(struct suite *suite, uint64_t which)
         desc.constants = &constants[0];
         refuse_executable(suite, &desc, HAL_INVALID, "constant 3", "0x2");
         desc.constants = &constants[1];
-        refuse_executable(suite, &desc, HAL_INVALID, "constant 4", "type 9");
+        refuse_executable(suite, &desc, HAL_INVALID, "constant 4", "type 99");
         return;
     }
 }
@@ -309,7 +309,7 @@ static void queue_that_does_not_exist(struct suite *suite, uint64_t unused)
     const uint32_t queues = suite_info(suite)->queue_count;
     if (queues == HAL_MAX_QUEUES)
         suite_skip(suite, "every queue exists");
-    snprintf(count, sizeof count, "%u queues", queues);
+    snprintf(count, sizeof count, "%u queue", queues);
     check_fails(suite, suite_submit(suite, UINT64_C(1) << queues, NULL, NULL, 0, NULL, 0),
                 HAL_INVALID, "affinity", count);
     check_fails(suite, suite_submit(suite, UINT64_MAX, NULL, NULL, 0, NULL, 0), HAL_INVALID,

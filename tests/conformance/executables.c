@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executables: entry points, specialization constants, constants slots, limits of groups, and what
- * a user who wrote something wrong is told. */
-#include "tests/conformance/suite.h"
+/* Executables: entry points, limits of groups, and what a user who wrote something wrong is told.
+ */
+#include "tests/conformance/executables.h"
 
 #include <stdio.h>
 
@@ -14,8 +14,8 @@ static const char two_kernels[] = "#include <metal_stdlib>\n"
                                   "                     uint i [[thread_position_in_grid]])\n"
                                   "{ x[i] += 10; }\n";
 
-static struct hal_executable_desc describe(const char *label, const char *source,
-                                           const struct hal_entry_point *entries, size_t count)
+struct hal_executable_desc executable_msl(const char *label, const char *source,
+                                          const struct hal_entry_point *entries, size_t count)
 {
     return (struct hal_executable_desc){.label = label,
                                         .format = HAL_FORMAT_MSL,
@@ -25,10 +25,9 @@ static struct hal_executable_desc describe(const char *label, const char *source
                                         .entry_point_count = count};
 }
 
-/* The same for every device: on those without MSL, the module. */
-static struct hal_executable_desc describe_any(struct suite *suite, const char *label,
-                                               const char *source, enum suite_module module,
-                                               const struct hal_entry_point *entries, size_t count)
+struct hal_executable_desc executable_any(struct suite *suite, const char *label,
+                                          const char *source, enum suite_module module,
+                                          const struct hal_entry_point *entries, size_t count)
 {
     const struct hal_executable_variant variant = suite_variant(suite, source, module);
     return (struct hal_executable_desc){.label = label,
@@ -39,9 +38,8 @@ static struct hal_executable_desc describe_any(struct suite *suite, const char *
                                         .entry_point_count = count};
 }
 
-/* Runs one entry point over `words`, in place. */
-static void run_words(struct suite *suite, struct hal_executable *executable, uint32_t entry,
-                      uint32_t groups, uint32_t *words, size_t count)
+void executable_run_words(struct suite *suite, struct hal_executable *executable, uint32_t entry,
+                          uint32_t groups, uint32_t *words, size_t count)
 {
     struct hal_buffer *x = suite_buffer(suite, "x", count * 4);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
@@ -81,15 +79,46 @@ static void group_arguments(struct suite *suite, uint64_t threads)
         .group_size = {count, 1, 1},
         .group_argument_bytes = {(count * 4 + 15) & ~15U, 0, (count * 2 + 15) & ~15U},
     };
-    const struct hal_executable_desc desc = describe("turn", source, &entry, 1);
+    const struct hal_executable_desc desc = executable_msl("turn", source, &entry, 1);
     struct hal_executable *executable = suite_executable(suite, &desc);
     for (uint32_t i = 0; i < 3 * count; i++) {
         const uint32_t group = i / count, t = i % count;
         words[i] = i * 1000;
         wanted[i] = (group * count + count - 1 - t) * 1000 + (t + 1) % count * 3;
     }
-    run_words(suite, executable, 0, 3, words, 3 * count);
+    executable_run_words(suite, executable, 0, 3, words, 3 * count);
     check_bytes(suite, words, wanted, 3 * count * sizeof *words);
+}
+
+/* As many of them as there may be, each with a number of its own. */
+static void all_group_arguments(struct suite *suite, uint64_t unused)
+{
+    suite_need(suite, HAL_FORMAT_MSL);
+    (void)unused;
+    char source[1200];
+    struct hal_entry_point entry = {.name = "all", .group_size = {1, 1, 1}};
+    uint32_t words[HAL_MAX_GROUP_ARGUMENTS] = {0}, wanted[HAL_MAX_GROUP_ARGUMENTS];
+    int length = snprintf(source, sizeof source,
+                          "#include <metal_stdlib>\nusing namespace metal;\n"
+                          "kernel void all(device uint *x [[buffer(0)]]");
+    for (int i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
+        length += snprintf(source + length, sizeof source - (size_t)length,
+                           ",\n    threadgroup uint *g%d [[threadgroup(%d)]]", i, i);
+    length += snprintf(source + length, sizeof source - (size_t)length, ")\n{\n");
+    for (int i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++)
+        length += snprintf(source + length, sizeof source - (size_t)length, "    g%d[3] = %d;\n", i,
+                           1000 + i);
+    for (int i = 0; i < HAL_MAX_GROUP_ARGUMENTS; i++) {
+        length += snprintf(source + length, sizeof source - (size_t)length, "    x[%d] = g%d[3];\n",
+                           i, i);
+        entry.group_argument_bytes[i] = 16;
+        wanted[i] = 1000 + (uint32_t)i;
+    }
+    snprintf(source + length, sizeof source - (size_t)length, "}\n");
+    const struct hal_executable_desc desc = executable_msl("all", source, &entry, 1);
+    executable_run_words(suite, suite_executable(suite, &desc), 0, 1, words,
+                         HAL_MAX_GROUP_ARGUMENTS);
+    check_bytes(suite, words, wanted, sizeof words);
 }
 
 /* ---- Entry points --------------------------------------------------------------------------- */
@@ -106,11 +135,11 @@ static void entries_in_any_order(struct suite *suite, uint64_t unused)
         wanted[2][2] = wanted[2][3] = 10;
     }
     const struct hal_executable_desc desc =
-        describe_any(suite, "two", two_kernels, MODULE_CASES, entries, 3);
+        executable_any(suite, "two", two_kernels, MODULE_CASES, entries, 3);
     struct hal_executable *executable = suite_executable(suite, &desc);
     for (uint32_t i = 0; i < 3; i++) {
         uint32_t words[4] = {0};
-        run_words(suite, executable, i, 1, words, 4);
+        executable_run_words(suite, executable, i, 1, words, 4);
         suite_note(suite, "entry point %u", i);
         check_bytes(suite, words, wanted[i], sizeof words);
     }
@@ -123,7 +152,7 @@ static void find(struct suite *suite, uint64_t unused)
     static const struct hal_entry_point entries[2] = {{"plus_ten", {4, 1, 1}, 0, 0},
                                                       {"plus_one", {4, 1, 1}, 0, 0}};
     const struct hal_executable_desc desc =
-        describe_any(suite, "two", two_kernels, MODULE_CASES, entries, 2);
+        executable_any(suite, "two", two_kernels, MODULE_CASES, entries, 2);
     struct hal_executable *executable = suite_executable(suite, &desc);
     check_ok(suite, hal_executable_find(executable, "plus_one", &entry));
     check_u64(suite, entry, 1);
@@ -150,8 +179,8 @@ static void host_name(struct suite *suite, uint64_t unused)
     static const struct hal_entry_point entry = {"fill_uint", {4, 1, 1}, 0, 0};
     static const uint32_t wanted[4] = {0, 3, 6, 9};
     uint32_t words[4] = {7, 7, 7, 7};
-    const struct hal_executable_desc desc = describe("templates", source, &entry, 1);
-    run_words(suite, suite_executable(suite, &desc), 0, 1, words, 4);
+    const struct hal_executable_desc desc = executable_msl("templates", source, &entry, 1);
+    executable_run_words(suite, suite_executable(suite, &desc), 0, 1, words, 4);
     check_bytes(suite, words, wanted, sizeof words);
 }
 
@@ -170,12 +199,12 @@ static void many_entry_points(struct suite *suite, uint64_t count)
                                  names[i], (unsigned)i * 7);
         entries[i] = (struct hal_entry_point){names[i], {1, 1, 1}, 0, 0};
     }
-    const struct hal_executable_desc desc = describe("many", source, entries, count);
+    const struct hal_executable_desc desc = executable_msl("many", source, entries, count);
     struct hal_executable *executable = suite_executable(suite, &desc);
     for (uint32_t i = 0; i < count; i += 13) {
         uint32_t word = 1000, entry = 0;
         check_ok(suite, hal_executable_find(executable, names[i], &entry));
-        run_words(suite, executable, entry, 1, &word, 1);
+        executable_run_words(suite, executable, entry, 1, &word, 1);
         check_u64(suite, word, 1000 + i * 7);
     }
 }
@@ -189,7 +218,7 @@ static void description_is_copied(struct suite *suite, uint64_t unused)
     uint32_t words[4] = {1, 2, 3, 4}, index = 7;
     const uint32_t wanted[4] = {11, 12, 13, 14};
     struct hal_executable_desc desc =
-        describe_any(suite, "copied", two_kernels, MODULE_CASES, &entry, 1);
+        executable_any(suite, "copied", two_kernels, MODULE_CASES, &entry, 1);
     void *copy = suite_memory(suite, desc.bytes);
     memcpy(copy, desc.data, desc.bytes);
     desc.data = copy;
@@ -198,7 +227,7 @@ static void description_is_copied(struct suite *suite, uint64_t unused)
     memset(name, 'z', 4);
     memset(entry.group_size, 0, sizeof entry.group_size);
     check_ok(suite, hal_executable_find(executable, "plus_ten", &index));
-    run_words(suite, executable, index, 1, words, 4);
+    executable_run_words(suite, executable, index, 1, words, 4);
     check_bytes(suite, words, wanted, sizeof words);
 }
 
@@ -212,124 +241,10 @@ static void source_without_an_end(struct suite *suite, uint64_t unused)
     uint32_t word = 5;
     memcpy(source, two_kernels, sizeof two_kernels - 1);
     memset(source + sizeof two_kernels - 1, '(', 40);
-    struct hal_executable_desc desc = describe("cut", two_kernels, &entry, 1);
+    struct hal_executable_desc desc = executable_msl("cut", two_kernels, &entry, 1);
     desc.data = source;
-    run_words(suite, suite_executable(suite, &desc), 0, 1, &word, 1);
+    executable_run_words(suite, suite_executable(suite, &desc), 0, 1, &word, 1);
     check_u64(suite, word, 6);
-}
-
-/* ---- Specialization constants ---------------------------------------------------------------- */
-
-static const char specialized[] = "#include <metal_stdlib>\n"
-                                  "using namespace metal;\n"
-                                  "constant bool flag [[function_constant(0)]];\n"
-                                  "constant int number [[function_constant(1)]];\n"
-                                  "constant uint bits [[function_constant(7)]];\n"
-                                  "constant float scale [[function_constant(60)]];\n"
-                                  "kernel void show(device uint *x [[buffer(0)]])\n"
-                                  "{\n"
-                                  "    x[0] = flag ? 1 : 0;\n"
-                                  "    x[1] = uint(number);\n"
-                                  "    x[2] = bits;\n"
-                                  "    x[3] = as_type<uint>(scale);\n"
-                                  "}\n";
-static const struct hal_entry_point show = {"show", {1, 1, 1}, 0, 0};
-static const struct hal_entry_point show_main = {"main", {1, 1, 1}, 0, 0};
-
-static const struct hal_entry_point *show_of(const struct suite *suite)
-{
-    return suite_runs(suite, HAL_FORMAT_MSL) ? &show : &show_main;
-}
-
-static void constants(struct suite *suite, uint64_t which)
-{
-    static const struct hal_constant values[3][4] = {
-        {{0, HAL_CONSTANT_BOOL, 1},
-         {1, HAL_CONSTANT_INT32, (uint32_t)-77},
-         {7, HAL_CONSTANT_UINT32, UINT32_MAX},
-         {60, HAL_CONSTANT_FLOAT32, 0xC0490FDB}},
-        {{60, HAL_CONSTANT_FLOAT32, 0x7F800000},
-         {7, HAL_CONSTANT_UINT32, 0},
-         {1, HAL_CONSTANT_INT32, 0x80000000},
-         {0, HAL_CONSTANT_BOOL, 0}},
-        {{1, HAL_CONSTANT_INT32, INT32_MAX},
-         {60, HAL_CONSTANT_FLOAT32, 0x00000001},
-         {0, HAL_CONSTANT_BOOL, 1},
-         {7, HAL_CONSTANT_UINT32, 0x80000001}},
-    };
-    static const uint32_t wanted[3][4] = {{1, (uint32_t)-77, UINT32_MAX, 0xC0490FDB},
-                                          {0, 0x80000000, 0, 0x7F800000},
-                                          {1, INT32_MAX, 0x80000001, 0x00000001}};
-    uint32_t words[4] = {9, 9, 9, 9};
-    struct hal_executable_desc desc =
-        describe_any(suite, "specialized", specialized, MODULE_SHOW, show_of(suite), 1);
-    desc.constants = values[which];
-    desc.constant_count = 4;
-    run_words(suite, suite_executable(suite, &desc), 0, 1, words, 4);
-    check_bytes(suite, words, wanted[which], sizeof words);
-}
-
-/* Two executables of one source live side by side. */
-static void constants_do_not_mix(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    struct hal_executable *both[2];
-    for (uint32_t i = 0; i < 2; i++) {
-        const struct hal_constant values[4] = {{0, HAL_CONSTANT_BOOL, i},
-                                               {1, HAL_CONSTANT_INT32, 100 + i},
-                                               {7, HAL_CONSTANT_UINT32, 200 + i},
-                                               {60, HAL_CONSTANT_FLOAT32, 0x3F800000 + i}};
-        struct hal_executable_desc desc =
-            describe_any(suite, "one of two", specialized, MODULE_SHOW, show_of(suite), 1);
-        desc.constants = values;
-        desc.constant_count = 4;
-        both[i] = suite_executable(suite, &desc);
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t k = i % 2, wanted[4] = {k, 100 + k, 200 + k, 0x3F800000 + k};
-        uint32_t words[4] = {0};
-        run_words(suite, both[k], 0, 1, words, 4);
-        check_bytes(suite, words, wanted, sizeof words);
-    }
-}
-
-/* ---- Constants slots ------------------------------------------------------------------------ */
-
-static void constants_slot(struct suite *suite, uint64_t slot)
-{
-    suite_need(suite, HAL_FORMAT_MSL);
-    char source[400];
-    const struct hal_entry_point entry = {"take", {1, 1, 1}, 12, (uint32_t)slot};
-    const uint32_t out_slot = slot == 0 ? 1 : 0, constants[3] = {5, 6, 7};
-    struct hal_buffer *out = suite_buffer(suite, "out", 12);
-    struct hal_binding bindings[2] = {{0}};
-    struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
-    snprintf(source, sizeof source,
-             "#include <metal_stdlib>\n"
-             "using namespace metal;\n"
-             "struct three { uint a, b, c; };\n"
-             "kernel void take(device uint *x [[buffer(%u)]], constant three &t [[buffer(%u)]])\n"
-             "{ x[0] = t.c; x[1] = t.b; x[2] = t.a; }\n",
-             (unsigned)out_slot, (unsigned)slot);
-    const struct hal_executable_desc desc = describe("slot", source, &entry, 1);
-    bindings[out_slot] = (struct hal_binding){out, 0, 12};
-    check_ok(suite, hal_command_push_descriptor_set(commands, 0, bindings, 2));
-    check_ok(suite, hal_command_push_constants(commands, 0, constants, 12));
-    check_ok(suite, hal_command_dispatch(commands, suite_executable(suite, &desc), 0,
-                                         (uint32_t[3]){1, 1, 1}));
-    suite_run(suite, commands);
-    check_buffer(suite, out, 0, ((const uint32_t[3]){7, 6, 5}), 12);
-}
-
-static void constants_slot_that_is_no_argument(struct suite *suite, uint64_t unused)
-{
-    suite_need(suite, HAL_FORMAT_MSL);
-    (void)unused;
-    static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 16, 5};
-    struct hal_executable *executable;
-    const struct hal_executable_desc desc = describe("slots", two_kernels, &entry, 1);
-    check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
-                "slots", "plus_one", "5");
 }
 
 /* ---- Groups --------------------------------------------------------------------------------- */
@@ -350,13 +265,13 @@ static void largest_group(struct suite *suite, uint64_t dimension)
     entry.group_size[dimension] = size;
     uint32_t *words = suite_memory(suite, (size_t)size * 4);
     struct hal_executable_desc desc =
-        describe_any(suite, "largest", source, MODULE_LARGEST, &entry, 1);
+        executable_any(suite, "largest", source, MODULE_LARGEST, &entry, 1);
     const struct hal_constant sizes[3] = {{0, HAL_CONSTANT_UINT32, entry.group_size[0]},
                                           {1, HAL_CONSTANT_UINT32, entry.group_size[1]},
                                           {2, HAL_CONSTANT_UINT32, entry.group_size[2]}};
     desc.constants = sizes;
     desc.constant_count = desc.format == HAL_FORMAT_SPIRV ? 3 : 0;
-    run_words(suite, suite_executable(suite, &desc), 0, 1, words, size);
+    executable_run_words(suite, suite_executable(suite, &desc), 0, 1, words, size);
     for (uint32_t i = 0; i < size; i++)
         check_u64(suite, words[i], i + 1);
 }
@@ -382,7 +297,7 @@ static void group_memory(struct suite *suite, uint64_t over)
              "}\n",
              (unsigned)bytes / 4, (unsigned)bytes / 4, (unsigned)bytes / 4);
     struct hal_executable_desc desc =
-        describe_any(suite, "greedy", source, MODULE_GREEDY, &entry, 1);
+        executable_any(suite, "greedy", source, MODULE_GREEDY, &entry, 1);
     desc.constants = &words_of;
     desc.constant_count = desc.format == HAL_FORMAT_SPIRV;
     if (over) {
@@ -390,7 +305,7 @@ static void group_memory(struct suite *suite, uint64_t over)
                     HAL_INVALID, "greedy", entry.name);
         return;
     }
-    run_words(suite, suite_executable(suite, &desc), 0, 1, words, 64);
+    executable_run_words(suite, suite_executable(suite, &desc), 0, 1, words, 64);
     for (uint32_t i = 0; i < 64; i++)
         check_u64(suite, words[i], bytes / 4 - 1 - i);
 }
@@ -426,7 +341,7 @@ static void mistake(struct suite *suite, uint64_t which)
     static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
     struct hal_executable *executable;
     const struct hal_executable_desc desc =
-        describe("wrong.metal", mistakes[which].source, &entry, 1);
+        executable_msl("wrong.metal", mistakes[which].source, &entry, 1);
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
                 mistakes[which].place, mistakes[which].says);
 }
@@ -438,7 +353,7 @@ static void no_such_entry_point(struct suite *suite, uint64_t unused)
                                                       {"plus_two", {4, 1, 1}, 0, 0}};
     struct hal_executable *executable;
     const struct hal_executable_desc desc =
-        describe_any(suite, "two", two_kernels, MODULE_CASES, entries, 2);
+        executable_any(suite, "two", two_kernels, MODULE_CASES, entries, 2);
     check_fails(suite, hal_executable_create(suite_device(suite), &desc, &executable), HAL_INVALID,
                 "two", "plus_two");
 }
@@ -449,8 +364,8 @@ static void right_after_wrong(struct suite *suite, uint64_t unused)
     static const struct hal_entry_point entry = {"plus_one", {1, 1, 1}, 0, 0};
     uint32_t word = 1;
     mistake(suite, unused);
-    const struct hal_executable_desc desc = describe("wrong.metal", two_kernels, &entry, 1);
-    run_words(suite, suite_executable(suite, &desc), 0, 1, &word, 1);
+    const struct hal_executable_desc desc = executable_msl("wrong.metal", two_kernels, &entry, 1);
+    executable_run_words(suite, suite_executable(suite, &desc), 0, 1, &word, 1);
     check_u64(suite, word, 2);
 }
 
@@ -459,7 +374,7 @@ static void not_a_source(struct suite *suite, uint64_t bytes)
     static const struct hal_entry_point entry = {"f", {1, 1, 1}, 0, 0};
     struct hal_executable *executable;
     uint8_t *data = suite_memory(suite, bytes);
-    struct hal_executable_desc desc = describe("noise", "", &entry, 1);
+    struct hal_executable_desc desc = executable_msl("noise", "", &entry, 1);
     suite_random_bytes(suite, data, bytes);
     desc.format = suite_variant(suite, "", MODULE_CASES).format;
     desc.data = data;
@@ -474,9 +389,9 @@ static void no_label(struct suite *suite, uint64_t unused)
     static const struct hal_entry_point entry = {"plus_one", {4, 1, 1}, 0, 0};
     uint32_t words[4] = {1, 1, 1, 1}, index;
     const struct hal_executable_desc desc =
-        describe_any(suite, NULL, two_kernels, MODULE_CASES, &entry, 1);
+        executable_any(suite, NULL, two_kernels, MODULE_CASES, &entry, 1);
     struct hal_executable *executable = suite_executable(suite, &desc);
-    run_words(suite, executable, 0, 1, words, 4);
+    executable_run_words(suite, executable, 0, 1, words, 4);
     check_u64(suite, words[3], 2);
     check_fails(suite, hal_executable_find(executable, "other", &index), HAL_NOT_FOUND, "other");
     hal_executable_retain(executable);
@@ -491,18 +406,11 @@ static const struct suite_case cases[] = {
     {"group_arguments_of_32", group_arguments, 32},
     {"group_arguments_of_7", group_arguments, 7},
     {"group_arguments_of_256", group_arguments, 256},
+    {"all_group_arguments", all_group_arguments, 0},
     {"host_name", host_name, 0},
     {"many_entry_points", many_entry_points, 100},
     {"description_is_copied", description_is_copied, 0},
     {"source_without_an_end", source_without_an_end, 0},
-    {"constants", constants, 0},
-    {"constants_in_any_order", constants, 1},
-    {"constants_at_their_limits", constants, 2},
-    {"constants_do_not_mix", constants_do_not_mix, 0},
-    {"constants_slot_0", constants_slot, 0},
-    {"constants_slot_9", constants_slot, 9},
-    {"constants_slot_30", constants_slot, 30},
-    {"constants_slot_that_is_no_argument", constants_slot_that_is_no_argument, 0},
     {"largest_group_in_x", largest_group, 0},
     {"largest_group_in_y", largest_group, 1},
     {"largest_group_in_z", largest_group, 2},

@@ -130,6 +130,19 @@ static void value_promised_twice(struct suite *suite, uint64_t unused)
                 "5");
 }
 
+/* A wait that returns HAL_TIMEOUT has met its own limit: no failure looks like it. */
+static void timeout_is_no_failure(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_semaphore *failed = suite_semaphore(suite, "failed", 0);
+    struct hal_semaphore *next = suite_semaphore(suite, "next", 0);
+    check_ok(suite, suite_submit(suite, 0, NULL, failed, 1, next, 1));
+    hal_semaphore_fail(failed, HAL_TIMEOUT, "took too long");
+    check_fails(suite, hal_semaphore_wait(failed, 1, SUITE_PATIENCE_NS), HAL_FAILED,
+                "took too long");
+    check_fails(suite, hal_semaphore_wait(next, 1, SUITE_PATIENCE_NS), HAL_FAILED, "took too long");
+}
+
 static void reached_value_cannot_be_promised(struct suite *suite, uint64_t unused)
 {
     (void)unused;
@@ -153,6 +166,7 @@ static const struct suite_case cases[] = {
     {"failure_does_not_wait_for_others", failure_does_not_wait_for_others, 0},
     {"failure_stays_in_its_line", failure_stays_in_its_line, 0},
     {"value_promised_twice", value_promised_twice, 0},
+    {"timeout_is_no_failure", timeout_is_no_failure, 0},
     {"reached_value_cannot_be_promised", reached_value_cannot_be_promised, 0},
 };
 

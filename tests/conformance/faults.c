@@ -78,6 +78,8 @@ static void fails_by_name(struct suite *suite, uint64_t kernel)
     check_ok(suite, suite_submit(suite, 0, dispatch(suite, executable, x, (uint32_t)kernel, 1, 32),
                                  NULL, 0, done, 1));
     check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED, names[kernel]);
+    check_fails(suite, hal_semaphore_wait(done, 1, SUITE_PATIENCE_NS), HAL_FAILED,
+                "command buffer 'faulting', dispatch 0: ");
     check_alive(suite, x);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in queue order, and host memory as buffers. What a file holds is checked with plain reads
- * and writes. */
+/* Files in queue order. What a file holds is checked with plain reads and writes. */
 #include "tests/conformance/suite.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -248,132 +248,58 @@ static void flush(struct suite *suite, uint64_t argument)
         check_fails(suite, hal_queue_flush(device, UINT64_MAX), HAL_INVALID, "queues");
 }
 
-/* ---- Import and export ---------------------------------------------------------------------- */
-
-struct lent {
-    uint8_t *memory;
-    _Atomic uint32_t released;
-};
-
-static void give_back(void *user, void *pointer)
+/* Made where it is not there, emptied where that is asked for, refused where neither is. */
+static void modes(struct suite *suite, uint64_t argument)
 {
-    struct lent *lent = user;
-    if (pointer == lent->memory)
-        lent->released++;
-}
-
-/* Host and device take turns in the host's own memory. */
-static void import(struct suite *suite, uint64_t offset)
-{
-    suite_need_import(suite);
-    struct hal_device *device = suite_device(suite);
-    struct lent lent = {.memory = (uint8_t *)suite_memory(suite, BYTES + 64)};
-    lent.memory += 64 - (uintptr_t)lent.memory % 64 + offset;
-    struct hal_buffer *buffer;
-    const struct hal_buffer_desc desc = {.label = "imported", .bytes = BYTES / 4 * 2};
-    struct step step;
-    struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
-    struct hal_buffer *target = suite_buffer(suite, "target", desc.bytes);
-    uint8_t *model = suite_memory(suite, desc.bytes);
-    suite_random_bytes(suite, model, desc.bytes);
-    memcpy(lent.memory, model, desc.bytes);
-    check_ok(suite, hal_buffer_import(device, &desc, lent.memory, give_back, &lent, &buffer));
-    check_ok(suite,
-             hal_queue_copy(device, step_to(&step, line, 1), buffer, 0, target, 0, desc.bytes));
-    suite_wait(suite, line, 1);
-    check_buffer(suite, target, 0, model, desc.bytes);
-    memset(lent.memory + 100, 0xA1, 5000);
-    memset(model + 100, 0xA1, 5000);
-    check_ok(suite,
-             hal_queue_copy(device, step_to(&step, line, 2), buffer, 0, target, 0, desc.bytes));
-    check_ok(suite, hal_queue_fill(device, step_to(&step, line, 3), buffer, 20000, 300, 0x42, 1));
-    suite_wait(suite, line, 3);
-    check_buffer(suite, target, 0, model, desc.bytes);
-    memset(model + 20000, 0x42, 300);
-    check_bytes(suite, lent.memory, model, desc.bytes);
-    check_buffer(suite, buffer, 0, model, desc.bytes);
-    check_u64(suite, lent.released, 0);
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
-    hal_buffer_release(buffer);
-    check_u64(suite, lent.released, 1);
-}
-
-static void import_waits_for_work(struct suite *suite, uint64_t argument)
-{
-    suite_need_import(suite);
-    struct hal_device *device = suite_device(suite);
-    static _Alignas(64) uint8_t memory[4096];
-    struct lent lent = {.memory = memory};
-    struct hal_semaphore *gate = suite_semaphore(suite, "gate", 0);
-    const struct hal_semaphore_value wait = {gate, 1};
-    struct hal_buffer *buffer;
     (void)argument;
-    memset(lent.memory, 0, 4096);
-    check_ok(suite,
-             hal_buffer_import(device, &(struct hal_buffer_desc){.label = "lent", .bytes = 4096},
-                               lent.memory, give_back, &lent, &buffer));
-    check_ok(suite,
-             hal_queue_fill(device, &(struct hal_submit_desc){.waits = &wait, .wait_count = 1},
-                            buffer, 0, 4096, 3, 1));
-    hal_buffer_release(buffer);
-    check_u64(suite, lent.released, 0);
-    check_ok(suite, hal_semaphore_signal(gate, 1));
-    check_ok(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS));
-    check_u64(suite, lent.released, 1);
-    check_u64(suite, lent.memory[4095], 3);
+    struct place place;
+    struct hal_file *file = NULL;
+    uint64_t bytes = 7;
+    make_folder(suite, &place);
+    check_fails(suite, hal_file_open(place.path, HAL_FILE_READ, &file), HAL_NOT_FOUND, place.path);
+    file = suite_file(suite, place.path, HAL_FILE_WRITE | HAL_FILE_CREATE);
+    check_ok(suite, hal_file_bytes(file, &bytes));
+    check_u64(suite, bytes, 0);
+    put_file(suite, &place, "12345", 5);
+    check_ok(suite, hal_file_bytes(file, &bytes));
+    check_u64(suite, bytes, 5);
+    file = suite_file(suite, place.path, HAL_FILE_WRITE | HAL_FILE_CREATE);
+    check_file(suite, &place, "12345", 5);
+    file = suite_file(suite, place.path, HAL_FILE_WRITE | HAL_FILE_TRUNCATE);
+    check_file(suite, &place, "", 0);
 }
 
-static void import_wrongly(struct suite *suite, uint64_t argument)
+/* Work in flight keeps it open, and so does a reference. */
+static void kept_by_its_users(struct suite *suite, uint64_t argument)
 {
-    suite_need_import(suite);
-    struct hal_device *device = suite_device(suite);
-    struct lent lent = {0};
-    struct hal_buffer *buffer = NULL;
-    uint8_t *memory = suite_memory(suite, 256);
-    const struct hal_buffer_desc desc = {.label = "wrong", .bytes = 64};
-    const struct hal_buffer_desc private = {
-        .label = "private", .bytes = 64, .memory = HAL_MEMORY_DEVICE_LOCAL};
     (void)argument;
-    check_fails(suite, hal_buffer_import(device, &desc, NULL, give_back, &lent, &buffer),
-                HAL_INVALID, "'wrong'", "NULL");
-    check_fails(suite, hal_buffer_import(device, &desc, memory + 1, give_back, &lent, &buffer),
-                HAL_INVALID, "'wrong'", "multiple of");
-    check_fails(suite, hal_buffer_import(device, &private, memory, give_back, &lent, &buffer),
-                HAL_INVALID, "'private'", "visible");
-    check_fails(suite, hal_buffer_import(device, NULL, memory, give_back, &lent, &buffer),
-                HAL_INVALID, "description");
-    check_u64(suite, lent.released, 0);
-    check(suite, buffer == NULL);
-}
-
-static void export(struct suite *suite, uint64_t argument)
-{
     struct hal_device *device = suite_device(suite);
-    struct hal_buffer *buffer = suite_buffer(suite, "exported", BYTES), *part;
-    struct hal_semaphore *line = suite_semaphore(suite, "line", 0);
-    struct step step;
-    void *pointer, *again, *inside;
-    uint8_t *model = suite_memory(suite, BYTES);
-    (void)argument;
-    suite_random_bytes(suite, model, BYTES);
-    check_ok(suite, hal_buffer_export(buffer, &pointer));
-    memcpy(pointer, model, BYTES);
-    check_ok(suite, hal_buffer_export(buffer, &again));
-    check(suite, pointer == again);
-    check_ok(suite, hal_buffer_subspan(buffer, 77, 100, "part", &part));
-    suite_own_buffer(suite, part);
-    check_ok(suite, hal_buffer_export(part, &inside));
-    check(suite, (uint8_t *)inside == (uint8_t *)pointer + 77);
-    check_ok(suite, hal_queue_fill(device, step_to(&step, line, 1), buffer, 8, 1000, 0x66, 1));
-    suite_wait(suite, line, 1);
-    memset(model + 8, 0x66, 1000);
-    check_bytes(suite, pointer, model, BYTES);
-    struct hal_buffer *hidden =
-        suite_buffer_of(suite, device,
-                        &(struct hal_buffer_desc){
-                            .label = "hidden", .bytes = 64, .memory = HAL_MEMORY_DEVICE_LOCAL});
-    check_fails(suite, hal_buffer_export(hidden, &pointer), HAL_INVALID, "'hidden'", "mapping");
-    check_fails(suite, hal_buffer_export(buffer, NULL), HAL_INVALID, "place");
+    struct place place;
+    struct hal_file *file = NULL;
+    uint64_t bytes = 0;
+    struct hal_buffer *buffer = suite_buffer(suite, "of file", 16);
+    struct hal_semaphore *go = suite_semaphore(suite, "go", 0);
+    struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
+    const struct hal_semaphore_value wait = {go, 1}, signal = {done, 1};
+    const struct hal_submit_desc desc = {
+        .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
+    make_folder(suite, &place);
+    put_file(suite, &place, "0123456789abcdef", 16);
+    suite_clear(suite, buffer, 0);
+    check_ok(suite, hal_file_open(place.path, HAL_FILE_READ, &file));
+    hal_file_retain(file);
+    hal_file_release(file);
+    const enum hal_status known = hal_file_bytes(file, &bytes);
+    const enum hal_status submitted = hal_queue_read(device, &desc, file, 4, buffer, 0, 12);
+    hal_file_release(file);
+    hal_file_retain(NULL);
+    hal_file_release(NULL);
+    check_ok(suite, known);
+    check_u64(suite, bytes, 16);
+    check_ok(suite, submitted);
+    check_ok(suite, hal_semaphore_signal(go, 1));
+    suite_wait(suite, done, 1);
+    check_buffer(suite, buffer, 0, "456789abcdef\0\0\0\0", 16);
 }
 
 static const struct suite_case cases[] = {
@@ -387,14 +313,10 @@ static const struct suite_case cases[] = {
     {"many_transfers", many_transfers, 0},
     {"file_ends_early", file_ends_early, 0},
     {"failed_wait_leaves_the_file", failed_wait_leaves_the_file, 0},
+    {"modes", modes, 0},
+    {"kept_by_its_users", kept_by_its_users, 0},
     {"wrong_arguments", wrong_arguments, 0},
     {"flush", flush, 0},
-    {"import_0", import, 0},
-    {"import_16", import, 16},
-    {"import_48", import, 48},
-    {"import_waits_for_work", import_waits_for_work, 0},
-    {"import_wrongly", import_wrongly, 0},
-    {"export", export, 0},
 };
 
 const struct suite_area area_files = {"files", cases, SUITE_COUNT(cases)};

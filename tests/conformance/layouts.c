@@ -41,6 +41,18 @@ struct rig {
     struct hal_command_buffer *commands;
 };
 
+static struct hal_executable *executable_of(struct suite *suite, const struct rig *rig)
+{
+    struct hal_pipeline_layout *const layouts[ENTRIES] = {rig->combine, rig->four, NULL};
+    const struct hal_executable_variant variant = suite_variant(suite, source, MODULE_CASES);
+    return suite_executable(suite, &(struct hal_executable_desc){.label = "layouts.metal",
+                                                                 .variants = &variant,
+                                                                 .variant_count = 1,
+                                                                 .entry_points = entries,
+                                                                 .entry_point_count = ENTRIES,
+                                                                 .layouts = layouts});
+}
+
 static void set_up(struct suite *suite, struct rig *rig, uint32_t flags)
 {
     const struct hal_layout_binding in[] = {
@@ -56,15 +68,7 @@ static void set_up(struct suite *suite, struct rig *rig, uint32_t flags)
     struct hal_set_layout *const all[] = {rig->single, rig->single, rig->single, rig->single};
     rig->combine = suite_pipeline_layout(suite, "of combine", two, 2, 4);
     rig->four = suite_pipeline_layout(suite, "of four", all, 4, 0);
-    struct hal_pipeline_layout *const layouts[ENTRIES] = {rig->combine, rig->four, NULL};
-    const struct hal_executable_variant variant = suite_variant(suite, source, MODULE_CASES);
-    rig->executable =
-        suite_executable(suite, &(struct hal_executable_desc){.label = "layouts.metal",
-                                                              .variants = &variant,
-                                                              .variant_count = 1,
-                                                              .entry_points = entries,
-                                                              .entry_point_count = ENTRIES,
-                                                              .layouts = layouts});
+    rig->executable = executable_of(suite, rig);
     rig->commands = suite_commands(suite, "list", HAL_ONE_SHOT);
 }
 
@@ -132,6 +136,41 @@ static void two_sets(struct suite *suite, uint64_t by_indirect)
     check_buffer(suite, product, 0, products, sizeof products);
 }
 
+static struct hal_buffer *lent(struct suite *suite, uint32_t *memory)
+{
+    const struct hal_buffer_desc desc = {.label = "imported", .bytes = WORDS * 4};
+    struct hal_buffer *buffer;
+    check_ok(suite, hal_buffer_import(suite_device(suite), &desc, memory, NULL, NULL, &buffer));
+    return buffer;
+}
+
+/* Kernels reach the host's own memory through sets, again after the host has changed it. */
+static void imported_memory_in_sets(struct suite *suite, uint64_t argument)
+{
+    static _Alignas(64) uint32_t memory[2][WORDS];
+    struct rig rig;
+    (void)argument;
+    suite_need_import(suite);
+    set_up(suite, &rig, 0);
+    struct hal_buffer *in = lent(suite, memory[0]), *sum = lent(suite, memory[1]);
+    for (uint32_t round = 0; round < 2; round++) {
+        struct hal_buffer *product = words(suite, "product", 0, 0, WORDS);
+        for (uint32_t i = 0; i < WORDS; i++)
+            memory[0][i] = i + round;
+        rig.commands = suite_commands(suite, "round", HAL_ONE_SHOT);
+        push(suite, &rig, rig.in, 0, whole(in), whole(words(suite, "b", 100, 1, WORDS)), NULL, 0);
+        push(suite, &rig, rig.out, 1, whole(sum), whole(product), NULL, 0);
+        check_ok(suite, hal_command_push_constants(rig.commands, 0, &round, 4));
+        dispatch(suite, &rig, COMBINE);
+        suite_run(suite, rig.commands);
+        for (uint32_t i = 0; i < WORDS; i++)
+            check_u64(suite, memory[1][i], i + round + 100 + i + round);
+    }
+    check_ok(suite, hal_device_wait_idle(suite_device(suite), SUITE_PATIENCE_NS));
+    hal_buffer_release(in);
+    hal_buffer_release(sum);
+}
+
 /* All four sets; the last one is written. The plain push does the same as one with a layout. */
 static void four_sets(struct suite *suite, uint64_t plainly)
 {
@@ -152,6 +191,44 @@ static void four_sets(struct suite *suite, uint64_t plainly)
     for (uint32_t i = 0; i < WORDS; i++)
         wanted[i] = 1 + i + 10 * (2 + i) + 100 * (3 + i);
     check_buffer(suite, out, 0, wanted, sizeof wanted);
+}
+
+/* The same buffers at the same set, first by a layout for reading alone, then by one for writing:
+ * what the driver tells the device of them changes though the addresses do not. */
+static void read_and_then_written(struct suite *suite, uint64_t unused)
+{
+    struct rig rig;
+    uint32_t seen[WORDS], sums[WORDS];
+    const uint32_t bias = 7;
+    const struct hal_layout_binding shown[] = {{0, HAL_BINDING_STORAGE, HAL_BINDING_READ_ONLY},
+                                               {1, HAL_BINDING_STORAGE, HAL_BINDING_READ_ONLY}};
+    (void)unused;
+    set_up(suite, &rig, 0);
+    struct hal_set_layout *reading = suite_set_layout(suite, "shown", shown, 2);
+    struct hal_set_layout *const all[] = {rig.single, reading, rig.single, rig.single};
+    rig.four = suite_pipeline_layout(suite, "of four, reading", all, 4, 0);
+    rig.executable = executable_of(suite, &rig);
+    struct hal_buffer *sum = words(suite, "sum", 2, 1, WORDS),
+                      *out = words(suite, "out", 0, 0, WORDS);
+    struct hal_buffer *product = words(suite, "product", 0, 0, WORDS);
+    const struct hal_binding part = whole(words(suite, "part", 1, 1, WORDS)), none = {0};
+    push(suite, &rig, rig.single, 0, part, none, NULL, 0);
+    push(suite, &rig, reading, 1, whole(sum), whole(product), NULL, 0);
+    push(suite, &rig, rig.single, 2, part, none, NULL, 0);
+    push(suite, &rig, rig.single, 3, whole(out), none, NULL, 0);
+    dispatch(suite, &rig, FOUR);
+    check_ok(suite, hal_command_barrier(rig.commands, NULL));
+    push(suite, &rig, rig.in, 0, part, whole(words(suite, "b", 100, 1, WORDS)), NULL, 0);
+    push(suite, &rig, rig.out, 1, whole(sum), whole(product), NULL, 0);
+    check_ok(suite, hal_command_push_constants(rig.commands, 0, &bias, 4));
+    dispatch(suite, &rig, COMBINE);
+    suite_run(suite, rig.commands);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        seen[i] = 1 + i + 10 * (2 + i) + 100 * (1 + i);
+        sums[i] = 1 + i + 100 + i + 7;
+    }
+    check_buffer(suite, out, 0, seen, sizeof seen);
+    check_buffer(suite, sum, 0, sums, sizeof sums);
 }
 
 /* The same sets again and again with other offsets, and one set replaced while the other stays. */
@@ -443,8 +520,10 @@ static void counts(struct suite *suite, uint64_t unused)
 static const struct suite_case cases[] = {
     {"two_sets", two_sets, false},
     {"two_sets_indirect", two_sets, true},
+    {"imported_memory_in_sets", imported_memory_in_sets, 0},
     {"four_sets", four_sets, false},
     {"four_sets_pushed_plainly", four_sets, true},
+    {"read_and_then_written", read_and_then_written, 0},
     {"dynamic_offset", dynamic_offsets, 1},
     {"dynamic_offsets", dynamic_offsets, 50},
     {"without_layout", without_layout, 0},

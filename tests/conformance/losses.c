@@ -128,6 +128,42 @@ static void in_flight(struct suite *suite, uint64_t waiting)
     check_fails(suite, hal_device_wait_idle(device, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "lost");
 }
 
+/* A rank's device is lost while it waits for the others: they fail with it, and hand in again. */
+static void of_a_rank(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const uint32_t zero = 0;
+    struct hal_device *lost = troubled(suite, "lost:2"), *own = suite_device(suite);
+    struct hal_device *devices[3] = {own, lost, own};
+    struct hal_channel *channels[3];
+    struct hal_semaphore *done[2];
+    const struct hal_channel_desc desc = {.label = "ring"};
+    check_ok(suite, hal_channel_create(devices, 3, &desc, channels));
+    for (size_t r = 0; r < 3; r++)
+        suite_own_channel(suite, channels[r]);
+    for (uint32_t r = 2; r-- > 0;) {
+        struct hal_buffer *buffer = suite_buffer_of(
+            suite, devices[r], &(struct hal_buffer_desc){.label = "data", .bytes = sizeof zero});
+        check_ok(suite, hal_buffer_write(buffer, 0, &zero, sizeof zero));
+        done[r] = suite_semaphore_of(suite, devices[r], "done", 0);
+        const struct hal_semaphore_value signal = {done[r], 1};
+        check_ok(suite,
+                 hal_queue_collective(
+                     devices[r], &(struct hal_submit_desc){.signals = &signal, .signal_count = 1},
+                     &(struct hal_collective_desc){.channel = channels[r],
+                                                   .operation = HAL_COLLECTIVE_ALL_REDUCE,
+                                                   .type = HAL_ELEMENT_U32,
+                                                   .reduction = HAL_REDUCTION_SUM,
+                                                   .count = 1,
+                                                   .send = buffer,
+                                                   .receive = buffer}));
+    }
+    check_ok(suite, chain(lost, 1, NULL, 0, suite_semaphore_of(suite, lost, "last", 0), 1));
+    is_lost(suite, done[1]);
+    check_fails(suite, hal_semaphore_wait(done[0], 1, SUITE_PATIENCE_NS), HAL_DEVICE_LOST, "'ring'",
+                "rank 1 failed", "the device was lost");
+}
+
 /* Nothing begins any more; what there is can be looked at and let go of. */
 static void later_calls(struct suite *suite, uint64_t unused)
 {
@@ -316,6 +352,7 @@ static const struct suite_case cases[] = {
     {"many_threads_first", many_threads, 1},
     {"many_threads", many_threads, 77},
     {"waiters_wake", waiters_wake, 0},
+    {"of_a_rank", of_a_rank, 0},
     {"wrong_orders", wrong_orders, 0},
 };
 const struct suite_area area_losses = {"losses", cases, SUITE_COUNT(cases)};

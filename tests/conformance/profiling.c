@@ -104,6 +104,43 @@ static void work_in_flight(struct suite *suite, uint64_t unused)
     check_fails(suite, hal_device_profiling_flush(device), HAL_NOT_FOUND, "not being captured");
 }
 
+static void set_flag(struct suite *suite, const char *text)
+{
+    char program[] = "conformance", flag[64];
+    char *line[] = {program, flag, NULL};
+    int count = 2;
+    snprintf(flag, sizeof flag, "%s", text);
+    check_ok(suite, hal_flags_parse(&count, line));
+}
+
+/* An end does not wait for ever for work that its own thread is to set going: it says what is
+ * waited for, and the capture goes on, until the next one. */
+static void end_has_a_limit(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    struct hal_device *device = uncaptured(suite);
+    struct hal_semaphore *gate = suite_semaphore_of(suite, device, "the gate", 0);
+    const struct hal_semaphore_value value = {gate, 7};
+    const struct hal_submit_desc desc = {.waits = &value, .wait_count = 1};
+    const struct hal_profiling_options options = {.file = new_file(suite)};
+    char message[HAL_MESSAGE_BYTES];
+    check_ok(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS));
+    check_ok(suite, hal_queue_submit(device, &desc));
+    set_flag(suite, "--device_profiling_wait=100ms");
+    const enum hal_status first = hal_device_profiling_end(device);
+    snprintf(message, sizeof message, "%s", hal_message());
+    const enum hal_status flushed = hal_device_profiling_flush(device);
+    set_flag(suite, "--device_profiling_wait=60s");
+    check_u64(suite, first, HAL_TIMEOUT);
+    check(suite, strstr(message, "the gate") && strstr(message, "7"));
+    check_ok(suite, flushed);
+    check_fails(suite, hal_device_profiling_begin(device, &options, SUITE_PATIENCE_NS), HAL_EXISTS,
+                "captured already");
+    check_ok(suite, hal_semaphore_signal(gate, 7));
+    check_ok(suite, hal_device_profiling_end(device));
+    check_fails(suite, hal_device_profiling_end(device), HAL_NOT_FOUND, "not being captured");
+}
+
 /* ---- Any moment, any thread ----------------------------------------------------------------- */
 
 struct traffic {
@@ -260,6 +297,7 @@ static const struct suite_case cases[] = {
     {"existing_file", existing_file, 0},
     {"existing_file_by_force", existing_file, 1},
     {"work_in_flight", work_in_flight, 0},
+    {"end_has_a_limit", end_has_a_limit, 0},
     {"under_traffic", under_traffic, 1},
     {"racing_under_traffic", under_traffic, 3},
     {"of_a_while", of_a_while, 0},

@@ -219,12 +219,33 @@ static void labels(struct suite *suite, uint64_t bytes)
     struct hal_buffer *buffer = NULL, *subspan = NULL;
     struct hal_semaphore *semaphore = NULL;
     struct hal_event *event = NULL;
+    struct hal_set_layout *set = NULL;
+    struct hal_pipeline_layout *pipeline = NULL;
+    struct hal_executable_cache *cache = NULL;
+    struct hal_executable *executable = NULL;
     char *label = suite_memory(suite, bytes + 1), length[32];
     memset(label, 'n', bytes);
     snprintf(length, sizeof length, "%llu bytes", (unsigned long long)bytes);
     const struct hal_buffer_desc of_buffer = {.label = label, .bytes = 64};
     const struct hal_command_buffer_desc of_commands = {.label = label};
+    const struct hal_set_layout_desc of_set = {.label = label};
+    const struct hal_pipeline_layout_desc of_pipeline = {.label = label};
+    const struct hal_executable_cache_desc of_cache = {.label = label};
+    const struct hal_entry_point entry = {suite_entry(suite, "plus_one"), {4, 1, 1}, 0, 0};
+    const struct hal_executable_variant source =
+        suite_variant(suite, "kernel void plus_one(device uint *x [[buffer(0)]]) { x[0] += 1; }\n",
+                      MODULE_PLUS_ONE);
+    const struct hal_executable_desc of_executable = {.label = label,
+                                                      .format = source.format,
+                                                      .data = source.data,
+                                                      .bytes = source.bytes,
+                                                      .entry_points = &entry,
+                                                      .entry_point_count = 1};
     const enum hal_status statuses[] = {
+        hal_set_layout_create(device, &of_set, &set),
+        hal_pipeline_layout_create(device, &of_pipeline, &pipeline),
+        hal_executable_cache_create(device, &of_cache, &cache),
+        hal_executable_create(device, &of_executable, &executable),
         hal_buffer_create(device, &of_buffer, &buffer),
         hal_buffer_subspan(suite_buffer(suite, "whole", 64), 0, 8, label, &subspan),
         hal_semaphore_create(device, label, 0, &semaphore),
@@ -248,6 +269,10 @@ static void labels(struct suite *suite, uint64_t bytes)
     hal_buffer_release(subspan);
     hal_semaphore_release(semaphore);
     hal_event_release(event);
+    hal_set_layout_release(set);
+    hal_pipeline_layout_release(pipeline);
+    hal_executable_cache_release(cache);
+    hal_executable_release(executable);
     hal_command_buffer_release(named);
 }
 

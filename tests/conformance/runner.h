@@ -27,6 +27,7 @@ struct suite_run {
     struct hal_device *device;
     const char *driver; /* its URI without parameters */
     uint64_t seed;
+    uint32_t memory; /* of buffers of which a case does not say it; 0: the default */
     pthread_mutex_t lock;
     struct hal_executable *kernels; /* lock; NULL until needed */
 };
@@ -42,7 +43,7 @@ struct suite_run *suite_run_of(struct suite *suite);
 /* Lines of "unsupported GLOB reason" and "fails GLOB reason"; '#' begins a comment. */
 struct suite_expectation {
     enum suite_outcome outcome; /* PASSED: nothing special, but for --injected */
-    bool untold;                /* with --injected, it may fail in any way */
+    bool untold;                /* with --injected, it may find wrong values */
     char *glob, *reason;
     size_t matches;
 };

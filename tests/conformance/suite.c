@@ -13,6 +13,7 @@ const uint64_t suite_sizes[SUITE_SIZE_COUNT] = {
 enum kind {
     DEVICE,
     BUFFER,
+    CHANNEL,
     EXECUTABLE,
     COMMANDS,
     SEMAPHORE,
@@ -173,6 +174,7 @@ static void release(struct owned *owned)
     switch (owned->kind) {
     case DEVICE: hal_device_release(owned->what); break;
     case BUFFER: hal_buffer_release(owned->what); break;
+    case CHANNEL: hal_channel_release(owned->what); break;
     case EXECUTABLE: hal_executable_release(owned->what); break;
     case COMMANDS: hal_command_buffer_release(owned->what); break;
     case SEMAPHORE: hal_semaphore_release(owned->what); break;
@@ -283,10 +285,25 @@ struct hal_buffer *suite_own_buffer(struct suite *suite, struct hal_buffer *buff
     return own(suite, BUFFER, buffer);
 }
 
+void suite_own_channel(struct suite *suite, struct hal_channel *channel)
+{
+    (void)own(suite, CHANNEL, channel);
+}
+
 struct hal_buffer *suite_buffer(struct suite *suite, const char *label, uint64_t bytes)
 {
-    return suite_buffer_of(suite, suite_device(suite),
-                           &(struct hal_buffer_desc){.label = label, .bytes = bytes});
+    return suite_buffer_of(
+        suite, suite_device(suite),
+        &(struct hal_buffer_desc){.label = label, .bytes = bytes, .memory = suite->run->memory});
+}
+
+struct hal_buffer *suite_coherent_buffer(struct suite *suite, const char *label, uint64_t bytes)
+{
+    const uint32_t memory =
+        HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE | HAL_MEMORY_HOST_COHERENT;
+    return suite_buffer_of(
+        suite, suite_device(suite),
+        &(struct hal_buffer_desc){.label = label, .bytes = bytes, .memory = memory});
 }
 
 struct hal_semaphore *suite_semaphore_of(struct suite *suite, struct hal_device *device,

@@ -35,8 +35,10 @@ extern const struct suite_area area_bindings;
 extern const struct suite_area area_buffers;
 extern const struct suite_area area_caches;
 extern const struct suite_area area_caching;
+extern const struct suite_area area_channels;
 extern const struct suite_area area_command_buffers;
 extern const struct suite_area area_command_errors;
+extern const struct suite_area area_constants;
 extern const struct suite_area area_descriptions;
 extern const struct suite_area area_devices;
 extern const struct suite_area area_dispatch;
@@ -47,6 +49,7 @@ extern const struct suite_area area_failures;
 extern const struct suite_area area_faults;
 extern const struct suite_area area_files;
 extern const struct suite_area area_groups;
+extern const struct suite_area area_imports;
 extern const struct suite_area area_indirect;
 extern const struct suite_area area_layouts;
 extern const struct suite_area area_losses;
@@ -152,6 +155,9 @@ void suite_need_import(struct suite *suite);
 
 /* Releases the buffer (a subspan, ...) with the case. */
 struct hal_buffer *suite_own_buffer(struct suite *suite, struct hal_buffer *buffer);
+void suite_own_channel(struct suite *suite, struct hal_channel *channel);
+/* One whose memory is the same for host and device at any time, whatever --memory says. */
+struct hal_buffer *suite_coherent_buffer(struct suite *suite, const char *label, uint64_t bytes);
 struct hal_semaphore *suite_semaphore(struct suite *suite, const char *label, uint64_t value);
 struct hal_semaphore *suite_semaphore_of(struct suite *suite, struct hal_device *device,
                                          const char *label, uint64_t value);

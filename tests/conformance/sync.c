@@ -281,7 +281,7 @@ static void barrier_to_the_host(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     struct hal_mapping mapping;
-    struct hal_buffer *x = suite_buffer(suite, "x", BYTES);
+    struct hal_buffer *x = suite_coherent_buffer(suite, "x", BYTES);
     struct hal_command_buffer *commands = suite_commands(suite, NULL, HAL_ONE_SHOT);
     uint32_t *wanted = suite_memory(suite, BYTES);
     suite_clear(suite, x, 0);

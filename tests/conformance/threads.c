@@ -14,6 +14,7 @@ struct share {
     struct hal_command_buffer *commands;
     struct hal_executable *executable;
     struct hal_semaphore *semaphores[THREADS];
+    struct hal_buffer *parts[THREADS];
     uint64_t argument;
 };
 
@@ -114,6 +115,47 @@ static void parts_of_one_buffer(struct suite *suite, uint64_t bytes)
     for (uint32_t i = 0; i < THREADS; i++)
         memset(wanted + i * bytes, (int)(i * 50 + ROUNDS - 1), bytes);
     check_buffer(suite, share.buffer, 0, wanted, bytes * THREADS);
+}
+
+/* Each has a part as a buffer of its own: what one reads and writes is not lost when another one
+ * reads or writes beside it. */
+static void map_own_part(struct suite *suite, void *user)
+{
+    const struct share *share = user;
+    struct hal_buffer *part = share->parts[share->number];
+    const uint64_t bytes = hal_buffer_bytes(part);
+    uint8_t *wanted = suite_memory(suite, bytes);
+    struct hal_buffer *own = suite_buffer(suite, "own", bytes);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        const uint8_t value = (uint8_t)(share->number * 50 + round);
+        struct hal_command_buffer *fill = suite_commands(suite, "fill", HAL_ONE_SHOT);
+        struct hal_command_buffer *copy = suite_commands(suite, "copy", HAL_ONE_SHOT);
+        check_ok(suite, hal_command_fill(fill, part, 0, bytes, value, 1));
+        suite_run(suite, fill);
+        memset(wanted, value, bytes);
+        check_buffer(suite, part, 0, wanted, bytes);
+        memset(wanted, value ^ 0xff, bytes);
+        suite_write(suite, part, 0, wanted, bytes);
+        check_ok(suite, hal_command_copy(copy, part, 0, own, 0, bytes));
+        suite_run(suite, copy);
+        check_buffer(suite, own, 0, wanted, bytes);
+        check_buffer(suite, part, 0, wanted, bytes);
+    }
+}
+
+static void maps_of_one_buffer(struct suite *suite, uint64_t bytes)
+{
+    const struct hal_buffer_desc desc = {.label = "shared",
+                                         .bytes = bytes * THREADS,
+                                         .memory =
+                                             HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE};
+    struct share share = {.buffer = suite_buffer_of(suite, suite_device(suite), &desc)};
+    for (uint32_t i = 0; i < THREADS; i++) {
+        check_ok(suite,
+                 hal_buffer_subspan(share.buffer, i * bytes, bytes, "part", &share.parts[i]));
+        suite_own_buffer(suite, share.parts[i]);
+    }
+    run_threads(suite, map_own_part, &share);
 }
 
 /* ---- One command buffer --------------------------------------------------------------------- */
@@ -279,7 +321,7 @@ static void compile_own(struct suite *suite, void *user)
     snprintf(source, sizeof source,
              "#include <metal_stdlib>\nusing namespace metal;\n"
              "kernel void answer(device uint *x [[buffer(0)]]) { x[0] = %u; }\n",
-             constant.bits);
+             (unsigned)constant.bits);
     const struct hal_executable_variant variant = suite_variant(suite, source, MODULE_ANSWER);
     const struct hal_executable_desc desc = {.label = "threads",
                                              .variants = &variant,
@@ -398,6 +440,8 @@ static const struct suite_case cases[] = {
     {"each_its_own", each_its_own, 0},
     {"objects_come_and_go", objects_come_and_go, 0},
     {"parts_of_one_small_buffer", parts_of_one_buffer, 10},
+    {"maps_of_one_small_buffer", maps_of_one_buffer, 12},
+    {"maps_of_one_large_buffer", maps_of_one_buffer, 50000},
     {"parts_of_one_large_buffer", parts_of_one_buffer, 50000},
     {"one_reusable_from_all", one_reusable_from_all, 0},
     {"one_shot_from_all", one_shot_from_all, 0},

@@ -128,6 +128,66 @@ static void persistently(struct suite *suite, uint64_t unused)
     check_buffer(suite, buffer, 0, wanted, BYTES);
 }
 
+/* One half is mapped again and again while work writes the other: where host and device have copies
+ * of their own, what the host read meanwhile must not pass for what the work leaves. The buffer may
+ * end inside a word. */
+enum way { BY_BUFFER, BY_PARTS, BY_PERSISTENT, BY_ODD_END };
+
+static void map_meanwhile(struct suite *suite, struct hal_buffer *still, uint32_t mode,
+                          uint64_t offset, uint64_t bytes, struct hal_semaphore *done,
+                          struct hal_mapping *out_last)
+{
+    uint64_t reached = 0;
+    *out_last = map(suite, still, mode, offset, bytes);
+    while (reached == 0) {
+        check_ok(suite, hal_buffer_unmap(out_last));
+        *out_last = map(suite, still, mode, offset, bytes);
+        check(suite, ((const uint8_t *)out_last->data)[HALF - 1] == 0x11);
+        check_ok(suite, hal_semaphore_query(done, &reached));
+    }
+}
+
+static void during_work(struct suite *suite, uint64_t way)
+{
+    enum { LARGE_BYTES = 1 << 20, TIMES = 4 };
+    uint8_t wanted[BYTES + 1];
+    const uint64_t bytes = way == BY_ODD_END ? BYTES + 1 : BYTES;
+    const uint64_t still = way == BY_ODD_END ? HALF : 0, busy = HALF - still;
+    const uint32_t mode = way == BY_PERSISTENT ? HAL_MAP_READ | HAL_MAP_PERSISTENT : HAL_MAP_READ;
+    struct hal_buffer *buffer = suite_buffer_of(
+        suite, suite_device(suite),
+        &(struct hal_buffer_desc){.label = "both",
+                                  .bytes = bytes,
+                                  .memory = HAL_MEMORY_DEVICE_LOCAL | HAL_MEMORY_HOST_VISIBLE});
+    struct hal_buffer *large = suite_buffer(suite, "takes a while", LARGE_BYTES);
+    struct hal_buffer *first = buffer;
+    struct hal_command_buffer *commands = suite_commands(suite, "list", HAL_ONE_SHOT);
+    struct hal_semaphore *done = suite_semaphore(suite, "done", 0);
+    struct hal_mapping last;
+    if (way == BY_PARTS) {
+        check_ok(suite, hal_buffer_subspan(buffer, 0, HALF, "first", &first));
+        suite_own_buffer(suite, first);
+    }
+    suite_clear(suite, buffer, 0x11);
+    for (uint32_t i = 0; i < TIMES; i++) {
+        check_ok(suite, hal_command_fill(commands, large, 0, LARGE_BYTES, i, 4));
+        check_ok(suite, hal_command_barrier(commands, NULL));
+    }
+    check_ok(suite, hal_command_fill(commands, buffer, busy, HALF, 0x22, 1));
+    check_ok(suite, hal_command_buffer_end(commands));
+    check_ok(suite, suite_submit(suite, 0, commands, NULL, 0, done, 1));
+    map_meanwhile(suite, first, mode, still, way == BY_PERSISTENT ? BYTES : bytes - HALF, done,
+                  &last);
+    memset(wanted, 0x11, sizeof wanted);
+    memset(wanted + busy, 0x22, HALF);
+    if (way == BY_PERSISTENT) {
+        check_ok(suite, hal_mapping_invalidate(&last, 0, HAL_WHOLE_BUFFER));
+        check(suite, memcmp(last.data, wanted, BYTES) == 0);
+    }
+    check_ok(suite, hal_buffer_unmap(&last));
+    check_buffer(suite, buffer, 0, wanted, bytes);
+}
+
 /* Two are open; one of them is undone. */
 static void two_mappings(struct suite *suite, uint64_t unused)
 {
@@ -313,6 +373,10 @@ static const struct suite_case cases[] = {
     {"mapped_no_bytes", no_bytes, 0},
     {"mapped_through_a_subspan", through_a_subspan, 0},
     {"mapped_persistently", persistently, 0},
+    {"mapped_during_work", during_work, BY_BUFFER},
+    {"mapped_during_work_by_parts", during_work, BY_PARTS},
+    {"mapped_during_work_persistently", during_work, BY_PERSISTENT},
+    {"mapped_during_work_to_an_odd_end", during_work, BY_ODD_END},
     {"mapped_twice", two_mappings, 0},
     {"mapped_and_read_from_a_file", by_files, 0},
     {"mapped_and_written_to_a_file", by_files, 1},

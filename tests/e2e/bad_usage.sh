@@ -20,6 +20,25 @@ run 1 "$bin/e2e-app" bad-kernel
 says stderr 'scale.metal:7'
 says stderr 'undeclared_name'
 
+# The trace of it tells what failed, and why; dump leaves out threadgroup arguments that are none.
+run 1 "$bin/hal-capture" -o bad.pb.zst -- "$bin/e2e-app" bad-kernel
+why="executable 'scale.metal': scale.metal:7: error: use of undeclared identifier 'undeclared_name'"
+run 0 "$bin/hal-trace" stats bad.pb.zst
+says stdout 'failed calls 1'
+says stdout "  1 × hal_executable_create, first at "
+says stdout "us: invalid, $why"
+run 0 "$bin/hal-trace" stats --json bad.pb.zst
+says stdout '"failed_calls":[{"call":"hal_executable_create","status":"invalid","message":"executable '
+run 0 "$bin/hal-view" --print=findings bad.pb.zst
+says stdout '1 call failed: hal_executable_create, see @'
+says stdout "hal_executable_create: invalid, $why"
+run 1 "$bin/hal-view" --print=summary --fail-on='findings:failed-calls>0' bad.pb.zst
+run 0 "$bin/hal-trace" dump bad.pb.zst
+says stdout "message=\"$why\""
+! grep -q group_argument_bytes stdout || fail "arguments that are not there"
+run 0 "$bin/hal-trace" strip -o all.pb.zst bad.pb.zst
+run 0 "$bin/hal-trace" verify all.pb.zst
+
 # An existing destination is refused before the program starts, unless --force.
 echo precious >there.pb.zst
 run 2 "$bin/hal-capture" -o there.pb.zst -- sh -c 'touch started'

@@ -52,6 +52,54 @@ ancestor=$(sed -n 's/.*the first #s\([0-9]*\).*/\1/p' stdout)
 wrong=${where#\#s}
 [ "$ancestor" -le "${wrong%%.*}" ] || fail "#s$ancestor is behind $where"
 
+# Digests behind each submission tell which one it was, and without a second device.
+run 0 "$bin/hal-capture" -o digests.pb.zst --outputs=all -- "$bin/decode" --tokens=2 --layers=2 --width=64 --sync=op
+run 0 "$bin/hal-trace" verify digests.pb.zst
+run 0 "$bin/hal-trace" dump digests.pb.zst
+says stdout ': submission_outputs submission=3 '
+run 0 "$bin/hal-view" --print=summary digests.pb.zst
+says stdout '24 written ranges behind submissions, 24 of them known'
+run 0 "$bin/hal-replay" --trusted digests.pb.zst
+says stdout "the trace has digests of 24 written ranges"
+run 0 "$bin/hal-replay" --trusted --verify=submissions digests.pb.zst
+says stdout "24 written ranges compared by digest, 0 without one"
+run 1 "$bin/hal-replay" --trusted --bisect --against=cpu --substitute=silu=wrong.metal --json digests.pb.zst
+where=$(sed -n 's/.*"locator":"\([^"]*\)".*/\1/p' stdout)
+run 1 "$bin/hal-replay" --bisect --substitute=silu=wrong.metal digests.pb.zst
+says stdout "first difference from recorded: written by $where: dispatch of 'silu'"
+says stdout "buffer 'projected' [0, +256): its digest is not the recorded one"
+# In the jail the program's own file is out of reach, unless it is given.
+grep -q '^  at session_decode' stdout && fail "the jail read a program that was not given"
+run 1 "$bin/hal-replay" --bisect --symbols="$bin/decode" --substitute=silu=wrong.metal digests.pb.zst
+grep -q '^  at session_decode+0x[0-9a-f]*$' stdout || fail "no name of a function"
+cp "$bin/decode" moved
+run 1 "$bin/hal-replay" --bisect --symbols="$bin/e2e-app" --symbols=moved --substitute=silu=wrong.metal digests.pb.zst
+grep -q '^  at session_decode+0x[0-9a-f]*$' stdout || fail "no name of a function"
+run 2 "$bin/hal-replay" --bisect --symbols=absent digests.pb.zst
+one_line
+run 1 "$bin/hal-replay" --trusted --verify=submissions --substitute=silu=wrong.metal --json digests.pb.zst
+says stdout "\"locator\":\"${where%.*}\""
+says stdout '"by_digest":true'
+# A tolerance cannot be applied to a digest, and buffers that began with other bytes have others.
+run 0 "$bin/hal-replay" --trusted --verify=submissions --tolerance=rel:1 --type=f32 --substitute=silu=wrong.metal \
+    digests.pb.zst
+says stdout "have another digest, which a tolerance cannot be applied to"
+run 0 "$bin/hal-replay" --trusted --verify=submissions --fill=7 digests.pb.zst
+says stdout "0 written ranges compared by digest, 24 without one"
+# A part of the trace keeps the digests of what it keeps.
+run 0 "$bin/hal-trace" trim --submissions=#s5..#s8 -o part.pb.zst digests.pb.zst
+run 0 "$bin/hal-replay" --trusted --verify=submissions part.pb.zst
+
+# Threads, queues, transient memory, semaphores that the host overtakes: nothing differs by itself.
+run 0 "$bin/hal-capture" -q --force -o all.pb.zst --outputs=all -- "$bin/e2e-app" threads
+run 0 "$bin/hal-replay" --trusted --verify=submissions all.pb.zst
+says stdout "100 written ranges compared by digest, 0 without one"
+for cases in 'transients.*' 'semaphores.overtaken*'; do
+    run 0 "$bin/hal-capture" -q --force -o all.pb.zst --outputs=all -- "$bin/hal-conformance" --filter="$cases"
+    run 0 "$bin/hal-replay" --trusted --verify=submissions all.pb.zst
+    says stdout "no difference from recorded: "
+done
+
 # A whole submission, without looking further.
 run 1 "$bin/hal-replay" --trusted --verify=submissions --against=cpu --substitute=silu=wrong.metal good.pb.zst
 says stdout ": submission"

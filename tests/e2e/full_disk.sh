@@ -27,7 +27,13 @@ check()
     says stdout "'hal-trace recover' has the rest"
     run 0 "$bin/hal-trace" recover -o whole.pb.zst "$file"
     run 0 "$bin/hal-trace" info whole.pb.zst
-    says stdout 'No space left on device'
+    # What the program did after the disk was full is nowhere; when it had done everything by
+    # then, nothing is missing.
+    if grep -q 'records lost' stdout; then
+        says stdout 'No space left on device'
+    else
+        run 0 "$bin/hal-replay" whole.pb.zst
+    fi
     sidecar=$("$bin/hal-trace" recover --list sidecars | sed 's/:.*//')
     run 0 "$bin/hal-trace" recover --discard "$sidecar"
     rm whole.pb.zst

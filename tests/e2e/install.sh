@@ -9,30 +9,43 @@ build=$3 compiler=$4 flags=$5
 
 # ---- What is exported ----
 
-# The functions of a header, as a C compiler sees them; and what a library defines for others.
+# The functions of headers, as a C compiler sees them; and what a library defines for others. Each
+# header is enough by itself.
+public='hal/hal.h hal/channels.h hal/executables.h hal/flags.h hal/profiling.h'
 declared()
 {
-    echo "#include <$1>" | "$compiler" -E -P -I"$prefix/include" - | tr '\n' ' ' | tr ';' '\n' |
-        grep -oE 'hal_[a-z0-9_]+ ?\(' | tr -d ' (' | LC_ALL=C sort -u >"$work/words"
-    # Not the types of functions that have no name in a library.
-    sed -n 's/^.*HAL_API.*[ *]\(hal_[a-z0-9_]*\)(.*$/\1/p' "$prefix/include/$1" |
-        LC_ALL=C sort -u >"$work/marked"
+    : >"$work/all_words"
+    : >"$work/all_marked"
+    for header in "$@"; do
+        echo "#include <$header>" >"$work/header.c"
+        # shellcheck disable=SC2086 # a list of flags
+        "$compiler" -std=c11 -Wall -Wextra -Werror $flags -fsyntax-only -I"$prefix/include" \
+            "$work/header.c" >&2 || fail "$header is not enough by itself"
+        "$compiler" -E -P -I"$prefix/include" "$work/header.c" | tr '\n' ' ' | tr ';' '\n' |
+            grep -oE 'hal_[a-z0-9_]+ ?\(' | tr -d ' (' >>"$work/all_words"
+        # Not the types of functions that have no name in a library.
+        sed -n 's/^.*HAL_API.*[ *]\(hal_[a-z0-9_]*\)(.*$/\1/p' "$prefix/include/$header" >>"$work/all_marked"
+    done
+    LC_ALL=C sort -u "$work/all_words" >"$work/words"
+    LC_ALL=C sort -u "$work/all_marked" >"$work/marked"
     LC_ALL=C comm -12 "$work/words" "$work/marked"
 }
 defined() { nm -D --defined-only --with-symbol-versions "$1" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort; }
 
 check_exports()
 {
-    defined "$1" >"$work/defined"
-    declared "$2" >"$work/declared"
-    [ "$(grep -c '' "$work/declared")" -ge "$3" ] || fail "$2 declares less than $3 functions"
+    library=$1 least=$2
+    shift 2
+    defined "$library" >"$work/defined"
+    declared "$@" >"$work/declared"
+    [ "$(grep -c '' "$work/declared")" -ge "$least" ] || fail "$* declare less than $least functions"
     sed -n 's/@@HAL_0$//p' "$work/defined" | LC_ALL=C sort >"$work/public"
     cmp "$work/public" "$work/declared" >"$work/stdout" 2>&1 || {
         LC_ALL=C comm -3 "$work/public" "$work/declared"
-        fail "$1 does not promise what $2 declares"
+        fail "$library does not promise what $* declare"
     }
     ! grep -v '@@HAL_0$' "$work/defined" | grep -v '^hal_[a-z0-9_]*@@HAL_PRIVATE_' ||
-        fail "$1 exports what is none of the library's"
+        fail "$library exports what is none of the library's"
 }
 
 # ---- Applications ----
@@ -49,7 +62,7 @@ app()
 build_with_cmake()
 {
     mkdir app
-    cp "$root/tests/workloads/minimal/minimal.c" app
+    cp "$root/docs/examples/minimal.c" app
     cat >app/CMakeLists.txt <<'TEXT'
 cmake_minimum_required(VERSION 3.25)
 project(app LANGUAGES C)
@@ -86,7 +99,7 @@ while read -r link; do
     [ -e "$documents/$link" ] || fail "README.md points to $link"
 done <links
 
-cp "$documents/tests/workloads/minimal/minimal.c" .
+cp "$documents/docs/examples/minimal.c" .
 # shellcheck disable=SC2046,SC2086 # lists of flags
 run 0 "$compiler" -std=c11 -Wall -Wextra -Werror $flags minimal.c \
     $(pkg-config --cflags --libs haltrace) -Wl,-rpath,"$prefix/lib" -o minimal
@@ -94,14 +107,16 @@ app ./minimal
 build_with_cmake
 
 if [ "$(uname)" = Linux ]; then
-    check_exports "$prefix/lib/libhal.so" hal/hal.h 80
-    check_exports "$prefix/lib/libhalbase.so" hal/base/status.h 5
+    # shellcheck disable=SC2086 # a list
+    check_exports "$prefix/lib/libhal.so" 80 $public
+    check_exports "$prefix/lib/libhalbase.so" 5 hal/base/status.h
     for module in capture:hal_capture_begin vulkan:hal_vulkan_module; do
         file=$prefix/lib/haltrace/libhal_${module%%:*}.so
         [ ! -e "$file" ] || same "$(nm -D --defined-only "$file" | awk '{ print $3 }')" \
             "${module#*:}" "the symbols of $file"
     done
-    declared hal/hal.h >both
+    # shellcheck disable=SC2086 # a list
+    declared $public >both
     declared hal/base/status.h >>both
     nm -g --defined-only "$prefix/lib/libhal.a" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort >static
     LC_ALL=C sort both | cmp - static || fail "libhal.a defines other names than the headers declare"

@@ -19,3 +19,40 @@ for line in lines:
     assert isinstance(json.loads(line), dict), line
 ' stdout || fail "$command: not one JSON object per line"
 done
+
+# What docs/scripting.md says of JSON is what is printed, no more and no less.
+cat >documented.py <<'PYTHON'
+import json, re, sys
+page, command, printed = sys.argv[1:]
+section = re.search(rf"### {re.escape(command)}\n(.*?)(\n#|\Z)", open(page, encoding="utf-8").read(), re.S).group(1)
+rows = "\n".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
+documented = dict(re.findall(r"`([a-z_. \[\]]+)`(†?)", rows))
+def paths(value, at=""):
+    if isinstance(value, dict) and value:
+        return {p for key, inside in value.items() for p in paths(inside, at + "." + key if at else key)}
+    if isinstance(value, list):
+        return {p for inside in value for p in paths(inside, at + "[]")} or {at + "[]"}
+    return {at}
+there = {p for line in open(printed, encoding="utf-8") for p in paths(json.loads(line))}
+# An empty list says nothing of its elements.
+empty = {p for p in there if any(d.startswith(p + ".") for d in documented)}
+wrong = [f"{p} is printed, and not documented" for p in sorted(there - empty - set(documented))]
+wrong += [f"{p} is documented, and not printed" for p, rare in documented.items()
+          if not rare and p not in there and not any(p.startswith(e + ".") for e in empty)]
+assert len(documented) >= 5 and not wrong, (len(documented), wrong)
+PYTHON
+run 0 "$bin/hal-capture" --mode=dispatch -o timed.pb.zst -- "$bin/decode" --tokens=3
+says_so()
+{
+    mv stdout printed
+    run 0 python3 documented.py "$root/docs/scripting.md" "$1" printed
+}
+for command in info stats verify diff; do
+    # shellcheck disable=SC2046 # another trace, or nothing
+    run 0 "$bin/hal-trace" $command --json $([ $command != diff ] || echo timed.pb.zst) timed.pb.zst
+    says_so "hal-trace $command --json"
+done
+for part in summary timeline submissions gaps findings kernels memory iterations; do
+    run 0 "$bin/hal-view" --print=$part --json timed.pb.zst
+    says_so "hal-view --print=$part --json"
+done

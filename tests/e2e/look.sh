@@ -64,6 +64,20 @@ run 0 "$bin/hal-trace" trim --submissions=0-999999 --base=t.pb.zst -o whole.pb.z
 run 0 "$bin/hal-replay" --trusted whole.pb.zst
 same "$(compared)" 2 "read-backs of what was made whole"
 
+# Two runs on one clock: what is called the same is told apart.
+run 0 "$bin/hal-trace" merge -o both.pb.zst t.pb.zst again.pb.zst
+run 0 "$bin/hal-view" --dump-frame --size=120x40 both.pb.zst
+same "$(grep -cE '^ +progress \([0-9]+\) ' stdout)" 2 "semaphores with a name of their own"
+
+# Who watches sees how far it is, through the jail; a file does not.
+if command -v python3 >/dev/null; then
+    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' \
+        "$bin/hal-replay" --repeat=50 t.pb.zst </dev/null >watched || fail "nobody may watch"
+    grep -q "run 1 of 50" watched || fail "no progress on a terminal"
+fi
+run 0 "$bin/hal-replay" --repeat=50 t.pb.zst
+grep -q "run 1 of 50" stdout stderr && fail "progress, and nobody watches"
+
 run 0 "$bin/hal-replay" --trusted --benchmark=0.3 --json t.pb.zst
 says stdout '"benchmark":{"runs":'
 says stdout '"name":"token 1"'

@@ -81,15 +81,31 @@ run 0 env HAL_DEVICE_PROFILING_FILE=variable.pb.zst HAL_DEVICE_PROFILING_OUTPUTS
 run 0 "$bin/hal-replay" variable.pb.zst
 says stdout '1 by digest'
 run 0 "$bin/e2e-app" read --device_profiling_file=flag.pb.zst --device_profiling_outputs=digest
+says stderr " into 'flag.pb.zst' ("
+one_line
 run 0 "$bin/hal-replay" flag.pb.zst
 says stdout '1 by digest'
 
+# It says where a capture went that was asked for by flag or variable; unless that is not wanted.
+run 0 "$bin/e2e-app" read --device_profiling_mode=queue
+[ "$(sed -n "s/^haltrace: captured '.*' into '\(.*\)' ([1-9][0-9]* bytes)\$/\1/p" stderr)" = "$(echo e2e-app.*.pb.zst)" ] ||
+    fail "nothing tells of the trace"
+run 0 "$bin/e2e-app" read --device_profiling_file=quiet.pb.zst --device_profiling_quiet
+[ ! -s stderr ] || fail "not quiet"
+HAL_DEVICE_PROFILING_QUIET=1 run 0 "$bin/e2e-app" read --device_profiling_file=quieter.pb.zst
+[ ! -s stderr ] || fail "not quiet"
+[ -s quiet.pb.zst ] && [ -s quieter.pb.zst ] || fail "no traces"
+
 # Wrong values are found before the program starts.
-for wrong in --contents=some --outputs=all --files=x --budget=0 --budget= --last=1ms; do
+for wrong in --contents=some --outputs=some --files=x --budget=0 --budget= --last=1ms; do
     run 2 "$bin/hal-capture" -o wrong.pb.zst "$wrong" -- touch started
     one_line
+    says stderr "hal-capture: ${wrong%%=*} "
     [ ! -e started ] || fail "$wrong: the program was started"
 done
+
+HAL_DEVICE_PROFILING_GROUP=layer run 2 "$bin/hal-capture" -o wrong.pb.zst --last=5s -- touch started
+says stderr 'one window: HAL_DEVICE_PROFILING_GROUP or --last'
 
 # ---- Files: 4000 bytes that a queue reads.
 mkdir data
@@ -119,15 +135,15 @@ for trace in all again trimmed; do
     run 0 "$bin/hal-trace" extract --file=data/whole -f -o extracted "$trace.pb.zst"
     cmp extracted whole || fail "$trace: another file was extracted"
 done
-run 1 "$bin/hal-trace" extract --file=data/whole -o extracted all.pb.zst
+run 3 "$bin/hal-trace" extract --file=data/whole -o extracted all.pb.zst
 says stderr '--force replaces it'
-run 1 "$bin/hal-trace" extract --file=data/whole ranges.pb.zst
+run 3 "$bin/hal-trace" extract --file=data/whole ranges.pb.zst
 says stderr '--device_profiling_files=all'
 run 0 "$bin/hal-trace" strip -o stripped.pb.zst all.pb.zst
-run 1 "$bin/hal-trace" extract --file=data/whole stripped.pb.zst
+run 3 "$bin/hal-trace" extract --file=data/whole stripped.pb.zst
 cp whole data/whole
 run 0 "$bin/hal-capture" -o small.pb.zst --files=all --budget=1M -- "$bin/e2e-app" file data/whole
-run 1 "$bin/hal-trace" extract --file=data/whole small.pb.zst
+run 3 "$bin/hal-trace" extract --file=data/whole small.pb.zst
 rm data/whole
 run 0 "$bin/hal-replay" ranges.pb.zst
 run 4 "$bin/hal-replay" reference.pb.zst # the jail has what it was given, and no more

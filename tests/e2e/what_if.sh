@@ -20,6 +20,14 @@ for what in submissions host_waits; do
     same "$(number op.json after $what)" "$(number token.json before $what)" "coalesced $what"
 done
 
+# Where there is nothing to change, nothing is tried.
+run 0 "$bin/hal-replay" --trusted --what-if=coalesce-submissions token.pb.zst
+says stdout "what if coalesce-submissions: nothing to change"
+grep -qE 'verified|interval' stdout && fail "it was tried all the same"
+run 0 "$bin/hal-replay" --trusted --json --what-if=coalesce-submissions token.pb.zst
+says stdout '"what_if":{"change":"coalesce-submissions","changed":false,'
+says stdout '"pairs":0,'
+
 # More queues than the trace's device had: it is opened with so many, unless one is chosen.
 run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=queues=2 token.pb.zst
 says stdout "1 queues become 2"

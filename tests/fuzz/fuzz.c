@@ -9,8 +9,12 @@
 
 static char folder[PATH_MAX], input[PATH_MAX + 16], output[PATH_MAX + 16];
 
+static void (*others)(void);
+
 static void remove_files(void)
 {
+    if (others)
+        others();
     unlink(input);
     unlink(output);
     rmdir(folder);
@@ -44,6 +48,11 @@ const char *fuzz_output(void)
 {
     make_folder();
     return output;
+}
+
+void fuzz_on_exit(void (*remove)(void))
+{
+    others = remove;
 }
 
 void fuzz_failed(const char *condition, const char *file, int line)

@@ -18,6 +18,9 @@ const char *fuzz_file(const uint8_t *data, size_t bytes);
 /* Another path beside it, for what a target writes. */
 const char *fuzz_output(void);
 
+/* Called before those two are removed, when the process ends. */
+void fuzz_on_exit(void (*remove)(void));
+
 /* What must hold whatever the input is. */
 #define fuzz_check(condition)                                                                      \
     do {                                                                                           \

@@ -32,6 +32,7 @@ static uint64_t key_of(MTLComputePipelineDescriptor *descriptor)
     uint64_t key = hash(UINT64_C(0xcbf29ce484222325), source->_text, source->_bytes);
     key = hash(key, name, strlen(name) + 1);
     key = hash(key, &threads, sizeof threads);
+    key = hash(key, &source->_math, sizeof source->_math);
     for (size_t i = 0; i < function->_constant_count; i++) {
         const struct msl_constant *const constant = &function->_constants[i];
         const uint64_t words[] = {constant->index, constant->type, constant->bits};

@@ -168,6 +168,8 @@ static NSUInteger round_up(NSUInteger value, NSUInteger alignment)
              hm_name(self));
     if (_has_span)
         hm_span_remove(&_span);
+    if (_lent)
+        hm_lent_destroy(_lent);
     if (_heap) {
         if (!_aliasable)
             [_heap hm_remove:self];
@@ -240,11 +242,20 @@ static NSUInteger round_up(NSUInteger value, NSUInteger alignment)
         return nil;
     HMBuffer *const buffer = [[HMBuffer alloc] hm_initWithDevice:self];
     buffer->_memory = (struct hm_memory){bytes, bytes, length, .borrowed = true};
-    buffer->_host = buffer->_device_bytes = bytes;
+    if (hm_modes()->use_resource && !hm_memory_create(length, HM_DEVICE_ONLY, &buffer->_memory)) {
+        [buffer release];
+        return nil;
+    }
+    buffer->_host = bytes;
+    buffer->_device_bytes = buffer->_memory.device;
     buffer->_length = length;
     buffer->_options = options;
     buffer->_purgeable = MTLPurgeableStateNonVolatile;
     buffer->_deallocator = [deallocator copy];
+    if (hm_modes()->use_resource) {
+        buffer->_lent = hm_lent_create(bytes, buffer->_device_bytes, length);
+        [buffer hm_addSpan];
+    }
     return buffer;
 }
 - (MTLSizeAndAlign)heapBufferSizeAndAlignWithLength:(NSUInteger)length
@@ -261,6 +272,9 @@ static NSUInteger round_up(NSUInteger value, NSUInteger alignment)
     hm_check(descriptor.size > 0, "empty-buffer", "%s: a heap of 0 bytes", call);
     hm_check(descriptor.storageMode != MTLStorageModeManaged, "storage-mode",
              "%s: heaps cannot be managed", call);
+    hm_check(descriptor.storageMode != MTLStorageModeShared ||
+                 [self supportsFamily:MTLGPUFamilyApple2],
+             "storage-mode", "%s: only Apple's GPUs have shared heaps", call);
     hm_check(descriptor.type != MTLHeapTypeSparse, "heap-misuse",
              "%s: sparse heaps are not part of the host Metal", call);
     const NSUInteger bytes = round_up(descriptor.size, HM_PAGE_BYTES);

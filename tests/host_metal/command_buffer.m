@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+static void hold(HMCommandBuffer *buffer);
+
 NSErrorDomain const MTLCommandBufferErrorDomain = @"MTLCommandBufferErrorDomain";
 NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
     @"MTLCommandBufferEncoderInfoErrorKey";
@@ -89,7 +91,7 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
 }
 - (CFTimeInterval)kernelEndTime
 {
-    return [self hm_seconds:&_begin_ns];
+    return [self hm_seconds:&_end_ns];
 }
 - (CFTimeInterval)GPUStartTime
 {
@@ -330,7 +332,7 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
         [info setObject:infos forKey:MTLCommandBufferEncoderInfoErrorKey];
     }
     return [[NSError alloc] initWithDomain:MTLCommandBufferErrorDomain
-                                      code:MTLCommandBufferErrorTimeout
+                                      code:(NSInteger)hm_modes()->fail_code
                                   userInfo:info];
 }
 - (void)hm_callHandlers:(NSMutableArray *)handlers
@@ -348,20 +350,39 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
             return YES;
     return NO;
 }
+- (BOOL)hm_onlySignals
+{
+    for (size_t i = 0; i < _step_count; i++)
+        if (_steps[i]->kind != HM_STEP_SIGNAL)
+            return NO;
+    return YES;
+}
+static bool is_final(uint64_t code)
+{
+    return code == MTLCommandBufferErrorDeviceRemoved || code == MTLCommandBufferErrorAccessRevoked;
+}
+
 - (void)hm_beginRun:(struct hm_run *)run
 {
     static _Atomic uint64_t runs;
+    const bool gone = atomic_load(&_device->_is_gone);
     const bool fails = hm_every_nth(&runs, hm_modes()->fail_command_buffers);
     *run = (struct hm_run){
         .buffer = self,
-        .fail_at = fails ? (size_t)hm_random_below([self hm_passes]) : SIZE_MAX,
+        .fail_at = gone    ? 0
+                   : fails ? (size_t)hm_random_below([self hm_passes])
+                           : SIZE_MAX,
     };
+    if (fails && is_final(hm_modes()->fail_code))
+        atomic_store(&_device->_is_gone, true);
     [self hm_setStatus:MTLCommandBufferStatusScheduled];
     [self hm_callHandlers:_scheduled_handlers];
 }
 - (void)hm_endRun:(const struct hm_run *)run
 {
     NSError *const error = run->fail_at != SIZE_MAX ? [self hm_injectedError] : nil;
+    hm_capture_note(self);
+    const BOOL late = hm_modes()->late_handlers && [self hm_onlySignals];
     [self hm_dropCommands];
     pthread_mutex_lock(&_lock);
     _begin_ns = run->begin_ns;
@@ -370,6 +391,13 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
     _status = error ? MTLCommandBufferStatusError : MTLCommandBufferStatusCompleted;
     pthread_cond_broadcast(&_changed);
     pthread_mutex_unlock(&_lock);
+    if (late)
+        hold(self);
+    else
+        [self hm_sendCompletion];
+}
+- (void)hm_sendCompletion
+{
     dispatch_async(_queue->_completion, ^{
       [self hm_complete];
     });
@@ -377,7 +405,8 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
 - (void)hm_complete
 {
     [self hm_callHandlers:_completed_handlers];
-    [_queue hm_bufferFinished];
+    if (!_late)
+        [_queue hm_bufferFinished];
     pthread_mutex_lock(&_lock);
     _handlers_done = YES;
     pthread_cond_broadcast(&_changed);
@@ -398,6 +427,35 @@ NSErrorUserInfoKey const MTLCommandBufferEncoderInfoErrorKey =
     [super dealloc];
 }
 @end
+
+/* ---- Handlers that come late ---------------------------------------------------------------- */
+
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+static HMCommandBuffer **held; /* retained */
+static size_t held_count, held_capacity;
+
+static void hold(HMCommandBuffer *buffer)
+{
+    buffer->_late = YES;
+    pthread_mutex_lock(&held_lock);
+    hm_grow((void **)&held, held_count, &held_capacity, sizeof *held);
+    held[held_count++] = [buffer retain];
+    pthread_mutex_unlock(&held_lock);
+    [buffer->_queue hm_bufferFinished];
+}
+
+void hm_send_late_completions(void)
+{
+    pthread_mutex_lock(&held_lock);
+    for (size_t i = 0; i < held_count; i++) {
+        [held[i] hm_sendCompletion];
+        [held[i] release];
+    }
+    free(held);
+    held = NULL;
+    held_count = held_capacity = 0;
+    pthread_mutex_unlock(&held_lock);
+}
 
 void hm_run_buffers(HMQueue *queue, HMCommandBuffer *const *buffers, size_t count)
 {

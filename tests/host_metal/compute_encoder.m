@@ -255,6 +255,7 @@
     size[1] = (uint32_t)group_size.height;
     size[2] = (uint32_t)group_size.depth;
     [self hm_bind:command call:call];
+    command->pipeline = _pipeline;
     command->function = [_pipeline->_function hm_functionForSize:size];
     memcpy(command->group_bytes, _group_bytes, sizeof command->group_bytes);
     [_buffer hm_use:_pipeline];

@@ -9,21 +9,38 @@ enum { MAX_CONSTANT_INDEX = 65535 };
 @interface HMConstantValue : NSObject {
   @public
     MTLDataType _type;
-    uint32_t _bits;
+    uint64_t _bits;
 }
 @end
 @implementation HMConstantValue
 @end
 
+static const struct {
+    enum msl_constant_type ours;
+    MTLDataType theirs;
+} types[] = {
+    {MSL_BOOL, MTLDataTypeBool},    {MSL_INT32, MTLDataTypeInt},
+    {MSL_UINT32, MTLDataTypeUInt},  {MSL_FLOAT32, MTLDataTypeFloat},
+    {MSL_INT8, MTLDataTypeChar},    {MSL_UINT8, MTLDataTypeUChar},
+    {MSL_INT16, MTLDataTypeShort},  {MSL_UINT16, MTLDataTypeUShort},
+    {MSL_FLOAT16, MTLDataTypeHalf}, {MSL_BFLOAT16, MTLDataTypeBFloat},
+    {MSL_INT64, MTLDataTypeLong},   {MSL_UINT64, MTLDataTypeULong},
+};
+
 static enum msl_constant_type constant_type(MTLDataType type)
 {
-    switch ((NSUInteger)type) {
-    case MTLDataTypeBool: return MSL_BOOL;
-    case MTLDataTypeInt: return MSL_INT32;
-    case MTLDataTypeUInt: return MSL_UINT32;
-    case MTLDataTypeFloat: return MSL_FLOAT32;
-    default: return 0;
-    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].theirs == type)
+            return types[i].ours;
+    return 0;
+}
+
+static MTLDataType data_type(enum msl_constant_type type)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].ours == type)
+            return types[i].theirs;
+    return MTLDataTypeNone;
 }
 
 @implementation MTLFunctionConstantValues
@@ -36,7 +53,7 @@ static enum msl_constant_type constant_type(MTLDataType type)
 {
     hm_check(value != NULL, "argument-is-nil", "%s: NULL", call);
     hm_check(constant_type(type) != 0, "function-constant",
-             "%s: type %lu; the host Metal has constants of bool, int, uint and float", call, type);
+             "%s: type %lu; the host Metal has constants of scalar types", call, type);
     HMConstantValue *const constant = [[HMConstantValue alloc] init];
     constant->_type = type;
     memcpy(&constant->_bits, value, hm_data_type_bytes((unsigned)type));
@@ -76,36 +93,59 @@ static enum msl_constant_type constant_type(MTLDataType type)
         [copy->_values setObject:[_values objectForKey:key] forKey:key];
     return copy;
 }
-- (struct msl_constant *)hm_constantsFor:(const struct msl_library *)library
+/* The index of a value's constant; -1: of none, which is not used, as with Apple. */
+static long index_of(id key, NSDictionary *known)
+{
+    if ([key isKindOfClass:[NSNumber class]])
+        return (long)((NSNumber *)key).unsignedIntegerValue;
+    MTLFunctionConstant *const constant = [known objectForKey:key];
+    return constant ? (long)constant.index : -1;
+}
+
+- (HMConstantValue *)hm_valueOf:(MTLFunctionConstant *)constant
+{
+    HMConstantValue *const value =
+        [_values objectForKey:[NSNumber numberWithUnsignedLong:constant.index]];
+    return value ? value : [_values objectForKey:constant.name];
+}
+/* What the kernel uses has a value of its type, unless the source asks whether it has. */
+- (BOOL)hm_fits:(NSDictionary *)known kernel:(NSString *)kernel error:(NSError **)error
+{
+    for (MTLFunctionConstant *constant in known.allValues) {
+        HMConstantValue *const value = [self hm_valueOf:constant];
+        if (value ? value->_type == constant.type : !constant.required)
+            continue;
+        if (error && value)
+            *error = hm_library_error(
+                MTLLibraryErrorCompileFailure,
+                "function constant %lu ('%s') has the data type %lu, its value %lu", constant.index,
+                constant.name.UTF8String, constant.type, value->_type);
+        else if (error)
+            *error = hm_library_error(
+                MTLLibraryErrorCompileFailure,
+                "function constant %lu ('%s') is required by '%s' and has no value", constant.index,
+                constant.name.UTF8String, kernel.UTF8String);
+        return NO;
+    }
+    return YES;
+}
+- (struct msl_constant *)hm_constantsFor:(HMLibrary *)library
+                                  kernel:(NSString *)kernel
                                    count:(size_t *)out_count
                                    error:(NSError **)error
 {
-    NSDictionary *const known = [MTLFunctionConstant hm_constantsOf:library];
+    NSDictionary *const known = [MTLFunctionConstant hm_constantsOf:library kernel:kernel];
+    if (![self hm_fits:known kernel:kernel error:error])
+        return NULL;
     struct msl_constant *const result = host_metal_allocate((_values.count + 1) * sizeof *result);
     size_t count = 0;
     for (id key in _values) {
         HMConstantValue *const value = [_values objectForKey:key];
-        NSUInteger index = 0;
-        if ([key isKindOfClass:[NSNumber class]]) {
-            index = ((NSNumber *)key).unsignedIntegerValue;
-        } else {
-            MTLFunctionConstant *const constant = [known objectForKey:key];
-            if (!constant) /* as for Apple: it is not used */
-                continue;
-            index = constant.index;
-        }
-        for (MTLFunctionConstant *constant in known.allValues)
-            if (constant.index == index && constant.type != value->_type) {
-                if (error)
-                    *error = hm_library_error(
-                        MTLLibraryErrorCompileFailure,
-                        "function constant %lu ('%s') has the data type %lu, its value %lu", index,
-                        constant.name.UTF8String, constant.type, value->_type);
-                free(result);
-                return NULL;
-            }
-        result[count++] = (struct msl_constant){
-            .index = (uint32_t)index, .type = constant_type(value->_type), .bits = value->_bits};
+        const long index = index_of(key, known);
+        if (index >= 0)
+            result[count++] = (struct msl_constant){.index = (uint32_t)index,
+                                                    .type = constant_type(value->_type),
+                                                    .bits = value->_bits};
     }
     *out_count = count;
     return result;
@@ -117,32 +157,29 @@ static enum msl_constant_type constant_type(MTLDataType type)
 }
 @end
 
-static MTLDataType data_type(enum msl_constant_type type)
-{
-    switch (type) {
-    case MSL_BOOL: return MTLDataTypeBool;
-    case MSL_INT32: return MTLDataTypeInt;
-    case MSL_UINT32: return MTLDataTypeUInt;
-    case MSL_FLOAT32: return MTLDataTypeFloat;
-    }
-    return MTLDataTypeNone;
-}
-
 @implementation MTLFunctionConstant
-+ (NSDictionary<NSString *, MTLFunctionConstant *> *)hm_constantsOf:
-    (const struct msl_library *)library
++ (NSDictionary<NSString *, MTLFunctionConstant *> *)hm_constantsOf:(HMLibrary *)library
+                                                             kernel:(NSString *)kernel
 {
     NSMutableDictionary *const constants = [NSMutableDictionary dictionary];
-    for (size_t i = 0; i < msl_library_constant_count(library); i++) {
-        const struct msl_constant_info info = msl_library_constant(library, i);
+    const size_t count = msl_library_constant_count(library->_library);
+    if (count == 0)
+        return constants;
+    struct hm_uses *const uses = hm_uses_read(library->_source->_text, kernel.UTF8String);
+    for (size_t i = 0; i < count; i++) {
+        const struct msl_constant_info info = msl_library_constant(library->_library, i);
+        const enum hm_need need = hm_uses_need(uses, info.name);
+        if (need == HM_NOT_USED)
+            continue;
         MTLFunctionConstant *const constant = [[MTLFunctionConstant alloc] init];
         constant->_name = [[NSString alloc] initWithUTF8String:info.name];
         constant->_type = data_type(info.type);
         constant->_index = info.index;
-        constant->_required = NO; /* the host's have a default: 0 */
+        constant->_required = need == HM_REQUIRED;
         [constants setObject:constant forKey:constant->_name];
         [constant release];
     }
+    hm_uses_destroy(uses);
     return constants;
 }
 - (NSString *)name

@@ -4,7 +4,6 @@
 
 @implementation MTLCompileOptions
 @synthesize preprocessorMacros = _preprocessorMacros;
-@synthesize fastMathEnabled = _fastMathEnabled;
 @synthesize mathMode = _mathMode;
 @synthesize languageVersion = _languageVersion;
 @synthesize libraryType = _libraryType;
@@ -13,17 +12,24 @@
 @synthesize maxTotalThreadsPerThreadgroup = _maxTotalThreadsPerThreadgroup;
 - (instancetype)init
 {
-    _fastMathEnabled = YES;
     _mathMode = MTLMathModeFast;
     _languageVersion = MTLLanguageVersion3_1;
     return self;
+}
+/* An older name for part of the mode. */
+- (BOOL)fastMathEnabled
+{
+    return _mathMode == MTLMathModeFast;
+}
+- (void)setFastMathEnabled:(BOOL)enabled
+{
+    _mathMode = enabled ? MTLMathModeFast : MTLMathModeSafe;
 }
 - (id)copyWithZone:(void *)zone
 {
     (void)zone;
     MTLCompileOptions *const copy = [[MTLCompileOptions alloc] init];
     copy.preprocessorMacros = _preprocessorMacros;
-    copy.fastMathEnabled = _fastMathEnabled;
     copy.mathMode = _mathMode;
     copy.languageVersion = _languageVersion;
     copy.libraryType = _libraryType;

@@ -30,8 +30,11 @@ void hm_step_destroy(struct hm_step *step)
         free(step->commands[i].accesses.items);
     for (size_t i = 0; i < step->block_count; i++)
         free(step->blocks[i]);
+    for (size_t i = 0; i < step->mark_count; i++)
+        free(step->marks[i].name);
     free(step->commands);
     free(step->blocks);
+    free(step->marks);
     free(step->accesses.items);
     free(step->waits);
     free(step->updates);
@@ -65,11 +68,17 @@ void hm_step_destroy(struct hm_step *step)
     hm_check(text != nil, "argument-is-nil", "insertDebugSignpost: nil");
     [self hm_checkOpen:"insertDebugSignpost"];
 }
+- (void)hm_mark:(char *)name
+{
+    hm_grow((void **)&_step->marks, _step->mark_count, &_step->mark_capacity, sizeof *_step->marks);
+    _step->marks[_step->mark_count++] = (struct hm_group_mark){_step->command_count, name};
+}
 - (void)pushDebugGroup:(NSString *)name
 {
     hm_check(name != nil, "argument-is-nil", "pushDebugGroup: nil");
     [self hm_checkOpen:"pushDebugGroup"];
     _debug_groups++;
+    [self hm_mark:strdup(name.UTF8String)];
 }
 - (void)popDebugGroup
 {
@@ -77,6 +86,7 @@ void hm_step_destroy(struct hm_step *step)
     hm_check(_debug_groups > 0, "debug-groups", "popDebugGroup: no debug group of %s is open",
              hm_name(self));
     _debug_groups--;
+    [self hm_mark:NULL];
 }
 - (struct hm_command *)hm_command:(enum hm_command_kind)kind
 {

@@ -3,6 +3,9 @@
 #import "tests/host_metal/metal.h"
 
 #include <errno.h>
+#include <time.h>
+
+enum { MOST_LATE_US = 300 }; /* listeners and completion handlers come in any order */
 
 @implementation HMFence
 @end
@@ -112,7 +115,11 @@ static void make_shared_listener(void)
 {
     const MTLSharedEventNotificationBlock block = notification->block;
     HMEvent *const event = self;
+    const uint64_t late_us = hm_modes()->shuffle ? hm_random_below(MOST_LATE_US) : 0;
     dispatch_async(notification->queue, ^{
+      const struct timespec pause = {0, (long)(late_us * NSEC_PER_USEC)};
+      if (late_us)
+          nanosleep(&pause, NULL);
       block(event, value);
     });
     [notification->block release];

@@ -46,6 +46,7 @@ static enum hal_status compile(HMSource *source, const struct msl_constant *cons
     const struct msl_source description = {.name = "program_source",
                                            .text = source->_text,
                                            .bytes = source->_bytes,
+                                           .math = source->_math,
                                            .constants = constants,
                                            .constant_count = constant_count,
                                            .group_sizes = size,
@@ -121,7 +122,9 @@ static HMLibrary *compile_library(HMSource *source, HMDevice *device,
     const struct msl_function *code = NULL;
     if (msl_library_find(_library, name.UTF8String, &code) != HAL_OK)
         return nil;
-    return [self hm_function:code name:name owner:self];
+    HMFunction *const function = [self hm_function:code name:name owner:self];
+    function->_needs_constants = function.functionConstantsDictionary.allKeys.count > 0;
+    return function;
 }
 - (id<MTLFunction>)newFunctionWithName:(NSString *)name
                         constantValues:(MTLFunctionConstantValues *)values
@@ -130,7 +133,8 @@ static HMLibrary *compile_library(HMSource *source, HMDevice *device,
     hm_check(name && values, "argument-is-nil",
              "newFunctionWithName:constantValues:error: without a name or values");
     size_t count = 0;
-    struct msl_constant *const constants = [values hm_constantsFor:_library
+    struct msl_constant *const constants = [values hm_constantsFor:self
+                                                            kernel:name
                                                              count:&count
                                                              error:error];
     if (!constants)
@@ -203,6 +207,7 @@ static HMSource *make_source(const char *before, const char *text, size_t bytes)
     source->_text = host_metal_allocate(source->_bytes + 1);
     memcpy(source->_text, before, before_bytes);
     memcpy(source->_text + before_bytes, text, bytes);
+    source->_math = MSL_MATH_FAST; /* as Apple's compilers do when nobody says otherwise */
     return source;
 }
 
@@ -236,6 +241,8 @@ static bool has_word(const char *text, const char *word)
     }
     HMSource *const source = make_source(macros(options).UTF8String, text.UTF8String,
                                          [text lengthOfBytesUsingEncoding:NSUTF8StringEncoding]);
+    if (options && options.mathMode == MTLMathModeSafe)
+        source->_math = MSL_MATH_PRECISE;
     return [HMLibrary hm_libraryWithSource:source device:self error:error];
 }
 - (void)newLibraryWithSource:(NSString *)text
@@ -328,7 +335,7 @@ static bool has_word(const char *text, const char *word)
 }
 - (NSDictionary<NSString *, MTLFunctionConstant *> *)functionConstantsDictionary
 {
-    return [MTLFunctionConstant hm_constantsOf:_owner->_library];
+    return [MTLFunctionConstant hm_constantsOf:_owner kernel:_name_string];
 }
 /* Threads that wait for each other run as loops of one size, which has to be known. */
 - (const struct msl_function *)hm_functionForSize:(const uint32_t[3])size

@@ -40,6 +40,13 @@ void hm_span_remove(struct hm_span *span);
 void hm_span_open(struct hm_span *span, unsigned access);
 void hm_span_close(struct hm_span *span, unsigned access);
 
+/* The application's memory and a copy of it for the device (lent.m); neither is owned. */
+struct hm_lent;
+struct hm_lent *hm_lent_create(uint8_t *host, uint8_t *device, size_t bytes);
+void hm_lent_destroy(struct hm_lent *lent);
+void hm_lent_to_device(struct hm_lent *lent);
+void hm_lent_to_host(struct hm_lent *lent);
+
 /* Around a kernel, on the thread that runs it: a fault between them is the kernel's. */
 void hm_kernel_begin(void);
 void hm_kernel_end(void);

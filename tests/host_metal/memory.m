@@ -144,9 +144,8 @@ static bool inside(const uint8_t *address, const uint8_t *start, size_t bytes)
 }
 
 /* The process is lost anyway: here only async-signal-safe functions would be a virtue. */
-static void explain(const uint8_t *address, bool writes)
+static void explain(const uint8_t *address, const char *verb)
 {
-    const char *const verb = writes ? "wrote" : "read";
     for (const struct hm_span *span = spans; span; span = span->next) {
         if (inside(address, span->device, span->bytes) && span->readers + span->writers == 0)
             host_metal_broken("use-resource-missing",
@@ -174,13 +173,14 @@ static void explain(const uint8_t *address, bool writes)
                           (const void *)address);
 }
 
-static bool is_write(const void *context)
+/* Other processors than this one say it elsewhere, or not at all. */
+static const char *verb_of(const void *context)
 {
 #if defined(__x86_64__)
-    return (((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+    return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & 2 ? "wrote" : "read";
 #else
     (void)context;
-    return false;
+    return "reached for";
 #endif
 }
 
@@ -209,7 +209,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     inside_handler = true;
     if (!holds_spans) {
         lock_spans();
-        explain(info->si_addr, is_write(context));
+        explain(info->si_addr, verb_of(context));
         unlock_spans();
     }
     hand_on(&latest_action, signal, info, context);
@@ -236,9 +236,20 @@ static void watch_faults(void)
     pthread_mutex_unlock(&lock);
 }
 
+/* Threads inherit what the committing one has blocked, and a blocked fault ends the process without
+ * any handler. */
+static void unblock_faults(void)
+{
+    sigset_t faults;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
+}
+
 void hm_kernel_begin(void)
 {
     watch_faults();
+    unblock_faults();
     inside_handler = false; /* a handler may have jumped out of ours */
     runs_kernel = true;
 }

@@ -62,6 +62,7 @@ void hm_check_device(HMObject *object, HMDevice *device, const char *call);
     uint64_t _registry_id;
     uint64_t _memory_limit;
     _Atomic uint64_t _allocated;
+    _Atomic bool _is_gone; /* every command buffer fails */
     NSArray *_counter_sets;
 }
 /* Takes the bytes from the device's memory, or cannot. */
@@ -82,6 +83,7 @@ MTLTimestamp hm_device_time(uint64_t ns);
     BOOL _two_copies, _has_span, _aliasable;
     struct hm_span _span;
     struct hm_memory _memory; /* of its own, where it has no heap */
+    struct hm_lent *_lent;    /* or NULL */
     HMHeap *_heap;            /* owned */
     NSUInteger _heap_offset;
     MTLPurgeableState _purgeable;
@@ -123,6 +125,9 @@ NSUInteger hm_heap_alignment(void);
   @public
     char *_text;
     size_t _bytes;
+    enum msl_math _math;
+    unsigned _pipelines;      /* that are being made: pipeline.m */
+    BOOL _pipelines_have_met; /* two were, at one time */
 }
 @end
 
@@ -144,6 +149,7 @@ NSUInteger hm_heap_alignment(void);
     const struct msl_function *_function;
     struct msl_constant *_constants;
     size_t _constant_count;
+    BOOL _needs_constants; /* it is there to be asked, not to run */
     /* Versions for sizes of threadgroups, made when they are first dispatched. */
     pthread_mutex_t _lock;
     struct hm_version {
@@ -167,14 +173,16 @@ NSUInteger hm_heap_alignment(void);
 @end
 
 @interface MTLFunctionConstant ()
-/* By name. */
-+ (NSDictionary<NSString *, MTLFunctionConstant *> *)hm_constantsOf:
-    (const struct msl_library *)library;
+/* By name: those that the kernel uses. */
++ (NSDictionary<NSString *, MTLFunctionConstant *> *)hm_constantsOf:(HMLibrary *)library
+                                                             kernel:(NSString *)kernel;
 @end
 
 @interface MTLFunctionConstantValues ()
-/* Values for a library, owned by the caller; NULL: a type differs from the source's. */
-- (struct msl_constant *)hm_constantsFor:(const struct msl_library *)library
+/* Values for a kernel, owned by the caller; NULL: a type differs from the source's, or one is
+ * missing. */
+- (struct msl_constant *)hm_constantsFor:(HMLibrary *)library
+                                  kernel:(NSString *)kernel
                                    count:(size_t *)out_count
                                    error:(NSError **)error;
 @end
@@ -248,6 +256,7 @@ struct hm_command {
     HMBuffer *target, *source; /* fill, copy, synchronize, resolve; source: indirect arguments */
     NSUInteger target_offset, source_offset, bytes;
     uint8_t value;
+    HMPipeline *pipeline; /* dispatch */
     const struct msl_function *function;
     struct msl_launch launch;
     void *buffers[MSL_MAX_BUFFERS];
@@ -261,6 +270,12 @@ enum { HM_PASS_START, HM_PASS_END };
 struct hm_sampling {
     HMCounterSampleBuffer *buffer;
     NSUInteger index[2]; /* at its start and end */
+};
+
+/* A debug group begins before a command, or ends. */
+struct hm_group_mark {
+    size_t command;
+    char *name; /* NULL: it ends */
 };
 
 /* What one encoder encoded, or one operation on an event. */
@@ -280,6 +295,8 @@ struct hm_step {
     struct hm_sampling samplings[HM_PASS_ATTACHMENTS];
     void **blocks; /* constants */
     size_t block_count, block_capacity;
+    struct hm_group_mark *marks;
+    size_t mark_count, mark_capacity;
     MTLCommandEncoderErrorState state;
 };
 
@@ -296,7 +313,7 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
     pthread_mutex_t _lock; /* of what follows, to _error */
     pthread_cond_t _changed;
     MTLCommandBufferStatus _status;
-    BOOL _handlers_done;
+    BOOL _handlers_done, _late;
     uint64_t _begin_ns, _end_ns;
     NSError *_error;
 
@@ -312,7 +329,14 @@ void hm_grow(void **items, size_t count, size_t *capacity, size_t item_bytes);
 - (void)hm_use:(HMObject *)object;
 - (void)hm_encoderEnded;
 - (BOOL)hm_waits; /* for an event, somewhere */
+- (void)hm_sendCompletion;
 @end
+
+/* While a capture runs, what has run becomes part of its document. */
+void hm_capture_note(HMCommandBuffer *buffer);
+
+/* At exit: the completion handlers that HOST_METAL=latehandlers holds back. */
+void hm_send_late_completions(void);
 
 /* A command buffer on its way through hm_execute. */
 struct hm_run {

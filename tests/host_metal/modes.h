@@ -8,6 +8,7 @@
  *   useresource       kernels reach only what was bound or named by useResource/useHeap, and
  *                     write only what was named for writing
  *   nolisteners       values that the host sets on shared events call no listeners
+ *   latehandlers      completion handlers of command buffers that only signal events come at exit
  *   dirty             new memory has a pattern instead of zeros
  *   slow[=MS]         every encoder takes MS milliseconds more (5)
  *   gpuclock          device timestamps tick at 24 MHz from an origin of their own
@@ -19,12 +20,16 @@
  *   system=N          another build of the system (1)
  *   fail-archives=N   every Nth call about binary archives fails
  *   fail-command-buffers=N  every Nth command buffer fails; its events are not signalled
+ *   fail-code=N       with this MTLCommandBufferError (2); one that says that the device is gone,
+ *                     or that access was revoked, is followed by nothing but failures on it
  *   fail-with-signal  failing command buffers signal their events none the less
  *   fail-allocations=N      every Nth buffer or heap cannot be had
+ *   pipelines-meet=N  a pipeline of a library with N kernels or more is made when another one of
+ *                     that library is being made, too
  *   memory=MIB        devices have so much memory (default: half of the system's)
  *   devices=N         so many devices (1, at most 8)
- *   patience=SECONDS  how long to wait for command buffers at exit, and for room in a queue,
- *                     before that is an error (20)
+ *   patience=SECONDS  how long to wait for command buffers at exit, for room in a queue, and for
+ *                     pipelines to meet, before that is an error (20)
  *   nocensus          objects that live at exit are no error */
 #ifndef HOST_METAL_MODES_H
 #define HOST_METAL_MODES_H
@@ -33,10 +38,10 @@
 #include <stdint.h>
 
 struct hm_modes {
-    bool shuffle, managed, use_resource, no_listeners, dirty, gpu_clock, fail_with_signal,
-        no_census, dispatch_counters, no_counters, stopped_clock;
+    bool shuffle, managed, use_resource, no_listeners, late_handlers, dirty, gpu_clock,
+        fail_with_signal, no_census, dispatch_counters, no_counters, stopped_clock;
     uint64_t seed, slow_ms, fail_command_buffers, fail_allocations, memory_mib, devices, patience,
-        lost_samples, system, fail_archives;
+        lost_samples, system, fail_archives, fail_code, pipelines_meet;
 };
 
 /* Read from the environment once. */

@@ -22,6 +22,7 @@ static const struct word words[] = {
     {"managed", &modes.managed, NULL, false, 0},
     {"useresource", &modes.use_resource, NULL, false, 0},
     {"nolisteners", &modes.no_listeners, NULL, false, 0},
+    {"latehandlers", &modes.late_handlers, NULL, false, 0},
     {"dirty", &modes.dirty, NULL, false, 0},
     {"slow", NULL, &modes.slow_ms, false, 60000},
     {"gpuclock", &modes.gpu_clock, NULL, false, 0},
@@ -32,8 +33,10 @@ static const struct word words[] = {
     {"system", NULL, &modes.system, true, 1000},
     {"fail-archives", NULL, &modes.fail_archives, true, UINT64_MAX},
     {"fail-command-buffers", NULL, &modes.fail_command_buffers, true, UINT64_MAX},
+    {"fail-code", NULL, &modes.fail_code, true, 12},
     {"fail-with-signal", &modes.fail_with_signal, NULL, false, 0},
     {"fail-allocations", NULL, &modes.fail_allocations, true, UINT64_MAX},
+    {"pipelines-meet", NULL, &modes.pipelines_meet, true, UINT64_MAX},
     {"memory", NULL, &modes.memory_mib, true, UINT64_C(1) << 40},
     {"devices", NULL, &modes.devices, true, 8},
     {"patience", NULL, &modes.patience, true, 3600},
@@ -90,6 +93,7 @@ static void read_modes(void)
     modes.system = 1;
     modes.devices = 1;
     modes.patience = 20;
+    modes.fail_code = 2; /* a timeout */
     const char *const variable = getenv("HOST_METAL");
     if (variable) {
         char *const copy = strdup(variable);

@@ -64,6 +64,7 @@ __attribute__((destructor)) static void take_census(void)
 {
     if (hm_modes()->no_census)
         return;
+    hm_send_late_completions();
     if (!host_metal_wait_until_idle(hm_modes()->patience))
         host_metal_broken("unfinished-at-exit",
                           "command buffers or blocks were not finished %" PRIu64 " s after exit",

@@ -3,6 +3,8 @@
 #import "tests/host_metal/metal.h"
 #import "tests/host_metal/reflect.h"
 
+#include <time.h>
+
 /* ---- Reflection --------------------------------------------------------------------------- */
 
 @interface HMBinding : NSObject <MTLBufferBinding, MTLThreadgroupBinding> {
@@ -148,6 +150,39 @@ static HMBinding *make_binding(HMFunction *function, const char *attribute, uint
 }
 @end
 
+/* ---- HOST_METAL=pipelines-meet=N ------------------------------------------------------------ */
+
+static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
+
+/* Whoever makes the pipelines of a library one after the other waits here in vain. */
+static void meet(HMLibrary *library)
+{
+    HMSource *const source = library->_source;
+    const uint64_t needed = hm_modes()->pipelines_meet, patience = hm_modes()->patience;
+    if (!needed || library->_names.count < needed)
+        return;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += (time_t)patience;
+    int late = 0;
+    pthread_mutex_lock(&meeting_lock);
+    source->_pipelines++;
+    if (source->_pipelines > 1)
+        source->_pipelines_have_met = YES;
+    pthread_cond_broadcast(&met);
+    while (!source->_pipelines_have_met && !late)
+        late = pthread_cond_timedwait(&met, &meeting_lock, &end);
+    hm_check(source->_pipelines_have_met, "pipeline-made-alone",
+             "newComputePipelineState: nobody else makes one of the library's %lu kernels for %lu "
+             "seconds",
+             library->_names.count, patience);
+    source->_pipelines--;
+    pthread_mutex_unlock(&meeting_lock);
+}
+
+/* ---- Making them -------------------------------------------------------------------------- */
+
 /* Offsets of bound buffers are multiples of the size of the kernel's type, at most 16 bytes. */
 static void find_alignments(HMPipeline *pipeline)
 {
@@ -211,6 +246,15 @@ static void find_alignments(HMPipeline *pipeline)
     hm_check(max_threads <= MSL_MAX_GROUP_THREADS, "threadgroup-too-large",
              "%s: maxTotalThreadsPerThreadgroup is %lu, the device's limit %d", call, max_threads,
              MSL_MAX_GROUP_THREADS);
+    if (((HMFunction *)descriptor.computeFunction)->_needs_constants) {
+        if (error)
+            *error = hm_library_error(
+                MTLLibraryErrorInternal,
+                "function '%s' has function constants and was not specialized: make it by "
+                "newFunctionWithName:constantValues:error:",
+                ((HMFunction *)descriptor.computeFunction)->_name_string.UTF8String);
+        return nil;
+    }
     if (!hm_is_archived(descriptor) && options & MTLPipelineOptionFailOnBinaryArchiveMiss) {
         if (error)
             *error = hm_library_error(MTLLibraryErrorInternal,
@@ -218,6 +262,7 @@ static void find_alignments(HMPipeline *pipeline)
         return nil;
     }
     HMPipeline *const pipeline = [self hm_pipelineFor:(HMFunction *)descriptor.computeFunction];
+    meet(pipeline->_function->_owner);
     if (pipeline->_info->static_group_memory_bytes > MSL_MAX_GROUP_MEMORY_BYTES) {
         if (error)
             *error = hm_library_error(

@@ -40,6 +40,13 @@ bool hm_reflect_parameter(const char *text, const char *kernel, const char *attr
 bool hm_reflect_struct(const char *text, const char *type, struct hm_layout *out_layout,
                        char reason[HM_NAME_BYTES]);
 
+/* What a kernel and all that it calls use of the source's function constants (uses.m). */
+struct hm_uses;
+enum hm_need { HM_NOT_USED, HM_OPTIONAL, HM_REQUIRED };
+struct hm_uses *hm_uses_read(const char *text, const char *kernel);
+enum hm_need hm_uses_need(const struct hm_uses *uses, const char *constant);
+void hm_uses_destroy(struct hm_uses *uses);
+
 /* Adds a member of a type to a layout, as a struct has it. */
 void hm_layout_add(struct hm_layout *layout, struct hm_member member, size_t alignment);
 

@@ -1,52 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small lexer over MSL text, and what can be found with it. */
+/* Parameters and structs in MSL text. */
 #import "tests/host_metal/reflect.h"
+#import "tests/host_metal/lexer.h"
 #import <Metal/Metal.h>
 
-#include <ctype.h>
-
 /* ---- Tokens ------------------------------------------------------------------------------- */
-
-struct token {
-    const char *text;
-    size_t length; /* 0: the end */
-};
-
-static const char *skip_space(const char *text)
-{
-    for (;;) {
-        if (isspace((unsigned char)*text)) {
-            text++;
-        } else if (text[0] == '/' && text[1] == '/') {
-            text += strcspn(text, "\n");
-        } else if (text[0] == '/' && text[1] == '*') {
-            const char *const end = strstr(text + 2, "*/");
-            text = end ? end + 2 : text + strlen(text);
-        } else if (text[0] == '#') {
-            text += strcspn(text, "\n");
-        } else {
-            return text;
-        }
-    }
-}
-
-static struct token next(const char **position)
-{
-    const char *const begin = skip_space(*position);
-    const char *end = begin;
-    if (isalnum((unsigned char)*end) || *end == '_')
-        while (isalnum((unsigned char)*end) || *end == '_')
-            end++;
-    else if (*end)
-        end++;
-    *position = end;
-    return (struct token){begin, (size_t)(end - begin)};
-}
-
-static bool is(struct token token, const char *text)
-{
-    return token.length == strlen(text) && memcmp(token.text, text, token.length) == 0;
-}
 
 static void copy_token(struct token token, char out[HM_NAME_BYTES])
 {

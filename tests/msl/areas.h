@@ -92,6 +92,20 @@ static const struct suite_case suite_together[] = {
 };
 #endif
 #ifdef SUITE_TABLES
+static const struct suite_case suite_missing[] = {
+#endif
+#include "tests/msl/missing.cases"
+#ifdef SUITE_TABLES
+};
+#endif
+#ifdef SUITE_TABLES
+static const struct suite_case suite_ways[] = {
+#endif
+#include "tests/msl/ways.cases"
+#ifdef SUITE_TABLES
+};
+#endif
+#ifdef SUITE_TABLES
 static const struct suite_case suite_tiles[] = {
 #endif
 #include "tests/msl/tiles.cases"

@@ -34,8 +34,9 @@
 #name, suite_##name, sizeof suite_##name / sizeof *suite_##name                            \
     }
 const struct suite_area suite_areas[] = {
-    AREA(scalars),   AREA(vectors),   AREA(matrices),   AREA(narrow), AREA(spaces),
-    AREA(templates), AREA(constants), AREA(attributes), AREA(math),   AREA(integers),
-    AREA(packing),   AREA(atomics),   AREA(together),   AREA(tiles),  AREA(engines),
+    AREA(scalars),   AREA(vectors),   AREA(matrices),   AREA(narrow),  AREA(spaces),
+    AREA(templates), AREA(constants), AREA(attributes), AREA(math),    AREA(integers),
+    AREA(packing),   AREA(atomics),   AREA(together),   AREA(missing), AREA(ways),
+    AREA(tiles),     AREA(engines),
 };
 const size_t suite_area_count = sizeof suite_areas / sizeof *suite_areas;

@@ -65,8 +65,12 @@ extern const size_t suite_area_count;
 #define GROUPS suite_groups /* several groups of full simdgroups, and ragged ones */
 #define SIMDS  suite_simds  /* full simdgroups only */
 #define CUBES  suite_cubes  /* three dimensions */
+#define ODD    suite_odd    /* simdgroups of which lanes are missing */
 extern const struct suite_shape suite_one[], suite_grid[], suite_lanes[], suite_groups[],
-    suite_simds[], suite_cubes[];
+    suite_simds[], suite_cubes[], suite_odd[];
+
+/* Writes the source of a case to *at, which moves behind it; kernels begin with `prelude`. */
+void suite_append_case(char **at, const struct suite_case *it, const char *prelude);
 
 /* How the language's types are called in C. */
 typedef unsigned char uchar;

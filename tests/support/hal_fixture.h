@@ -69,6 +69,23 @@ static inline struct hal_command_buffer *fixture_commands(struct hal_device *dev
     return commands;
 }
 
+/* MSL with one kernel, `f`, whose groups are one thread. */
+static inline struct hal_executable *fixture_executable(struct hal_device *device,
+                                                        const char *source)
+{
+    static const struct hal_entry_point entry = {.name = "f", .group_size = {1, 1, 1}};
+    struct hal_executable *executable;
+    assert_ok(hal_executable_create(device,
+                                    &(struct hal_executable_desc){.label = "f",
+                                                                  .format = HAL_FORMAT_MSL,
+                                                                  .data = source,
+                                                                  .bytes = strlen(source),
+                                                                  .entry_points = &entry,
+                                                                  .entry_point_count = 1},
+                                    &executable));
+    return executable;
+}
+
 /* Waits for at most one value and signals at most one; NULL: none. */
 static inline enum hal_status fixture_submit(struct hal_device *device,
                                              struct hal_command_buffer *commands,

@@ -81,6 +81,12 @@ static void one_stack(struct random_records *r, uint32_t id)
         record->frames[i] = random_sized(r);
 }
 
+uint32_t random_kind(struct random_records *r)
+{
+    const uint32_t kind = 1 + (uint32_t)random_below(r, TRACE_SUBMISSION_OUTPUTS + 1);
+    return kind <= TRACE_SUBMISSION_OUTPUTS ? kind : TRACE_FAILURE;
+}
+
 void random_tables(struct random_records *r)
 {
     for (uint32_t i = 1; i <= r->string_count; i++)
@@ -438,6 +444,25 @@ static void subspan(struct random_records *r)
     create->flags = small(r);
 }
 
+static void collective(struct random_records *r)
+{
+    struct trace_collective *record = event(r, TRACE_COLLECTIVE, sizeof *record);
+    record->submission = random_sized(r);
+    record->channel = random_sized(r);
+    record->collective = small(r);
+    record->type = small(r);
+    record->reduction = small(r);
+    record->peer = small(r);
+    record->count = random_sized(r);
+    record->number = random_sized(r);
+    record->send = random_sized(r);
+    record->send_offset = random_sized(r);
+    record->send_size = random_sized(r);
+    record->receive = random_sized(r);
+    record->receive_offset = random_sized(r);
+    record->receive_size = random_sized(r);
+}
+
 static void host_call(struct random_records *r, uint32_t kind)
 {
     struct trace_host_call *call = event(r, kind, sizeof *call);
@@ -471,6 +496,23 @@ static void command_stacks(struct random_records *r)
     stacks->stack_count = count;
     for (uint32_t i = 0; i < count; i++)
         stacks->stacks[i] = (uint32_t)random_below(r, r->stack_count + 1);
+}
+
+static void submission_outputs(struct random_records *r)
+{
+    const uint32_t count = (uint32_t)random_below(r, 20);
+    struct trace_submission_outputs *outputs =
+        event(r, TRACE_SUBMISSION_OUTPUTS, sizeof *outputs + count * sizeof outputs->outputs[0]);
+    outputs->submission = random_sized(r);
+    outputs->queue = small(r);
+    outputs->output_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        outputs->outputs[i] = (struct trace_written){
+            .buffer = random_sized(r),
+            .offset = random_sized(r),
+            .size = random_sized(r),
+            .digest = {random_sized(r), random_sized(r), random_sized(r), random_sized(r)},
+            .state = small(r)};
 }
 
 static void file(struct random_records *r)
@@ -515,6 +557,7 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     }
     case TRACE_DISPATCH_TIMES: dispatch_times(r); break;
     case TRACE_COMMAND_STACKS: command_stacks(r); break;
+    case TRACE_SUBMISSION_OUTPUTS: submission_outputs(r); break;
     case TRACE_FILE: file(r); break;
     case TRACE_UNSUPPORTED: {
         struct trace_unsupported *unsupported = event(r, kind, sizeof *unsupported);
@@ -523,6 +566,24 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
         unsupported->message = string(r);
         break;
     }
+    case TRACE_FAILURE: {
+        struct trace_failure *failure = event(r, kind, sizeof *failure);
+        failure->call = string(r);
+        failure->message = string(r);
+        break;
+    }
+    case TRACE_CHANNEL_CREATE: {
+        struct trace_channel_create *create = event(r, kind, sizeof *create);
+        create->channel = random_sized(r);
+        create->group = random_sized(r);
+        create->rank = small(r);
+        create->count = small(r);
+        create->label = string(r);
+        create->flags = small(r);
+        break;
+    }
+    case TRACE_CHANNEL_DESTROY: object(r, kind); break;
+    case TRACE_COLLECTIVE: collective(r); break;
     case TRACE_SET_LAYOUT_CREATE: set_layout(r); break;
     case TRACE_PIPELINE_LAYOUT_CREATE: pipeline_layout(r); break;
     case TRACE_EXECUTABLE_CREATE: executable(r); break;
@@ -548,7 +609,7 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     case TRACE_STRING:
     case TRACE_STACK:
     case TRACE_MODULE:
-    case TRACE_THREAD: abort();
+    case TRACE_THREAD: break; /* no events */
     }
 }
 

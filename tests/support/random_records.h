@@ -22,14 +22,17 @@ struct random_records {
     size_t event_count, segment_count;
 };
 
-/* Kinds of segments are 1 to this. Kinds of events have gaps up to theirs. */
-enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_UNSUPPORTED };
+/* Kinds of segments are 1 to this. Kinds of events have gaps up to theirs, large ones. */
+enum { RANDOM_LAST_SEGMENT = TRACE_EVENTS_WAIT, RANDOM_LAST_EVENT = TRACE_FAILURE };
 
 uint64_t random_number(struct random_records *r);
 /* 0 to limit - 1. */
 uint64_t random_below(struct random_records *r, uint64_t limit);
 /* Numbers of very different sizes, 0 and the largest among them. */
 uint64_t random_sized(struct random_records *r);
+
+/* The kind of some event. */
+uint32_t random_kind(struct random_records *r);
 
 /* Definitions of all strings, stacks, of `thread`, and one module. Strings hold any bytes. */
 void random_tables(struct random_records *r);

@@ -680,6 +680,20 @@ void builder_dispatch_times(struct trace_builder *b, uint64_t submission, uint32
     write_record(b);
 }
 
+void builder_submission_outputs(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                                const struct trace_written *outputs, uint32_t count)
+{
+    struct trace_submission_outputs *record =
+        start(b, TRACE_SUBMISSION_OUTPUTS, sizeof *record + count * sizeof *outputs);
+    if (!record)
+        return;
+    record->submission = submission;
+    record->queue = queue;
+    record->output_count = count;
+    memcpy(record->outputs, outputs, count * sizeof *outputs);
+    finish_ordered(b);
+}
+
 void builder_submission_done(struct trace_builder *b, uint64_t submission, uint32_t queue,
                              int64_t ready_ns, int64_t begin_ns, int64_t end_ns)
 {

@@ -138,6 +138,8 @@ void builder_submit(struct trace_builder *b, uint64_t submission, uint32_t queue
                     const struct trace_semaphore_value *waits, uint32_t wait_count,
                     const struct trace_semaphore_value *signals, uint32_t signal_count,
                     const uint64_t *command_buffers, uint32_t command_buffer_count);
+void builder_submission_outputs(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                                const struct trace_written *outputs, uint32_t count);
 /* `kind`: a host call's begin or end. */
 void builder_host_call(struct trace_builder *b, enum trace_event_kind kind, uint64_t submission);
 void builder_queue_flush(struct trace_builder *b, uint64_t queues);

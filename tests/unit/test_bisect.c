@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay/bisect.c, serial.c, lockstep.c, minimal.c: a wrong kernel at random places of random
- * traces is found each time, and reproduced by a trace of that command alone. */
+/* replay/bisect.c, serial.c, lockstep.c, minimal.c, written.c: a wrong kernel at random places of
+ * random traces is found each time, and reproduced by a trace of that command alone. */
 #include "replay/bisect.h"
 #include "replay/serial.h"
 #include "tests/support/folder.h"
@@ -32,7 +32,7 @@ static const char wrong[] =
 
 struct fixture {
     struct test_folder folder;
-    char path[PATH_MAX], minimal[PATH_MAX];
+    char path[PATH_MAX], minimal[PATH_MAX], recorded[PATH_MAX];
     struct hal_device *candidate, *reference;
     struct trace_builder b;
     uint64_t random;
@@ -54,6 +54,7 @@ static int set_up(void **state)
         return -1;
     test_folder_file(&f->folder, "t.pb.zst", f->path);
     test_folder_file(&f->folder, "minimal.pb.zst", f->minimal);
+    test_folder_file(&f->folder, "recorded.pb.zst", f->recorded);
     return hal_device_open("cpu?threads=2&queues=2", &f->candidate) == HAL_OK &&
                    hal_device_open("cpu?threads=1&queues=2", &f->reference) == HAL_OK
                ? 0
@@ -193,6 +194,48 @@ static struct replay_report play(struct fixture *f, const char *path)
     return report;
 }
 
+/* The trace's work once more, under a capture that keeps digests of what each submission writes. Of
+ * a new device, whose submissions have the trace's numbers. */
+static void record_digests(struct fixture *f)
+{
+    const struct hal_profiling_options options = {
+        .file = f->recorded, .force = true, .outputs = "all", .stacks = "none"};
+    struct hal_device *device;
+    struct replay_player *player;
+    struct replay_report report;
+    struct replay_plan *plan = load(f->path);
+    if (hal_device_open("cpu?threads=2&queues=2", &device) != HAL_OK ||
+        hal_device_profiling_begin(device, &options, HAL_FOREVER) != HAL_OK ||
+        replay_player_create(plan, device, &(struct replay_options){0}, &player) != HAL_OK ||
+        replay_player_run(player, &report) != HAL_OK || hal_device_profiling_end(device) != HAL_OK)
+        fail_msg("%s", hal_message());
+    replay_player_destroy(player);
+    replay_plan_destroy(plan);
+    hal_device_release(device);
+}
+
+/* Without a second device the submission is known, and that some of its commands may be wrong. */
+static void expect_by_digest(struct fixture *f, const struct replay_options *options,
+                             uint64_t submission)
+{
+    record_digests(f);
+    struct replay_plan *plan = load(f->recorded);
+    const struct replay_bisect bisect = {.plan = plan,
+                                         .candidate = f->candidate,
+                                         .candidate_options = options,
+                                         .reference_options = options,
+                                         .narrow = true};
+    struct replay_finding finding;
+    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+        fail_msg("%s", hal_message());
+    assert_true(finding.found);
+    assert_int_equal(finding.where.submission, submission);
+    assert_true(finding.outputs[0].by_digest);
+    assert_true(finding.writers > 0);
+    assert_int_equal(finding.written_unknown, 0);
+    replay_plan_destroy(plan);
+}
+
 static void a_wrong_kernel_is_found_wherever_it_is(void **state)
 {
     struct fixture *f = *state;
@@ -247,6 +290,7 @@ static void a_wrong_kernel_is_found_wherever_it_is(void **state)
         assert_int_equal(report.first.different_bytes, 1);
         assert_int_equal(report.first.offset, 17 * 4);
         replay_plan_destroy(plan);
+        expect_by_digest(f, &options, f->places[planted].submission);
     }
     print_message("%d plantings, seeds 1 to %" PRIu64 "\n", PLANTINGS, seed - 1);
 }
@@ -397,6 +441,49 @@ static void steps_stand_behind_what_can_run(void **state)
     }
 }
 
+/* One by one, the submission comes when the host has set 5 already, in place of ending after it. */
+static void what_the_host_overtook_fails_as_it_did(void **state)
+{
+    struct fixture *f = *state;
+    struct trace_builder *b = &f->b;
+    const struct trace_semaphore_value gate = {1, 1}, signals[] = {{2, 2}, {3, 1}}, six = {2, 6};
+    static const uint8_t nines[] = {9, 9, 9, 9};
+    struct replay_finding finding;
+    builder_open(b, f->path, NULL);
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "overtaken", 0);
+    builder_semaphore_create(b, 3, "done", 0);
+    builder_buffer_create(b, 4, "filled", 16);
+    builder_command_buffer_create(b, 5, NULL, HAL_ONE_SHOT);
+    builder_fill(b, 4, 0, 16, 9, 1);
+    builder_seal(b, 5);
+    builder_submit(b, 0, 0, &gate, 1, signals, 2, (uint64_t[]){5}, 1);
+    builder_submission_done(b, 0, 0, 10, 10, 20);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 2, 5, NULL);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+    builder_semaphore_wait(b, 0, &signals[1], 1, INT64_MAX);
+    b->status = HAL_INVALID;
+    builder_semaphore_wait(b, 0, &six, 1, INT64_MAX);
+    b->status = HAL_OK;
+    builder_host_read(b, 4, 0, nines, sizeof nines);
+    assert_int_equal(builder_close(b, NULL), HAL_OK);
+    struct replay_plan *plan = load(f->path);
+    const struct replay_options options = {0};
+    for (int narrow = 0; narrow < 2; narrow++) {
+        const struct replay_bisect bisect = {.plan = plan,
+                                             .candidate = f->candidate,
+                                             .candidate_options = &options,
+                                             .reference_options = &options,
+                                             .narrow = narrow != 0};
+        if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+            fail_msg("%s", hal_message());
+        assert_false(finding.found);
+        assert_int_equal(finding.compared_bytes, sizeof nines);
+        assert_int_equal(finding.report.different_outcomes, 0);
+    }
+    replay_plan_destroy(plan);
+}
+
 static void places_that_are_not_there_are_named(void **state)
 {
     struct fixture *f = *state;
@@ -426,6 +513,7 @@ int main(void)
         cmocka_unit_test(what_is_the_same_is_not_found),
         cmocka_unit_test(who_reads_what_nobody_wrote_is_found),
         cmocka_unit_test(steps_stand_behind_what_can_run),
+        cmocka_unit_test(what_the_host_overtook_fails_as_it_did),
         cmocka_unit_test(places_that_are_not_there_are_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -44,7 +44,9 @@ static struct hal_executable *create(struct hal_device *device)
     struct hal_executable *executable;
     const struct hal_entry_point entry = {"k", {1, 1, 1}, 0, 0};
     const struct hal_constant constants[3] = {
-        {1, HAL_CONSTANT_BOOL, 1}, {2, HAL_CONSTANT_INT32, 5}, {7, HAL_CONSTANT_UINT32, 9}};
+        {1, HAL_CONSTANT_BOOL, 1},
+        {2, HAL_CONSTANT_INT32, 5},
+        {7, HAL_CONSTANT_INT64, UINT64_C(0x8000000000000009)}};
     const struct hal_executable_variant variants[4] = {
         {HAL_FORMAT_METALLIB, junk, JUNK_BYTES},
         {HAL_FORMAT_MSL, kernel, sizeof kernel - 1},
@@ -92,7 +94,8 @@ static void check_trace(uint32_t flags)
     const struct trace_constant *constants = trace_executable_constants(created);
     assert_int_equal(created->constant_count, 3);
     assert_int_equal(constants[2].index, 7);
-    assert_int_equal(constants[2].bits, 9);
+    assert_int_equal(constants[2].type, HAL_CONSTANT_INT64);
+    assert_int_equal(constants[2].bits, UINT64_C(0x8000000000000009));
     captured_close(&captured);
 }
 

@@ -161,7 +161,7 @@ static void wrong_policies_are_refused(void **state)
     assert_fails(
         hal_device_profiling_begin(
             device, &(struct hal_profiling_options){.file = contents_path, .outputs = ""}, 0),
-        HAL_INVALID, "profiling outputs must be contents, digest or none, not ''");
+        HAL_INVALID, "profiling outputs must be contents, digest, none or all, not ''");
     assert_fails(
         hal_device_profiling_begin(
             device, &(struct hal_profiling_options){.file = contents_path, .files = "each"}, 0),

@@ -4,7 +4,7 @@
 #include "tests/support/hal_fixture.h"
 
 static struct hal_device *device, *other;
-static struct hal_buffer *buffer, *foreign, *private_buffer;
+static struct hal_buffer *buffer, *foreign, *private_buffer, *local_buffer;
 static struct hal_command_buffer *commands;
 static struct hal_semaphore *semaphore;
 
@@ -18,6 +18,9 @@ static int set_up(void **state)
     const struct hal_buffer_desc desc = {
         .label = "private", .bytes = 64, .memory = HAL_MEMORY_DEVICE_LOCAL};
     assert_ok(hal_buffer_create(device, &desc, &private_buffer));
+    const struct hal_buffer_desc local = {
+        .label = "local", .bytes = 64, .memory = HAL_MEMORY_DEVICE_LOCAL};
+    assert_ok(hal_buffer_create(device, &local, &local_buffer));
     commands = fixture_commands(device, "list", HAL_ONE_SHOT);
     semaphore = fixture_semaphore(device, "sem", 0);
     return 0;
@@ -28,6 +31,7 @@ static int tear_down(void **state)
     (void)state;
     hal_semaphore_release(semaphore);
     hal_command_buffer_release(commands);
+    hal_buffer_release(local_buffer);
     hal_buffer_release(private_buffer);
     hal_buffer_release(foreign);
     hal_buffer_release(buffer);
@@ -54,7 +58,8 @@ static void buffers(void **state)
     assert_fails(hal_buffer_create(NULL, &desc, &created), HAL_INVALID, "device is NULL");
     assert_fails(hal_buffer_create(device, NULL, &created), HAL_INVALID, "description");
     assert_fails(create(0, 0, 0), HAL_INVALID, "buffer 'new' of 0 bytes");
-    assert_fails(create(UINT64_MAX, 0, 0), HAL_NO_MEMORY, "18446744073709551615 bytes");
+    assert_fails(create(UINT64_MAX, 0, 0), HAL_NO_MEMORY,
+                 "18446744073709551615 bytes (a negative number, -1?)");
     assert_fails(create(1, 16, 0), HAL_INVALID, "memory type 0x10 has unknown bits (known: 0xf)");
     assert_fails(create(1, 0, 8), HAL_INVALID, "usage 0x8 has unknown bits (known: 0x7)");
     assert_fails(create(1, HAL_MEMORY_DEVICE_LOCAL, HAL_USAGE_MAPPING), HAL_INVALID,
@@ -73,7 +78,7 @@ static void mappings(void **state)
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 60, 5, &mapping), HAL_INVALID,
                  "buffer 'mine' has 64 bytes: offset 60 + 5");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 65, HAL_WHOLE_BUFFER, &mapping), HAL_INVALID,
-                 "offset 65");
+                 "offset 65, to the end, is outside");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 64, HAL_WHOLE_BUFFER, &mapping), HAL_INVALID,
                  "0 bytes of buffer 'mine'");
     assert_fails(hal_buffer_map(buffer, HAL_MAP_READ, 8, UINT64_MAX - 4, &mapping), HAL_INVALID,
@@ -84,6 +89,8 @@ static void mappings(void **state)
                  HAL_INVALID, "discards without writing");
     assert_fails(hal_buffer_map(private_buffer, HAL_MAP_READ, 0, 1, &mapping), HAL_INVALID,
                  "buffer 'private' was created with usage 0x3, which lacks 'mapping' (0x4)");
+    assert_fails(hal_buffer_write(local_buffer, 0, &byte, 1), HAL_INVALID,
+                 "ask for HAL_MEMORY_HOST_VISIBLE");
     assert_fails(hal_buffer_read(buffer, 64, &byte, 1), HAL_INVALID, "offset 64 + 1");
     assert_fails(hal_buffer_write(buffer, 0, NULL, 1), HAL_INVALID, "null pointer");
     assert_ok(hal_buffer_read(buffer, 64, NULL, 0));
@@ -126,8 +133,14 @@ static void executables(void **state)
     bad.constants = &constant;
     bad.constant_count = 1;
     assert_fails(compile(bad), HAL_INVALID, "constant 3: there is no value 0x2");
-    constant.type = (enum hal_constant_type)7;
-    assert_fails(compile(bad), HAL_INVALID, "of type 7");
+    constant.type = (enum hal_constant_type)13;
+    assert_fails(compile(bad), HAL_INVALID, "of type 13");
+    constant = (struct hal_constant){4, HAL_CONSTANT_INT8, 256};
+    assert_fails(compile(bad), HAL_INVALID, "constant 4: there is no value 0x100 of type 5");
+    constant = (struct hal_constant){4, HAL_CONSTANT_BFLOAT16, UINT64_C(0x10000)};
+    assert_fails(compile(bad), HAL_INVALID, "no value 0x10000 of type 10");
+    constant = (struct hal_constant){4, HAL_CONSTANT_UINT32, UINT64_C(1) << 32};
+    assert_fails(compile(bad), HAL_INVALID, "no value 0x100000000 of type 3");
     entry.name = "";
     assert_fails(compile(desc), HAL_INVALID, "entry point 0 has no name");
     entry.name = "k";

@@ -300,7 +300,7 @@ static void unknown_fields_below_1000_need_a_newer_reader(void **state)
     size_t count;
     struct trace_bytes records = {0};
     static const uint8_t required[] = {0xB8, 0x3E, 1}; /* field 999, number 1 */
-    static const uint8_t optional[] = {0xC0, 0x3E, 1}; /* field 1000 */
+    static const uint8_t optional[] = {0xC8, 0x3E, 1}; /* field 1001 */
     static const uint8_t inside[] = {0x10, 20, 0xC2, 0x02, 3, 0xB8, 0x3E, 1}; /* in Submit */
     assert_int_equal(decode_bytes(&trace_event_family, &haltrace__chunk__descriptor, required, 3,
                                   &records, &count),

@@ -295,6 +295,13 @@ static void missing_bindings_are_named(void **state)
                  "nothing is bound there (the set has 3 bindings)");
     assert_fails(fixture_submit(device, commands, NULL, 0, NULL, 0), HAL_INVALID, "not sealed");
     hal_command_buffer_release(commands);
+    commands = fixture_commands(device, "gappy", HAL_ONE_SHOT);
+    assert_ok(hal_command_push_constants(commands, 0, &(uint32_t){1}, 4));
+    dispatch(commands, ADD_STEP, 0);
+    assert_fails(hal_command_buffer_end(commands), HAL_INVALID,
+                 "nothing is bound there (the set has 0 bindings); constants were pushed, but the "
+                 "constant_bytes of its entry point are 0");
+    hal_command_buffer_release(commands);
     hal_buffer_release(buffer);
 }
 
@@ -309,10 +316,13 @@ static enum hal_status try_to_create(const struct hal_executable_desc *desc)
 static void bad_sources_are_refused(void **state)
 {
     (void)state;
+    const struct hal_entry_point only = {"f", {1, 1, 1}, 0, 0};
     struct hal_executable_desc desc = describe("kernel void f(device int *x [[buffer(0)]])\n"
                                                "{\n"
                                                "    x[0] = undeclared;\n"
                                                "}\n");
+    desc.entry_points = &only;
+    desc.entry_point_count = 1;
     assert_fails(try_to_create(&desc), HAL_INVALID, "kernels:3:");
     assert_non_null(strstr(hal_message(), "undeclared"));
     desc = describe(source);

@@ -132,12 +132,13 @@ static const struct wrong queue_wrongs[] = {
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, offset), 1024 - QUEUES_BYTES + 1, "submit #s0", "leave buffer 'slab', which has 1024"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), 1024, "submit #s0", "leave buffer 'slab'"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, size), UINT64_MAX, "submit #s0", "leave buffer 'slab'"},
-    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), 10, "submit #s0", "operation 10 does not exist"},
+    {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), 11, "submit #s0", "operation 11 does not exist"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), UINT32_MAX, "submit #s0", "operation 4294967295"},
     {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_EVENT, "submit #s1", "is no buffer"},
     {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, buffer), QUEUES_RESULT, "submit #s1", "leave buffer 'result', which has 64"},
     {TRACE_SUBMIT, 0, 1, FIELD(trace_submit, offset), UINT64_MAX, "submit #s1", "leave buffer 'slab'"},
     {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_WRITE, "submit #s2", "operation 9 with 1 command buffers"},
+    {TRACE_SUBMIT, 0, 2, FIELD(trace_submit, operation), TRACE_OPERATION_COLLECTIVE, "submit #s2", "operation 10 with 1 command buffers"},
     {TRACE_SUBMIT, 0, 3, FIELD(trace_submit, size), 65, "submit #s3", "leave buffer 'result'"},
     {TRACE_SUBMIT, 0, 4, FIELD(trace_submit, offset), 1024, "submit #s4", "leave buffer 'slab'"},
     {TRACE_SUBMIT, 0, 0, FIELD(trace_submit, operation), TRACE_OPERATION_FILL, "submit #s0", "operation 2 with 0 command buffers, not 1"},
@@ -317,6 +318,31 @@ static void ticket_given_twice(struct trace_builder *b)
     builder_buffer_create(b, 2, NULL, 16);
 }
 
+static void outputs_before_the_submission(struct trace_builder *b)
+{
+    const struct trace_written written = {.buffer = 1, .size = 4};
+    builder_buffer_create(b, 1, NULL, 16);
+    builder_submission_outputs(b, 0, 0, &written, 1);
+    builder_submit(b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+}
+
+static void outputs_outside(struct trace_builder *b)
+{
+    const struct trace_written written[] = {{.buffer = 1, .offset = 8, .size = 8},
+                                            {.buffer = 1, .offset = 8, .size = 9}};
+    builder_buffer_create(b, 1, NULL, 16);
+    builder_submit(b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submission_outputs(b, 0, 0, written, 1);
+    builder_submission_outputs(b, 0, 0, written + 1, 1);
+}
+
+static void outputs_of_no_buffer(struct trace_builder *b)
+{
+    const struct trace_written written = {.buffer = 7, .size = 1};
+    builder_submit(b, 0, 0, NULL, 0, NULL, 0, NULL, 0);
+    builder_submission_outputs(b, 0, 0, &written, 1);
+}
+
 static void overlapping_copy(struct trace_builder *b)
 {
     builder_buffer_create(b, 1, NULL, 16);
@@ -354,7 +380,7 @@ static void constant_of_no_type(struct trace_builder *b)
 {
     const struct trace_entry_point point = {builder_string(b, "k"), {1, 1, 1}, 0, 0};
     builder_executable_create(b, 1, NULL, "kernel", &point, 1,
-                              &(struct trace_constant){.index = 3, .type = 9}, 1);
+                              &(struct trace_constant){.index = 3, .type = 13}, 1);
 }
 
 static void wrong_orders_are_refused(void **state)
@@ -373,11 +399,14 @@ static void wrong_orders_are_refused(void **state)
     expect(folder, call_the_host_too_late, HAL_CORRUPT,
            "host_call_begin (ticket 5): semaphore 'gone' was destroyed before the host call began");
     expect(folder, ticket_given_twice, HAL_CORRUPT, "ticket 1 was given to threads 1 and 2");
+    expect(folder, outputs_before_the_submission, HAL_CORRUPT, "there is no submission #s0");
+    expect(folder, outputs_outside, HAL_CORRUPT, "submission_outputs (ticket 4)");
+    expect(folder, outputs_of_no_buffer, HAL_CORRUPT, "buffer 7 does not exist");
     expect(folder, overlapping_copy, HAL_CORRUPT, "overlap");
     expect(folder, touching_copy, HAL_OK, "");
     expect(folder, unaligned_fill, HAL_OK, "");
     expect(folder, end_no_group, HAL_CORRUPT, "segment 2 (debug_end): no debug group is open");
-    expect(folder, constant_of_no_type, HAL_CORRUPT, "specialization constant 3 has type 9");
+    expect(folder, constant_of_no_type, HAL_CORRUPT, "specialization constant 3 has type 13");
 }
 
 /* ---- Calls that had failed ------------------------------------------------------------------ */

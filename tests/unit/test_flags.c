@@ -88,11 +88,14 @@ static void wrong_values_change_nothing(void **state)
         {"p --check-bounds=perhaps", "--check-bounds must be true or false, not 'perhaps'"},
         {"p --device_profiling_stacks all", "must be none, submission or command, not 'all'"},
         {"p --device_profiling_contents=some", "must be all, digest or none, not 'some'"},
-        {"p --device_profiling_outputs=all", "must be contents, digest or none, not 'all'"},
+        {"p --device_profiling_outputs=some", "must be contents, digest, none or all, not 'some'"},
         {"p --device_profiling_files=x", "must be ranges, reference, all or fail, not 'x'"},
         {"p --device_profiling_budget=0", "must be a number of bytes from 1"},
         {"p --device_profiling_budget=17000000T", "must be a number of bytes from 1"},
         {"p --device_profiling_budget=1Mi", "must be a number of bytes from 1"},
+        {"p --device_profiling_wait=5ms", "must be forever or a time from 10ms to 24h, as in 60s"},
+        {"p --device_profiling_wait=never", "--device_profiling_wait must be forever or"},
+        {"p --device_profiling_quiet=maybe", "--device_profiling_quiet must be true or false"},
         {"p --device_profiling_output=", "--device_profiling_output needs a value"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
@@ -101,6 +104,38 @@ static void wrong_values_change_nothing(void **state)
         assert_line(line, lines[i][0]);
     }
     assert_opened(NULL, "cpu?threads=1&queues=1");
+}
+
+/* For programs that have other names for them. */
+static void values_are_checked_under_the_name_that_was_written(void **state)
+{
+    (void)state;
+    assert_ok(hal_flags_check("device_profiling_budget", "64M", "--budget"));
+    assert_ok(hal_flags_check("device_profiling_wait", "forever", "--wait"));
+    assert_ok(hal_flags_check("device_profiling_wait", "500ms", "--wait"));
+    assert_ok(hal_flags_check("device", "cpu?threads=7", "-d"));
+    assert_fails(hal_flags_check("device_profiling_budget", "-5", "--budget"), HAL_INVALID,
+                 "--budget must be a number of bytes from 1, or of K, M, G or T (64M), not '-5'");
+    assert_fails(hal_flags_check("device_profiling_mode", "bogus", "-m"), HAL_INVALID,
+                 "-m must be queue, dispatch or executable, not 'bogus'");
+    assert_fails(hal_flags_check("device_profiling_mood", "x", "--mood"), HAL_NOT_FOUND,
+                 "--mood: there is no flag '--device_profiling_mood'");
+    assert_fails(hal_flags_check("device", NULL, "-d"), HAL_INVALID, "value");
+    assert_opened(NULL, "cpu?threads=1&queues=1");
+}
+
+/* The message has the flags' names, or the variables', as they were given. */
+static void windows_are_named_as_they_were_written(void **state)
+{
+    (void)state;
+    struct hal_device *device;
+    setenv("HAL_DEVICE_PROFILING_GROUP", "layer", 1);
+    struct line *line = line_of("p --device_profiling_window=#s1");
+    assert_ok(hal_flags_parse(&line->argc, line->argv));
+    assert_fails(hal_device_open("cpu", &device), HAL_INVALID,
+                 "a capture has one window: '#s1' (--device_profiling_window) or 'layer' "
+                 "(HAL_DEVICE_PROFILING_GROUP)");
+    unsetenv("HAL_DEVICE_PROFILING_GROUP");
 }
 
 static void caching_is_said_by_variable_or_uri(void **state)
@@ -151,6 +186,8 @@ static void help_names_every_flag(void **state)
                                         "--device_profiling_file=",
                                         "--device_profiling_force",
                                         "--device_profiling_stacks=",
+                                        "--device_profiling_wait=",
+                                        "--device_profiling_quiet",
                                         "--check-bounds"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_non_null(strstr(hal_flags_help(), names[i]));
@@ -193,6 +230,8 @@ int main(void)
         cmocka_unit_test(uris_are_strict),
         cmocka_unit_test(help_names_every_flag),
         cmocka_unit_test(drivers_are_described),
+        cmocka_unit_test(values_are_checked_under_the_name_that_was_written),
+        cmocka_unit_test(windows_are_named_as_they_were_written), /* leaves a window behind */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,6 +237,15 @@ static void zeros_at_the_end_are_a_cut(void **state)
     free(longer);
 }
 
+/* Where it begins: a frame's head of 8 bytes, 8 for each entry, and a footer of 9 that begins with
+ * their number. */
+static size_t seek_table(void)
+{
+    uint32_t entries;
+    memcpy(&entries, whole + whole_bytes - 9, sizeof entries);
+    return whole_bytes - 9 - 8 * (size_t)entries - 8;
+}
+
 static void every_changed_byte_is_noticed(void **state)
 {
     (void)state;
@@ -250,6 +259,12 @@ static void every_changed_byte_is_noticed(void **state)
             copy[at] ^= (uint8_t)(1u << ((bit + at) % 8));
             write_file(other, copy, whole_bytes);
             const enum hal_status status = read_all(&count, &is_cut);
+            if (at >= seek_table()) { /* all that it says follows from the index */
+                assert_int_equal(status, HAL_OK);
+                assert_true(is_cut);
+                assert_int_equal(count, events.event_count);
+                continue;
+            }
             if (status != HAL_CORRUPT && status != HAL_VERSION)
                 fail_msg("byte %zu of %zu changed: status %d, '%s'", at, whole_bytes, status,
                          hal_message());

@@ -371,7 +371,7 @@ static void optional_events_are_skipped(void **state)
     h.chunk.ticket = h.tickets;
     for (int i = 0; i < 4; i++)
         h.tickets[i] = 11; /* 10, 20, 30, 40 */
-    h.kinds[1] = h.kinds[3] = (Haltrace__EventKind)TRACE_FIRST_OPTIONAL_KIND;
+    h.kinds[1] = h.kinds[3] = (Haltrace__EventKind)TRACE_OPTIONAL_END;
     h.kinds[2] = HALTRACE__EVENT_KIND__COMMAND_BUFFER_SEAL;
     h.chunk.base.n_unknown_fields = 1;
     h.chunk.base.unknown_fields = &unknown;

@@ -335,6 +335,61 @@ static void too_many_submissions_to_look_through_are_told(void **state)
     close_setup(&setup);
 }
 
+/* ---- What has copies ---- */
+
+struct visited {
+    struct capture_submission *entries[8];
+    size_t count;
+};
+
+static void note_visit(void *user, struct capture_submission *other)
+{
+    struct visited *visited = user;
+    assert_true(visited->count < 8);
+    visited->entries[visited->count++] = other;
+}
+
+/* A program that looks at nothing leaves thousands of finished entries behind, which no end of a
+ * submission walks: what came in stays where it came in. */
+static void an_end_visits_what_runs_and_has_copies_and_nothing_else(void **state)
+{
+    (void)state;
+    enum { FINISHED = 300, WATCHED = 5 };
+    struct setup setup;
+    struct capture_submission *watched[WATCHED];
+    char copies[WATCHED];
+    open_setup(&setup);
+    for (unsigned i = 0; i < WATCHED; i++) {
+        watched[i] = add(&setup, -1, 0, 0, i + 1);
+        capture_inflight_watch(&setup.inflight, watched[i], (void *)&copies[i]);
+        if (i != 3) /* which the driver does not have yet */
+            capture_inflight_hand_over(watched[i]);
+        for (unsigned k = 0; k < FINISHED; k++)
+            capture_inflight_retire(&setup.inflight, add(&setup, -1, 0, 1, k + 1),
+                                    CAPTURE_SUBMISSION_DONE);
+    }
+    const struct capture_submission *newest = atomic_load(&setup.inflight.incoming);
+    struct visited visited = {.count = 0};
+    capture_inflight_end(&setup.inflight, watched[1], note_visit, &visited);
+    assert_null(watched[1]->copies);
+    assert_int_equal(visited.count, 3);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(visited.entries[i] == watched[0] || visited.entries[i] == watched[2] ||
+                    visited.entries[i] == watched[4]);
+    /* The newest, the oldest, and without a look at others. */
+    capture_inflight_end(&setup.inflight, watched[4], NULL, NULL);
+    capture_inflight_end(&setup.inflight, watched[0], NULL, NULL);
+    visited.count = 0;
+    capture_inflight_end(&setup.inflight, watched[3], note_visit, &visited);
+    assert_int_equal(visited.count, 1);
+    assert_ptr_equal(visited.entries[0], watched[2]);
+    capture_inflight_end(&setup.inflight, watched[2], note_visit, &visited);
+    assert_int_equal(visited.count, 1);
+    assert_ptr_equal(atomic_load(&setup.inflight.incoming), newest);
+    assert_null(setup.inflight.list);
+    close_setup(&setup);
+}
+
 /* ---- What command buffers use ---- */
 
 static const struct capture_use *range_of(const struct capture_uses *uses, uint64_t id, bool reads)
@@ -440,6 +495,7 @@ int main(void)
         cmocka_unit_test(every_submission_is_seen_once),
         cmocka_unit_test(what_waits_for_the_host_is_open_and_what_depends_on_it),
         cmocka_unit_test(too_many_submissions_to_look_through_are_told),
+        cmocka_unit_test(an_end_visits_what_runs_and_has_copies_and_nothing_else),
         cmocka_unit_test(transfers_and_bindings_count_and_private_memory_does_not),
         cmocka_unit_test(many_buffers_are_told_apart),
     };

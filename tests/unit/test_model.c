@@ -223,8 +223,9 @@ static void dispatches_have_their_times(void **state)
     }
     const struct view_lane *lane = &m->lanes[m->dispatch_lane];
     char text[64];
-    assert_int_equal(lane->event_count, 3);
-    view_span_locator(m, lane, &lane->events[2], text, sizeof text);
+    assert_int_equal(lane->events.count, 3);
+    const struct view_span event = view_spans_at(&lane->events, 2);
+    view_span_locator(m, lane, &event, text, sizeof text);
     assert_string_equal(text, "#s7.d2");
     view_model_close(m);
 }
@@ -266,9 +267,9 @@ static void lanes_hold_what_happened(void **state)
     (void)state;
     struct view_model *m = open_tiny();
     const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 0);
-    assert_int_equal(queue->event_count, 2);
-    assert_int_equal(queue->events[0].begin_ns, 800);
-    assert_int_equal(queue->events[0].end_ns, 2000);
+    assert_int_equal(queue->events.count, 2);
+    assert_int_equal(view_spans_at(&queue->events, 0).begin_ns, 800);
+    assert_int_equal(view_spans_at(&queue->events, 0).end_ns, 2000);
     struct view_measure measure;
     /* #s3 on queue 0: submitted 3200, its semaphore 3700, begins 4000 */
     view_series_measure(&queue->series, 3000, 5000, &measure);
@@ -283,15 +284,15 @@ static void lanes_hold_what_happened(void **state)
     assert_int_equal(measure.busy_ns[VIEW_COMPILE], 100);
     assert_int_equal(measure.begun[VIEW_SUBMIT], 3);
     const struct view_lane *semaphore = find_lane(m, VIEW_LANE_SEMAPHORE, 0);
-    assert_int_equal(semaphore->event_count, 4); /* created, 1, 2, 3 */
+    assert_int_equal(semaphore->events.count, 4); /* created, 1, 2, 3 */
     static const int64_t times[] = {100, 2000, 3700, 4500};
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(semaphore->events[i].begin_ns, times[i]);
-        assert_int_equal(m->steps[semaphore->events[i].ref].value, i);
+        assert_int_equal(view_spans_at(&semaphore->events, i).begin_ns, times[i]);
+        assert_int_equal(m->steps[view_spans_at(&semaphore->events, i).ref].value, i);
     }
     const struct view_lane *scope = find_lane(m, VIEW_LANE_SCOPE, 0);
-    assert_int_equal(scope->event_count, 1);
-    assert_int_equal(scope->events[0].end_ns, 4700);
+    assert_int_equal(scope->events.count, 1);
+    assert_int_equal(view_spans_at(&scope->events, 0).end_ns, 4700);
     view_model_close(m);
 }
 
@@ -317,7 +318,7 @@ static void work_is_followed_from_call_to_wait(void **state)
     assert_null(view_model_dispatch(m, &m->submissions[first], 2));
     uint32_t lane;
     const uint32_t event = view_model_queue_event(m, second, &lane);
-    assert_int_equal(m->lanes[lane].events[event].ref, second);
+    assert_int_equal(view_spans_at(&m->lanes[lane].events, event).ref, second);
     view_model_close(m);
 }
 
@@ -368,8 +369,8 @@ static void work_that_never_ends_is_not_invented(void **state)
     assert_int_equal(m->summary.polls.count, 1);
     assert_int_equal(m->device_lane, VIEW_NO_LANE);
     const struct view_lane *queue = find_lane(m, VIEW_LANE_QUEUE, 3);
-    assert_int_equal(queue->events[0].flags, VIEW_SPAN_OPEN);
-    assert_int_equal(queue->events[0].end_ns, m->last_ns);
+    assert_int_equal(view_spans_at(&queue->events, 0).flags, VIEW_SPAN_OPEN);
+    assert_int_equal(view_spans_at(&queue->events, 0).end_ns, m->last_ns);
     assert_true(m->scopes[0].open);
     assert_int_equal(view_model_reached(m, 0, 1), VIEW_NO_REF);
     view_model_close(m);
@@ -390,7 +391,7 @@ static void what_follows_the_last_work_is_no_gap(void **state)
     assert_int_equal(m->gaps_count, 1); /* times count from the first event, at 1000 */
     assert_int_equal(m->summary.device_end_ns, 1300);
     const struct view_series *parts = &m->lanes[m->gap_lane].series;
-    assert_int_equal(parts->spans[parts->count - 1].end_ns, 1200);
+    assert_int_equal(view_spans_at(&parts->spans, parts->spans.count - 1).end_ns, 1200);
     view_model_close(m);
 }
 
@@ -523,13 +524,14 @@ static void failures_show(void **state)
     assert_int_equal(m->summary.failed_submissions, 1);
     assert_int_equal(m->summary.failed_calls, 1);
     const struct view_lane *device = &m->lanes[m->device_lane];
-    assert_int_equal(device->events[0].flags & VIEW_SPAN_FAILED, VIEW_SPAN_FAILED);
+    assert_int_equal(view_spans_at(&device->events, 0).flags & VIEW_SPAN_FAILED, VIEW_SPAN_FAILED);
     assert_int_equal(m->steps[m->steps_count - 1].status, HAL_FAILED);
     struct view_measure measure;
     view_series_measure(&device->series, m->first_ns, m->last_ns, &measure);
     assert_int_equal(measure.failed, 1);
     struct view_lines lines = {0};
-    view_describe(m, device, &device->events[0], &lines);
+    const struct view_span event = view_spans_at(&device->events, 0);
+    view_describe(m, device, &event, &lines);
     assert_non_null(strstr(lines.text, "returned\tfailed\n"));
     view_lines_finish(&lines);
     view_model_close(m);
@@ -545,11 +547,12 @@ static void recordings_are_described(void **state)
     size_t found = 0;
     for (size_t i = 0; i < m->lanes_count; i++) {
         const struct view_lane *lane = &m->lanes[i];
-        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->event_count; k++) {
+        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->events.count; k++) {
             struct view_lines lines = {0};
-            if (lane->events[k].class != VIEW_RECORD)
+            if (view_spans_at(&lane->events, k).class != VIEW_RECORD)
                 continue;
-            view_describe(m, lane, &lane->events[k], &lines);
+            const struct view_span event = view_spans_at(&lane->events, k);
+            view_describe(m, lane, &event, &lines);
             assert_true(found < 2);
             if (!strstr(lines.text, wanted[found]))
                 fail_msg("'%s' is not in: %s", wanted[found], lines.text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel cache: what is compiled again and what is not. A compiler that writes down each of
  * its runs stands in front of the real one. */
+#include "hal/base/log.h"
+#include "hal/msl/cache.h"
 #include "tests/unit/msl_fixture.h"
 
 #include <dirent.h>
@@ -377,6 +379,43 @@ static void unusable_directory(void **state)
     unsetenv("TMPDIR");
 }
 
+static unsigned warnings;
+
+static void count_warning(void *user, enum hal_log_level level, const char *text)
+{
+    (void)user;
+    warnings += level == HAL_LOG_WARN && strstr(text, "HAL_CACHE_DIR=") && strstr(text, "clang");
+}
+
+/* Whoever named the place is told, once; what is usual and not there is nobody's mistake. */
+static void a_named_directory_that_cannot_be_written_is_told_once(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES], path[PATH_MAX];
+    path_in(file, "clang");
+    for (unsigned named = 0; named < 2; named++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            hal_log_set_sink(count_warning, NULL);
+            if (named) {
+                setenv("HAL_CACHE_DIR", file, 1);
+            } else {
+                unsetenv("HAL_CACHE_DIR");
+                setenv("XDG_CACHE_HOME", file, 1);
+            }
+            for (int i = 0; i < 3; i++) {
+                if (msl_cache_directory(path, sizeof path) != HAL_OK)
+                    exit(99);
+            }
+            exit((int)warnings);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), named);
+    }
+}
+
 static void directories_by_environment(void **state)
 {
     (void)state;
@@ -440,6 +479,7 @@ int main(void)
         IN_EMPTY_CACHE(two_processes_at_once),
         IN_EMPTY_CACHE(several_threads_at_once),
         IN_EMPTY_CACHE(unusable_directory),
+        IN_EMPTY_CACHE(a_named_directory_that_cannot_be_written_is_told_once),
         IN_EMPTY_CACHE(directories_by_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void misused_library(void **state)
     expect(HAL_INVALID,
            HEAD "kernel void f(device int* o [[buffer(0)]],\n"
                 "              device int* p [[buffer(31)]]) { o[0] = p[0]; }\n",
-           "error: a buffer or threadgroup index is out of range: at most 30");
+           "kernel.metal:4: error: parameter 'p': [[buffer(31)]] is out of range");
     expect(HAL_INVALID, HEAD "kernel void f(device float4* o) {\n  o[0] = float2(1, 2);\n}\n",
            "kernel.metal:4: error: no viable overloaded '='");
 }
@@ -205,13 +205,34 @@ static void sources_that_are_none(void **state)
                          &library),
                      HAL_INVALID);
     assert_string_equal(hal_message(), "function constant 4 has two values");
-    const struct msl_constant odd[] = {{4, (enum msl_constant_type)9, 0}};
+    const struct msl_constant odd[] = {{4, (enum msl_constant_type)99, 0}};
     assert_int_equal(msl_compile(
                          &(struct msl_source){
                              .text = "int a;", .bytes = 6, .constants = odd, .constant_count = 1},
                          &library),
                      HAL_INVALID);
-    assert_string_equal(hal_message(), "function constant 4 has the unknown type 9");
+    assert_string_equal(hal_message(), "function constant 4 has the unknown type 99");
+}
+
+/* One number is no vector: nothing is made up for the other components. */
+static void constants_that_are_vectors(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD "constant uint2 pair [[function_constant(4)]];\n"
+                                    "kernel void k(device uint *o) { o[0] = pair.x; }\n";
+    static const struct msl_constant one = {4, MSL_UINT32, 7}, another = {5, MSL_UINT32, 7};
+    struct msl_source source = {
+        .text = text, .bytes = sizeof text - 1, .constants = &one, .constant_count = 1};
+    struct msl_library *library;
+    assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
+    assert_string_equal(hal_message(),
+                        "kernel.metal:3: error: function constant 'pair' is a vector:"
+                        " only scalars can be given values");
+    source.constants = &another;
+    assert_int_equal(msl_compile(&source, &library), HAL_OK);
+    assert_int_equal(msl_library_constant_count(library), 1);
+    assert_int_equal(msl_library_constant(library, 0).type, 0);
+    msl_library_destroy(library);
 }
 
 static void a_source_without_kernels(void **state)
@@ -350,9 +371,9 @@ static void only_what_is_listed_is_compiled(void **state)
         assert_int_equal(compile_listed(names[i], &count), HAL_OK);
         assert_int_equal(count, 1);
     }
-    assert_int_equal(compile_listed("three", &count), HAL_NOT_FOUND);
-    assert_int_equal(count, 4);
-    assert_non_null(strstr(hal_message(), "many_half"));
+    assert_int_equal(compile_listed("many_int", &count), HAL_INVALID);
+    assert_string_equal(hal_message(), "'kernel.metal' has no kernel 'many_int'; it has "
+                                       "'many_uint', 'many_half', 'one', 'two'");
 }
 
 /* One that fails when it is started directly, and works for the compiler. */
@@ -391,6 +412,23 @@ static void a_linker_that_cannot_is_no_harm(void **state)
     fclose(asked);
 }
 
+/* The compiler is found without PATH (HAL_MSL_CLANG), its linker is not. */
+static void no_linker(void **state)
+{
+    (void)state;
+    char *const kept = strdup(getenv("PATH")), text[128], folder[4096];
+    snprintf(text, sizeof text, "kernel void k(device uint *x) { x[0] = 6; } // %d", (int)getpid());
+    snprintf(folder, sizeof folder, "%s/nothing", fixture_directory());
+    setenv("PATH", folder, 1);
+    const enum hal_status status = fixture_status(text);
+    setenv("PATH", kept, 1);
+    free(kept);
+    if (status == HAL_OK)
+        skip(); /* this compiler looks elsewhere, too */
+    assert_int_equal(status, HAL_NOT_FOUND);
+    assert_non_null(strstr(hal_message(), "install "));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,10 +442,12 @@ int main(void)
         cmocka_unit_test(endless_sources_end),
         cmocka_unit_test(names_and_lines_of_the_user),
         cmocka_unit_test(sources_that_are_none),
+        cmocka_unit_test(constants_that_are_vectors),
         cmocka_unit_test(a_source_without_kernels),
         cmocka_unit_test(unknown_kernels_and_too_much_group_memory),
         cmocka_unit_test(compilers_that_cannot_be_used),
         cmocka_unit_test(nothing_is_left_behind),
+        cmocka_unit_test(no_linker),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

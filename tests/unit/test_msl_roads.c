@@ -448,7 +448,8 @@ static void a_road_can_be_insisted_on(void **state)
     fixture_release(&kernel);
     setenv("HAL_MSL_ROAD", "fibers", 1);
     kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road, "fibers");
+    assert_string_equal(msl_function_get_info(kernel.function)->road,
+                        "fibers: HAL_MSL_ROAD asks for them");
     fixture_release(&kernel);
     setenv("HAL_MSL_ROAD", "bridge", 1);
     assert_int_equal(fixture_status(uniform), HAL_INVALID);
@@ -495,11 +496,12 @@ static void without_a_splitter_everything_runs_on_fibers(void **state)
     (void)state;
     setenv("HAL_MSL_CC", "/nonexistent/hal-msl-cc", 1);
     struct fixture_kernel kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road, "fibers");
+    assert_string_equal(msl_function_get_info(kernel.function)->road,
+                        "fibers: there is no hal-msl-cc beside the library");
     fixture_release(&kernel);
     setenv("HAL_MSL_CC", "/bin/false", 1); /* one that fails */
     kernel = fixture_compile(uniform, "k");
-    assert_string_equal(msl_function_get_info(kernel.function)->road, "fibers");
+    assert_string_equal(msl_function_get_info(kernel.function)->road, "fibers: hal-msl-cc failed");
     fixture_release(&kernel);
     setenv("HAL_MSL_ROAD", "fission", 1);
     assert_int_equal(fixture_status(uniform), HAL_FAILED);

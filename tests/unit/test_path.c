@@ -113,7 +113,7 @@ static void type(const char *keys)
 static void assert_selected(const char *label)
 {
     char text[128] = "";
-    const struct view_span *event = view_selected(view);
+    const struct view_span *event = view_selected(view, &(struct view_span){0});
     assert_non_null(event);
     view_span_label(model, &model->lanes[view->lane], event, text, sizeof text);
     assert_string_equal(text, label);
@@ -125,7 +125,7 @@ static bool frame_contains(const char *text)
     size_t bytes;
     FILE *file = open_memstream(&frame, &bytes);
     assert_non_null(file);
-    view_screen_write_text(&screen, file, false);
+    view_screen_write_text(&screen, file, (struct view_text_form){0});
     fclose(file);
     const bool found = strstr(frame, text) != NULL;
     free(frame);
@@ -489,7 +489,7 @@ static bool note_progress(void *user, struct trace_reader *reader, uint64_t read
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
     assert_non_null(file);
-    view_screen_write_text(&preview, file, false);
+    view_screen_write_text(&preview, file, (struct view_text_form){0});
     fclose(file);
     assert_non_null(strstr(text, "b.pb.zst"));
     assert_non_null(strstr(text, "q or Esc gives up"));

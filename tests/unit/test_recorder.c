@@ -212,6 +212,37 @@ static void the_end_of_a_run_is_kept(void **state)
     assert_int_equal(mkdir(folder.path, 0700), 0);
 }
 
+/* A flush that gives up changes nothing; one that does not leaves no gap between the files. */
+static void a_flush_gives_up_and_another_leaves_no_gap(void **state)
+{
+    (void)state;
+    enum { STEPS = 20 };
+    struct work work;
+    begin(&work, "cpu?threads=1");
+    struct hal_semaphore *gate = fixture_semaphore(work.device, "the gate", 0);
+    record_last(work.device);
+    setenv("HAL_DEVICE_PROFILING_WAIT", "20ms", 1);
+    assert_ok(fixture_submit(work.device, NULL, gate, 1, NULL, 0));
+    assert_fails(hal_device_profiling_flush(work.device), HAL_TIMEOUT, "the gate");
+    assert_fails(hal_device_profiling_end(work.device), HAL_TIMEOUT, "the gate");
+    assert_int_not_equal(access(second, F_OK), 0);
+    assert_ok(hal_semaphore_signal(gate, 1));
+    unsetenv("HAL_DEVICE_PROFILING_WAIT");
+    assert_ok(hal_device_wait_idle(work.device, HAL_FOREVER));
+    for (int i = 0; i < STEPS; i++)
+        step(&work);
+    assert_ok(hal_device_profiling_flush(work.device));
+    for (int i = 0; i < STEPS; i++)
+        step(&work);
+    assert_ok(hal_device_profiling_end(work.device));
+    hal_semaphore_release(gate);
+    end(&work);
+    assert_holds_the_end(path, STEPS, false);
+    assert_holds_the_end(second, 2 * STEPS, false);
+    assert_replays(path);
+    assert_replays(second);
+}
+
 static void *run_beside(void *device)
 {
     struct work work;
@@ -367,6 +398,7 @@ int main(void)
         cmocka_unit_test_teardown(a_signal_writes_it_out, remove_traces),
         cmocka_unit_test_teardown(a_short_run_is_kept_whole, remove_traces),
         cmocka_unit_test_teardown(the_end_of_a_run_is_kept, remove_traces),
+        cmocka_unit_test_teardown(a_flush_gives_up_and_another_leaves_no_gap, remove_traces),
         cmocka_unit_test_teardown(several_threads_are_recorded, remove_traces),
         cmocka_unit_test_teardown(it_is_written_out_on_demand, remove_traces),
         cmocka_unit_test_teardown(nothing_is_lost_when_the_process_is_killed, remove_traces),

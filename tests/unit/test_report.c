@@ -40,6 +40,9 @@ static void verdicts(void **state)
     plan.skipped_reads = 0;
     plan.incomplete = "cut off";
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
+    plan.incomplete = "";
+    report.unmet_losses = 1;
+    assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_INCOMPARABLE);
     report.different_outcomes = 1;
     assert_int_equal(replay_judge(&plan, &report), REPLAY_EXIT_DIFFERENT);
     report.different_outcomes = 0;
@@ -133,6 +136,64 @@ static void the_text_names_the_difference(void **state)
     expect(print_json, &summary, "\"median\":2500000");
 }
 
+static void last_bits_have_a_hint(void **state)
+{
+    (void)state;
+    static const char hint[] = "these two are 3 ulp apart: --type=f32 --tolerance=ulp:16";
+    const struct replay_plan_info plan = whole_plan();
+    const struct hal_device_info device = {.uri = "metal://7", .architecture = "mac2"};
+    struct replay_summary summary = {
+        .exit_code = REPLAY_EXIT_DIFFERENT,
+        .path = "t.pb.zst",
+        .error = "",
+        .plan = &plan,
+        .device = &device,
+        .runs = 1,
+        .report = {.compared_reads = 1,
+                   .different_reads = 1,
+                   .first = {.sample_bytes = 4,
+                             .expected = {0, 0, 0x80, 0x3f},
+                             .actual = {3, 0, 0x80, 0x3f}}},
+    };
+    expect(replay_print_text, &summary, hint);
+    struct replay_difference *first = &summary.report.first;
+    memcpy(first->expected, "\5\0\0", 4); /* numbers so small are numbers of another type */
+    memcpy(first->actual, "\2\0\0", 4);
+    char *text = print(replay_print_text, &summary);
+    assert_null(strstr(text, "ulp apart"));
+    free(text);
+    memcpy(first->expected, "\0\0\x80\x3f", 4);
+    memcpy(first->actual, "\x40\0\x80\x3f", 4);
+    text = print(replay_print_text, &summary);
+    assert_null(strstr(text, "ulp apart"));
+    free(text);
+}
+
+static void a_recorded_loss_is_told(void **state)
+{
+    (void)state;
+    struct replay_plan_info plan = whole_plan();
+    const struct hal_device_info device = {.uri = "cpu", .name = "This"};
+    plan.lost = true;
+    plan.lost_submission = 7;
+    struct replay_summary summary = {.exit_code = REPLAY_EXIT_INCOMPARABLE,
+                                     .path = "t.pb.zst",
+                                     .error = "",
+                                     .plan = &plan,
+                                     .device = &device,
+                                     .runs = 1,
+                                     .report = {.unmet_losses = 2}};
+    expect(replay_print_text, &summary,
+           "the recorded device was lost, and #s7 is the first submission that it did not end");
+    expect(replay_print_text, &summary,
+           "2 waits or semaphores met the loss of the recorded device, and no loss here");
+    expect(print_json, &summary, "\"recorded_loss\":true,\"lost_submission\":7,");
+    expect(print_json, &summary, "\"unmet_losses\":2");
+    plan.lost_submission = UINT64_MAX;
+    expect(replay_print_text, &summary, "the recorded device was lost\n");
+    expect(print_json, &summary, "\"lost_submission\":null");
+}
+
 static void strings_are_escaped(void **state)
 {
     (void)state;
@@ -156,6 +217,8 @@ int main(void)
         cmocka_unit_test(verdicts),
         cmocka_unit_test(medians),
         cmocka_unit_test(the_text_names_the_difference),
+        cmocka_unit_test(last_bits_have_a_hint),
+        cmocka_unit_test(a_recorded_loss_is_told),
         cmocka_unit_test(strings_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void write_random(uint64_t seed)
     random_tables(&r);
     for (uint32_t thread = 1; thread <= 2; thread++) {
         for (unsigned i = 0; i < EVENTS; i++)
-            random_event(&r, 1 + (uint32_t)random_below(&r, RANDOM_LAST_EVENT), 12);
+            random_event(&r, random_kind(&r), 12);
         assert_int_equal(trace_writer_records(writer, thread, r.data, r.bytes), HAL_OK);
         random_clear(&r);
     }

@@ -26,7 +26,7 @@ static char *text_of(const struct view_screen *screen, bool ascii)
     char *text;
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
-    view_screen_write_text(screen, file, ascii);
+    view_screen_write_text(screen, file, (struct view_text_form){.ascii = ascii});
     fclose(file);
     return text;
 }
@@ -53,6 +53,36 @@ static void areas_clip(void **state)
     const struct view_area outside = view_area_part(view_area_all(&screen), 5, 9, 4, 4);
     view_write(outside, 0, 0, 0, "never");
     assert_shows(&screen, "\n  zbz\n\n");
+    view_screen_finish(&screen);
+}
+
+/* As ECMA-48 and ISO 8613-6 have them, and nothing where nothing was asked for. */
+static void styles_become_sequences(void **state)
+{
+    (void)state;
+    static const struct {
+        int colors;
+        const char *expected;
+    } tries[] = {
+        {0, " ab c\n\n"},
+        {8, " \033[0;1;32mab\033[0m \033[0;7mc \033[0m\n\n"},
+        {16, " \033[0;1;32mab\033[0m \033[0;7mc \033[0m\n\n"},
+        {256, " \033[0;1;38;5;36mab\033[0m \033[0;7mc \033[0m\n\n"},
+        {VIEW_TRUE_COLORS, " \033[0;1;38;2;0;168;120mab\033[0m \033[0;7mc \033[0m\n\n"},
+    };
+    struct view_screen screen = make_screen(2, 8);
+    const struct view_area all = view_area_all(&screen);
+    view_write(all, 0, 1, VIEW_STYLE_EXECUTE | VIEW_BOLD, "ab");
+    view_write(all, 0, 4, VIEW_REVERSE, "c ");
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        char *text;
+        size_t bytes;
+        FILE *file = open_memstream(&text, &bytes);
+        view_screen_write_text(&screen, file, (struct view_text_form){.colors = tries[i].colors});
+        fclose(file);
+        assert_string_equal(text, tries[i].expected);
+        free(text);
+    }
     view_screen_finish(&screen);
 }
 
@@ -205,6 +235,7 @@ int main(void)
         cmocka_unit_test(only_changed_columns_differ),
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(pictures_are_well_formed_whatever_is_in_them),
+        cmocka_unit_test(styles_become_sequences),
         cmocka_unit_test(numbers_read_well),
         cmocka_unit_test(utf8_survives_a_round_trip),
     };

@@ -36,11 +36,11 @@ static void disjoint_spans_are_taken_as_they_are(void **state)
                                 span(20, 50, VIEW_RECORD, 1)};
     struct view_series series;
     assert_int_equal(view_series_init(&series, spans, 3, VIEW_RECORD, VIEW_WAIT), HAL_OK);
-    assert_int_equal(series.count, 3);
+    assert_int_equal(series.spans.count, 3);
     assert_null(series.owned);
-    assert_span(&series.spans[0], 10, 20, VIEW_SUBMIT, 0, 1);
-    assert_span(&series.spans[1], 20, 50, VIEW_RECORD, 1, 1);
-    assert_span(&series.spans[2], 50, 60, VIEW_WAIT, 2, 1);
+    assert_span(&series.spans.stored[0], 10, 20, VIEW_SUBMIT, 0, 1);
+    assert_span(&series.spans.stored[1], 20, 50, VIEW_RECORD, 1, 1);
+    assert_span(&series.spans.stored[2], 50, 60, VIEW_WAIT, 2, 1);
     view_series_finish(&series);
 }
 
@@ -51,12 +51,12 @@ static void the_higher_class_covers_the_lower(void **state)
                                 span(30, 40, VIEW_MAP, 2)};
     struct view_series series;
     assert_int_equal(view_series_init(&series, spans, 3, VIEW_RECORD, VIEW_WAIT), HAL_OK);
-    assert_int_equal(series.count, 5);
-    assert_span(&series.spans[0], 0, 10, VIEW_RECORD, 7, 1);
-    assert_span(&series.spans[1], 10, 20, VIEW_MAP, 1, 1);
-    assert_span(&series.spans[2], 20, 30, VIEW_RECORD, 7, 1);
-    assert_span(&series.spans[3], 30, 40, VIEW_MAP, 2, 1);
-    assert_span(&series.spans[4], 40, 100, VIEW_RECORD, 7, 1);
+    assert_int_equal(series.spans.count, 5);
+    assert_span(&series.spans.stored[0], 0, 10, VIEW_RECORD, 7, 1);
+    assert_span(&series.spans.stored[1], 10, 20, VIEW_MAP, 1, 1);
+    assert_span(&series.spans.stored[2], 20, 30, VIEW_RECORD, 7, 1);
+    assert_span(&series.spans.stored[3], 30, 40, VIEW_MAP, 2, 1);
+    assert_span(&series.spans.stored[4], 40, 100, VIEW_RECORD, 7, 1);
     view_series_finish(&series);
 }
 
@@ -67,10 +67,10 @@ static void several_of_a_class_have_no_single_ref(void **state)
     struct view_series series;
     assert_int_equal(view_series_init(&series, spans, 2, VIEW_QUEUED_UNKNOWN, VIEW_EXECUTE),
                      HAL_OK);
-    assert_int_equal(series.count, 3);
-    assert_span(&series.spans[0], 0, 10, VIEW_EXECUTE, 4, 1);
-    assert_span(&series.spans[1], 10, 30, VIEW_EXECUTE, VIEW_NO_REF, 2);
-    assert_span(&series.spans[2], 30, 40, VIEW_EXECUTE, 5, 1);
+    assert_int_equal(series.spans.count, 3);
+    assert_span(&series.spans.stored[0], 0, 10, VIEW_EXECUTE, 4, 1);
+    assert_span(&series.spans.stored[1], 10, 30, VIEW_EXECUTE, VIEW_NO_REF, 2);
+    assert_span(&series.spans.stored[2], 30, 40, VIEW_EXECUTE, 5, 1);
     view_series_finish(&series);
 }
 
@@ -82,8 +82,8 @@ static void instants_do_not_vanish(void **state)
     struct view_series series;
     struct view_measure measure;
     assert_int_equal(view_series_init(&series, spans, 3, VIEW_RECORD, VIEW_WAIT), HAL_OK);
-    assert_int_equal(series.count, 4);
-    assert_span(&series.spans[1], 10, 10, VIEW_MAP, 2, 1);
+    assert_int_equal(series.spans.count, 4);
+    assert_span(&series.spans.stored[1], 10, 10, VIEW_MAP, 2, 1);
     view_series_measure(&series, 50, 51, &measure);
     assert_int_equal(measure.last - measure.first, 1);
     assert_int_equal(measure.begun[VIEW_MAP], 1);
@@ -154,9 +154,80 @@ static void any_range_is_as_added_up_by_hand(void **state)
         for (int c = VIEW_QUEUED_UNKNOWN; c <= VIEW_EXECUTE; c++)
             assert_int_equal(measure.busy_ns[c], expected[c]);
     }
-    for (size_t i = 1; i < series.count; i++)
-        assert_true(series.spans[i].begin_ns >= series.spans[i - 1].end_ns);
+    for (size_t i = 1; i < series.spans.count; i++)
+        assert_true(series.spans.stored[i].begin_ns >= series.spans.stored[i - 1].end_ns);
     view_series_finish(&series);
+}
+
+/* Of a table of spans, which codes are indexes of. */
+static struct view_span tell(const void *tables, uint32_t code)
+{
+    return ((const struct view_span *)tables)[code];
+}
+
+static int by_ref(const void *left, const void *right)
+{
+    const struct view_span *a = left, *b = right;
+    return a->ref < b->ref ? -1 : a->ref > b->ref;
+}
+
+enum { ROWS = 300 };
+
+/* Rows with begins that `begin` chooses; their codes in the table's order. */
+static void assert_ordered(int64_t (*begin)(int row, uint32_t *random), bool consecutive)
+{
+    struct view_span table[ROWS], sorted[ROWS];
+    uint32_t random = 7, *codes = malloc(sizeof *codes * ROWS);
+    struct view_spans spans;
+    assert_non_null(codes);
+    for (int i = 0; i < ROWS; i++) {
+        const int64_t begin_ns = begin(i, &random);
+        table[i] = span(begin_ns, begin_ns + (int64_t)(next_random(&random) % 9), VIEW_SUBMIT,
+                        (uint32_t)i);
+        codes[i] = (uint32_t)i;
+    }
+    assert_int_equal(view_spans_order(&codes, ROWS, tell, table, &spans), HAL_OK);
+    assert_int_equal(spans.count, ROWS);
+    assert_int_equal(codes == NULL, consecutive);
+    for (size_t i = 0; i < ROWS; i++) {
+        sorted[i] = view_spans_at(&spans, i);
+        assert_true(i == 0 || view_spans_compare(&sorted[i - 1], &sorted[i]) <= 0);
+    }
+    qsort(sorted, ROWS, sizeof *sorted, by_ref); /* nothing is lost, nothing is there twice */
+    assert_memory_equal(sorted, table, sizeof table);
+    free(codes);
+}
+
+static int64_t rising(int row, uint32_t *random)
+{
+    (void)random;
+    return 10 * row;
+}
+
+static int64_t two_runs(int row, uint32_t *random)
+{
+    (void)random;
+    return row < ROWS / 3 ? 10 * row : 4 * row - ROWS;
+}
+
+static int64_t nearly_rising(int row, uint32_t *random)
+{
+    return 10 * row + (int64_t)(next_random(random) % 40);
+}
+
+static int64_t any(int row, uint32_t *random)
+{
+    (void)row;
+    return next_random(random) % LAST_NS;
+}
+
+static void codes_are_put_in_order(void **state)
+{
+    (void)state;
+    assert_ordered(rising, true);
+    assert_ordered(two_runs, false);
+    assert_ordered(nearly_rising, false);
+    assert_ordered(any, false);
 }
 
 int main(void)
@@ -167,6 +238,7 @@ int main(void)
         cmocka_unit_test(several_of_a_class_have_no_single_ref),
         cmocka_unit_test(instants_do_not_vanish),
         cmocka_unit_test(nothing_is_nothing),
+        cmocka_unit_test(codes_are_put_in_order),
         cmocka_unit_test(any_range_is_as_added_up_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

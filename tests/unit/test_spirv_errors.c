@@ -73,6 +73,10 @@ static void wrong_constants(void **state)
         {{1, HAL_CONSTANT_INT32, (uint32_t)-1}, "given as -1"},
         {{3, HAL_CONSTANT_INT32, 1}, "constant 3 is a float16"},
         {{4, HAL_CONSTANT_INT32, (uint32_t)-1}, "constant 4 is a uint64"},
+        {{0, HAL_CONSTANT_UINT8, 0x80}, "from -128 to 127; its value is given as 128"},
+        {{1, HAL_CONSTANT_INT64, UINT64_MAX}, "from 0 to 65535; its value is given as -1"},
+        {{1, HAL_CONSTANT_UINT64, UINT64_MAX}, "given as 18446744073709551615"},
+        {{0, HAL_CONSTANT_FLOAT16, 0}, "constant 0 is a int8; its value is given as float16"},
         {{2, HAL_CONSTANT_BOOL, 1}, "constant 2 is a int64; its value is given as bool"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -243,7 +247,7 @@ static void a_translator_that_fails(void **state)
     pretend("lies_more", "printf 'haltrace-spirv 3\\nentry a 0 77 - 0\\ntext\\n'");
     REFUSED(launch, HAL_CORRUPT, "damaged");
     pretend("writes_no_msl", "printf 'haltrace-spirv 3\\nentry a 0 - - 0\\ntext\\nnonsense\\n'");
-    REFUSED(launch, HAL_INVALID, "error");
+    REFUSED(launch, HAL_INVALID, "has no kernel 'a'");
     pretend("talks", "head -c 70000000 /dev/zero");
     REFUSED(launch, HAL_INVALID, "67108864");
     unsetenv("HAL_SPIRV_CC");

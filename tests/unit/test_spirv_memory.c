@@ -122,6 +122,19 @@ static void constants_of_all_widths(void **state)
         assert_true(x[i] == (int64_t)-128 * i + 65535 - 5 + INT64_C(0xfffffff0));
         assert_float_equal(y[i], 0x1.554p-2F * (float)i, 0); /* a third in eleven bits */
     }
+    static const struct hal_constant exact[] = {
+        {0, HAL_CONSTANT_INT8, 0x80},
+        {1, HAL_CONSTANT_UINT16, 65535},
+        {2, HAL_CONSTANT_INT64, UINT64_C(0x8000000000000005)},
+        {3, HAL_CONSTANT_FLOAT16, 0x8001}, /* the least below zero */
+        {4, HAL_CONSTANT_UINT64, UINT64_C(0x8000000000000000)},
+    };
+    launch.constants = exact;
+    spirv_launch(&launch);
+    for (int i = 0; i < 64; i++) {
+        assert_true(x[i] == (int64_t)-128 * i + 65535 + 5);
+        assert_float_equal(y[i], -0x1p-24F * (float)i, 0);
+    }
 }
 
 static void constants_size_arrays(void **state)

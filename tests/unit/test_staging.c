@@ -29,12 +29,18 @@ static void close_staging(struct setup *setup)
     capture_sidecar_close(&setup->sidecar);
 }
 
-static uint8_t *use(struct setup *setup, uint64_t position, uint64_t bytes)
+/* Puts so many times the same byte there. */
+static uint8_t *use(struct setup *setup, uint64_t position, uint64_t bytes, int value)
 {
+    uint8_t *data = malloc(bytes);
+    assert_non_null(data);
+    memset(data, value, bytes);
     assert_true(capture_staging_ready(&setup->staging, position, bytes));
-    assert_ok(capture_staging_commit(&setup->staging, position, bytes));
-    assert_true(capture_staging_has_memory(&setup->staging, position, bytes));
-    return capture_staging_at(&setup->staging, position);
+    assert_ok(capture_staging_put(&setup->staging, position, data, bytes));
+    uint8_t *there = capture_staging_at(&setup->staging, position);
+    assert_memory_equal(there, data, bytes);
+    free(data);
+    return there;
 }
 
 static void ranges_do_not_overlap_and_zero_is_no_position(void **state)
@@ -48,9 +54,9 @@ static void ranges_do_not_overlap_and_zero_is_no_position(void **state)
     assert_int_not_equal(a, 0);
     assert_true(b >= a + 1);
     assert_true(c >= b + 100);
-    memset(use(&setup, a, 1), 1, 1);
-    memset(use(&setup, b, 100), 2, 100);
-    memset(use(&setup, c, 64), 3, 64);
+    use(&setup, a, 1, 1);
+    use(&setup, b, 100, 2);
+    use(&setup, c, 64, 3);
     assert_int_equal(*capture_staging_at(&setup.staging, a), 1);
     assert_int_equal(capture_staging_at(&setup.staging, b)[99], 2);
     assert_true(capture_staging_used(&setup.staging) >= 165);
@@ -65,7 +71,7 @@ static void memory_is_used_again_in_the_order_of_claims(void **state)
     open_staging(&setup);
     for (unsigned i = 0; i < 4; i++) {
         positions[i] = capture_staging_claim(&setup.staging, 256 * KIB);
-        use(&setup, positions[i], 256 * KIB);
+        use(&setup, positions[i], 256 * KIB, (int)i);
     }
     const uint64_t fifth = capture_staging_claim(&setup.staging, 256 * KIB);
     assert_false(capture_staging_ready(&setup.staging, fifth, 256 * KIB));
@@ -95,7 +101,7 @@ static void empty_staging_begins_again_at_the_start(void **state)
     uint8_t *first = NULL;
     for (unsigned i = 0; i < 10; i++) {
         const uint64_t position = capture_staging_claim(&setup.staging, 3 * KIB);
-        uint8_t *memory = use(&setup, position, 3 * KIB);
+        uint8_t *memory = use(&setup, position, 3 * KIB, 5);
         if (!first)
             first = memory;
         assert_ptr_equal(memory, first);
@@ -112,15 +118,14 @@ static void ranges_across_the_end_are_contiguous(void **state)
     struct setup setup;
     open_staging(&setup);
     const uint64_t most = capture_staging_claim(&setup.staging, 900 * KIB);
-    use(&setup, most, 900 * KIB);
+    use(&setup, most, 900 * KIB, 7);
     const uint64_t kept = capture_staging_claim(&setup.staging, 64);
     assert_ok(capture_staging_release(&setup.staging, most, 900 * KIB));
     capture_staging_recycle(&setup.staging);
     const uint64_t across = capture_staging_claim(&setup.staging, 512 * KIB);
-    uint8_t *memory = use(&setup, across, 512 * KIB);
-    memset(memory, 9, 512 * KIB);
+    use(&setup, across, 512 * KIB, 9);
     assert_int_equal(setup.staging.base[0], 9);
-    use(&setup, kept, 64);
+    use(&setup, kept, 64, 8);
     close_staging(&setup);
 }
 
@@ -139,15 +144,15 @@ static void *claim_and_publish(void *argument)
 {
     struct mailbox *box = argument;
     uint64_t random = 77 + box->number;
+    uint8_t data[MOST];
     for (unsigned round = 0; round < ROUNDS; round++) {
         const uint64_t bytes = 1 + fixture_random(&random) % (round % 16 ? 4000 : MOST);
         const uint64_t position = capture_staging_claim(&box->setup->staging, bytes);
         while (!capture_staging_ready(&box->setup->staging, position, bytes))
             sched_yield();
-        if (capture_staging_commit(&box->setup->staging, position, bytes) != HAL_OK)
+        memset(data, (int)(box->number + round % 50), bytes);
+        if (capture_staging_put(&box->setup->staging, position, data, bytes) != HAL_OK)
             abort();
-        memset(capture_staging_at(&box->setup->staging, position), (int)(box->number + round % 50),
-               bytes);
         while (atomic_load_explicit(&box->position, memory_order_acquire))
             sched_yield();
         box->bytes = bytes;

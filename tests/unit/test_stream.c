@@ -132,6 +132,36 @@ static void strings_are_defined_once_and_cut_when_they_are_too_long(void **state
     free(text);
 }
 
+/* Those that are known stay what they are; what says something else is not touched by the limit. */
+static void messages_are_not_kept_without_end(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct captured captured;
+    char text[64];
+    uint32_t first = 0, last = 0;
+    open_stream(&stream, 1 << 20);
+    struct capture_thread *thread = capture_enter(&stream);
+    for (unsigned i = 0; i < CAPTURE_MOST_MESSAGES + 100; i++) {
+        snprintf(text, sizeof text, "it has reached %u", i);
+        last = capture_message(thread, text);
+        first = i ? first : last;
+    }
+    assert_int_equal(capture_message(thread, "it has reached 0"), first);
+    assert_int_equal(capture_message(thread, "another one"), last);
+    assert_int_equal(capture_message(thread, NULL), 0);
+    const uint32_t name = capture_string(thread, "a name");
+    assert_ok(capture_stream_close(&stream));
+    captured_open(&captured, path);
+    assert_string_equal(captured_string(&captured, first), "it has reached 0");
+    assert_string_equal(captured_string(&captured, last),
+                        "(not kept: there were thousands of other messages before)");
+    assert_string_equal(captured_string(&captured, name), "a name");
+    /* the thread's name, and those above */
+    assert_true(name <= CAPTURE_MOST_MESSAGES + 4);
+    captured_close(&captured);
+}
+
 /* ---- Many threads ---- */
 
 /* 64 rings of 64 KiB fit the area that belongs to rings of that size. Many: more than 32 MiB have
@@ -242,6 +272,35 @@ static void threads_with_large_rings_leave_room_for_others(void **state)
     assert_ok(capture_stream_close(&stream));
 }
 
+/* ---- Flushes ---- */
+
+/* One record in the first ring, and a larger ring full of them. */
+static void a_flush_writes_all_that_was_published(void **state)
+{
+    (void)state;
+    enum { COUNT = TRACE_MAX_RECORD_BYTES / sizeof(struct trace_semaphore_event) };
+    struct capture_stream stream;
+    struct captured captured;
+    open_stream(&stream, 256 << 10);
+    assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 0));
+    struct capture_thread *thread = capture_enter(&stream);
+    struct trace_semaphore_event *events = capture_reserve(thread, COUNT * sizeof *events);
+    assert_non_null(events);
+    for (uint64_t i = 0; i < COUNT; i++)
+        events[i] = (struct trace_semaphore_event){.head = {.kind = TRACE_SEMAPHORE_SIGNAL,
+                                                            .bytes = sizeof *events,
+                                                            .ticket = capture_ticket(&stream)},
+                                                   .semaphore = thread->number,
+                                                   .value = i + 1};
+    capture_publish(thread, COUNT * sizeof *events);
+    assert_ok(capture_stream_flush(&stream));
+
+    captured_open_incomplete(&captured, path);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_SIGNAL), COUNT + 1);
+    captured_close(&captured);
+    assert_ok(capture_stream_close(&stream));
+}
+
 /* ---- Errors ---- */
 
 static void what_follows_an_error_is_lost_and_counted(void **state)
@@ -283,10 +342,11 @@ static void records_that_fit_nowhere_stop_recording(void **state)
     hal_fail(HAL_INVALID, "the application's own");
     snprintf(before, sizeof before, "%s", hal_message());
     assert_non_null(capture_reserve(thread, 64 << 10));
-    assert_null(capture_reserve(thread, (64 << 10) + 8));
+    assert_non_null(capture_reserve(thread, (64 << 10) + 8));
+    assert_null(capture_reserve(thread, TRACE_MAX_RECORD_BYTES + 8));
     assert_string_equal(hal_message(), before);
     assert_null(capture_enter(&stream));
-    assert_fails(capture_stream_close(&stream), HAL_UNSUPPORTED, "65544 bytes");
+    assert_fails(capture_stream_close(&stream), HAL_UNSUPPORTED, "4194312 bytes");
     hal_log_set_level(HAL_LOG_WARN);
 }
 
@@ -322,6 +382,22 @@ static void room_for_the_largest_record_can_be_had_in_advance(void **state)
         unlink(path);
     }
     hal_log_set_level(HAL_LOG_WARN);
+}
+
+/* Even where all rings are small and in use: two threads can have it at once. */
+static void the_largest_record_fits_beside_the_smallest_rings(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    struct crowd others;
+    open_stream(&stream, CAPTURE_LEAST_RING_BYTES);
+    struct capture_thread *thread = capture_enter(&stream);
+    gather(&others, &stream, MOST_THREADS - 1, 1);
+    assert_true(capture_can_hold(thread, TRACE_MAX_RECORD_BYTES));
+    assert_non_null(capture_reserve(thread, TRACE_MAX_RECORD_BYTES));
+    dismiss(&others);
+    assert_int_equal(others.refused, 0);
+    assert_ok(capture_stream_close(&stream));
 }
 
 /* ---- Forks ---- */
@@ -361,8 +437,11 @@ int main(void)
         cmocka_unit_test_teardown(too_many_threads_at_once_are_told_the_limits, remove_trace),
         cmocka_unit_test_teardown(many_threads_have_smaller_rings, remove_trace),
         cmocka_unit_test_teardown(threads_with_large_rings_leave_room_for_others, remove_trace),
+        cmocka_unit_test_teardown(a_flush_writes_all_that_was_published, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
         cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
+        cmocka_unit_test_teardown(the_largest_record_fits_beside_the_smallest_rings, remove_trace),
+        cmocka_unit_test_teardown(messages_are_not_kept_without_end, remove_trace),
         cmocka_unit_test_teardown(room_for_the_largest_record_can_be_had_in_advance, remove_trace),
         cmocka_unit_test_teardown(a_forked_child_does_not_record, remove_trace),
     };

@@ -454,21 +454,21 @@ static void usage_and_failures(void **state)
         {"trim -o x.pb.zst k.pb.zst", 2, "either --submissions"},
         {"trim -o x.pb.zst --submissions=5-3 k.pb.zst", 2, "5-3"},
         {"trim -o x.pb.zst --submissions= k.pb.zst", 2, "is no range of places"},
-        {"trim -o x.pb.zst --submissions=99 k.pb.zst", 1, "no submission #s99"},
-        {"trim -o x.pb.zst --scope=none k.pb.zst", 1, "scope 'none'"},
+        {"trim -o x.pb.zst --submissions=99 k.pb.zst", 3, "no submission #s99"},
+        {"trim -o x.pb.zst --scope=none k.pb.zst", 3, "scope 'none'"},
         {"trim --submissions=1 k.pb.zst", 2, "-o OUTPUT"},
         {"trim -o k.pb.zst --submissions=1 -f k.pb.zst", 2, "another file"},
         {"trim -o x.pb.zst --level=20 --submissions=1 k.pb.zst", 2, "--level=20"},
         {"trim -o x.pb.zst --submissions=1 missing", 3, "No such file"},
-        {"trim -o none/x.pb.zst --submissions=1 k.pb.zst", 1, "cannot create"},
+        {"trim -o none/x.pb.zst --submissions=1 k.pb.zst", 3, "cannot create"},
         {"strip k.pb.zst", 2, "-o OUTPUT"},
         {"strip -o x.pb.zst --reads-only --executables k.pb.zst", 2, "either"},
-        {"strip -o there k.pb.zst", 1, "exists"},
+        {"strip -o there k.pb.zst", 3, "exists"},
         {"merge -o x.pb.zst k.pb.zst", 2, "Two at least"},
         {"merge -o x.pb.zst --clock=sun k.pb.zst k.pb.zst", 2, "--clock=sun"},
         {"merge -o x.pb.zst k.pb.zst missing", 3, "No such file"},
         {"recompress -o x.pb.zst --wrong k.pb.zst", 2, "--wrong"},
-        {"recompress -o x.pb.zst cut.pb.zst", 1, "not whole"},
+        {"recompress -o x.pb.zst cut.pb.zst", 3, "not whole"},
     };
     write_known("k.pb.zst");
     assert_int_equal(run("touch there; head -c -600 k.pb.zst > cut.pb.zst"), 0);
@@ -499,7 +499,7 @@ static void an_empty_trace_can_be_rewritten(void **state)
             "hal-trace verify e2.pb.zst && hal-trace recompress -f -o e3.pb.zst "
             "e.pb.zst && hal-trace verify e3.pb.zst"),
         0);
-    assert_int_equal(run("hal-trace trim -f -o e4.pb.zst --submissions=0 e.pb.zst"), 1);
+    assert_int_equal(run("hal-trace trim -f -o e4.pb.zst --submissions=0 e.pb.zst"), 3);
 }
 
 /* ---- Strip and merge ---- */
@@ -576,6 +576,14 @@ static void merged_traces_share_a_clock(void **state)
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         says(expected[i]);
+    assert_int_equal(run("hal-trace merge -f -o m3.pb.zst m.pb.zst one.pb.zst && "
+                         "hal-trace strip -f -o m4.pb.zst m3.pb.zst && "
+                         "hal-trace info m4.pb.zst && hal-trace info --json m4.pb.zst"),
+                     0);
+    says("/bin/one 1 on testhost, cpu?threads=2&queues=2: queues from 0, submissions from #s0\n");
+    says("/bin/two 2 on testhost, cpu?threads=2&queues=2: queues from 2, submissions from #s1\n");
+    says("/bin/one 1 on testhost, cpu?threads=2&queues=2: queues from 4, submissions from #s2\n");
+    says("\"queue_base\":4,\"thread_base\":4,\"object_base\":10,\"submission_base\":2");
     assert_int_equal(
         run("hal-trace merge -f --clock=monotonic -o m.pb.zst one.pb.zst two.pb.zst && "
             "hal-trace dump m.pb.zst"),

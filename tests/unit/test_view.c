@@ -83,8 +83,8 @@ static void a_long_start_up_is_left_out_at_first(void **state)
     assert_int_equal(view_create(model, &fresh), HAL_OK);
     int64_t first_ns = INT64_MAX;
     for (size_t i = 0; i < model->submissions_count; i++) {
-        if (model->submissions[i].submit_ns < first_ns)
-            first_ns = model->submissions[i].submit_ns;
+        if (view_submit_ns(model, &model->submissions[i]) < first_ns)
+            first_ns = view_submit_ns(model, &model->submissions[i]);
     }
     assert_true(fresh->window.begin_ns > model->first_ns && fresh->window.begin_ns <= first_ns);
     assert_int_equal(fresh->window.begin_ns + fresh->window.span_ns, model->last_ns);
@@ -183,14 +183,14 @@ static void brackets_visit_every_event(void **state)
         type("j");
     const struct view_lane *lane = &model->lanes[view->lane];
     type("<Home>");
-    for (uint32_t i = 0; i < lane->event_count; i++) {
+    for (uint32_t i = 0; i < lane->events.count; i++) {
         type("]");
         assert_int_equal(view->event, i);
     }
     type("]");
-    assert_int_equal(view->event, lane->event_count - 1);
+    assert_int_equal(view->event, lane->events.count - 1);
     assert_non_null(strstr(view->message, "no later event"));
-    for (uint32_t i = (uint32_t)lane->event_count - 1; i > 0; i--) {
+    for (uint32_t i = (uint32_t)lane->events.count - 1; i > 0; i--) {
         type("[");
         assert_int_equal(view->event, i - 1);
     }
@@ -202,7 +202,7 @@ static void parentheses_visit_every_wait(void **state)
     uint64_t seen = 0;
     for (type(")"); !*view->message; type(")")) {
         assert_int_equal(current_kind(), VIEW_LANE_HOST);
-        assert_int_equal(view_selected(view)->class, VIEW_WAIT);
+        assert_int_equal(view_selected(view, &(struct view_span){0})->class, VIEW_WAIT);
         seen++;
     }
     assert_int_equal(seen, model->summary.syncs.count);
@@ -216,21 +216,27 @@ static void search_finds_labels_on_any_lane(void **state)
     (void)state;
     type("/TOKEN 2<Enter>");
     assert_int_equal(current_kind(), VIEW_LANE_SCOPE);
-    assert_int_equal(view_selected(view)->begin_ns, model->scopes[2].begin_ns);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     model->scopes[2].begin_ns);
     type("/^token [13]$<Enter>");
-    assert_int_equal(view_selected(view)->begin_ns, model->scopes[3].begin_ns);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     model->scopes[3].begin_ns);
     type("n");
     assert_string_equal(view->message, "went on from the start: no later match");
-    assert_int_equal(view_selected(view)->begin_ns, model->scopes[1].begin_ns);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     model->scopes[1].begin_ns);
     type("N");
     assert_string_equal(view->message, "went on from the end: no earlier match");
-    assert_int_equal(view_selected(view)->begin_ns, model->scopes[3].begin_ns);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     model->scopes[3].begin_ns);
     type("N");
     assert_string_equal(view->message, "");
-    assert_int_equal(view_selected(view)->begin_ns, model->scopes[1].begin_ns);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     model->scopes[1].begin_ns);
     type("/^token 2$<Enter>n");
     assert_string_equal(view->message, "the only match");
-    assert_int_equal(view_selected(view)->begin_ns, model->scopes[2].begin_ns);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     model->scopes[2].begin_ns);
     type("/nothing like this<Enter>");
     assert_string_equal(view->message, "nothing matches 'nothing like this'");
     type("/[<Enter>");
@@ -245,15 +251,15 @@ static void matches_come_in_order_of_time(void **state)
     int64_t last_ns = INT64_MIN;
     size_t forward = 0, backward = 0;
     for (type("/s[3-6]<Enter>"); !*view->message; type("n")) {
-        assert_true(view_selected(view)->begin_ns >= last_ns);
-        last_ns = view_selected(view)->begin_ns;
+        assert_true(view_selected(view, &(struct view_span){0})->begin_ns >= last_ns);
+        last_ns = view_selected(view, &(struct view_span){0})->begin_ns;
         forward++;
     }
     type("N"); /* from the first one back to the last */
     last_ns = INT64_MAX;
     for (type("N"); !*view->message; type("N")) {
-        assert_true(view_selected(view)->begin_ns <= last_ns);
-        last_ns = view_selected(view)->begin_ns;
+        assert_true(view_selected(view, &(struct view_span){0})->begin_ns <= last_ns);
+        last_ns = view_selected(view, &(struct view_span){0})->begin_ns;
         backward++;
     }
     assert_true(forward > 8);
@@ -268,13 +274,15 @@ static void a_moment_is_fitted_with_its_neighbours(void **state)
     type("<Home>]]]]]]f");
     const struct view_lane *lane = &model->lanes[view->lane];
     const int64_t end_ns = view->window.begin_ns + view->window.span_ns;
-    assert_int_equal(view_selected(view)->begin_ns, view_selected(view)->end_ns);
-    const size_t from = view->event > 4 ? view->event - 4 : 0, last = lane->event_count - 1;
+    assert_int_equal(view_selected(view, &(struct view_span){0})->begin_ns,
+                     view_selected(view, &(struct view_span){0})->end_ns);
+    const size_t from = view->event > 4 ? view->event - 4 : 0, last = lane->events.count - 1;
     const size_t to = view->event + 4 < last ? view->event + 4 : last;
-    assert_true(view->window.begin_ns <= lane->events[from].begin_ns);
-    assert_true(end_ns > lane->events[to].begin_ns);
+    assert_true(view->window.begin_ns <= view_spans_at(&lane->events, from).begin_ns);
+    assert_true(end_ns > view_spans_at(&lane->events, to).begin_ns);
     assert_true(to > from + 1);
-    assert_true(from == 0 || view->window.begin_ns > lane->events[from - 1].begin_ns);
+    assert_true(from == 0 ||
+                view->window.begin_ns > view_spans_at(&lane->events, from - 1).begin_ns);
 }
 
 static void enter_in_a_list_goes_to_the_event(void **state)
@@ -282,7 +290,8 @@ static void enter_in_a_list_goes_to_the_event(void **state)
     (void)state;
     type("3JJ_<Enter>");
     assert_false(view->panel_full);
-    const struct view_span *event = view_selected(view);
+    struct view_span selected;
+    const struct view_span *event = view_selected(view, &selected);
     assert_non_null(event);
     assert_true(view->window.begin_ns <= event->begin_ns);
     assert_true(view->window.begin_ns + view->window.span_ns >= event->end_ns);
@@ -306,7 +315,9 @@ static void commas_and_points_visit_the_same_kernel(void **state)
     view->event = VIEW_NO_REF;
     for (type("."); strncmp(view->message, "no ", 3) != 0; type(".")) {
         assert_int_equal(current_kind(), VIEW_LANE_DEVICE);
-        assert_true(model->submissions[view_selected(view)->ref].dispatch_count > 0);
+        assert_true(
+            model->submissions[view_selected(view, &(struct view_span){0})->ref].dispatch_count >
+            0);
         seen++;
     }
     assert_int_equal(seen, expected);
@@ -326,8 +337,9 @@ static bool repeats_others(const struct view_lane *lane)
 static uint64_t longer_than(const struct view_lane *lane, int64_t ns)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < lane->event_count; i++)
-        count += lane->events[i].end_ns - lane->events[i].begin_ns > ns;
+    for (size_t i = 0; i < lane->events.count; i++)
+        count +=
+            view_spans_at(&lane->events, i).end_ns - view_spans_at(&lane->events, i).begin_ns > ns;
     return count;
 }
 
@@ -381,13 +393,16 @@ static void a_filter_hides_what_fails_a_term(void **state)
     const struct view_lane *lane = &model->lanes[view->lane];
     uint64_t visited = 0;
     type("<Home>");
-    assert_null(view_selected(view)); /* a short call is there, which is hidden */
+    assert_null(
+        view_selected(view, &(struct view_span){0})); /* a short call is there, which is hidden */
     for (type("]"); !*view->message; type("]")) {
-        assert_true(view_selected(view)->end_ns - view_selected(view)->begin_ns > 50000);
+        assert_true(view_selected(view, &(struct view_span){0})->end_ns -
+                        view_selected(view, &(struct view_span){0})->begin_ns >
+                    50000);
         visited++;
     }
     assert_int_equal(visited, longer_than(lane, 50000));
-    assert_true(visited < lane->event_count);
+    assert_true(visited < lane->events.count);
     type("\\");
     assert_null(view->filter);
     assert_false(row_contains(0, "only"));
@@ -399,7 +414,7 @@ static void filters_know_names_and_queues(void **state)
     type("0&queue=1<Enter>");
     for (uint32_t i = 0; i < model->lanes_count; i++) {
         if (model->lanes[i].kind == VIEW_LANE_QUEUE)
-            assert_int_equal(view->filter->series[i].count > 0, model->lanes[i].object == 1);
+            assert_int_equal(view->filter->series[i].spans.count > 0, model->lanes[i].object == 1);
     }
     type("&<BS><BS><BS><BS><BS><BS><BS>name~^token dur>1ns<Enter>");
     assert_int_equal(view->filter->passed, 4);
@@ -521,7 +536,8 @@ static void going_takes_times_shares_and_locators(void **state)
     assert_int_equal(view->cursor_ns, 1200000);
     type("g#s4<Enter>");
     assert_int_equal(current_kind(), VIEW_LANE_QUEUE);
-    assert_int_equal(model->submissions[view_selected(view)->ref].number, 4);
+    assert_int_equal(model->submissions[view_selected(view, &(struct view_span){0})->ref].number,
+                     4);
     assert_int_equal(view->panel, VIEW_PANEL_DETAILS);
     type("g#s2.d2<Enter>");
     assert_string_equal(view->message, "#s2.d2: mul_mv_q8 64x1x1");
@@ -567,9 +583,11 @@ static void lists_and_timeline_agree(void **state)
 {
     (void)state;
     type("3J");
-    assert_int_equal(model->submissions[view_selected(view)->ref].number, 1);
+    assert_int_equal(model->submissions[view_selected(view, &(struct view_span){0})->ref].number,
+                     1);
     type("JJ");
-    assert_int_equal(model->submissions[view_selected(view)->ref].number, 3);
+    assert_int_equal(model->submissions[view_selected(view, &(struct view_span){0})->ref].number,
+                     3);
     type("S1");
     type("3");
     assert_int_equal(view->submissions.by, 1);
@@ -582,7 +600,8 @@ static void lists_and_timeline_agree(void **state)
     type("4J");
     assert_int_equal(current_kind(), VIEW_LANE_GAPS);
     type("S<Home>KKKKKKKKKKKKKKKKKKKKKKKKKKKKKKKK");
-    const int64_t longest_ns = view_selected(view)->end_ns - view_selected(view)->begin_ns;
+    const int64_t longest_ns = view_selected(view, &(struct view_span){0})->end_ns -
+                               view_selected(view, &(struct view_span){0})->begin_ns;
     for (size_t i = 0; i < model->gaps_count; i++)
         assert_true(model->gaps[i].end_ns - model->gaps[i].begin_ns <= longest_ns);
 }
@@ -605,6 +624,12 @@ static void the_pointer_selects_and_zooms(void **state)
     view_point(view, (struct view_pointer){VIEW_POINTER_IN, row, column});
     assert_int_equal(view->window.span_ns, span_ns / 2);
     view_point(view, (struct view_pointer){VIEW_POINTER_OUT, row, column});
+    assert_int_equal(view->window.span_ns, span_ns / 2 * 2);
+    const int64_t begin_ns = view->window.begin_ns;
+    view_point(view, (struct view_pointer){VIEW_POINTER_RIGHT, row, column});
+    assert_true(view->window.begin_ns > begin_ns);
+    view_point(view, (struct view_pointer){VIEW_POINTER_LEFT, row, column});
+    assert_int_equal(view->window.begin_ns, begin_ns);
     assert_int_equal(view->window.span_ns, span_ns / 2 * 2);
     view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, -5, 100000});
     view_point(view, (struct view_pointer){VIEW_POINTER_CLICK, view->layout.bar.top, 26});

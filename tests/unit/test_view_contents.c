@@ -170,9 +170,10 @@ static void commands_are_found_by_their_words(void **state)
     const struct view_command *command = view_command_run(view, "n ev");
     assert_non_null(command);
     assert_string_equal(command->name, "next event");
-    assert_int_equal(view_selected(view)->ref, 1); /* the first one begins at the cursor */
+    assert_int_equal(view_selected(view, &(struct view_span){0})->ref,
+                     1); /* the first one begins at the cursor */
     assert_non_null(view_command_run(view, "  Next   EVENT "));
-    assert_int_equal(view_selected(view)->ref, 2);
+    assert_int_equal(view_selected(view, &(struct view_span){0})->ref, 2);
     assert_null(view_command_run(view, "next"));
     assert_non_null(strstr(view->message, "next gap"));
     assert_null(view_command_run(view, "next event please"));
@@ -236,7 +237,7 @@ static void a_longer_trace_shows_the_same(void **state)
     view_draw(view, &screen);
     assert_int_equal(view_type(view, "]]]mbww3&name~create<Enter>"), HAL_OK);
     view_draw(view, &screen);
-    const struct view_span selected = *view_selected(view);
+    const struct view_span selected = *view_selected(view, &(struct view_span){0});
     const struct view_window window = view->window;
 
     write_calls(&b, 30);
@@ -247,9 +248,9 @@ static void a_longer_trace_shows_the_same(void **state)
     view_carry(next, view);
     assert_int_equal(next->window.begin_ns, window.begin_ns);
     assert_int_equal(next->window.span_ns, window.span_ns);
-    assert_non_null(view_selected(next));
-    assert_int_equal(view_selected(next)->begin_ns, selected.begin_ns);
-    assert_int_equal(view_selected(next)->ref, selected.ref);
+    assert_non_null(view_selected(next, &(struct view_span){0}));
+    assert_int_equal(view_selected(next, &(struct view_span){0})->begin_ns, selected.begin_ns);
+    assert_int_equal(view_selected(next, &(struct view_span){0})->ref, selected.ref);
     assert_int_equal(next->marks[1], view->marks[1]);
     assert_int_equal(next->panel, VIEW_PANEL_SUBMISSIONS);
     assert_non_null(next->filter);

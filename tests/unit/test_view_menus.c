@@ -2,6 +2,7 @@
 /* viewer/menu.c and what opens one: hidden lanes, their order, what other programs are asked to do;
  * and the other trace below the lanes. */
 #include "tests/viewer/decode_trace.h"
+#include "viewer/iterations.h"
 #include "viewer/view.h"
 
 #include <setjmp.h>
@@ -171,8 +172,9 @@ static void lanes_with_most_work_come_first(void **state)
             continue;
         }
         int64_t busy_ns = 0;
-        for (size_t k = 0; k < lane->series.count; k++)
-            busy_ns += lane->series.spans[k].end_ns - lane->series.spans[k].begin_ns;
+        for (size_t k = 0; k < lane->series.spans.count; k++)
+            busy_ns += view_spans_at(&lane->series.spans, k).end_ns -
+                       view_spans_at(&lane->series.spans, k).begin_ns;
         assert_true(busy_ns <= last_ns);
         last_ns = busy_ns;
         top = index;
@@ -383,6 +385,75 @@ static void a_trace_beside_itself_has_no_delta(void **state)
     assert_true(view_drawn_row(view, view->lane, view->layout.lanes.rows) % 2 == 0);
 }
 
+/* ---- Orders ------------------------------------------------------------------------------- */
+
+static void findings_are_sorted(void **state)
+{
+    (void)state;
+    type("5!");
+    const struct view_findings *all = &view->findings;
+    assert_true(all->list_count > 3);
+    const enum view_finding_kind first = all->list[view->finding].kind;
+    bool moved = false;
+    for (size_t i = 0; i < all->list_count; i++)
+        assert_int_equal(all->list[i].rank, i);
+    type("S");
+    for (size_t i = 1; i < all->list_count; i++)
+        assert_true(all->list[i - 1].cost_ns >= all->list[i].cost_ns);
+    type("S");
+    for (size_t i = 1; i < all->list_count; i++)
+        assert_true(all->list[i - 1].count >= all->list[i].count);
+    type("S");
+    for (size_t i = 1; i < all->list_count; i++) {
+        assert_true(all->list[i - 1].at_ns <= all->list[i].at_ns);
+        moved |= all->list[i - 1].rank > all->list[i].rank;
+    }
+    assert_true(moved);
+    assert_int_equal(all->list[view->finding].kind, first); /* still the same one */
+    type("S");
+    for (size_t i = 0; i < all->list_count; i++)
+        assert_int_equal(all->list[i].rank, i);
+}
+
+static void iterations_are_sorted(void **state)
+{
+    (void)state;
+    type("8S");
+    assert_int_equal(view->repeats.count, 4); /* tokens */
+    for (size_t i = 1; i < view->repeats.count; i++) {
+        const struct view_iteration *a = &view->iterations->list[view->repeats.rows[i - 1]],
+                                    *b = &view->iterations->list[view->repeats.rows[i]];
+        assert_true(a->end_ns - a->begin_ns >= b->end_ns - b->begin_ns);
+    }
+    /* The list's third row is what it shows, and where Enter goes. */
+    const struct view_iteration *third = &view->iterations->list[view->repeats.rows[2]];
+    view_iterations_pane.list->select(view, 2);
+    assert_int_equal(view->cursor_ns, third->begin_ns);
+    assert_int_equal(view_iterations_pane.list->current(view), 2);
+    /* From one to the next it goes in time, however the list is sorted. */
+    for (size_t i = 1; i < view->repeats.count; i++) {
+        view_set_cursor(view, view->iterations->list[i - 1].begin_ns);
+        type("t");
+        assert_int_equal(view->cursor_ns, view->iterations->list[i].begin_ns);
+    }
+    type("SSS");
+    for (uint32_t i = 0; i < view->repeats.count; i++)
+        assert_int_equal(view->repeats.rows[i], i);
+}
+
+static void a_frame_is_written_as_what_is_chosen(void **state)
+{
+    (void)state;
+    view->is_live = true;
+    type("p2");
+    assert_int_equal(view->wants_picture, VIEW_PICTURE_TEXT);
+    type("p<Enter>");
+    assert_int_equal(view->wants_picture, VIEW_PICTURE_SVG);
+    type("p3");
+    assert_int_equal(view->wants_picture, VIEW_PICTURE_ANSI);
+    assert_null(view->menu);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_view, close_view)
@@ -399,6 +470,9 @@ int main(void)
         TEST(marks_stay_beside_the_trace),
         TEST(another_trace_is_shown_below_each_lane),
         TEST(a_trace_beside_itself_has_no_delta),
+        TEST(findings_are_sorted),
+        TEST(iterations_are_sorted),
+        TEST(a_frame_is_written_as_what_is_chosen),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -31,11 +31,23 @@ expect 0 '^#s1 ' --print=submissions "$folder/t.pb.zst"
 expect 0 'host late' --print=gaps "$folder/t.pb.zst"
 expect 0 '"dispatches":48' --json "$folder/t.pb.zst"
 expect 0 '1 Summary' --dump-frame --size=80x24 "$folder/t.pb.zst"
+escape=$(printf '\033')
+colored="$escape\\[0;(1;)?38;5;"
+expect 0 "$colored" --dump-frame --color=always "$folder/t.pb.zst"
+expect 0 "$colored" --print=timeline --color=256 "$folder/t.pb.zst"
+expect 0 "$escape\\[0;(1;)?38;2;" --dump-frame --color=truecolor "$folder/t.pb.zst"
+export CLICOLOR_FORCE=1
+expect 0 "$colored" --dump-frame "$folder/t.pb.zst"
+NO_COLOR=1 "$view" --dump-frame "$folder/t.pb.zst" | grep -q "$escape" && { echo "colours with NO_COLOR"; failures=$((failures + 1)); }
+"$view" --dump-frame --color=never "$folder/t.pb.zst" | grep -q "$escape" && { echo "colours in spite of --color=never"; failures=$((failures + 1)); }
+unset CLICOLOR_FORCE
+"$view" --dump-frame "$folder/t.pb.zst" | grep -q "$escape" && { echo "colours that nobody wanted"; failures=$((failures + 1)); }
+expect 0 '1 Summary' --dump-frame --size=79x23 "$folder/t.pb.zst"
 expect 0 '2 Details' --dump-frame --keys='}w' "$folder/t.pb.zst"
 expect 0 '^usage: hal-view' --help
 expect 0 '^hal-view [0-9]+\.[0-9]+\.[0-9]+$' --version
 
-expect 0 '^$|^[^h]' --print --fail-on='gaps>99.9%,syncs>1000' "$folder/t.pb.zst"
+expect 0 '^syncs +8 host waits' --print --fail-on='gaps>99.9%,syncs>1000' "$folder/t.pb.zst"
 expect 1 'gaps: [0-9.]+ % of .*, and gaps>1% is a failure' --fail-on='gaps>1%' "$folder/t.pb.zst"
 expect 1 'syncs: 8, and syncs>7 is a failure' --json --fail-on='failures>0,syncs>7' "$folder/t.pb.zst"
 expect 1 'findings:host-syncs: ' --fail-on='findings:host-syncs>0' "$folder/t.pb.zst"

@@ -140,7 +140,7 @@ static void frame_is_golden(void **state)
         assert_int_equal(view_type(view, frame->keys), HAL_OK);
     view_draw(view, &screen);
     FILE *file = open_memstream(&text, &bytes);
-    view_screen_write_text(&screen, file, frame->ascii);
+    view_screen_write_text(&screen, file, (struct view_text_form){.ascii = frame->ascii});
     fclose(file);
     compare(frame->name, text);
     free(text);

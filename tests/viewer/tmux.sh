@@ -13,11 +13,11 @@ trap 'tm kill-server 2>/dev/null; rm -rf "$folder"' EXIT
 export LC_ALL=C.UTF-8 TERM=xterm-256color
 unset TMUX NO_COLOR
 
-# see PATTERN: polls the pane until a line matches
+# see PATTERN [-e]: polls the pane until a line matches, with its sequences
 see()
 {
     for _ in $(seq 200); do
-        tm capture-pane -p -t v >"$folder/pane"
+        tm capture-pane ${2-} -p -t v >"$folder/pane"
         grep -qE -e "$1" "$folder/pane" && return 0
         read -rt 0.05 <>"$folder/never" # between two looks
     done
@@ -78,6 +78,22 @@ see '^›gaps'
 keys ':' 'sum' Tab Enter
 see '^ health +complete'
 
+# A report of the pointer that comes in pieces, as over a slow line, is one: its numbers are no keys.
+keys '3'
+see '^ number +queue +submitted'
+scale=$(grep -oE '[0-9.]+ .?s/col' "$folder/pane")
+keys -l $'\033[<0;3'
+read -rt 0.2 <>"$folder/never"
+keys -l '0;6'
+read -rt 0.2 <>"$folder/never"
+keys -l $'M\033[<64;40;8M'
+for _ in $(seq 200); do
+    see 's/col'
+    grep -qF -e "$scale" "$folder/pane" || break
+done
+grep -qF -e "$scale" "$folder/pane" && { echo "the wheel behind the pieces did nothing"; exit 1; }
+see '^ number +queue +submitted'
+
 keys 'q'
 see 'left with 0'
 keys 'clear; stty -a' Enter
@@ -135,6 +151,23 @@ see 'left with 2'
 for terminal in vt100 xterm screen linux; do
     keys "clear; NO_COLOR=1 TERM=$terminal '$view' --keys='))' '$folder/t.pb.zst'" Enter
     see '^ call +wait #s4'
+    keys 'q'
+    see 'ready>$'
+done
+
+# All colours, where the terminal says that it has them and there is a description of it with them.
+cat >"$folder/terminals" <<'END'
+probe-256color|like xterm, use=xterm-256color,
+probe-direct|with all colours, RGB, colors#0x1000000, pairs#0x7FFF,
+	setab=\E[%?%p1%{8}%<%t4%p1%d%e48\:2\:\:%p1%{65536}%/%d\:%p1%{256}%/%{255}%&%d\:%p1%{255}%&%d%;m,
+	setaf=\E[%?%p1%{8}%<%t3%p1%d%e38\:2\:\:%p1%{65536}%/%d\:%p1%{256}%/%{255}%&%d\:%p1%{255}%&%d%;m,
+	use=xterm-256color,
+END
+tic -x -o "$folder/terminfo" "$folder/terminals" || exit 1
+for says in truecolor no; do
+    keys "clear; TERMINFO='$folder/terminfo' COLORTERM=$says TERM=probe-256color '$view' '$folder/t.pb.zst'" Enter
+    see '1 Summary'
+    if [ $says = truecolor ]; then see $'\033\\[38;2;0;168;120m' -e; else see $'\033\\[38;5;36m' -e; fi
     keys 'q'
     see 'ready>$'
 done

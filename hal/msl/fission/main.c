@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-msl-cc: a kernel source as bitcode in, an object file out, what C++ leaves undefined defined,
- * and its kernels split. Started by
- * hal/msl as the compiler is, so that LLVM is no part of the programs that run kernels. */
+ * its kernels split, and in what stays whole how far each thread is. Started by hal/msl as the
+ * compiler is, so that LLVM is no part of the programs that run kernels. */
 #include "hal/base/walled.h"
 #include "hal/msl/fission/arithmetic.h"
 #include "hal/msl/fission/bounds.h"
@@ -9,6 +9,7 @@
 #include "hal/msl/fission/identity.h"
 #include "hal/msl/fission/ir.h"
 #include "hal/msl/fission/pipeline.h"
+#include "hal/msl/fission/stamps.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
@@ -191,8 +192,22 @@ static enum hal_status check_module(LLVMModuleRef module, LLVMTargetMachineRef m
     return verify(module);
 }
 
+/* Of a module of which nothing is split. */
+static enum hal_status add_stamps(LLVMModuleRef module, LLVMTargetMachineRef machine)
+{
+    if (!msl_stamps_are_needed(module))
+        return HAL_OK;
+    HAL_TRY(msl_pipeline_inline(module, machine, NULL, 0));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        if (LLVMCountBasicBlocks(f) && !ir_starts_with(name_of(f), "__msl_"))
+            msl_stamps_add(module, f);
+    return HAL_OK;
+}
+
 static enum hal_status do_work(LLVMModuleRef module, LLVMTargetMachineRef machine, enum work work)
 {
+    if (work != MAY_REFUSE && work != MUST_SPLIT)
+        HAL_TRY(add_stamps(module, machine));
     switch (work) {
     case MAY_REFUSE:
     case MUST_SPLIT:

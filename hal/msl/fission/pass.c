@@ -3,6 +3,7 @@
 #include "hal/msl/fission/pass.h"
 
 #include "hal/msl/fission/pipeline.h"
+#include "hal/msl/fission/stamps.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/IRReader.h>
@@ -355,11 +356,27 @@ static bool second_stage(struct fission *f)
     return f->stage != FISSION_LANES || run_stage(f, FISSION_SIMDGROUPS);
 }
 
+/* The functions that are not split run threads side by side. */
+static void add_stamps(const struct batch *batch, LLVMModuleRef module)
+{
+    struct ir_map split = {0};
+    for (size_t i = 0; i < batch->count; i++)
+        ir_map_set(&split, batch->kernels[i].function, 1);
+    for (ir_value f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        if (LLVMCountBasicBlocks(f) && !ir_map_get(&split, f) &&
+            !ir_starts_with(LLVMGetValueName2(f, &length), "__msl_"))
+            msl_stamps_add(module, f);
+    }
+    ir_map_finish(&split);
+}
+
 static enum hal_status run_steps(struct batch *batch, LLVMModuleRef module,
                                  LLVMTargetMachineRef machine,
                                  const struct msl_fission_kernel *kernels)
 {
     HAL_TRY(msl_pipeline_inline(module, machine, kernels, batch->count));
+    add_stamps(batch, module);
     each_kernel(batch, fission_prepare);
     HAL_TRY(msl_pipeline_simplify(module, machine));
     each_kernel(batch, fission_choose_unrolling);

@@ -29,13 +29,35 @@ static ir_block block_before(const struct fission *f, ir_block block)
     return NULL;
 }
 
+/* May an operation be one that not all 32 lanes take part in? */
+static bool may_miss_lanes(const struct split *s)
+{
+    const struct fission *f = s->f;
+    const uint32_t *const size = f->kernel->group_size;
+    return s->dead || !fission_is_specialised(f) ||
+           size[0] * size[1] * size[2] % FISSION_LANE_COUNT != 0;
+}
+
+/* Lanes that are not there, or have returned, read as zero, as on fibers. Before the lanes' loop,
+ * each time: the memory is shared by all simdgroups. */
+static void clear_missing(struct split *s, ir_value lanes, ir_type type, ir_block before)
+{
+    const struct fission *f = s->f;
+    if (!may_miss_lanes(s))
+        return;
+    LLVMPositionBuilderBefore(f->builder,
+                              LLVMGetBasicBlockTerminator(split_region_of(s, before)->before));
+    LLVMBuildStore(f->builder, LLVMConstNull(type), lanes);
+}
+
 static void publish(struct split *s, ir_value call, ir_block before)
 {
     const struct fission *f = s->f;
     const ir_value value = LLVMGetOperand(call, 0);
     const ir_type type = LLVMTypeOf(value);
-    const ir_value lanes =
-        shared_variable(s, LLVMArrayType(type, FISSION_LANE_COUNT), "context.lanes");
+    const ir_type all = LLVMArrayType(type, FISSION_LANE_COUNT);
+    const ir_value lanes = shared_variable(s, all, "context.lanes");
+    clear_missing(s, lanes, all, before);
     LLVMPositionBuilderBefore(f->builder, LLVMGetBasicBlockTerminator(before));
     LLVMBuildStore(f->builder, value,
                    at_index(f, type, lanes, fission_parameter(f, MSL_FISSION_LANE)));
@@ -63,6 +85,7 @@ static void collect(struct split *s, ir_value call, ir_block before)
     struct fission *f = s->f;
     const ir_value pair = LLVMGetOperand(call, 0),
                    tile = shared_variable(s, LLVMTypeOf(call), "context.pairs");
+    clear_missing(s, tile, LLVMTypeOf(call), before);
     LLVMPositionBuilderBefore(f->builder, LLVMGetBasicBlockTerminator(before));
     LLVMSetAlignment(
         LLVMBuildStore(f->builder, pair, at_index(f, LLVMTypeOf(pair), tile, place_of_lane(f))), 4);

@@ -37,4 +37,7 @@ void host_metal_exempt(id object);
 /* One line per class of what lives, into `file`. Returns how many that is. */
 size_t host_metal_print_census(FILE *file);
 
+/* Live objects whose class name begins with `prefix` (NULL: all). */
+size_t host_metal_object_count(const char *prefix);
+
 #endif

@@ -7,7 +7,7 @@
 
 struct planted {
     const char *name;
-    const char *rule;  /* NULL: it is visible by its result alone, see `wrong` */
+    const char *rule;  /* "rule" or "rule: call"; NULL: it shows by its result alone, see below */
     const char *modes; /* HOST_METAL, or NULL */
     /* Runs in a process of its own, inside an autorelease pool. With a rule, it must not live to
      * the end of its process. Without: returns whether the result was wrong, which it must be with
@@ -17,7 +17,7 @@ struct planted {
 
 /* Ended by an entry without a name. */
 extern const struct planted planted_calls[], planted_order[], planted_memory[], planted_runtime[],
-    planted_modes[], planted_counters[];
+    planted_modes[], planted_counters[], planted_driver[];
 
 /* What most bugs need, kept until the process ends. */
 struct bench {
@@ -42,5 +42,19 @@ id<MTLComputeCommandEncoder> bench_compute(struct bench *bench);
 /* target[i] += 3 or target[i] *= 2, for all words. */
 void bench_dispatch(id<MTLComputeCommandEncoder> compute, const struct bench *bench,
                     id<MTLBuffer> target, bool add);
+
+/* A bug of one statement, on an encoder that is ready for everything. */
+#define PLANT_ON(name, kind, ...)                                                                  \
+    static bool name(void)                                                                         \
+    {                                                                                              \
+        struct bench bench;                                                                        \
+        const id encoder = (id)bench_##kind(&bench);                                               \
+        const id<MTL_##kind> e = encoder;                                                          \
+        __VA_ARGS__;                                                                               \
+        (void)e;                                                                                   \
+        return false;                                                                              \
+    }
+#define MTL_blit    MTLBlitCommandEncoder
+#define MTL_compute MTLComputeCommandEncoder
 
 #endif

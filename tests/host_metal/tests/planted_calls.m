@@ -12,6 +12,8 @@ static const char kernels[] =
     "kernel void shared(device uint *target [[buffer(0)]], threadgroup uint *s "
     "[[threadgroup(0)]])\n"
     "{ s[0] = 1; target[0] = s[0]; }\n"
+    "constant uint least [[function_constant(0)]];\n"
+    "kernel void limited(device uint *target [[buffer(0)]]) { target[0] += least; }\n"
     "struct arguments { const device uint *source [[id(0)]]; device uint *target [[id(1)]];\n"
     "                   uint value [[id(2)]]; };\n"
     "kernel void through(constant arguments &a [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
@@ -98,62 +100,48 @@ void bench_dispatch(id<MTLComputeCommandEncoder> compute, const struct bench *be
 
 static const MTLSize one = {1, 1, 1}, group = {32, 1, 1};
 
-/* A bug of one statement, on an encoder that is ready for everything. */
-#define PLANT(name, kind, ...)                                                                     \
-    static bool name(void)                                                                         \
-    {                                                                                              \
-        struct bench bench;                                                                        \
-        const id encoder = (id)bench_##kind(&bench);                                               \
-        const id<MTL_##kind> e = encoder;                                                          \
-        __VA_ARGS__;                                                                               \
-        (void)e;                                                                                   \
-        return false;                                                                              \
-    }
-#define MTL_blit    MTLBlitCommandEncoder
-#define MTL_compute MTLComputeCommandEncoder
-
 /* clang-format off */
-PLANT(blit_out_of_range, blit, [e fillBuffer:bench.shared range:NSMakeRange(4092, 8) value:0])
-PLANT(blit_far_out_of_range, blit, [e fillBuffer:bench.shared range:NSMakeRange(8, NSUIntegerMax - 3) value:0])
-PLANT(fill_unaligned, blit, [e fillBuffer:bench.shared range:NSMakeRange(2, 4) value:0])
-PLANT(copy_unaligned, blit, [e copyFromBuffer:bench.shared sourceOffset:0 toBuffer:bench.private destinationOffset:0 size:7])
-PLANT(copy_overlaps, blit, [e copyFromBuffer:bench.shared sourceOffset:0 toBuffer:bench.shared destinationOffset:16 size:20])
-PLANT(fill_nothing, blit, [e fillBuffer:bench.shared range:NSMakeRange(4, 0) value:0])
-PLANT(copy_from_nil, blit, [e copyFromBuffer:(id _Nonnull)nil sourceOffset:0 toBuffer:bench.shared destinationOffset:0 size:4])
-PLANT(synchronize_shared, blit, [e synchronizeResource:bench.shared])
-PLANT(sample_in_blit, blit, [e sampleCountersInBuffer:(id _Nonnull)nil atSampleIndex:0 withBarrier:NO])
-PLANT(blit_after_end, blit, [e endEncoding]; [e fillBuffer:bench.shared range:NSMakeRange(0, 4) value:0])
-PLANT(end_twice, blit, [e endEncoding]; [e endEncoding])
-PLANT(encoder_debug_group_open, blit, [e pushDebugGroup:@"a"]; [e endEncoding])
-PLANT(debug_group_not_open, blit, [e popDebugGroup])
+PLANT_ON(blit_out_of_range, blit, [e fillBuffer:bench.shared range:NSMakeRange(4092, 8) value:0])
+PLANT_ON(blit_far_out_of_range, blit, [e fillBuffer:bench.shared range:NSMakeRange(8, NSUIntegerMax - 3) value:0])
+PLANT_ON(fill_unaligned, blit, [e fillBuffer:bench.shared range:NSMakeRange(2, 4) value:0])
+PLANT_ON(copy_unaligned, blit, [e copyFromBuffer:bench.shared sourceOffset:0 toBuffer:bench.private destinationOffset:0 size:7])
+PLANT_ON(copy_overlaps, blit, [e copyFromBuffer:bench.shared sourceOffset:0 toBuffer:bench.shared destinationOffset:16 size:20])
+PLANT_ON(fill_nothing, blit, [e fillBuffer:bench.shared range:NSMakeRange(4, 0) value:0])
+PLANT_ON(copy_from_nil, blit, [e copyFromBuffer:(id _Nonnull)nil sourceOffset:0 toBuffer:bench.shared destinationOffset:0 size:4])
+PLANT_ON(synchronize_shared, blit, [e synchronizeResource:bench.shared])
+PLANT_ON(sample_in_blit, blit, [e sampleCountersInBuffer:(id _Nonnull)nil atSampleIndex:0 withBarrier:NO])
+PLANT_ON(blit_after_end, blit, [e endEncoding]; [e fillBuffer:bench.shared range:NSMakeRange(0, 4) value:0])
+PLANT_ON(end_twice, blit, [e endEncoding]; [e endEncoding])
+PLANT_ON(encoder_debug_group_open, blit, [e pushDebugGroup:@"a"]; [e endEncoding])
+PLANT_ON(debug_group_not_open, blit, [e popDebugGroup])
 
-PLANT(index_too_large, compute, [e setBuffer:bench.shared offset:0 atIndex:31])
-PLANT(offset_too_large, compute, [e setBuffer:bench.shared offset:BENCH_BYTES atIndex:0])
-PLANT(offset_unaligned, compute, [e setBuffer:bench.shared offset:6 atIndex:0]; [e dispatchThreadgroups:one threadsPerThreadgroup:group])
-PLANT(offset_without_buffer, compute, [e setBufferOffset:0 atIndex:5])
-PLANT(bytes_too_many, compute, char bytes[4097] = {0}; [e setBytes:bytes length:sizeof bytes atIndex:0])
-PLANT(bytes_none, compute, [e setBytes:"" length:0 atIndex:0])
-PLANT(no_pipeline, compute, [e endEncoding]; [[bench.commands computeCommandEncoder] dispatchThreadgroups:one threadsPerThreadgroup:one])
-PLANT(no_buffer, compute, [e setBuffer:nil offset:0 atIndex:1]; [e dispatchThreadgroups:one threadsPerThreadgroup:one])
-PLANT(group_too_large, compute, [e dispatchThreadgroups:one threadsPerThreadgroup:MTLSizeMake(32, 33, 1)])
-PLANT(group_empty, compute, [e dispatchThreadgroups:one threadsPerThreadgroup:MTLSizeMake(32, 0, 1)])
-PLANT(grid_empty, compute, [e dispatchThreadgroups:MTLSizeMake(0, 1, 1) threadsPerThreadgroup:group])
-PLANT(grid_too_large, compute, [e dispatchThreadgroups:MTLSizeMake(1ul << 32, 1, 1) threadsPerThreadgroup:group])
-PLANT(partial_group, compute, [e dispatchThreads:MTLSizeMake(33, 1, 1) threadsPerThreadgroup:group])
-PLANT(indirect_unaligned, compute, [e dispatchThreadgroupsWithIndirectBuffer:bench.shared indirectBufferOffset:2 threadsPerThreadgroup:group])
-PLANT(indirect_out_of_range, compute, [e dispatchThreadgroupsWithIndirectBuffer:bench.shared indirectBufferOffset:BENCH_BYTES - 8 threadsPerThreadgroup:group])
-PLANT(group_memory_unaligned, compute, [e setThreadgroupMemoryLength:20 atIndex:0])
-PLANT(group_memory_too_large, compute, [e setThreadgroupMemoryLength:65536 atIndex:0])
-PLANT(group_memory_missing, compute, [e setComputePipelineState:[pipeline(&bench, @"shared") autorelease]]; [e dispatchThreadgroups:one threadsPerThreadgroup:group])
-PLANT(usage_none, compute, [e useResource:bench.shared usage:0])
-PLANT(usage_unknown, compute, [e useResource:bench.shared usage:MTLResourceUsageRead | 8])
-PLANT(scope_none, compute, [e memoryBarrierWithScope:0])
-PLANT(barrier_without_resources, compute, [e memoryBarrierWithResources:&bench.shared count:0])
-PLANT(sample_in_compute, compute, [e sampleCountersInBuffer:(id _Nonnull)nil atSampleIndex:0 withBarrier:YES])
-PLANT(wait_after_update, compute, const id<MTLFence> fence = [bench.device newFence]; [e updateFence:fence]; [e waitForFence:fence])
-PLANT(second_encoder, compute, [bench.commands blitCommandEncoder])
-PLANT(event_inside_encoder, compute, [bench.commands encodeSignalEvent:[bench.device newEvent] value:1])
-PLANT(commit_with_encoder, compute, [bench.commands commit])
+PLANT_ON(index_too_large, compute, [e setBuffer:bench.shared offset:0 atIndex:31])
+PLANT_ON(offset_too_large, compute, [e setBuffer:bench.shared offset:BENCH_BYTES atIndex:0])
+PLANT_ON(offset_unaligned, compute, [e setBuffer:bench.shared offset:6 atIndex:0]; [e dispatchThreadgroups:one threadsPerThreadgroup:group])
+PLANT_ON(offset_without_buffer, compute, [e setBufferOffset:0 atIndex:5])
+PLANT_ON(bytes_too_many, compute, char bytes[4097] = {0}; [e setBytes:bytes length:sizeof bytes atIndex:0])
+PLANT_ON(bytes_none, compute, [e setBytes:"" length:0 atIndex:0])
+PLANT_ON(no_pipeline, compute, [e endEncoding]; [[bench.commands computeCommandEncoder] dispatchThreadgroups:one threadsPerThreadgroup:one])
+PLANT_ON(no_buffer, compute, [e setBuffer:nil offset:0 atIndex:1]; [e dispatchThreadgroups:one threadsPerThreadgroup:one])
+PLANT_ON(group_too_large, compute, [e dispatchThreadgroups:one threadsPerThreadgroup:MTLSizeMake(32, 33, 1)])
+PLANT_ON(group_empty, compute, [e dispatchThreadgroups:one threadsPerThreadgroup:MTLSizeMake(32, 0, 1)])
+PLANT_ON(grid_empty, compute, [e dispatchThreadgroups:MTLSizeMake(0, 1, 1) threadsPerThreadgroup:group])
+PLANT_ON(grid_too_large, compute, [e dispatchThreadgroups:MTLSizeMake(1ul << 32, 1, 1) threadsPerThreadgroup:group])
+PLANT_ON(partial_group, compute, [e dispatchThreads:MTLSizeMake(33, 1, 1) threadsPerThreadgroup:group])
+PLANT_ON(indirect_unaligned, compute, [e dispatchThreadgroupsWithIndirectBuffer:bench.shared indirectBufferOffset:2 threadsPerThreadgroup:group])
+PLANT_ON(indirect_out_of_range, compute, [e dispatchThreadgroupsWithIndirectBuffer:bench.shared indirectBufferOffset:BENCH_BYTES - 8 threadsPerThreadgroup:group])
+PLANT_ON(group_memory_unaligned, compute, [e setThreadgroupMemoryLength:20 atIndex:0])
+PLANT_ON(group_memory_too_large, compute, [e setThreadgroupMemoryLength:65536 atIndex:0])
+PLANT_ON(group_memory_missing, compute, [e setComputePipelineState:[pipeline(&bench, @"shared") autorelease]]; [e dispatchThreadgroups:one threadsPerThreadgroup:group])
+PLANT_ON(usage_none, compute, [e useResource:bench.shared usage:0])
+PLANT_ON(usage_unknown, compute, [e useResource:bench.shared usage:MTLResourceUsageRead | 8])
+PLANT_ON(scope_none, compute, [e memoryBarrierWithScope:0])
+PLANT_ON(barrier_without_resources, compute, [e memoryBarrierWithResources:&bench.shared count:0])
+PLANT_ON(sample_in_compute, compute, [e sampleCountersInBuffer:(id _Nonnull)nil atSampleIndex:0 withBarrier:YES])
+PLANT_ON(wait_after_update, compute, const id<MTLFence> fence = [bench.device newFence]; [e updateFence:fence]; [e waitForFence:fence])
+PLANT_ON(second_encoder, compute, [bench.commands blitCommandEncoder])
+PLANT_ON(event_inside_encoder, compute, [bench.commands encodeSignalEvent:[bench.device newEvent] value:1])
+PLANT_ON(commit_with_encoder, compute, [bench.commands commit])
 /* clang-format on */
 
 static bool multiple_not_kept(void)
@@ -329,7 +317,33 @@ static bool constant_of_unknown_type(void)
     return false;
 }
 
+/* A function constant that the kernel uses without asking has no value: there is no function. */
+static bool constant_without_value(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    MTLFunctionConstantValues *const values = [[MTLFunctionConstantValues alloc] init];
+    const id<MTLFunction> function = [library newFunctionWithName:@"limited"
+                                                   constantValues:values
+                                                            error:NULL];
+    [bench.device newComputePipelineStateWithFunction:function error:NULL];
+    return false;
+}
+
+/* A function with constants that was never specialized: there is no pipeline. */
+static bool function_not_specialized(void)
+{
+    struct bench bench;
+    const id<MTLComputeCommandEncoder> encoder = bench_compute(&bench);
+    [encoder setComputePipelineState:pipeline(&bench, @"limited")];
+    return false;
+}
+
 const struct planted planted_calls[] = {
+    {"constant without a value", "argument-is-nil: newComputePipelineState", NULL,
+     constant_without_value},
+    {"function that is not specialized", "argument-is-nil: setComputePipelineState", NULL,
+     function_not_specialized},
     {"fill beyond the end", "range-out-of-bounds", NULL, blit_out_of_range},
     {"fill of a range that wraps", "range-out-of-bounds", NULL, blit_far_out_of_range},
     {"fill at an odd offset", "blit-alignment", NULL, fill_unaligned},

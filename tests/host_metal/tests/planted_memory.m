@@ -26,6 +26,7 @@ PLANT(contents_of_private, memset(bench.private.contents, 0, 4))
 PLANT(private_with_contents, [device newBufferWithBytes:"abcd" length:4 options:MTLResourceStorageModePrivate])
 PLANT(memoryless, [device newBufferWithLength:4 options:MTLResourceStorageModeMemoryless])
 PLANT(managed_heap, heap.storageMode = MTLStorageModeManaged; [device newHeapWithDescriptor:heap])
+PLANT(shared_heap, heap.storageMode = MTLStorageModeShared; [device newHeapWithDescriptor:heap])
 PLANT(no_options, [device newBufferWithLength:4 options:1ul << 12])
 PLANT(private_write_combined, [device newBufferWithLength:4 options:MTLResourceStorageModePrivate | MTLResourceCPUCacheModeWriteCombined])
 PLANT(empty, [device newBufferWithLength:0 options:0])
@@ -101,6 +102,21 @@ static bool use_resource_forgotten(void)
     return false;
 }
 
+static bool use_resource_forgotten_for_the_hosts_memory(void)
+{
+    static _Alignas(4096) uint8_t memory[4096];
+    struct bench bench;
+    bench_begin(&bench);
+    const id<MTLBuffer> imported = [bench.device newBufferWithBytesNoCopy:memory
+                                                                   length:sizeof memory
+                                                                  options:0
+                                                              deallocator:nil];
+    imported.label = @"imported";
+    encode_through(&bench, bench.shared, imported, 0);
+    finish(&bench);
+    return false;
+}
+
 static bool address_of_nothing(void)
 {
     struct bench bench;
@@ -129,6 +145,19 @@ static bool use_resource_forgotten_behind_a_handler(void)
     struct bench bench;
     bench_begin(&bench);
     signal(SIGSEGV, forget_quietly);
+    encode_through(&bench, bench.shared, bench.private, 0);
+    finish(&bench);
+    return false;
+}
+
+/* As drivers' own threads do: those of Metal's queues then begin with the same. */
+static bool use_resource_forgotten_on_a_thread_without_signals(void)
+{
+    struct bench bench;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    bench_begin(&bench);
     encode_through(&bench, bench.shared, bench.private, 0);
     finish(&bench);
     return false;
@@ -257,6 +286,7 @@ const struct planted planted_memory[] = {
     {"private buffer with bytes", "storage-mode", NULL, private_with_contents},
     {"memoryless buffer", "storage-mode", NULL, memoryless},
     {"managed heap", "storage-mode", NULL, managed_heap},
+    {"shared heap on a GPU of others than Apple", "storage-mode", "managed", shared_heap},
     {"options that do not exist", "resource-options", NULL, no_options},
     {"private and write-combined", "resource-options", NULL, private_write_combined},
     {"buffer of no bytes", "empty-buffer", NULL, empty},
@@ -273,8 +303,12 @@ const struct planted planted_memory[] = {
     {"buffer released in flight", "released-in-flight", NULL, released_in_flight},
     {"event released in flight", "released-in-flight", NULL, event_released_in_flight},
     {"useResource forgotten", "use-resource-missing", "useresource", use_resource_forgotten},
+    {"useResource forgotten for the host's memory", "use-resource-missing", "useresource",
+     use_resource_forgotten_for_the_hosts_memory},
     {"useResource forgotten behind a handler", "use-resource-missing", "useresource",
      use_resource_forgotten_behind_a_handler},
+    {"useResource forgotten on a thread without signals", "use-resource-missing", "useresource",
+     use_resource_forgotten_on_a_thread_without_signals},
     {"useResource forgotten among others", "use-resource-missing", "useresource",
      use_resource_forgotten_among_others},
     {"kernel reads at no address", "kernel-wild-address", NULL, address_of_nothing},

@@ -54,6 +54,27 @@ static bool command_buffer_fails_and_signals(void)
     return run(&value) == MTLCommandBufferStatusError && value == 1;
 }
 
+/* What has failed is tried again, once and without a look: a device that is gone stays so. */
+static bool tries_again(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    bool failed = false;
+    for (int i = 0; i < 3; i++) {
+        const id<MTLCommandBuffer> commands = [bench.queue commandBuffer];
+        const id<MTLBlitCommandEncoder> blit = [commands blitCommandEncoder];
+        [blit fillBuffer:bench.shared range:NSMakeRange(0, 4) value:(uint8_t)(i + 1)];
+        [blit endEncoding];
+        [commands commit];
+        [commands waitUntilCompleted];
+        failed = commands.status == MTLCommandBufferStatusError &&
+                 commands.error.code == MTLCommandBufferErrorDeviceRemoved;
+    }
+    const bool wrong = failed && *(const uint8_t *)bench.shared.contents == 1;
+    bench_end(&bench);
+    return wrong;
+}
+
 static bool allocation_fails(void)
 {
     struct bench bench;
@@ -107,6 +128,15 @@ static bool leak_is_forgiven(void)
 {
     [[[NSMutableArray alloc] init] addObject:@"x"];
     return true;
+}
+
+/* The bench's own library has several kernels. */
+static bool pipelines_one_by_one(void)
+{
+    struct bench bench;
+    bench_begin(&bench);
+    bench_end(&bench);
+    return false;
 }
 
 /* ---- Archives ------------------------------------------------------------------------------- */
@@ -177,10 +207,13 @@ const struct planted planted_modes[] = {
     {"injected failure", NULL, "fail-command-buffers=1", command_buffer_fails},
     {"injected failure with signals", NULL, "fail-command-buffers=1,fail-with-signal",
      command_buffer_fails_and_signals},
+    {"injected loss", NULL, "fail-command-buffers=2,fail-code=11", tries_again},
     {"injected allocation failures", NULL, "fail-allocations=5", allocation_fails},
     {"little memory", NULL, "memory=1", memory_runs_out},
     {"slow encoders", NULL, "slow=2000", takes_time},
     {"clock of the device", NULL, "gpuclock", another_clock},
+    {"pipelines one by one", "pipeline-made-alone: newComputePipelineState",
+     "pipelines-meet=2,patience=1", pipelines_one_by_one},
     {"leak with a census", "leaked-objects", "shuffle", leak_is_forgiven},
     {.name = NULL},
 };

@@ -106,7 +106,7 @@ static int end(void **state)
     return 0;
 }
 
-extern const struct CMUnitTest runtime_tests[], work_tests[], order_tests[];
+extern const struct CMUnitTest runtime_tests[], work_tests[], constant_tests[], order_tests[];
 
 static int run(const char *name, const struct CMUnitTest *tests)
 {
@@ -122,5 +122,6 @@ static int run(const char *name, const struct CMUnitTest *tests)
 
 int main(void)
 {
-    return run("runtime", runtime_tests) + run("work", work_tests) + run("order", order_tests);
+    return run("runtime", runtime_tests) + run("work", work_tests) +
+           run("constants", constant_tests) + run("order", order_tests);
 }

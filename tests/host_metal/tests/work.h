@@ -31,6 +31,14 @@ id<MTLBuffer> work_buffer(const struct work *work, size_t words, uint32_t first,
 /* Commits and waits; fails the test when it ended with an error. */
 void work_finish(id<MTLCommandBuffer> buffer);
 
+/* A call that gives away a new object has none to give. */
+static inline bool work_is_nothing(__attribute__((ns_consumed)) id object)
+{
+    const bool is_nothing = object == nil;
+    [object release];
+    return is_nothing;
+}
+
 extern const char work_kernels[];
 
 /* True when the word is in HOST_METAL. */

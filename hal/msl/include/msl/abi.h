@@ -11,8 +11,9 @@ enum {
     MSL_ABI_BUFFERS = 31,
     MSL_ABI_GROUP_ARGUMENTS = 31,
     MSL_ABI_SIMD_WIDTH = 32,
-    MSL_ABI_LANE_BYTES = 16, /* at most: one lane's share of a simd operation */
-    MSL_ABI_TAG_SHIFT = 48   /* where checked addresses say what memory they belong to */
+    MSL_ABI_LANE_BYTES = 16,  /* at most: one lane's share of a simd operation */
+    MSL_ABI_STAMP_WORDS = 31, /* at most: how far a thread is (hal/msl/fission/stamps.h) */
+    MSL_ABI_TAG_SHIFT = 48    /* where checked addresses say what memory they belong to */
 };
 
 /* One dispatch as a kernel sees it; constant while the dispatch runs. */
@@ -32,6 +33,9 @@ struct msl_abi_runtime {
     const void *(*exchange)(const void *value, uint32_t bytes, const void *site,
                             uint32_t *out_active);
     uint32_t (*lane)(void);
+    /* How far the thread is that will call exchange next. Without a call ever, the places in the
+     * code are compared. */
+    void (*stamp)(const uint32_t *words, uint32_t count);
     /* Where checks are on. The address of `bytes` bytes that the running thread accesses, without
      * its tag; does not return when they are not all inside the memory that the tag names. */
     void *(*check)(const void *address, uint64_t bytes, uint32_t is_write);

@@ -31,10 +31,53 @@ enum class source {
 };
 struct parameter {
     source from;
-    int index; /* of a buffer or threadgroup argument; -1: the next free one */
+    int index; /* of a buffer or threadgroup argument, or next_free */
     bool enabled;
     bool is_constant; /* in the constant address space: no more than its type says is there */
 };
+
+constexpr int next_free = -2147483647;
+
+/* What generated assertions ask about a kernel and its parameter `place`. */
+template <class Function, size_t place> struct argument_of {
+    using type = void;
+};
+template <class R, class First, class... Rest> struct argument_of<R (*)(First, Rest...), 0> {
+    using type = First;
+};
+template <class R, class First, class... Rest, size_t place>
+struct argument_of<R (*)(First, Rest...), place> : argument_of<R (*)(Rest...), place - 1> {
+};
+template <class Function> constexpr bool returns_nothing = false;
+template <class... A> constexpr bool returns_nothing<void (*)(A...)> = true;
+template <class Function, size_t place>
+constexpr bool takes_memory = metal::is_pointer_v<typename argument_of<Function, place>::type> ||
+                              metal::is_reference_v<typename argument_of<Function, place>::type>;
+template <class T>
+constexpr bool counts = metal::is_same_v<T, uint32_t> || metal::is_same_v<T, uint16_t>;
+template <class Function, size_t place>
+constexpr bool takes = counts<metal::remove_cvref_t<typename argument_of<Function, place>::type>>;
+template <class T> constexpr bool counts_places = counts<T>;
+template <class T, int n> constexpr bool counts_places<metal::vec<T, n>> = counts<T> &&n < 4;
+template <class Function, size_t place>
+constexpr bool takes_vector =
+    counts_places<metal::remove_cvref_t<typename argument_of<Function, place>::type>>;
+constexpr bool is_index(int64_t index)
+{
+    return index >= 0 && index < MSL_ABI_BUFFERS;
+}
+constexpr bool is_constant_index(int64_t index)
+{
+    return index >= 0 && index < 65536;
+}
+template <size_t count> constexpr bool is_first(const parameter (&list)[count], size_t place)
+{
+    for (size_t i = 0; i < place; i++)
+        if (list[i].from == list[place].from && list[i].index == list[place].index &&
+            list[i].enabled && list[place].enabled)
+            return false;
+    return true;
+}
 
 /* Function constants: a specialisation per constant is put before the source. */
 template <int index> struct function_constant {
@@ -45,6 +88,11 @@ template <int index> struct function_constant {
     }
 };
 
+/* Whether one of that type may be given a value, or needs none. */
+template <class T, int index>
+constexpr bool may_be_given =
+    !function_constant<index>::defined || vector_length<metal::remove_cv_t<T>> == 0;
+
 /* The number that reflection gives to the type of a function constant; 0: none. */
 template <class T> constexpr uint32_t constant_type = 0;
 template <class T> constexpr uint32_t constant_type<const T> = constant_type<T>;
@@ -52,6 +100,15 @@ template <> constexpr uint32_t constant_type<bool> = 1;
 template <> constexpr uint32_t constant_type<int32_t> = 2;
 template <> constexpr uint32_t constant_type<uint32_t> = 3;
 template <> constexpr uint32_t constant_type<float> = 4;
+template <> constexpr uint32_t constant_type<int8_t> = 5;
+template <> constexpr uint32_t constant_type<uint8_t> = 6;
+template <> constexpr uint32_t constant_type<int16_t> = 7;
+template <> constexpr uint32_t constant_type<uint16_t> = 8;
+template <> constexpr uint32_t constant_type<half> = 9;
+template <> constexpr uint32_t constant_type<bfloat> = 10;
+template <> constexpr uint32_t constant_type<int64_t> = 11;
+template <> constexpr uint32_t constant_type<uint64_t> = 12;
+template <> constexpr uint32_t constant_type<char> = 5; /* which is no int8_t to C++ */
 
 /* Its address identifies a kernel, also from inside the kernel. */
 template <auto function> struct kernel_tag {
@@ -98,24 +155,20 @@ template <int count> constexpr resolved<count> resolve(const parameter *paramete
     uint64_t used[2] = {0, 0};
     for (int i = 0; i < count; i++) {
         const parameter &p = parameters[i];
-        result.index[i] = p.index;
-        if (p.from > source::group_memory || p.index < 0)
-            continue;
-        if (p.index >= MSL_ABI_BUFFERS)
-            result.valid = false;
-        else
+        result.index[i] = is_index(p.index) ? p.index : 0;
+        if (p.from <= source::group_memory && is_index(p.index))
             used[int(p.from)] |= 1ul << p.index;
     }
     for (int i = 0; i < count; i++) {
         const parameter &p = parameters[i];
-        if (p.from > source::group_memory || p.index >= 0)
+        if (p.from > source::group_memory || p.index != next_free)
             continue;
         int next = 0;
-        while (used[int(p.from)] >> next & 1)
+        while (next < MSL_ABI_BUFFERS && used[int(p.from)] >> next & 1)
             next++;
         used[int(p.from)] |= 1ul << next;
-        result.index[i] = next;
         result.valid = result.valid && next < MSL_ABI_BUFFERS;
+        result.index[i] = next < MSL_ABI_BUFFERS ? next : 0;
     }
     return result;
 }
@@ -152,12 +205,19 @@ template <class A> constexpr uint32_t bytes_of()
 template <int... i> struct indices {
 };
 
-template <class Function, auto function, class Parameters> struct entry_for;
+/* Of what is no kernel: an assertion has said so. */
+template <class Function, auto function, class Parameters> struct entry_for {
+    template <bool, bool, uint32_t, uint32_t, uint32_t>
+    static constexpr msl_abi_kernel describe(const char *, const char *)
+    {
+        return {};
+    }
+};
 template <class... A, auto function, class Parameters>
 struct entry_for<void (*)(A...), function, Parameters> {
     static constexpr int count = sizeof...(A);
     static constexpr resolved<count> numbers = resolve<count>(Parameters::list);
-    static_assert(numbers.valid, "a buffer or threadgroup index is out of range: at most 30");
+    static_assert(numbers.valid, "more than 31 buffers or threadgroup arguments");
 
     template <class T, T... i> struct index_list {
         static constexpr indices<i...> value = {};
@@ -385,9 +445,9 @@ struct entry_for<void (*)(A...), function, Parameters> {
         }
     }
 
-    /* x, y, z: the only size of group that is split for, 0: any. */
+    /* x, y, z: the only size of group that is split for, 0: any. `road`: why nothing is. */
     template <bool side_by_side, bool split, uint32_t x, uint32_t y, uint32_t z>
-    static constexpr msl_abi_kernel describe(const char *name)
+    static constexpr msl_abi_kernel describe(const char *name, const char *road)
     {
         msl_abi_kernel kernel = {};
         constexpr uint8_t access[] = {access_of<A>()..., 0};
@@ -402,6 +462,8 @@ struct entry_for<void (*)(A...), function, Parameters> {
             kernel.split_size[0] = x;
             kernel.split_size[1] = y;
             kernel.split_size[2] = z;
+        } else if constexpr (side_by_side) {
+            kernel.road = road;
         }
         kernel.checks_bounds = checks_bounds;
         if constexpr (checks_bounds)

@@ -467,6 +467,31 @@ MSL_INLINE int ilogb(half x)
 {
     return __builtin_ilogbf(float(x));
 }
+/* Of bfloat, which sources may overload. */
+template <class B, class = msl::if_bfloat<B>> MSL_INLINE B modf(B x, B &whole)
+{
+    float w;
+    const B part = B(modf(float(x), w));
+    whole = B(w);
+    return part;
+}
+template <class B, class = msl::if_bfloat<B>> MSL_INLINE B sincos(B x, B &cosine)
+{
+    cosine = B(__builtin_cosf(float(x)));
+    return B(__builtin_sinf(float(x)));
+}
+template <class B, class = msl::if_bfloat<B>> MSL_INLINE B ldexp(B x, int e)
+{
+    return B(__builtin_ldexpf(float(x), e));
+}
+template <class B, class = msl::if_bfloat<B>> MSL_INLINE B frexp(B x, int &e)
+{
+    return B(__builtin_frexpf(float(x), &e));
+}
+template <class B, class = msl::if_bfloat<B>> MSL_INLINE int ilogb(B x)
+{
+    return __builtin_ilogbf(float(x));
+}
 #define MSL_FLOAT_OUT(name, other)                                                                 \
     template <class T, int N> MSL_INLINE vec<T, N> name(const vec<T, N> &x, vec<other, N> &out)    \
     {                                                                                              \

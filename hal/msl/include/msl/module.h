@@ -39,6 +39,38 @@ template <class T, size_t N> struct array {
     {
         return elements;
     }
+    MSL_INLINE constexpr T *begin()
+    {
+        return elements;
+    }
+    MSL_INLINE constexpr const T *begin() const
+    {
+        return elements;
+    }
+    MSL_INLINE constexpr T *end()
+    {
+        return elements + N;
+    }
+    MSL_INLINE constexpr const T *end() const
+    {
+        return elements + N;
+    }
+    MSL_INLINE constexpr T &front()
+    {
+        return elements[0];
+    }
+    MSL_INLINE constexpr const T &front() const
+    {
+        return elements[0];
+    }
+    MSL_INLINE constexpr T &back()
+    {
+        return elements[N - 1];
+    }
+    MSL_INLINE constexpr const T &back() const
+    {
+        return elements[N - 1];
+    }
     static constexpr size_t size()
     {
         return N;

@@ -308,16 +308,17 @@ MSL_VOTE(quad_vote, uint64_t, 15u)
 #undef MSL_VOTE
 MSL_INLINE simd_vote simd_ballot(bool value)
 {
-    const msl::exchanged<uint> all(value);
-    uint64_t bits = 0;
-    for (uint32_t lane = 0; lane < MSL_ABI_SIMD_WIDTH; lane++)
-        if (all.has(lane) && all.of(lane))
-            bits |= 1ul << lane;
-    return simd_vote(bits);
+    const msl::exchanged<uchar> all(value);
+    msl::row_of<uint8_t, 32> said;
+    __builtin_memcpy(&said, all.values, sizeof said);
+    const msl::row_of<bool, 32> votes = __builtin_convertvector(said, msl::row_of<bool, 32>);
+    uint32_t bits;
+    __builtin_memcpy(&bits, &votes, sizeof bits);
+    return simd_vote(bits & all.active);
 }
 MSL_INLINE simd_vote simd_active_threads_mask()
 {
-    return simd_ballot(true);
+    return simd_vote(msl::exchanged<uchar>(uchar(0)).active);
 }
 MSL_INLINE quad_vote quad_ballot(bool value)
 {

@@ -251,6 +251,8 @@ struct alignas(2) bfloat {
     }
 };
 
+#define MSL_NO_MIX(U)                                                                              \
+    static_assert(!__is_same(U, half), "half and bfloat do not mix: convert one of them")
 #define MSL_BFLOAT(op)                                                                             \
     MSL_INLINE constexpr bfloat operator op(bfloat a, bfloat b)                                    \
     {                                                                                              \
@@ -260,16 +262,19 @@ struct alignas(2) bfloat {
     MSL_INLINE constexpr metal::conditional_t<metal::is_integral_v<U>, bfloat, float> operator op( \
         bfloat a, U b)                                                                             \
     {                                                                                              \
+        MSL_NO_MIX(U);                                                                             \
         return float(a) op float(b);                                                               \
     }                                                                                              \
     template <class U, class = metal::enable_if_t<msl::is_number<U> && !msl::is_bfloat<U>>>        \
     MSL_INLINE constexpr metal::conditional_t<metal::is_integral_v<U>, bfloat, float> operator op( \
         U a, bfloat b)                                                                             \
     {                                                                                              \
+        MSL_NO_MIX(U);                                                                             \
         return float(a) op float(b);                                                               \
     }                                                                                              \
     template <class U> MSL_INLINE constexpr bfloat &operator op##=(bfloat &a, U b)                 \
     {                                                                                              \
+        MSL_NO_MIX(U);                                                                             \
         return a = bfloat(float(a) op float(b));                                                   \
     }
 MSL_BFLOAT(+)

@@ -159,7 +159,7 @@ namespace metal
     }                                                                                              \
     MSL_SWIZZLES_##N
 
-template <class T> struct alignas(2 * sizeof(T)) vec<T, 2> {
+template <class T> struct vec<T, 2> {
     typedef typename msl::native<T>::type native_type __attribute__((ext_vector_type(2)));
     union {
         struct {
@@ -184,7 +184,7 @@ template <class T> struct alignas(2 * sizeof(T)) vec<T, 2> {
     MSL_VECTOR_BODY(2)
 };
 
-template <class T> struct alignas(4 * sizeof(T)) vec<T, 3> {
+template <class T> struct vec<T, 3> {
     typedef typename msl::native<T>::type native_type __attribute__((ext_vector_type(3)));
     union {
         struct {
@@ -212,7 +212,7 @@ template <class T> struct alignas(4 * sizeof(T)) vec<T, 3> {
     MSL_VECTOR_BODY(3)
 };
 
-template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
+template <class T> struct vec<T, 4> {
     typedef typename msl::native<T>::type native_type __attribute__((ext_vector_type(4)));
     union {
         struct {

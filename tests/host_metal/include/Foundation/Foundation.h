@@ -2,14 +2,12 @@
 /* The part of Foundation that the Metal driver uses, for manual retain and release.
  *
  * Declared as Apple declares it: class names, selectors, types and enum values are those of
- * Foundation (checked against Apple's documentation and, by tests/host_metal/check-names, against
- * the tables that pyobjc-framework-Cocoa was generated with). What is not declared here is not
- * available on Linux; add it here first, then in tests/host_metal/runtime/.
+ * Foundation; tests/host_metal/names.txt says of each what it was compared with. What is not
+ * declared here is not available on Linux; add it here first, then in tests/host_metal/runtime/.
  *
  * What is checked at run time, each with a sentence and abort(): messages to released objects
  * (which stay as zombies unless the address sanitizer looks for them), too many releases, nil in
- * arrays and dictionaries, indexes out of range, autorelease without a pool, unknown selectors.
- * host_metal_object_count() below counts what still lives. */
+ * arrays and dictionaries, indexes out of range, autorelease without a pool, unknown selectors. */
 #ifndef HOST_METAL_FOUNDATION_H
 #define HOST_METAL_FOUNDATION_H
 
@@ -309,11 +307,6 @@ FOUNDATION_EXPORT NSErrorUserInfoKey const NSUnderlyingErrorKey;
 FOUNDATION_EXPORT void NSLog(NSString *format, ...) NS_FORMAT_FUNCTION(1, 2);
 FOUNDATION_EXPORT NSString *NSStringFromClass(Class aClass);
 FOUNDATION_EXPORT NSString *NSStringFromSelector(SEL aSelector);
-
-/* ---- Not Apple's: for tests on Linux ------------------------------------------------------ */
-
-/* Live objects whose class name begins with `prefix` (NULL: all). */
-FOUNDATION_EXPORT size_t host_metal_object_count(const char *_Nullable prefix);
 
 NS_ASSUME_NONNULL_END
 

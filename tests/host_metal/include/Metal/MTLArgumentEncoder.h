@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Argument encoders: buffers' addresses into a buffer. Checked by check-names. */
+/* Argument encoders: buffers' addresses into a buffer. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLARGUMENTENCODER_H
 #define HOST_METAL_MTLARGUMENTENCODER_H
 

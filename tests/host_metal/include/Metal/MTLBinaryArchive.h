@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Archives of compiled pipelines. Checked by check-names. */
+/* Archives of compiled pipelines. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLBINARYARCHIVE_H
 #define HOST_METAL_MTLBINARYARCHIVE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blit encoders, for buffers. Checked by check-names. */
+/* Blit encoders, for buffers. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLBLITCOMMANDENCODER_H
 #define HOST_METAL_MTLBLITCOMMANDENCODER_H
 

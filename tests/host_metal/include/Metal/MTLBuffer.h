@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers. Checked by check-names. */
+/* Buffers. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLBUFFER_H
 #define HOST_METAL_MTLBUFFER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures to .gputrace documents. Checked by check-names. */
+/* Captures to .gputrace documents. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCAPTUREMANAGER_H
 #define HOST_METAL_MTLCAPTUREMANAGER_H
 

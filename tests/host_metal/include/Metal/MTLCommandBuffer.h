@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command buffers. Checked by check-names. */
+/* Command buffers. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOMMANDBUFFER_H
 #define HOST_METAL_MTLCOMMANDBUFFER_H
 

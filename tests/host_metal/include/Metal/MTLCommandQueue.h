@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command queues. Checked by check-names. */
+/* Command queues. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOMMANDQUEUE_H
 #define HOST_METAL_MTLCOMMANDQUEUE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute encoders. Checked by check-names. */
+/* Compute encoders. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOMPUTECOMMANDENCODER_H
 #define HOST_METAL_MTLCOMPUTECOMMANDENCODER_H
 

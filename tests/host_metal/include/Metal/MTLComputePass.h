@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute passes: an encoder with counters sampled at its ends. Checked by check-names. */
+/* Compute passes: an encoder with counters sampled at its ends. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOMPUTEPASS_H
 #define HOST_METAL_MTLCOMPUTEPASS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute pipelines. Checked by check-names. */
+/* Compute pipelines. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOMPUTEPIPELINE_H
 #define HOST_METAL_MTLCOMPUTEPIPELINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counter sample buffers: device times at encoder boundaries. Checked by check-names. */
+/* Counter sample buffers: device times at encoder boundaries. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLCOUNTERS_H
 #define HOST_METAL_MTLCOUNTERS_H
 

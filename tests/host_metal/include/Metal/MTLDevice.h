@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices. Checked by check-names. */
+/* Devices. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLDEVICE_H
 #define HOST_METAL_MTLDEVICE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fences: order between encoders of untracked resources. Checked by check-names. */
+/* Fences: order between encoders of untracked resources. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLFENCE_H
 #define HOST_METAL_MTLFENCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of function constants. Checked by check-names. */
+/* Values of function constants. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLFUNCTIONCONSTANTVALUES_H
 #define HOST_METAL_MTLFUNCTIONCONSTANTVALUES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heaps: buffers sub-allocated from one piece of memory. Checked by check-names. */
+/* Heaps: buffers sub-allocated from one piece of memory. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLHEAP_H
 #define HOST_METAL_MTLHEAP_H
 

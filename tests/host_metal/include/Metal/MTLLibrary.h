@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries of functions, from source. Checked by check-names. */
+/* Libraries of functions, from source. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLLIBRARY_H
 #define HOST_METAL_MTLLIBRARY_H
 
@@ -57,7 +57,6 @@ typedef NS_ENUM(NSUInteger, MTLLibraryError) {
 
 @interface MTLCompileOptions : NSObject <NSCopying> {
     NSDictionary *_preprocessorMacros;
-    BOOL _fastMathEnabled;
     MTLMathMode _mathMode;
     MTLLanguageVersion _languageVersion;
     MTLLibraryType _libraryType;

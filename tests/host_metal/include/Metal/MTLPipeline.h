@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pipelines know of their buffers. Checked by check-names. */
+/* What pipelines know of their buffers. Compared with: names.txt. */
 #ifndef HOST_METAL_MTLPIPELINE_H
 #define HOST_METAL_MTLPIPELINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain types. Struct layouts were checked against the encodings in pyobjc-framework-Metal. */
+/* Plain types. Compared with: names.txt (layouts of structs with their encodings in pyobjc). */
 #ifndef HOST_METAL_MTLTYPES_H
 #define HOST_METAL_MTLTYPES_H
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Digests of large contents, computed by other threads while the first one writes: one, and more
+ * of them where there are many processors. A SHA-256 takes as long as everything else that storing
+ * a content does.
+ *
+ * Contents are announced in the order in which they will be asked for. One that nobody has begun
+ * is computed by whoever asks, so that nothing ever waits for an idle thread; threads are started
+ * when there is something for them to do. All functions are for one thread only. */
+#ifndef FORMAT_DIGESTER_H
+#define FORMAT_DIGESTER_H
+
+#include "hal/base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_digester;
+
+enum { TRACE_DIGESTER_PLACES = 8, TRACE_DIGESTER_LEAST_BYTES = 64 << 10 };
+
+/* With at least one thread and at most four, whatever is asked for; NULL: there is no memory. */
+struct trace_digester *trace_digester_create(uint32_t threads);
+
+/* `bytes` at `data` stay as they are until the digest was asked for, or trace_digester_forget.
+ * Small ones, and those for which there is no memory, are forgotten at once. false: so is this one,
+ * since there are as many as there are places; it may be announced later. `digester` may begin as
+ * NULL: one is made that uses a share of the processors. */
+bool trace_digester_announce(struct trace_digester **digester, const void *data, uint64_t bytes);
+
+/* The SHA-256 of the bytes, announced or not. May wait for another thread. */
+enum hal_status trace_digester_take(struct trace_digester *digester, const void *data,
+                                    uint64_t bytes, uint8_t out_sha256[32]) HAL_CHECKED;
+
+/* How many contents its threads have computed digests of, so far. */
+uint64_t trace_digester_computed(const struct trace_digester *digester);
+
+/* Nothing is announced any more, and nobody looks at it. Accepts NULL, as taking and freeing do. */
+void trace_digester_forget(struct trace_digester *digester);
+
+void trace_digester_free(struct trace_digester *digester);
+
+#endif

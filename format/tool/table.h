@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of one kind, found by a number of the trace. */
+#ifndef FORMAT_TOOL_TABLE_H
+#define FORMAT_TOOL_TABLE_H
+
+#include "hal/base/idmap.h"
+#include "hal/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tool_table {
+    size_t row_bytes; /* settable; all else zero is an empty table */
+    struct hal_idmap ids;
+    uint8_t *rows;
+    size_t count, capacity;
+};
+
+static inline void tool_table_finish(struct tool_table *table)
+{
+    hal_idmap_finish(&table->ids);
+    free(table->rows);
+}
+
+/* NULL: there is none. Until the next row is added. */
+static inline void *tool_table_find(const struct tool_table *table, uint64_t id)
+{
+    uint32_t row;
+    return hal_idmap_find(&table->ids, id, &row) ? table->rows + row * table->row_bytes : NULL;
+}
+
+/* The row of that number; a new one is all zero. NULL: memory is out. */
+static inline void *tool_table_add(struct tool_table *table, uint64_t id)
+{
+    uint32_t row;
+    const size_t old = table->capacity;
+    void *rows = table->rows;
+    const bool grown = table->count < UINT32_MAX - 1 &&
+                       hal_grow(&rows, &table->capacity, table->count + 1, table->row_bytes);
+    table->rows = rows;
+    if (grown && table->capacity > old)
+        memset(table->rows + old * table->row_bytes, 0, (table->capacity - old) * table->row_bytes);
+    if (!grown || !hal_idmap_add(&table->ids, id, (uint32_t)table->count, &row))
+        return NULL;
+    table->count += row == table->count;
+    return table->rows + row * table->row_bytes;
+}
+
+#endif

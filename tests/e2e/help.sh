@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --help: in groups, with examples that work as they stand; and the manual pages name the same
+# options, and mention the same examples' programs.
+. "$(dirname "$0")/lib.sh"
+export PATH="$bin:$PATH" HAL_DEVICE=cpu
+run 0 hal-capture -o trace.pb.zst -- decode --tokens=4
+
+# options_of TEXT: long options, but the two that each program has.
+options_of() { grep -oE -e '--[a-z][a-z0-9-]*' | grep -vxE -e '--(help|version)' | sort -u; }
+
+for program in hal-capture hal-replay hal-trace hal-view; do
+    run 0 "$program" --help
+    cp stdout help
+    [ "$(grep -cE '^[A-Z][a-z].*:$' help)" -ge 3 ] || fail "$program --help has no groups"
+    [ "$(awk 'length > 97' help | wc -l)" = 0 ] || fail "$program --help has long lines"
+    sed -n '/^Examples:$/,/^$/s/^  //p' help >examples
+    [ "$(grep -c '' examples)" -ge 3 ] || fail "$program --help has no examples"
+    mkdir folder
+    while IFS= read -r example; do
+        case $example in "$program "*) ;; *) fail "no example of $program: $example" ;; esac
+        (cd folder && cp ../trace.pb.zst . && run 0 sh -c "$example" </dev/null)
+    done <examples
+    rm -r folder
+
+    # Of hal-trace, each command has options of its own.
+    for command in $([ "$program" != hal-trace ] || sed -n 's/^  \([a-z]*\)  .*/\1/p' help); do
+        run 0 "$program" "$command" --help
+        says stdout "usage: $program $command "
+        cat stdout >>help
+    done
+    mandoc -T ascii "$root/docs/man/$program.1" | col -b >page
+    options_of <help >wanted
+    options_of <page >found
+    # What a page says of other programs' options.
+    case $program in
+    hal-capture) sed -i -E '/^--(bisect|verify)$/d' found ;;
+    hal-replay) sed -i -E '/^--(files|outputs)$/d' found ;;
+    hal-view) sed -i '/^--mode$/d' found ;;
+    esac
+    cmp -s wanted found || fail "--help of $program (<) and its page (>): $(diff wanted found)"
+    for section in SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
+        grep -q "^$section\$" page || fail "$program.1 has no section $section"
+    done
+done

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/hal_replay_fixture.h"
+
+#include "hal/base/os.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+/* ---- The trace ------------------------------------------------------------------------------ */
+
+struct trace_builder *fixture_start(struct fixture *fixture)
+{
+    builder_open(&fixture->b, test_folder_file(&fixture->folder, "t.pb.zst", fixture->path), NULL);
+    return &fixture->b;
+}
+
+void fixture_finish(struct fixture *fixture)
+{
+    if (builder_close(&fixture->b, NULL) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+void fixture_add_kernel(struct trace_builder *b, uint64_t id, const char *name, const char *source)
+{
+    const struct trace_entry_point point = {.name = builder_string(b, name),
+                                            .group_size = {1, 1, 1}};
+    builder_executable_create(b, id, NULL, source, &point, 1, NULL, 0);
+}
+
+/* ---- Runs ----------------------------------------------------------------------------------- */
+
+static void read_text(const char *path, char *out, size_t bytes)
+{
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    out[fread(out, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+}
+
+static void redirect(const char *path, int descriptor)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || dup2(file, descriptor) < 0)
+        _exit(126);
+}
+
+struct fixture_run fixture_begin(struct fixture *fixture, const char *program,
+                                 char *const *arguments)
+{
+    struct fixture_run run;
+    char name[32];
+    snprintf(name, sizeof name, "out-%u", ++fixture->runs);
+    test_folder_file(&fixture->folder, name, run.out);
+    snprintf(name, sizeof name, "err-%u", fixture->runs);
+    test_folder_file(&fixture->folder, name, run.err);
+    run.process = fork();
+    assert_true(run.process >= 0);
+    if (run.process == 0) {
+        redirect(run.out, STDOUT_FILENO);
+        redirect(run.err, STDERR_FILENO);
+        if (chdir(fixture->folder.path) != 0 || (fixture->before_exec && !fixture->before_exec()))
+            _exit(126);
+        execvp(program, arguments);
+        _exit(127);
+    }
+    return run;
+}
+
+int fixture_end(struct fixture *fixture, const struct fixture_run *run)
+{
+    int status;
+    assert_int_equal(waitpid(run->process, &status, 0), run->process);
+    read_text(run->out, fixture->out, sizeof fixture->out);
+    read_text(run->err, fixture->err, sizeof fixture->err);
+    remove(run->out);
+    remove(run->err);
+    if (!WIFEXITED(status))
+        fail_msg("ended by signal %d:\n%s%s", WTERMSIG(status), fixture->out, fixture->err);
+    return WEXITSTATUS(status);
+}
+
+int fixture_run(struct fixture *fixture, const char *program, char *const *arguments)
+{
+    const struct fixture_run run = fixture_begin(fixture, program, arguments);
+    return fixture_end(fixture, &run);
+}
+
+/* ---- Judging -------------------------------------------------------------------------------- */
+
+void fixture_assert_exit(const struct fixture *fixture, int actual, int expected)
+{
+    if (actual != expected)
+        fail_msg("exit status %d, not %d:\n%s%s", actual, expected, fixture->out, fixture->err);
+}
+
+void fixture_expect(const struct fixture *fixture, const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in the output:\n%s%s", part, fixture->out, fixture->err);
+}
+
+void fixture_expect_one_line(const struct fixture *fixture)
+{
+    const char *end = strchr(fixture->err, '\n');
+    if (!end || end[1] || strncmp(fixture->err, "hal-replay: ", 12) != 0)
+        fail_msg("no single complaint: '%s'", fixture->err);
+}
+
+size_t fixture_count_files(const char *path)
+{
+    size_t count = 0;
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* ---- Surroundings --------------------------------------------------------------------------- */
+
+char *fixture_change_cache(const char *path)
+{
+    const char *const before = getenv("HAL_CACHE_DIR");
+    char *const kept = before ? strdup(before) : NULL;
+    assert_int_equal(setenv("HAL_CACHE_DIR", path, 1), 0);
+    return kept;
+}
+
+void fixture_restore_cache(char *kept)
+{
+    if (kept)
+        setenv("HAL_CACHE_DIR", kept, 1);
+    else
+        unsetenv("HAL_CACHE_DIR");
+    free(kept);
+}
+
+int fixture_set_up(void **state)
+{
+    static struct fixture fixture;
+    *state = &fixture;
+    unsetenv("HAL_DEVICE");
+    char self[PATH_MAX];
+    if (!test_folder_make(&fixture.folder) || hal_program_path(self, sizeof self) != HAL_OK)
+        return -1;
+    *strrchr(self, '/') = '\0'; /* .../tests */
+    *strrchr(self, '/') = '\0';
+    return snprintf(fixture.program, sizeof fixture.program, "%s/bin/hal-replay", self) < PATH_MAX
+               ? 0
+               : -1;
+}
+
+int fixture_tear_down(void **state)
+{
+    test_folder_remove(&((struct fixture *)*state)->folder);
+    return 0;
+}

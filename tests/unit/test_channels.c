@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log names ranks that do not come, again and again, and not those that came. */
+#include "hal/base/log.h"
+#include "hal/base/os.h"
+#include "tests/support/hal_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned complaints;
+static char complaint[512];
+
+static void sink(void *user, enum hal_log_level level, const char *text)
+{
+    (void)user;
+    if (level != HAL_LOG_WARN || !strstr(text, "has waited"))
+        return;
+    pthread_mutex_lock(&lock);
+    complaints++;
+    snprintf(complaint, sizeof complaint, "%s", text);
+    pthread_mutex_unlock(&lock);
+}
+
+static unsigned count(void)
+{
+    pthread_mutex_lock(&lock);
+    const unsigned now = complaints;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+static void hand_in(struct hal_device *device, struct hal_channel *channel,
+                    struct hal_buffer *buffer)
+{
+    assert_ok(
+        hal_queue_collective(device, NULL,
+                             &(struct hal_collective_desc){.channel = channel,
+                                                           .operation = HAL_COLLECTIVE_ALL_REDUCE,
+                                                           .type = HAL_ELEMENT_F32,
+                                                           .reduction = HAL_REDUCTION_SUM,
+                                                           .count = 1,
+                                                           .send = buffer,
+                                                           .receive = buffer}));
+}
+
+static void the_log_names_them(void **state)
+{
+    (void)state;
+    struct hal_device *devices[3];
+    struct hal_channel *channels[3];
+    struct hal_buffer *buffers[3];
+    const struct hal_buffer_desc desc = {.bytes = 4};
+    setenv("HAL_CHANNEL_PATIENCE", "10ms", 1);
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(hal_device_open("cpu?threads=1", &devices[i]));
+        assert_ok(hal_buffer_create(devices[i], &desc, &buffers[i]));
+        assert_ok(hal_buffer_write(buffers[i], 0, (uint8_t[4]){0}, 4));
+    }
+    assert_ok(
+        hal_channel_create(devices, 3, &(struct hal_channel_desc){.label = "ring"}, channels));
+    hand_in(devices[1], channels[1], buffers[1]);
+    while (count() < 2)
+        sched_yield();
+    pthread_mutex_lock(&lock);
+    assert_non_null(strstr(complaint, "all-reduce, number 0 of channel 'ring' has waited"));
+    assert_non_null(strstr(complaint, "for ranks 0, 2"));
+    pthread_mutex_unlock(&lock);
+    hand_in(devices[0], channels[0], buffers[0]);
+    hand_in(devices[2], channels[2], buffers[2]);
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(hal_device_wait_idle(devices[i], HAL_FOREVER));
+        hal_channel_release(channels[i]);
+        hal_buffer_release(buffers[i]);
+        hal_device_release(devices[i]);
+    }
+}
+
+static void what_patience_can_be(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"soon", "10x", "1ms", "25h", "-1s", "never "};
+    struct hal_device *device;
+    struct hal_channel *channel;
+    assert_ok(hal_device_open("cpu?threads=1", &device));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("HAL_CHANNEL_PATIENCE", wrong[i], 1);
+        assert_fails(hal_channel_create(&device, 1, NULL, &channel), HAL_INVALID,
+                     "HAL_CHANNEL_PATIENCE must be never or a time");
+    }
+    setenv("HAL_CHANNEL_PATIENCE", "never", 1);
+    assert_ok(hal_channel_create(&device, 1, NULL, &channel));
+    hal_channel_release(channel);
+    hal_device_release(device);
+    unsetenv("HAL_CHANNEL_PATIENCE");
+}
+
+/* Groups come and go on several threads, and with them the thread that watches. */
+static void *make_groups(void *device)
+{
+    struct hal_device *devices[2] = {device, device};
+    struct hal_channel *channels[2];
+    for (int i = 0; i < 100; i++) {
+        if (hal_channel_create(devices, 2, NULL, channels) != HAL_OK)
+            return device;
+        hal_channel_release(channels[i % 2]);
+        hal_channel_release(channels[(i + 1) % 2]);
+    }
+    return NULL;
+}
+
+static void groups_come_and_go(void **state)
+{
+    (void)state;
+    struct hal_device *device;
+    pthread_t threads[4];
+    void *failed;
+    assert_ok(hal_device_open("cpu?threads=1", &device));
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, make_groups, device), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    hal_device_release(device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_log_names_them),
+        cmocka_unit_test(what_patience_can_be),
+        cmocka_unit_test(groups_come_and_go),
+    };
+    hal_log_set_sink(sink, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

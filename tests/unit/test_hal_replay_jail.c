@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program hal-replay and what strangers' traces may do: work that hangs, kernels that try to
+ * get out, the cache, limits. */
+#include "tests/unit/hal_replay_fixture.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#if defined(CROSSING)
+#include <errno.h>
+#include <glob.h>
+#include <seccomp.h>
+#endif
+
+#include <cmocka.h>
+
+/* ---- Limits --------------------------------------------------------------------------------- */
+
+static void hanging_work_is_given_up(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "done", 0);
+    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--timeout=0.05"), 1);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "semaphore 'done' is at 0 and should reach 1");
+    fixture_expect(fixture, fixture->err, "#s4");
+}
+
+/* The second dispatch of the second command buffer waits for a value that nobody writes. */
+static void a_kernel_that_hangs_is_named(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value done = {2, 1};
+    builder_buffer_create(b, 1, "word", 64);
+    builder_semaphore_create(b, 2, "done", 0);
+    fixture_add_kernel(b, 3, "good",
+                       "kernel void good(device uint *w [[buffer(0)]]) { w[1] = 1; }");
+    fixture_add_kernel(b, 4, "endless",
+                       "kernel void endless(device volatile uint *w [[buffer(0)]])\n"
+                       "{ while (w[0] != 77) w[2] = w[0]; }");
+    for (uint64_t commands = 5; commands <= 6; commands++) {
+        builder_command_buffer_create(b, commands, NULL, 0);
+        builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
+        builder_dispatch(b, 3, 0, 1, 1, 1);
+        builder_dispatch(b, commands == 6 ? 4 : 3, 0, 1, 1, 1);
+        builder_dispatch(b, 3, 0, 1, 1, 1);
+        builder_seal(b, commands);
+    }
+    builder_submit(b, 9, 0, NULL, 0, &done, 1, (uint64_t[]){5, 6}, 2);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    fixture_finish(fixture);
+    const struct fixture_run runs[] = {
+        begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--quiet"),
+        begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--trusted"),
+        /* A watchdog that is told to be patient is not the only one. */
+        begin_replay(fixture, "--device=cpu", "--timeout=600", "--time-limit=0.5")};
+    for (int i = 0; i < 2; i++) {
+        assert_exit(fixture_end(fixture, &runs[i]), 1);
+        fixture_expect_one_line(fixture);
+        fixture_expect(fixture, fixture->err, "dispatch #s9.d4 of 'endless' does not end");
+    }
+    assert_exit(fixture_end(fixture, &runs[2]), 1);
+    fixture_expect(fixture, fixture->err, "took longer than its limit of 0.5 s");
+}
+
+static void all_of_it_has_a_time_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    every_build(fixture_start(fixture), false);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--device=cpu", "--repeat=1000000", "--time-limit=0.2", "--json"),
+                1);
+    fixture_expect(fixture, fixture->err, "took longer than its limit of 0.2 s");
+    fixture_expect(fixture, fixture->out, "\"result\":\"error\"");
+}
+
+static void read_bytes(const char *path, uint8_t **out_data, size_t *out_bytes)
+{
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    assert_true(file && fstat(fileno(file), &facts) == 0);
+    *out_bytes = (size_t)facts.st_size;
+    *out_data = malloc(*out_bytes);
+    assert_non_null(*out_data);
+    assert_int_equal(fread(*out_data, 1, *out_bytes, file), *out_bytes);
+    fclose(file);
+}
+
+/* Any file would not do: a sanitizer's runtime has one there as it starts. */
+static bool has_scratch(const char *folder)
+{
+    static const char begin[] = "hal-replay-";
+    const struct dirent *entry;
+    bool found = false;
+    DIR *listing = opendir(folder);
+    assert_non_null(listing);
+    while (!found && (entry = readdir(listing)))
+        found = strncmp(entry->d_name, begin, sizeof begin - 1) == 0;
+    closedir(listing);
+    return found;
+}
+
+static void an_interrupt_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
+    char temporary[PATH_MAX];
+    int status;
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "done", 0);
+    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+    fixture_finish(fixture);
+    test_folder_file(&fixture->folder, "temporary", temporary);
+    assert_int_equal(mkdir(temporary, 0700), 0);
+    setenv("TMPDIR", temporary, 1);
+    const size_t nothing = fixture_count_files(temporary);
+    const struct fixture_run run = begin_replay(fixture, "--timeout=600", "--json");
+    unsetenv("TMPDIR");
+    while (!has_scratch(temporary))
+        assert_int_equal(waitpid(run.process, &status, WNOHANG), 0);
+    assert_int_equal(kill(run.process, SIGINT), 0);
+    assert_int_equal(waitpid(run.process, &status, 0), run.process);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGINT);
+    assert_int_equal(fixture_count_files(temporary), nothing);
+    uint8_t *printed;
+    size_t bytes;
+    read_bytes(run.out, &printed, &bytes);
+    static const char begin[] = "{\"file\":", told[] = "\"exit_code\":1,\"result\":\"error\","
+                                                       "\"message\":\"interrupted by signal 2";
+    assert_true(bytes > sizeof begin + sizeof told && printed[bytes - 1] == '\n');
+    printed[bytes - 1] = '\0';
+    assert_memory_equal(printed, begin, sizeof begin - 1);
+    assert_non_null(strstr((const char *)printed, told));
+    assert_int_equal(printed[bytes - 2], '}');
+    free(printed);
+}
+
+/* ---- Walls ---------------------------------------------------------------------------------- */
+
+/* What would put a file's bytes into a kernel. */
+static void kernels_cannot_read_files(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const sources[] = {
+        "asm(\".incbin \\\"/etc/hostname\\\"\"); kernel void k() {}",
+        "__asm__(\".incbin \\\"/etc/hostname\\\"\"); kernel void k() {}",
+        "kernel void k() { asm(\"nop\"); }",
+        "#include \"/etc/passwd\"\nkernel void k() {}",
+        "#include </etc/passwd>\nkernel void k() {}",
+        "#include \"../../../../../../etc/passwd\"\nkernel void k() {}",
+        "#include </usr/include/stdio.h>\nkernel void k() {}",
+        "#include_next </etc/passwd>\nkernel void k() {}",
+    };
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct trace_builder *b = fixture_start(fixture);
+        fixture_add_kernel(b, 3, "k", sources[i]);
+        fixture_finish(fixture);
+        if (replay(fixture, "--device=cpu") != 4)
+            fail_msg("taken: %s\n%s%s", sources[i], fixture->out, fixture->err);
+        assert_null(strstr(fixture->err, "root:"));
+    }
+}
+
+#if defined(CROSSING)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+/* Its own code in the place of the one compiled kernel in the folder. An entry of the cache ends in
+ * its key, the SHA-256 of what comes before, and 16 bytes that are always the same. */
+static void plant(struct fixture *fixture, const char *folder)
+{
+    enum { KEY = 32, MAGIC = 16, TRAILER = 2 * KEY + MAGIC };
+    char pattern[2 * PATH_MAX];
+    glob_t found;
+    uint8_t *old, *planted, sum[KEY];
+    size_t old_bytes, bytes;
+    snprintf(pattern, sizeof pattern, "%s/%s/msl/*.so", fixture->folder.path, folder);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    read_bytes(found.gl_pathv[0], &old, &old_bytes);
+    read_bytes(CROSSING, &planted, &bytes);
+    assert_true(old_bytes > TRAILER && trace_sha256(planted, bytes, sum) == HAL_OK);
+    FILE *file = fopen(found.gl_pathv[0], "wb");
+    assert_non_null(file);
+    const uint8_t *const trailer = old + old_bytes - TRAILER;
+    assert_int_equal(fwrite(planted, 1, bytes, file) + fwrite(trailer, 1, KEY, file) +
+                         fwrite(sum, 1, KEY, file) +
+                         fwrite(trailer + TRAILER - MAGIC, 1, MAGIC, file),
+                     bytes + TRAILER);
+    assert_int_equal(fclose(file), 0);
+    free(old);
+    free(planted);
+    globfree(&found);
+}
+
+/* Native code, where its compiled kernel should lie, tries to get out of the jail; what comes of
+ * that is in its buffer, which the trace says is: stopped. Without walls all of it succeeds. */
+static void native_kernels_cannot_leave(void **state)
+{
+    /* The last is about memory, of which a sanitizer's own is over any limit: it is not read then.
+     */
+    static const int32_t stopped[11] = {4711,  ENOSYS, ENOSYS, EACCES, EPERM, EPERM,
+                                        EPERM, EPERM,  EPERM,  ENOSYS, ENOMEM};
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value done = {2, 1};
+    char cache[PATH_MAX];
+    builder_buffer_create(b, 1, "outcomes", 64);
+    builder_semaphore_create(b, 2, "done", 0);
+    fixture_add_kernel(b, 3, "cross",
+                       "kernel void cross(device int *out [[buffer(0)]]) { out[0] = 1; }");
+    builder_command_buffer_create(b, 4, NULL, 0);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
+    builder_dispatch(b, 3, 0, 1, 1, 1);
+    builder_seal(b, 4);
+    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, stopped,
+                      SANITIZED ? sizeof stopped - sizeof *stopped : sizeof stopped);
+    fixture_finish(fixture);
+    char *const kept =
+        fixture_change_cache(test_folder_file(&fixture->folder, "crossed-cache", cache));
+    assert_exit(replay(fixture, "--device=cpu"), 1); /* the compiled one writes a 1 */
+    plant(fixture, "crossed-cache/jail/*");
+    if (replay(fixture, "--device=cpu", "--type=i32") != 0)
+        fail_msg("%s%s", fixture->out, fixture->err);
+    assert_exit(replay(fixture, "--device=cpu", "--trusted"), 1);
+    plant(fixture, "crossed-cache");
+    assert_exit(replay(fixture, "--device=cpu", "--trusted", "--dump=outcomes@#s0=trusted.txt",
+                       "--type=i32"),
+                1);
+    static const char all_succeeded[] = "test \"$(head -1 trusted.txt)\" = '0 4711' && "
+                                        "! sed \"1d;$1q\" trusted.txt | grep -v ' 0$'";
+    char *const check[] = {
+        "sh", "-c", (char *)(uintptr_t)all_succeeded, "sh", SANITIZED ? "10" : "11", NULL};
+    assert_exit(fixture_run(fixture, "sh", check), 0);
+    char *const files[] = {"rm", "crossed", "crossed-cache/crossed", NULL};
+    assert_exit(fixture_run(fixture, "rm", files), 0);
+    assert_exit(replay(fixture, "--device=cpu"), 0);
+    test_folder_file(&fixture->folder, "crossed", cache);
+    assert_int_not_equal(access(cache, F_OK), 0);
+    test_folder_file(&fixture->folder, "crossed-cache/crossed", cache);
+    assert_int_not_equal(access(cache, F_OK), 0);
+    fixture_restore_cache(kept);
+}
+
+/* A kernel without Landlock. */
+static bool take_landlock_away(void)
+{
+    const int call = seccomp_syscall_resolve_name("landlock_create_ruleset");
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    return filter && seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0) == 0 &&
+           seccomp_load(filter) == 0;
+}
+
+static void without_walls_is_no_replay(void **state)
+{
+    struct fixture *fixture = *state;
+    every_build(fixture_start(fixture), false);
+    fixture_finish(fixture);
+    fixture->before_exec = take_landlock_away;
+    assert_exit(replay(fixture, "--device=cpu", "--trusted"), 0);
+    assert_exit(replay(fixture, "--device=cpu", "--quiet"), 4);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "no wall around files");
+    fixture_expect(fixture, fixture->err, "--trusted");
+    assert_exit(replay(fixture, "--device=cpu", "--json"), 4);
+    fixture_expect(fixture, fixture->out, "\"exit_code\":4,\"result\":\"error\"");
+    fixture->before_exec = NULL;
+}
+#endif
+
+/* A fresh kernel, and a cache that is to stay as it is. */
+static void the_shared_cache_is_only_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    char cache[PATH_MAX];
+    fixture_add_kernel(b, 3, "fresh", "kernel void fresh() {}");
+    fixture_finish(fixture);
+    char *const kept = fixture_change_cache(test_folder_file(&fixture->folder, "cache", cache));
+    assert_exit(replay(fixture, "--device=cpu"), 5);
+    assert_exit(
+        fixture_run(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
+        1);
+    /* What was compiled is kept for this file alone. */
+    static const char *const folders =
+        "set -- cache/jail/*/msl/*.so; echo $# kernels; test \"$#\" = 1 && test -f \"$1\"";
+    assert_exit(
+        fixture_run(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
+    assert_exit(replay(fixture, "--device=cpu"), 5);
+    assert_exit(
+        fixture_run(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 0);
+    assert_exit(fixture_run(fixture, "cp", (char *[]){"cp", fixture->path, "copy.pb.zst", NULL}),
+                0);
+    assert_exit(fixture_run(fixture, fixture->program,
+                            (char *[]){"hal-replay", "--device=cpu", "copy.pb.zst", NULL}),
+                5);
+    assert_exit(
+        fixture_run(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 1);
+    fixture_expect(fixture, fixture->out, "2 kernels");
+    assert_exit(replay(fixture, "--device=cpu", "--trusted"), 5);
+    assert_exit(
+        fixture_run(fixture, "sh", (char *[]){"sh", "-c", "ls cache/msl | grep '[.]so$'", NULL}),
+        0);
+    /* What is in the shared cache now, a third copy compiles no more. */
+    assert_exit(fixture_run(fixture, "cp", (char *[]){"cp", fixture->path, "third.pb.zst", NULL}),
+                0);
+    assert_exit(fixture_run(fixture, fixture->program,
+                            (char *[]){"hal-replay", "--device=cpu", "third.pb.zst", NULL}),
+                5);
+    assert_exit(
+        fixture_run(fixture, "sh", (char *[]){"sh", "-c", (char *)(uintptr_t)folders, NULL}), 1);
+    fixture_expect(fixture, fixture->out, "2 kernels");
+    fixture_restore_cache(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hanging_work_is_given_up),
+        cmocka_unit_test(a_kernel_that_hangs_is_named),
+        cmocka_unit_test(all_of_it_has_a_time_limit),
+        cmocka_unit_test(an_interrupt_leaves_nothing),
+        cmocka_unit_test(kernels_cannot_read_files),
+        cmocka_unit_test(the_shared_cache_is_only_read),
+#if defined(CROSSING)
+        cmocka_unit_test(native_kernels_cannot_leave),
+        cmocka_unit_test(without_walls_is_no_replay),
+#endif
+    };
+    return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
+}

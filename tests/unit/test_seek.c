@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/seek.c and the search of find.c: at a screen they go on in steps, and find what looking
+ * at all events in order finds. */
+#include "tests/support/folder.h"
+#include "tests/viewer/decode_trace.h"
+#include "viewer/follow.h"
+#include "viewer/view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_AT_ONCE = 8192 };
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+static struct view_model *model;
+static struct view *view;
+
+static int make_trace(void **state)
+{
+    (void)state;
+    const struct decode_options options = {
+        .tokens = 60, .layers = 6, .sync = DECODE_SYNC_OP, .seed = 3};
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "t.pb.zst", path);
+    if (decode_trace_write(path, &options, true) != HAL_OK ||
+        view_model_open(path, &model) != HAL_OK)
+        return -1;
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    view_model_close(model);
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int create(void **state)
+{
+    (void)state;
+    return view_create(model, &view) == HAL_OK ? 0 : -1;
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    view_destroy(view);
+    return 0;
+}
+
+static void type(const char *keys)
+{
+    assert_int_equal(view_type(view, keys), HAL_OK);
+}
+
+/* Until nothing is looked for; returns how many steps that took. */
+static size_t finish(void)
+{
+    size_t steps = 0;
+    unsigned percent = 0;
+    while (view_has_steps(view)) {
+        const uint64_t before = view->seek.looked_at;
+        const unsigned now = view_seek_percent(view);
+        assert_true(now >= percent && now <= 100);
+        percent = now;
+        view_poll(view);
+        if (view_has_steps(view))
+            assert_true(view->seek.looked_at - before <= 2 * MOST_AT_ONCE); /* ended, and anew */
+        steps++;
+    }
+    return steps;
+}
+
+static bool repeats(const struct view_lane *lane)
+{
+    return lane->kind == VIEW_LANE_COMMANDS || lane->kind == VIEW_LANE_BARRIERS ||
+           lane->kind == VIEW_LANE_SEMAPHORES;
+}
+
+static bool has_label(const struct view_lane *lane, const struct view_span *event, const char *text)
+{
+    char label[256];
+    view_span_label(model, lane, event, label, sizeof label);
+    return strstr(label, text) != NULL;
+}
+
+/* All events in their order, by moment and lane: the first one behind the selection that has the
+ * text, else the first one at all. */
+static bool expect(const char *text, uint32_t *out_lane, uint32_t *out_event)
+{
+    for (int wrapped = 0; wrapped < 2; wrapped++) {
+        int64_t best_ns = INT64_MAX;
+        for (uint32_t l = 0; l < model->lanes_count; l++) {
+            const struct view_lane *lane = &model->lanes[l];
+            for (uint32_t i = 0; i < lane->events.count && !repeats(lane); i++) {
+                const struct view_span event = view_spans_at(&lane->events, i);
+                const int64_t ns = event.begin_ns;
+                bool behind = ns > view->cursor_ns || (ns == view->cursor_ns && l > view->lane);
+                if (l == view->lane && view->event != VIEW_NO_REF)
+                    behind = i > view->event;
+                if ((!behind && !wrapped) || ns >= best_ns || !has_label(lane, &event, text))
+                    continue;
+                best_ns = ns;
+                *out_lane = l;
+                *out_event = i;
+            }
+        }
+        if (best_ns != INT64_MAX)
+            return true;
+    }
+    return false;
+}
+
+static void steps_find_what_looking_at_all_finds(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"submit #s500", "token 41", "map logits", "4.00 KiB",
+                                        "wait #s77",    "weights",  "#s1",        "1.00 MiB"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (int live = 0; live < 2; live++) {
+            char keys[64];
+            uint32_t lane = 0, event = 0;
+            view->is_live = live != 0;
+            snprintf(keys, sizeof keys, "g%zu%%<Enter>", i * 13);
+            type(keys);
+            assert_true(expect(texts[i], &lane, &event));
+            snprintf(keys, sizeof keys, "/%s<Enter>", texts[i]);
+            type(keys);
+            finish();
+            if (view->lane != lane || view->event != event)
+                fail_msg("'%s' (live %d): lane %u, event %u instead of %u, %u: %s", texts[i], live,
+                         view->lane, view->event, lane, event, view->message);
+            for (int again = 0; again < 3; again++) {
+                assert_true(expect(texts[i], &lane, &event));
+                type("n");
+                finish();
+                assert_int_equal(view->lane, lane);
+                assert_int_equal(view->event, event);
+            }
+        }
+    }
+}
+
+static void what_is_not_there_takes_many_steps(void **state)
+{
+    (void)state;
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < model->lanes_count; i++)
+        events += repeats(&model->lanes[i]) ? 0 : model->lanes[i].events.count;
+    view->is_live = true;
+    type("g50%<Enter>");
+    const uint32_t lane = view->lane, event = view->event;
+    const int64_t cursor_ns = view->cursor_ns;
+    type("/no such label<Enter>");
+    assert_true(view_has_steps(view));
+    assert_true(finish() + 1 >= events / MOST_AT_ONCE);
+    assert_string_equal(view->message, "nothing matches 'no such label'");
+    assert_int_equal(view->lane, lane);
+    assert_int_equal(view->event, event);
+    assert_int_equal(view->cursor_ns, cursor_ns);
+    view->is_live = false;
+    type("n");
+    assert_false(view_has_steps(view));
+    assert_string_equal(view->message, "nothing matches 'no such label'");
+}
+
+/* A frame meanwhile says how far it is; Esc ends it, and so does any other key, which does what it
+ * always does. */
+static void keys_are_answered_meanwhile(void **state)
+{
+    (void)state;
+    struct view_screen screen = {0};
+    char *text;
+    size_t bytes;
+    view->is_live = true;
+    assert_int_equal(view_screen_resize(&screen, 24, 100), HAL_OK);
+    type("/no such label<Enter>");
+    view_draw(view, &screen);
+    FILE *file = open_memstream(&text, &bytes);
+    view_screen_write_text(&screen, file, (struct view_text_form){.ascii = true});
+    fclose(file);
+    assert_non_null(strstr(text, "searching "));
+    free(text);
+    view_screen_finish(&screen);
+    type("<Esc>");
+    assert_false(view_has_steps(view));
+    assert_string_equal(view->message, "the search was given up");
+    type("n");
+    assert_true(view_has_steps(view));
+    const int64_t span_ns = view->window.span_ns;
+    type("w");
+    assert_false(view_has_steps(view));
+    assert_true(view->window.span_ns < span_ns);
+}
+
+/* Kernels that stand in command buffers of many. */
+static void commands_are_found(void **state)
+{
+    (void)state;
+    type("0/rms_norm<Enter>");
+    assert_true(view->lane != VIEW_NO_LANE && view->event != VIEW_NO_REF);
+    struct view_span span = view_spans_at(&model->lanes[view->lane].events, view->event);
+    const uint32_t submission = view_span_submission(model, &model->lanes[view->lane], &span);
+    assert_int_not_equal(submission, VIEW_NO_REF);
+    char label[128];
+    const struct view_op *op = view_model_dispatch(model, &model->submissions[submission], 0);
+    view_op_label(model, op, label, sizeof label);
+    assert_non_null(strstr(label, "rms_norm"));
+}
+
+/* As when a file has grown. */
+static void another_view_goes_on_searching(void **state)
+{
+    (void)state;
+    struct view *next;
+    type("/rms_norm<Enter>");
+    finish();
+    assert_int_equal(view_create(model, &next), HAL_OK);
+    view_carry(next, view);
+    view_destroy(view);
+    view = next;
+    const uint32_t before = view->event;
+    type("n");
+    finish();
+    assert_int_not_equal(view->event, before);
+    assert_string_equal(view->message, "");
+}
+
+static void neighbours_of_other_kinds(void **state)
+{
+    (void)state;
+    type("0g0%<Enter>))");
+    assert_int_equal(model->lanes[view->lane].kind, VIEW_LANE_HOST);
+    struct view_span span = view_spans_at(&model->lanes[view->lane].events, view->event);
+    assert_int_equal(span.class, VIEW_WAIT);
+    const int64_t second_ns = span.begin_ns;
+    type("(");
+    span = view_spans_at(&model->lanes[view->lane].events, view->event);
+    assert_int_equal(span.class, VIEW_WAIT);
+    assert_true(span.begin_ns < second_ns);
+    type("(");
+    assert_string_equal(view->message, "no earlier host synchronisation");
+    type("}");
+    assert_int_equal(view->lane, model->gap_lane);
+    for (size_t i = 0; i <= model->gaps_count && !*view->message; i++)
+        type("}");
+    assert_string_equal(view->message, "no later gap of the device");
+    assert_int_equal(view->event, model->gaps_count - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(steps_find_what_looking_at_all_finds, create, destroy),
+        cmocka_unit_test_setup_teardown(what_is_not_there_takes_many_steps, create, destroy),
+        cmocka_unit_test_setup_teardown(keys_are_answered_meanwhile, create, destroy),
+        cmocka_unit_test_setup_teardown(commands_are_found, create, destroy),
+        cmocka_unit_test_setup_teardown(another_view_goes_on_searching, create, destroy),
+        cmocka_unit_test_setup_teardown(neighbours_of_other_kinds, create, destroy),
+    };
+    return cmocka_run_group_tests(tests, make_trace, remove_trace);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/walls_profile.c: what macOS is told. That it obeys, only a Mac can show (docs/metal.md).
+ */
+#include "replay/walls_profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const given[] = {"/given", NULL};
+static const struct replay_walls usual = {.trace = "/strange/t.pb.zst",
+                                          .given = given,
+                                          .given_count = 2,
+                                          .scratch = "/scratch",
+                                          .kept = NULL,
+                                          .programs = "/bin/hal-msl-cc\0"};
+static const struct replay_own_places own = {{"/own/lib", NULL}, "/cache"};
+
+static size_t count(const char *text, const char *part)
+{
+    size_t found = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        found++;
+    return found;
+}
+
+static void all_is_denied_but_what_is_named(void **state)
+{
+    (void)state;
+    char *text = replay_walls_profile(&usual, &own);
+    assert_non_null(text);
+    static const char begin[] = "(version 1)\n(deny default)\n";
+    assert_memory_equal(text, begin, sizeof begin - 1);
+    assert_null(strstr(text, "network"));
+    assert_null(strstr(text, "(allow default)"));
+    assert_int_equal(count(text, "(allow process-exec"), 1);
+    assert_non_null(strstr(text, "(allow process-exec (literal \"/bin/hal-msl-cc\"))\n"));
+    assert_int_equal(count(text, "(allow file-write* "), 1);
+    assert_non_null(strstr(text, "(allow file-write* (subpath \"/scratch\"))\n"));
+    assert_non_null(strstr(text, "(allow file-read* (literal \"/strange/t.pb.zst\"))\n"));
+    assert_non_null(strstr(text, "(allow file-read* (subpath \"/given\"))\n"));
+    assert_non_null(strstr(text, "(allow file-read* (subpath \"/cache\"))\n"));
+    assert_non_null(strstr(text, "(allow file-map-executable (subpath \"/own/lib\"))\n"));
+    /* Each parenthesis has its other one. */
+    assert_int_equal(count(text, "("), count(text, ")"));
+    free(text);
+}
+
+static void without_programs_nothing_starts(void **state)
+{
+    (void)state;
+    struct replay_walls walls = usual;
+    walls.programs = "";
+    walls.kept = "/kept";
+    char *text = replay_walls_profile(&walls, &own);
+    assert_non_null(text);
+    assert_null(strstr(text, "process-exec"));
+    assert_null(strstr(text, "process-fork"));
+    assert_non_null(strstr(text, "(allow file-write* (subpath \"/kept\"))\n"));
+    free(text);
+}
+
+/* A name cannot end its own text and go on as a rule. */
+static void names_are_no_rules(void **state)
+{
+    (void)state;
+    struct replay_walls walls = usual;
+    walls.trace = "/a\\\")) (allow network*) (\"";
+    char *text = replay_walls_profile(&walls, &own);
+    assert_non_null(text);
+    assert_non_null(
+        strstr(text, "(allow file-read* (literal \"/a\\\\\\\")) (allow network*) (\\\"\"))\n"));
+    free(text);
+    walls.trace = "/a\n(allow network*)";
+    text = replay_walls_profile(&walls, &own);
+    assert_non_null(text);
+    assert_null(strstr(text, "network"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_is_denied_but_what_is_named),
+        cmocka_unit_test(without_programs_nothing_starts),
+        cmocka_unit_test(names_are_no_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
