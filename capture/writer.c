@@ -121,11 +121,18 @@ static enum hal_status promote(struct capture_stream *stream)
     const enum hal_status closed = trace_writer_close(stream->writer, &health);
     stream->writer = next.writer;
     HAL_TRY(closed);
-    HAL_TRY(trace_writer_publish_as(next.writer, next.path));
-    header->start_ns = next.start_ns;
-    header->skipped_tickets = next.skipped_tickets;
-    header->durable_file_bytes[0] = header->durable_file_bytes[1] = trace_writer_bytes(next.writer);
-    return HAL_OK;
+    header->successor.skipped_tickets = next.skipped_tickets;
+    header->successor.file_bytes = trace_writer_bytes(next.writer);
+    atomic_store(&header->successor.start_ns, next.start_ns);
+    const enum hal_status named = trace_writer_publish_as(next.writer, next.path);
+    if (named == HAL_OK) {
+        header->start_ns = next.start_ns;
+        header->skipped_tickets = next.skipped_tickets;
+        header->durable_file_bytes[0] = header->durable_file_bytes[1] =
+            trace_writer_bytes(next.writer);
+    }
+    atomic_store(&header->successor.start_ns, 0);
+    return named;
 }
 
 /* Nothing is published that is not in the files. */

@@ -138,6 +138,9 @@ static enum hal_status take_header(struct trace_leftover *leftover,
     leftover->start_ns = header->start_ns;
     leftover->file_bytes = header->durable_file_bytes[header->durable_index];
     leftover->skipped_tickets = header->skipped_tickets;
+    leftover->successor_start_ns = header->successor.start_ns;
+    leftover->successor_skipped_tickets = header->successor.skipped_tickets;
+    leftover->successor_file_bytes = header->successor.file_bytes;
     leftover->stopped = header->stopped;
     leftover->stopped_by_file = header->stopped_by_file != 0;
     leftover->lost_records = header->lost_records;
@@ -184,6 +187,18 @@ void trace_leftover_close(struct trace_leftover *leftover)
         close(leftover->descriptor);
     free(leftover->rings);
     *leftover = (struct trace_leftover){0};
+}
+
+bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id, int64_t start_ns)
+{
+    if (leftover->process_id != process_id)
+        return false;
+    if (leftover->successor_start_ns && leftover->successor_start_ns == start_ns) {
+        leftover->start_ns = start_ns;
+        leftover->skipped_tickets = leftover->successor_skipped_tickets;
+        leftover->file_bytes = leftover->successor_file_bytes;
+    }
+    return leftover->start_ns == start_ns;
 }
 
 /* ---- Reading ---- */

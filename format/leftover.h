@@ -29,6 +29,9 @@ struct trace_leftover {
     uint64_t lost_records;
     uint64_t skipped_tickets;
     uint64_t file_bytes; /* of the trace that the capture had accounted for */
+    /* The same of the file that was taking the trace's name; 0: none was. */
+    int64_t successor_start_ns;
+    uint64_t successor_skipped_tickets, successor_file_bytes;
     uint64_t staging_offset, staging_bytes;
     struct trace_leftover_ring *rings; /* by thread, then in order */
     size_t ring_count;
@@ -39,6 +42,10 @@ struct trace_leftover {
 enum hal_status trace_leftover_open(const char *path, bool force,
                                     struct trace_leftover *out_leftover) HAL_CHECKED;
 void trace_leftover_close(struct trace_leftover *leftover); /* accepts a zeroed one */
+
+/* The trace with that process and begin is what this was left of: by its name, or as the one that
+ * was taking it, by which it goes from then on. */
+bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id, int64_t start_ns);
 
 /* What is left of the ring, one record behind the other; free() it. */
 enum hal_status trace_leftover_records(const struct trace_leftover *leftover,

@@ -355,8 +355,8 @@ static enum hal_status open_inputs(struct recovery *recovery,
     if (status == HAL_OK)
         status = trace_leftover_open(options->sidecar ? options->sidecar : header->sidecar,
                                      options->force, &recovery->leftover);
-    if (status == HAL_OK && (recovery->leftover.process_id != header->process_id ||
-                             recovery->leftover.start_ns != header->start_ns))
+    if (status == HAL_OK &&
+        !trace_leftover_belongs(&recovery->leftover, header->process_id, header->start_ns))
         status = hal_fail(HAL_INVALID, "the sidecar '%s' belongs to another capture than '%s'",
                           recovery->leftover.path, options->path);
     trace_reader_close(whole);

@@ -21,7 +21,7 @@
 #define TRACE_SIDECAR_FOLDER "/dev/shm"
 
 enum {
-    TRACE_SIDECAR_VERSION = 6,
+    TRACE_SIDECAR_VERSION = 7,
     TRACE_RING_SLOTS = 6144,
     TRACE_PATH_BYTES = 4096,
 };
@@ -48,6 +48,14 @@ struct trace_ring_slot {
     _Alignas(64) _Atomic uint64_t tail;   /* before it memory may be used again */
 };
 
+/* A flight recorder's next file, while it takes the name: whoever finds the name on it goes by
+ * this, and not by what the header says of the file before. */
+struct trace_sidecar_successor {
+    _Atomic int64_t start_ns; /* written last, and cleared first; 0: none takes the name */
+    uint64_t skipped_tickets;
+    uint64_t file_bytes;
+};
+
 struct trace_sidecar_header {
     char magic[8];
     uint32_t version;
@@ -62,6 +70,7 @@ struct trace_sidecar_header {
     _Atomic uint32_t durable_index;
     uint64_t durable_file_bytes[2];
     uint64_t skipped_tickets; /* that the trace never gets: of a flight recorder's other files */
+    struct trace_sidecar_successor successor;
     /* Why recording stopped, if it did; the message is written first. */
     _Atomic uint32_t stopped; /* enum hal_status */
     char stopped_message[512];

@@ -11,8 +11,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -268,27 +270,86 @@ static void record_the_last(void)
     setenv("HAL_DEVICE_PROFILING_LAST", "20ms", 1);
 }
 
-/* A flight recorder writes two files. Killed, it leaves the one with the name. */
+/* Names beside the trace's: a file is left that was about to take it. */
+static unsigned count_other_names(void)
+{
+    unsigned count = 0;
+    DIR *listing = opendir(folder.path);
+    assert_non_null(listing);
+    for (const struct dirent *entry; (entry = readdir(listing));) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, strrchr(path, '/') + 1) != 0) {
+            assert_int_equal(strncmp(entry->d_name, ".haltrace-", 10), 0);
+            count++;
+        }
+    }
+    closedir(listing);
+    return count;
+}
+
+/* A flight recorder writes two files. Killed, it leaves the one with the name: with its sidecar, or
+ * whole in the instant before the next one takes the name, whose own name stays in that instant. */
 static void a_killed_flight_recorder_leaves_one_file(void **state)
 {
     (void)state;
     struct busy busy;
     struct trace_recovered recovered;
     uint64_t random = fixture_seed();
+    unsigned others = UINT_MAX;
     for (int i = 0; i < 3; i++) {
         start(&busy, "1", "forever", "0", record_the_last);
         hear_for(&busy, 60000000 + (int64_t)(fixture_random(&random) % 40000000));
         while (busy.rounds[0] == 0)
             assert_true(hear(&busy));
         kill_now(&busy);
-        assert_ok(recover(&recovered));
-        DIR *listing = opendir(folder.path);
-        assert_non_null(listing);
-        for (const struct dirent *entry; (entry = readdir(listing));) {
-            if (entry->d_name[0] != '.' || strlen(entry->d_name) > 2)
-                assert_string_equal(entry->d_name, strrchr(path, '/') + 1);
-        }
-        closedir(listing);
+        const enum hal_status recovery = recover(&recovered);
+        if (recovery == HAL_NOT_FOUND)
+            assert_non_null(strstr(hal_message(), "is whole"));
+        else
+            assert_ok(recovery);
+        others = others < count_other_names() ? others : count_other_names();
+    }
+    assert_int_equal(others, 0);
+}
+
+static void rewrite_sidecar(const char *sidecar, int64_t older_by_ns, bool has_successor)
+{
+    struct trace_sidecar_header *header;
+    const int descriptor = open(sidecar, O_RDWR);
+    assert_true(descriptor >= 0);
+    header = mmap(NULL, sizeof *header, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    assert_true(header != MAP_FAILED);
+    close(descriptor);
+    const uint64_t file_bytes = header->durable_file_bytes[header->durable_index];
+    if (has_successor) {
+        header->successor.start_ns = header->start_ns;
+        header->successor.skipped_tickets = header->skipped_tickets;
+        header->successor.file_bytes = file_bytes;
+        header->skipped_tickets = UINT64_MAX;
+        header->durable_file_bytes[0] = header->durable_file_bytes[1] = 1;
+    }
+    header->start_ns -= older_by_ns;
+    munmap(header, sizeof *header);
+}
+
+/* Killed right after a flight recorder's next file took the name: the sidecar still speaks of the
+ * file before. */
+static void a_file_that_has_just_taken_the_name_is_recovered(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct trace_recovered recovered;
+    char sidecar[PATH_MAX];
+    for (int64_t older_by_ns = 0; older_by_ns < 2; older_by_ns++) {
+        start(&busy, "2", "_exit", "40", NULL);
+        finish(&busy);
+        sidecar_of_trace(sidecar);
+        rewrite_sidecar(sidecar, 1 + older_by_ns, false);
+        assert_fails(recover(&recovered), HAL_INVALID, "another capture");
+        rewrite_sidecar(sidecar, -1 - older_by_ns, false);
+        rewrite_sidecar(sidecar, older_by_ns, true);
+        recover_and_check(&busy);
+        remove_trace(NULL);
     }
 }
 
@@ -475,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(nothing_published_is_lost_to_kill_9, remove_trace),
         cmocka_unit_test_teardown(a_killed_flight_recorder_leaves_one_file, remove_trace),
+        cmocka_unit_test_teardown(a_file_that_has_just_taken_the_name_is_recovered, remove_trace),
         cmocka_unit_test_teardown(an_end_without_a_farewell_is_recovered, remove_trace),
         cmocka_unit_test_teardown(a_forked_child_leaves_the_parents_trace_alone, remove_trace),
         cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, remove_trace),
