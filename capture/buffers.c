@@ -122,7 +122,8 @@ static void record_last_writes(struct capture *capture, struct capture_thread *t
                                const struct hal_mapping *mapping,
                                const struct capture_mapping *known)
 {
-    const void *source = known ? known->source : NULL;
+    if (known && known->is_stored)
+        return;
     if (mapping->mode & HAL_MAP_PERSISTENT)
         capture_mappings_collect_range(capture, thread, mapping->buffer, mapping->offset,
                                        mapping->bytes);
@@ -132,17 +133,29 @@ static void record_last_writes(struct capture *capture, struct capture_thread *t
                                                          .buffer = mapping->buffer->object.id,
                                                          .offset = mapping->offset,
                                                          .bytes = mapping->bytes,
-                                                         .data = source ? source : mapping->data});
+                                                         .data = mapping->data});
 }
 
-/* Reading a GPU's own memory through its bus is a hundred times slower than writing. */
-void capture_op_mapping_written(struct hal_driver_device *self, const struct hal_mapping *mapping,
-                                const void *source)
+/* Reading a GPU's own memory through its bus is a hundred times slower than writing: the source is
+ * recorded, while it is stored. */
+void capture_op_mapping_store(struct hal_driver_device *self, const struct hal_mapping *mapping,
+                              const void *source)
 {
-    struct capture_mapping *known = capture_mapping_find(mapping);
-    (void)self;
-    if (known)
-        known->source = source;
+    struct capture *capture = capture_of(self);
+    struct capture_thread *thread = capture_enter(&capture->stream);
+    struct capture_mapping *known = thread ? capture_mapping_find(mapping) : NULL;
+    if (!known) {
+        memcpy(mapping->data, source, mapping->bytes);
+        return;
+    }
+    capture_record_store(thread,
+                         &(struct capture_content){.kind = TRACE_HOST_WRITE,
+                                                   .buffer = mapping->buffer->object.id,
+                                                   .offset = mapping->offset,
+                                                   .bytes = mapping->bytes,
+                                                   .data = source},
+                         mapping->data);
+    known->is_stored = true;
 }
 
 enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,

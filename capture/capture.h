@@ -98,6 +98,10 @@ struct capture_content {
  * ticket. */
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content);
 
+/* The same, and copies them to `target`, whatever becomes of the recording. */
+void capture_record_store(struct capture_thread *thread, const struct capture_content *content,
+                          uint8_t *target);
+
 /* So many at once; and whether the budget has room for so many more, which are counted. */
 uint64_t capture_piece_bytes(const struct capture_stream *stream);
 bool capture_budget_allows(struct capture_stream *stream, uint64_t bytes);

@@ -5,6 +5,8 @@
 
 #include "format/limits.h"
 
+#include <string.h>
+
 /* A piece is far smaller than the staging, so that copying and writing overlap. */
 uint64_t capture_piece_bytes(const struct capture_stream *stream)
 {
@@ -58,12 +60,13 @@ static bool stage(struct capture_thread *thread, enum capture_detail detail, con
     return status == HAL_OK && capture_stage(thread, digest, sizeof digest, out_position);
 }
 
+/* `staged`: where the piece lies; 0: not yet in staging memory. */
 static bool record_piece(struct capture_thread *thread, const struct capture_content *content,
-                         struct trace_event head, uint64_t done, uint64_t bytes)
+                         struct trace_event head, uint64_t done, uint64_t bytes, uint64_t staged)
 {
-    uint64_t position;
+    uint64_t position = staged;
     const enum capture_detail detail = content->detail;
-    if (!stage(thread, detail, (const uint8_t *)content->data + done, bytes, &position))
+    if (!staged && !stage(thread, detail, (const uint8_t *)content->data + done, bytes, &position))
         return false;
     struct trace_content_event *record = capture_reserve(thread, sizeof *record);
     if (!record)
@@ -84,22 +87,67 @@ static bool record_piece(struct capture_thread *thread, const struct capture_con
     return true;
 }
 
+/* The `bytes` behind `done`, which lie at `staged` if that is not 0. */
+static bool record_pieces(struct capture_thread *thread, const struct capture_content *content,
+                          struct trace_event head, uint64_t done, uint64_t bytes, uint64_t staged)
+{
+    const uint64_t most = capture_piece_bytes(thread->stream);
+    for (uint64_t at = 0, piece; at < bytes; at += piece) {
+        piece = bytes - at < most ? bytes - at : most;
+        if (!record_piece(thread, content, head, done + at, piece, staged ? staged + at : 0))
+            return false;
+    }
+    return true;
+}
+
+static struct trace_event make_head(struct capture_thread *thread, uint16_t kind)
+{
+    return (struct trace_event){.kind = kind,
+                                .bytes = sizeof(struct trace_content_event),
+                                .ticket = capture_ticket(thread->stream),
+                                .begin_ns = hal_clock_ns()};
+}
+
+static void add_overhead(struct capture_thread *thread, int64_t spent_ns)
+{
+    thread->measured_ns += (uint64_t)spent_ns;
+    atomic_fetch_add_explicit(&thread->overhead_ns, (uint64_t)spent_ns, memory_order_relaxed);
+}
+
 void capture_record_content(struct capture_thread *thread, const struct capture_content *content)
 {
     struct capture_content decided = *content;
-    const uint64_t most = capture_piece_bytes(thread->stream);
-    const int64_t begin_ns = hal_clock_ns();
-    const struct trace_event head = {.kind = content->kind,
-                                     .bytes = sizeof(struct trace_content_event),
-                                     .ticket = capture_ticket(thread->stream),
-                                     .begin_ns = begin_ns};
+    const struct trace_event head = make_head(thread, content->kind);
     decided.detail = detail_of(thread->stream, content);
+    record_pieces(thread, &decided, head, 0, content->bytes, 0);
+    add_overhead(thread, hal_clock_ns() - head.begin_ns);
+}
+
+/* A quarter of the staging at a time, so that what was copied is written while more is. */
+void capture_record_store(struct capture_thread *thread, const struct capture_content *content,
+                          uint8_t *target)
+{
+    struct capture_stream *stream = thread->stream;
+    struct capture_content decided = *content;
+    const struct trace_event head = make_head(thread, content->kind);
+    const uint64_t most = stream->staging.bytes / 4;
+    int64_t storing_ns = 0;
+    bool works = true;
+    decided.detail = detail_of(stream, content);
     for (uint64_t done = 0, bytes; done < content->bytes; done += bytes) {
+        const uint8_t *data = (const uint8_t *)content->data + done;
+        uint64_t staged = 0;
         bytes = content->bytes - done < most ? content->bytes - done : most;
-        if (!record_piece(thread, &decided, head, done, bytes))
-            return;
+        const bool beside = works && decided.detail == CAPTURE_BYTES &&
+                            capture_copier_begin(stream, data, bytes, &staged);
+        const int64_t begin_ns = hal_clock_ns();
+        memcpy(target + done, data, bytes); /* in any case: the application relies on it */
+        storing_ns += hal_clock_ns() - begin_ns;
+        if (beside && !capture_copier_finish(stream)) {
+            capture_lose(stream, 1);
+            works = false;
+        }
+        works = works && record_pieces(thread, &decided, head, done, bytes, staged);
     }
-    const uint64_t spent_ns = (uint64_t)(hal_clock_ns() - begin_ns);
-    thread->measured_ns += spent_ns;
-    atomic_fetch_add_explicit(&thread->overhead_ns, spent_ns, memory_order_relaxed);
+    add_overhead(thread, hal_clock_ns() - head.begin_ns - storing_ns);
 }

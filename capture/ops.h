@@ -13,8 +13,8 @@ enum hal_status capture_op_buffer_import(struct hal_driver_device *self,
                                          struct hal_buffer **out);
 enum hal_status capture_op_buffer_map(struct hal_driver_device *self, struct hal_buffer *buffer,
                                       struct hal_mapping *out);
-void capture_op_mapping_written(struct hal_driver_device *self, const struct hal_mapping *mapping,
-                                const void *source);
+void capture_op_mapping_store(struct hal_driver_device *self, const struct hal_mapping *mapping,
+                              const void *source);
 enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,
                                         const struct hal_mapping *mapping);
 enum hal_status capture_op_mapping_flush(struct hal_driver_device *self,

@@ -24,6 +24,7 @@ enum {
     file_buckets = 256,
     enough_staging_bytes = 8 << 20,
     most_spare_bytes = 2 * TRACE_MAX_RECORD_BYTES,
+    copier_processors = 4, /* with fewer, all of them are the program's, and one the writer's */
 };
 
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
@@ -133,6 +134,7 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
     memset(stream, 0, sizeof *stream);
     stream->process = getpid();
     stream->policy = options->policy;
+    stream->copier.wanted = hal_processor_count() >= copier_processors;
     pthread_mutex_init(&stream->error_lock, NULL);
     capture_threads_open(stream);
     enum hal_status status = open_recording_word(stream);
@@ -156,11 +158,12 @@ enum hal_status capture_stream_start(struct capture_stream *stream, struct trace
     return status;
 }
 
-static void end_writer(struct capture_stream *stream)
+static void end_threads(struct capture_stream *stream)
 {
     atomic_store(&stream->ending, true);
     capture_wake_writer(stream);
     pthread_join(stream->writer_thread, NULL);
+    capture_copier_end(stream);
 }
 
 /* What the file has is all there is, or all that it could take. */
@@ -178,7 +181,7 @@ enum hal_status capture_stream_leave(struct capture_stream *stream)
 {
     atomic_store(stream->recording, 0);
     stream->left = true;
-    end_writer(stream);
+    end_threads(stream);
     leave_sidecar(stream);
     pthread_mutex_lock(&stream->error_lock);
     const enum hal_status status = stream->error;
@@ -193,7 +196,7 @@ enum hal_status capture_stream_close(struct capture_stream *stream)
     if (!stream->generation)
         return HAL_OK;
     if (stream->writer_runs) {
-        end_writer(stream);
+        end_threads(stream);
     } else if (stream->writer) {
         trace_writer_close(stream->writer, NULL);
     }
@@ -300,13 +303,18 @@ static bool wait_for_progress(struct capture_stream *stream, bool (*ready)(const
     return false;
 }
 
-static void stall(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
+static void await(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
 {
-    const int64_t begin_ns = hal_clock_ns();
     atomic_fetch_add(&stream->waiters, 1);
     while (!wait_for_progress(stream, ready, what))
         continue;
     atomic_fetch_sub(&stream->waiters, 1);
+}
+
+static void stall(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
+{
+    const int64_t begin_ns = hal_clock_ns();
+    await(stream, ready, what);
     atomic_fetch_add(&stream->stalls, 1);
     atomic_fetch_add(&stream->stall_ns, (uint64_t)(hal_clock_ns() - begin_ns));
 }
@@ -386,22 +394,25 @@ static bool put(struct capture_stream *stream, const struct claim *claim, const 
     return status == HAL_OK;
 }
 
+bool capture_stage_at(struct capture_stream *stream, uint64_t position, const void *data,
+                      uint64_t bytes, bool waits)
+{
+    const struct claim claim = {.stream = stream, .position = position, .bytes = bytes};
+    if (!capture_staging_ready(&stream->staging, position, bytes))
+        (waits ? stall : await)(stream, is_ready, &claim);
+    return atomic_load_explicit(stream->recording, memory_order_relaxed) &&
+           put(stream, &claim, data);
+}
+
 bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
                    uint64_t *out_position)
 {
     struct capture_stream *stream = thread->stream;
-    struct capture_staging *staging = &stream->staging;
-    const struct claim claim = {
-        .stream = stream, .position = capture_staging_claim(staging, bytes), .bytes = bytes};
-    if (!capture_staging_ready(staging, claim.position, bytes))
-        stall(stream, is_ready, &claim);
-    if (!atomic_load_explicit(stream->recording, memory_order_relaxed) ||
-        !put(stream, &claim, data)) {
-        capture_lose(stream, 1);
-        return false;
-    }
-    *out_position = claim.position;
-    return true;
+    *out_position = capture_staging_claim(&stream->staging, bytes);
+    if (capture_stage_at(stream, *out_position, data, bytes, true))
+        return true;
+    capture_lose(stream, 1);
+    return false;
 }
 
 /* ---- Flushing ---- */

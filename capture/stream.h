@@ -13,6 +13,7 @@
 #ifndef CAPTURE_STREAM_H
 #define CAPTURE_STREAM_H
 
+#include "capture/copier.h"
 #include "capture/ring.h"
 #include "capture/staging.h"
 #include "capture/table.h"
@@ -96,6 +97,7 @@ struct capture_stream {
     uint64_t spare_bytes; /* of the ring area, for records that are larger than that */
     struct capture_sidecar sidecar;
     struct capture_staging staging;
+    struct capture_copier copier;
     struct capture_table strings;
     struct capture_table files; /* that were told of, with size and time */
     _Atomic uint32_t messages;  /* different ones, of failures */
@@ -217,6 +219,11 @@ static inline uint64_t capture_ticket(struct capture_stream *stream)
  * published before the thread stages more. */
 bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
                    uint64_t *out_position);
+
+/* The same into a part of a range that was claimed. `waits`: the application does while there is no
+ * room, which is counted. */
+bool capture_stage_at(struct capture_stream *stream, uint64_t position, const void *data,
+                      uint64_t bytes, bool waits);
 
 /* The number of a string, recording it when it is new. Longer ones than TRACE_MAX_STRING_BYTES are
  * cut. Call it before capture_reserve, not between reserve and publish. NULL: 0. */

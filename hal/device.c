@@ -447,12 +447,12 @@ static enum hal_status transfer(struct hal_buffer *buffer, uint32_t mode, uint64
     HAL_TRY(hal_device_enter(device));
     enum hal_status status = map_inside(device, buffer, mode, offset, bytes, &mapping);
     if (status == HAL_OK) {
-        if (source)
+        if (source && device->top->ops->mapping_store)
+            device->top->ops->mapping_store(device->top, &mapping, source);
+        else if (source)
             memcpy(mapping.data, source, bytes);
         else if (target) /* NULL for no bytes */
             memcpy(target, mapping.data, bytes);
-        if (source && device->top->ops->mapping_written)
-            device->top->ops->mapping_written(device->top, &mapping, source);
         status = unmap_inside(device, &mapping);
     }
     hal_gate_leave(&device->gate);

@@ -535,10 +535,10 @@ struct hal_driver_ops {
                                   struct hal_mapping *out);
     enum hal_status (*buffer_unmap)(struct hal_driver_device *self,
                                     const struct hal_mapping *mapping);
-    /* Optional; layers only. The core has copied `source` into the whole mapping, whose unmap comes
-     * next, and nobody else has written there: a device's memory may be slow to read. Valid until
-     * that unmap returns. */
-    void (*mapping_written)(struct hal_driver_device *self, const struct hal_mapping *mapping,
+    /* Optional; layers only. Copies `source` into the whole mapping, whose unmap comes next; nobody
+     * else writes there. A layer that wants the bytes takes them from here: a device's memory may
+     * be slow to read. */
+    void (*mapping_store)(struct hal_driver_device *self, const struct hal_mapping *mapping,
                             const void *source);
     enum hal_status (*mapping_flush)(struct hal_driver_device *self,
                                      const struct hal_mapping *mapping, uint64_t offset,

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/copier.c and the storing of contents: the application's copy and the file's are both what
+ * was to be stored, whoever copied them. */
+#include "capture/capture.h"
+
+#include "tests/support/captured.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <sched.h>
+
+enum { STAGING_BYTES = 4 << 20, MOST_BYTES = 9 << 20, STORES = 6, THREADS = 3 };
+
+static struct test_folder folder;
+static char path[PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!test_folder_make(&folder))
+        return -1;
+    test_folder_file(&folder, "trace.pb.zst", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static int remove_trace(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static void open_stream(struct capture_stream *stream, bool with_copier)
+{
+    struct trace_writer *writer;
+    const struct capture_stream_options options = {.destination = path,
+                                                   .sidecar_folder = folder.path,
+                                                   .start_ns = hal_clock_ns(),
+                                                   .staging_bytes = STAGING_BYTES,
+                                                   .ring_bytes = 1 << 20};
+    const struct trace_header header = {.writer = "test", .program = "test", .mode = "queue"};
+    assert_ok(capture_stream_open(stream, &options));
+    stream->copier.wanted = with_copier; /* however many processors there are */
+    assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, &writer));
+    assert_ok(capture_stream_start(stream, writer));
+}
+
+/* What one thread stores: each content into a buffer of its own. */
+struct storer {
+    struct capture_stream *stream;
+    pthread_t thread;
+    uint64_t first_buffer;
+    uint64_t bytes[STORES];
+    uint8_t *data[STORES];
+};
+
+static uint8_t *random_bytes(uint64_t bytes, uint64_t *random)
+{
+    uint8_t *data = malloc(bytes);
+    assert_non_null(data);
+    for (uint64_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(fixture_random(random) >> 24);
+    return data;
+}
+
+static void make_storer(struct storer *storer, struct capture_stream *stream, unsigned number,
+                        uint64_t *random)
+{
+    static const uint64_t sizes[STORES] = {1,
+                                           CAPTURE_COPIER_LEAST_BYTES - 1,
+                                           CAPTURE_COPIER_LEAST_BYTES,
+                                           CAPTURE_COPIER_LEAST_BYTES + 12345,
+                                           STAGING_BYTES + 1,
+                                           MOST_BYTES};
+    *storer = (struct storer){.stream = stream, .first_buffer = 1 + number * STORES};
+    for (unsigned i = 0; i < STORES; i++) {
+        storer->bytes[i] = sizes[(i + number) % STORES];
+        storer->data[i] = random_bytes(storer->bytes[i], random);
+    }
+}
+
+static void store(struct capture_stream *stream, uint64_t buffer, const uint8_t *data,
+                  uint64_t bytes, uint8_t *target)
+{
+    struct capture_thread *thread = capture_enter(stream);
+    assert_non_null(thread);
+    capture_record_store(
+        thread,
+        &(struct capture_content){
+            .kind = TRACE_HOST_WRITE, .buffer = buffer, .bytes = bytes, .data = data},
+        target);
+}
+
+static void *store_all(void *argument)
+{
+    const struct storer *storer = argument;
+    uint8_t *target = malloc(MOST_BYTES);
+    assert_non_null(target);
+    for (unsigned i = 0; i < STORES; i++) {
+        store(storer->stream, storer->first_buffer + i, storer->data[i], storer->bytes[i], target);
+        assert_memory_equal(target, storer->data[i], storer->bytes[i]);
+    }
+    free(target);
+    return NULL;
+}
+
+static void check_file(const struct storer *storers)
+{
+    struct captured captured;
+    uint8_t *found = malloc(MOST_BYTES);
+    captured_open(&captured, path);
+    for (unsigned i = 0; i < THREADS * STORES; i++) {
+        const struct storer *storer = &storers[i / STORES];
+        const uint64_t bytes = storer->bytes[i % STORES];
+        assert_int_not_equal(
+            captured_replay(&captured, TRACE_HOST_WRITE, 1 + i, UINT64_MAX, found, bytes), 0);
+        assert_memory_equal(found, storer->data[i % STORES], bytes);
+    }
+    captured_close(&captured);
+    free(found);
+}
+
+static void store_with_threads(bool with_copier)
+{
+    struct capture_stream stream;
+    struct storer storers[THREADS];
+    uint64_t random = fixture_seed();
+    open_stream(&stream, with_copier);
+    for (unsigned i = 0; i < THREADS; i++)
+        make_storer(&storers[i], &stream, i, &random);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&storers[i].thread, NULL, store_all, &storers[i]), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(storers[i].thread, NULL);
+    assert_int_equal(stream.copier.runs, with_copier);
+    assert_ok(capture_stream_close(&stream));
+    check_file(storers);
+    for (unsigned i = 0; i < THREADS * STORES; i++)
+        free(storers[i / STORES].data[i % STORES]);
+}
+
+/* The staging memory is smaller than what they store: copies wait for the writer, too. */
+static void threads_that_share_a_copier_store_and_record_the_same(void **state)
+{
+    (void)state;
+    store_with_threads(true);
+}
+
+static void so_do_threads_without_one(void **state)
+{
+    (void)state;
+    store_with_threads(false);
+}
+
+/* Nobody but the copier's thread takes a part here. */
+static void the_thread_copies_without_help(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    uint64_t random = fixture_seed(), position = 0, other = 0;
+    uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
+    open_stream(&stream, true);
+    assert_false(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES - 1, &position));
+    assert_true(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &position));
+    assert_false(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &other));
+    assert_int_equal(other, 0);
+    while (atomic_load(&stream.copier.next) < CAPTURE_COPIER_LEAST_BYTES)
+        sched_yield();
+    assert_true(capture_copier_finish(&stream));
+    assert_memory_equal(capture_staging_at(&stream.staging, position), data,
+                        CAPTURE_COPIER_LEAST_BYTES);
+    assert_true(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &other));
+    assert_true(capture_copier_finish(&stream));
+    assert_ok(capture_stream_close(&stream));
+    free(data);
+}
+
+/* The program's bytes arrive all the same, and the loss is counted. */
+static void what_cannot_be_recorded_is_stored(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    uint64_t random = fixture_seed();
+    uint8_t *data = random_bytes(MOST_BYTES, &random), *target = calloc(1, MOST_BYTES);
+    open_stream(&stream, true);
+    struct capture_thread *thread = capture_enter(&stream);
+    capture_stop(&stream, HAL_IO, "planted");
+    capture_record_store(
+        thread,
+        &(struct capture_content){
+            .kind = TRACE_HOST_WRITE, .buffer = 1, .bytes = MOST_BYTES, .data = data},
+        target);
+    assert_memory_equal(target, data, MOST_BYTES);
+    assert_int_equal(atomic_load(&stream.lost_records), 1);
+    assert_int_equal(capture_stream_close(&stream), HAL_IO);
+    free(target);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(threads_that_share_a_copier_store_and_record_the_same,
+                                  remove_trace),
+        cmocka_unit_test_teardown(so_do_threads_without_one, remove_trace),
+        cmocka_unit_test_teardown(the_thread_copies_without_help, remove_trace),
+        cmocka_unit_test_teardown(what_cannot_be_recorded_is_stored, remove_trace),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
