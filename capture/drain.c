@@ -5,7 +5,7 @@
 #include "hal/base/mem.h"
 
 /* Records that are looked through for contents before one is written. */
-enum { slice_bytes = CAPTURE_SLICE_BYTES, looked_at = 64 };
+enum { slice_bytes = CAPTURE_SLICE_BYTES, looked_at = 64, staged_share = 8 };
 
 void capture_drain_fail(struct capture_drain *drain, enum hal_status status)
 {
@@ -193,13 +193,25 @@ static void store_records(struct capture_drain *drain, struct capture_thread *th
 
 /* ---- Rings ---- */
 
-/* Ends a slice between two records. */
+static uint64_t staged_bytes(const struct trace_event *event)
+{
+    struct trace_event *record = (void *)(uintptr_t)event; /* read only */
+    uint64_t sum = 0, bytes;
+    for (uint32_t i = 0; has_content(event) && trace_record_content(record, i, &bytes); i++)
+        sum += bytes;
+    return sum;
+}
+
+/* Ends a slice between two records: behind so many that the file can take them before much more is
+ * recorded, and behind so many contents that a thread that waits for their memory soon has it. */
 static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *data, uint64_t bytes)
 {
-    if (bytes <= slice_bytes)
+    const struct capture_staging *staging = &thread->stream->staging;
+    const uint64_t most_staged = staging->bytes / staged_share;
+    if (bytes <= slice_bytes && capture_staging_used(staging) <= most_staged)
         return bytes;
-    uint64_t at = 0, segments = thread->segment_bytes;
-    while (at < slice_bytes) {
+    uint64_t at = 0, staged = 0, segments = thread->segment_bytes;
+    while (at < bytes && at < slice_bytes && staged < most_staged) {
         if (segments) {
             const struct trace_segment *segment = (const void *)(data + at);
             segments -= segment->bytes;
@@ -210,6 +222,7 @@ static uint64_t slice_end(const struct capture_thread *thread, const uint8_t *da
         if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
             segments =
                 ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
+        staged += staged_bytes(event);
         at += event->bytes;
     }
     return at;

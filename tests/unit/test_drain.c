@@ -46,9 +46,8 @@ static int remove_traces(void **state)
 }
 
 /* The sidecar knows the trace and the process by when they began. */
-static void open_stream(struct capture_stream *stream)
+static void prepare_stream(struct capture_stream *stream, struct trace_writer **out_writer)
 {
-    struct trace_writer *writer;
     const struct capture_stream_options options = {.destination = path,
                                                    .sidecar_folder = folder.path,
                                                    .start_ns = hal_clock_ns(),
@@ -61,8 +60,14 @@ static void open_stream(struct capture_stream *stream)
                                         .process_id = (uint64_t)getpid(),
                                         .start_ns = options.start_ns,
                                         .sidecar = stream->sidecar.path};
-    assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, &writer));
+    assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, out_writer));
     stream->has_file = true; /* as one of which a recovery may be asked */
+}
+
+static void open_stream(struct capture_stream *stream)
+{
+    struct trace_writer *writer;
+    prepare_stream(stream, &writer);
     assert_ok(capture_stream_start(stream, writer));
 }
 
@@ -210,6 +215,42 @@ static void contents_are_those_that_were_staged(void **state)
     captured_close(&captured);
 }
 
+/* Their memory can be used again only after a part was written: a thread that waits for it waits
+ * for an eighth of the staging at most, whatever was published meanwhile. */
+static void parts_hold_few_contents(void **state)
+{
+    (void)state;
+    enum { CONTENTS = 9, BYTES = 200 << 10, LIMIT = STAGING_BYTES / 8, EACH = 3 };
+    struct capture_stream stream;
+    struct trace_writer *writer;
+    struct captured captured;
+    static uint8_t data[BYTES];
+    prepare_stream(&stream, &writer);
+    stream.writer = writer; /* drained by hand */
+    struct capture_drain drain = {.stream = &stream};
+    struct capture_thread *thread = capture_enter(&stream);
+    assert_int_not_equal(capture_drain_all(&drain), 0); /* the thread's own record */
+    for (uint32_t i = 0; i < CONTENTS; i++) {
+        fill_bytes(data, BYTES, i);
+        write_content(thread, TRACE_HOST_WRITE, data, BYTES);
+    }
+    assert_true((EACH - 1) * BYTES < LIMIT && LIMIT <= EACH * BYTES);
+    for (uint32_t i = 0; i < CONTENTS / EACH; i++)
+        assert_int_equal(capture_drain_all(&drain), EACH * sizeof(struct trace_content_event));
+    assert_int_equal(capture_drain_all(&drain), 0);
+    free(drain.scratch);
+    assert_ok(capture_stream_close(&stream));
+    captured_open_incomplete(&captured, path);
+    for (uint32_t i = 0; i < CONTENTS; i++) {
+        const struct trace_content_event *event = captured_find(&captured, TRACE_HOST_WRITE, i);
+        uint8_t *found = captured_bytes(&captured, event);
+        fill_bytes(data, BYTES, i);
+        assert_memory_equal(found, data, BYTES);
+        free(found);
+    }
+    captured_close(&captured);
+}
+
 static void assert_content(const struct captured *captured, uint64_t content, const char *text)
 {
     char found[64] = "";
@@ -331,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(parts_end_between_records, remove_traces),
         cmocka_unit_test_teardown(contents_are_those_that_were_staged, remove_traces),
+        cmocka_unit_test_teardown(parts_hold_few_contents, remove_traces),
         cmocka_unit_test_teardown(an_executable_has_its_own_contents_and_those_of_its_variants,
                                   remove_traces),
         cmocka_unit_test_teardown(what_a_full_disk_did_not_take_is_recovered, remove_traces),
