@@ -5,7 +5,7 @@
 #include "hal/base/mem.h"
 
 /* Records that are looked through for contents before one is written. */
-enum { slice_bytes = CAPTURE_SLICE_BYTES, looked_at = 64, staged_share = 8 };
+enum { slice_bytes = CAPTURE_SLICE_BYTES, looked_at = 64, staged_share = 4 };
 
 void capture_drain_fail(struct capture_drain *drain, enum hal_status status)
 {

@@ -103,7 +103,8 @@ static enum hal_status mark_elsewhere(struct trace_directory *directory, const b
 
 static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes, const uint64_t *sizes,
-                                   const uint8_t (*sha256)[32], const bool *elsewhere, size_t count)
+                                   const uint8_t (*sha256)[32], const bool *elsewhere, size_t count,
+                                   const uint64_t *checksum)
 {
     Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count);
     if (!blobs)
@@ -114,8 +115,8 @@ static enum hal_status write_frame(struct trace_directory *directory, struct tra
     HAL_TRY(mark_elsewhere(directory, elsewhere, blobs));
     const uint64_t offset = output->offset;
     uint64_t frame_bytes;
-    HAL_TRY(
-        trace_output_own_frame(output, TRACE_FRAME_BLOBS, &blobs->base, data, bytes, &frame_bytes));
+    HAL_TRY(trace_output_known_frame(output, TRACE_FRAME_BLOBS, &blobs->base, data, bytes, checksum,
+                                     &frame_bytes));
     return trace_directory_add_blobs(directory, blobs, offset, frame_bytes);
 }
 
@@ -128,21 +129,21 @@ enum hal_status trace_contents_flush(struct trace_contents *contents,
     contents->batch_count = contents->batch.count = 0;
     return write_frame(directory, output, contents->batch.data, bytes, contents->batch_sizes,
                        (const uint8_t(*)[32])contents->batch_sha256, contents->batch_elsewhere,
-                       count);
+                       count, NULL);
 }
 
 /* `data` NULL with `elsewhere`: the bytes lie in another trace. */
 static enum hal_status store(struct trace_contents *contents, struct trace_directory *directory,
                              struct trace_output *output, const void *data, uint64_t size,
-                             bool elsewhere, const uint8_t sha256[32])
+                             bool elsewhere, const struct trace_digest *digest)
 {
     const size_t bytes = elsewhere ? 0 : (size_t)size;
     if (bytes >= LARGE_BYTES || contents->batch_count == BATCH_COUNT ||
         contents->batch.count + bytes > BATCH_BYTES)
         HAL_TRY(trace_contents_flush(contents, directory, output));
     if (bytes >= LARGE_BYTES)
-        return write_frame(directory, output, data, bytes, &size,
-                           (const uint8_t(*)[32])(const void *)sha256, &elsewhere, 1);
+        return write_frame(directory, output, data, bytes, &size, &digest->sha256, &elsewhere, 1,
+                           digest->has_checksum ? &digest->checksum : NULL);
     if (!trace_bytes_reserve(&contents->batch, bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for a content of %zu bytes", bytes);
     if (bytes)
@@ -150,21 +151,22 @@ static enum hal_status store(struct trace_contents *contents, struct trace_direc
     contents->batch.count += bytes;
     contents->batch_sizes[contents->batch_count] = size;
     contents->batch_elsewhere[contents->batch_count] = elsewhere;
-    memcpy(contents->batch_sha256[contents->batch_count++], sha256, 32);
+    memcpy(contents->batch_sha256[contents->batch_count++], digest->sha256, 32);
     return HAL_OK;
 }
 
 /* The number of the content, which is new to the file if it was not there. */
 static enum hal_status number(struct trace_contents *contents, struct trace_directory *directory,
                               struct trace_output *output, const void *data, uint64_t bytes,
-                              bool elsewhere, const uint8_t sha256[32], uint64_t *out_number)
+                              bool elsewhere, const struct trace_digest *digest,
+                              uint64_t *out_number)
 {
     if (contents->count * 2 >= contents->capacity)
         HAL_TRY(grow(contents));
-    struct trace_content_entry *entry = find(contents->entries, contents->capacity, sha256);
+    struct trace_content_entry *entry = find(contents->entries, contents->capacity, digest->sha256);
     if (!entry->number) {
-        HAL_TRY(store(contents, directory, output, data, bytes, elsewhere, sha256));
-        memcpy(entry->sha256, sha256, 32);
+        HAL_TRY(store(contents, directory, output, data, bytes, elsewhere, digest));
+        memcpy(entry->sha256, digest->sha256, 32);
         entry->number = ++contents->count;
     }
     *out_number = entry->number;
@@ -183,18 +185,20 @@ enum hal_status trace_contents_add(struct trace_contents *contents,
                                    struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes, uint64_t *out_number)
 {
-    uint8_t sha256[32];
+    struct trace_digest digest;
     HAL_TRY(check_size(bytes));
-    HAL_TRY(trace_digester_take(contents->digester, data, bytes, sha256));
+    HAL_TRY(trace_digester_take(contents->digester, data, bytes, &digest));
     const bool elsewhere =
-        bytes >= LEAST_REFERRED_BYTES && trace_base_find(&contents->base, sha256) != 0;
-    return number(contents, directory, output, data, bytes, elsewhere, sha256, out_number);
+        bytes >= LEAST_REFERRED_BYTES && trace_base_find(&contents->base, digest.sha256) != 0;
+    return number(contents, directory, output, data, bytes, elsewhere, &digest, out_number);
 }
 
 enum hal_status trace_contents_refer(struct trace_contents *contents,
                                      struct trace_directory *directory, struct trace_output *output,
                                      const uint8_t sha256[32], uint64_t bytes, uint64_t *out_number)
 {
+    struct trace_digest digest = {.has_checksum = false};
     HAL_TRY(check_size(bytes));
-    return number(contents, directory, output, NULL, bytes, true, sha256, out_number);
+    memcpy(digest.sha256, sha256, sizeof digest.sha256);
+    return number(contents, directory, output, NULL, bytes, true, &digest, out_number);
 }

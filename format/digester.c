@@ -3,6 +3,7 @@
  */
 #include "format/digester.h"
 
+#include "format/frames.h"
 #include "format/trace.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
@@ -19,7 +20,7 @@ struct place {
     const void *data;
     uint64_t bytes;
     _Atomic uint32_t state; /* enum state; whoever waits for the digest sleeps on it */
-    uint8_t sha256[32];
+    struct trace_digest digest;
 };
 
 /* A writer writes as fast as a few of them compute; most processors are the program's. */
@@ -42,9 +43,13 @@ static bool claim(struct place *place)
     return atomic_compare_exchange_strong(&place->state, &waiting, IN_WORK);
 }
 
-static void compute(struct place *place)
+static void compute(struct place *place, bool with_checksum)
 {
-    const enum hal_status status = trace_sha256(place->data, (size_t)place->bytes, place->sha256);
+    const enum hal_status status =
+        trace_sha256(place->data, (size_t)place->bytes, place->digest.sha256);
+    place->digest.has_checksum = with_checksum;
+    if (with_checksum)
+        place->digest.checksum = trace_checksum(place->data, (size_t)place->bytes);
     atomic_store(&place->state, status == HAL_OK ? DONE : FAILED);
     hal_word_wake(&place->state, 1);
 }
@@ -57,7 +62,7 @@ static bool compute_one(struct trace_digester *digester)
         struct place *place = &digester->places[(first + i) % TRACE_DIGESTER_PLACES];
         if (!claim(place))
             continue;
-        compute(place);
+        compute(place, true);
         return true;
     }
     return false;
@@ -120,7 +125,7 @@ static uint32_t finish_first(struct trace_digester *digester, bool wanted)
     struct place *place = &digester->places[digester->first];
     if (claim(place)) {
         if (wanted)
-            compute(place);
+            compute(place, false);
     } else {
         uint32_t state;
         while ((state = atomic_load(&place->state)) == IN_WORK)
@@ -144,7 +149,7 @@ static bool is_announced(const struct trace_digester *digester, const void *data
 }
 
 enum hal_status trace_digester_take(struct trace_digester *digester, const void *data,
-                                    uint64_t bytes, uint8_t out_sha256[32])
+                                    uint64_t bytes, struct trace_digest *out_digest)
 {
     while (is_announced(digester, data, bytes)) {
         const uint32_t index = digester->first;
@@ -152,13 +157,14 @@ enum hal_status trace_digester_take(struct trace_digester *digester, const void 
             digester->places[index].data == data && digester->places[index].bytes == bytes;
         const uint32_t state = finish_first(digester, wanted);
         if (wanted && state == DONE) {
-            memcpy(out_sha256, digester->places[index].sha256, 32);
+            *out_digest = digester->places[index].digest;
             return HAL_OK;
         }
         if (wanted)
             break;
     }
-    return trace_sha256(data, (size_t)bytes, out_sha256);
+    *out_digest = (struct trace_digest){0};
+    return trace_sha256(data, (size_t)bytes, out_digest->sha256);
 }
 
 uint64_t trace_digester_computed(const struct trace_digester *digester)

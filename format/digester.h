@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests of large contents, computed by other threads while the first one writes: one, and more
- * of them where there are many processors. A SHA-256 takes as long as everything else that storing
- * a content does.
+/* Digests and checksums of large contents, computed by other threads while the first one writes:
+ * one, and more of them where there are many processors. A SHA-256 takes as long as everything else
+ * that storing a content does.
  *
  * Contents are announced in the order in which they will be asked for. One that nobody has begun
  * is computed by whoever asks, so that nothing ever waits for an idle thread; threads are started
@@ -16,6 +16,14 @@
 
 struct trace_digester;
 
+struct trace_digest {
+    uint8_t sha256[32];
+    /* trace_checksum of the bytes, which not every content needs: known where another thread has
+     * computed it. */
+    uint64_t checksum;
+    bool has_checksum;
+};
+
 enum { TRACE_DIGESTER_PLACES = 8, TRACE_DIGESTER_LEAST_BYTES = 64 << 10 };
 
 /* With at least one thread and at most four, whatever is asked for; NULL: there is no memory. */
@@ -27,9 +35,9 @@ struct trace_digester *trace_digester_create(uint32_t threads);
  * NULL: one is made that uses a share of the processors. */
 bool trace_digester_announce(struct trace_digester **digester, const void *data, uint64_t bytes);
 
-/* The SHA-256 of the bytes, announced or not. May wait for another thread. */
+/* The digest of the bytes, announced or not. May wait for another thread. */
 enum hal_status trace_digester_take(struct trace_digester *digester, const void *data,
-                                    uint64_t bytes, uint8_t out_sha256[32]) HAL_CHECKED;
+                                    uint64_t bytes, struct trace_digest *out_digest) HAL_CHECKED;
 
 /* How many contents its threads have computed digests of, so far. */
 uint64_t trace_digester_computed(const struct trace_digester *digester);

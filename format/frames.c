@@ -166,6 +166,7 @@ static enum hal_status pays_to_compress(struct trace_output *output, const uint8
     return HAL_OK;
 }
 
+/* The head's checksum of the data is filled in. */
 static enum hal_status write_own_frame(struct trace_output *output, struct trace_frame_head *head,
                                        const ProtobufCMessage *meta, const void *data, size_t bytes)
 {
@@ -178,7 +179,6 @@ static enum hal_status write_own_frame(struct trace_output *output, struct trace
     head->magic = TRACE_FRAME_MAGIC;
     head->meta_bytes = (uint32_t)meta_bytes;
     head->payload_bytes = (uint32_t)(sizeof *head - 8 + meta_bytes + bytes);
-    head->data_checksum = trace_checksum(data, bytes);
     head->head_checksum = head_checksum(head, packed);
     enum hal_status status = trace_output_write(output, head, sizeof *head);
     if (status == HAL_OK)
@@ -190,9 +190,10 @@ static enum hal_status write_own_frame(struct trace_output *output, struct trace
     return status;
 }
 
-enum hal_status trace_output_own_frame(struct trace_output *output, enum trace_frame_kind kind,
-                                       const ProtobufCMessage *meta, const void *data, size_t bytes,
-                                       uint64_t *out_bytes)
+enum hal_status trace_output_known_frame(struct trace_output *output, enum trace_frame_kind kind,
+                                         const ProtobufCMessage *meta, const void *data,
+                                         size_t bytes, const uint64_t *checksum,
+                                         uint64_t *out_bytes)
 {
     HAL_TRY(latched(output));
     struct trace_frame_head head = {.kind = (uint8_t)kind, .raw_bytes = (uint32_t)bytes};
@@ -204,12 +205,21 @@ enum hal_status trace_output_own_frame(struct trace_output *output, enum trace_f
         pays = output->stored.count < bytes;
     }
     head.is_compressed = pays;
-    if (pays)
-        HAL_TRY(write_own_frame(output, &head, meta, output->stored.data, output->stored.count));
-    else
-        HAL_TRY(write_own_frame(output, &head, meta, data, bytes));
+    if (pays) {
+        data = output->stored.data;
+        bytes = output->stored.count;
+    }
+    head.data_checksum = checksum && !pays ? *checksum : trace_checksum(data, bytes);
+    HAL_TRY(write_own_frame(output, &head, meta, data, bytes));
     *out_bytes = output->offset - begin;
     return HAL_OK;
+}
+
+enum hal_status trace_output_own_frame(struct trace_output *output, enum trace_frame_kind kind,
+                                       const ProtobufCMessage *meta, const void *data, size_t bytes,
+                                       uint64_t *out_bytes)
+{
+    return trace_output_known_frame(output, kind, meta, data, bytes, NULL, out_bytes);
 }
 
 enum hal_status trace_output_data_frame(struct trace_output *output, const void *raw, size_t bytes,

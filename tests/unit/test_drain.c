@@ -216,11 +216,11 @@ static void contents_are_those_that_were_staged(void **state)
 }
 
 /* Their memory can be used again only after a part was written: a thread that waits for it waits
- * for an eighth of the staging at most, whatever was published meanwhile. */
+ * for a quarter of the staging at most, whatever was published meanwhile. */
 static void parts_hold_few_contents(void **state)
 {
     (void)state;
-    enum { CONTENTS = 9, BYTES = 200 << 10, LIMIT = STAGING_BYTES / 8, EACH = 3 };
+    enum { CONTENTS = 9, BYTES = 400 << 10, LIMIT = STAGING_BYTES / 4, EACH = 3 };
     struct capture_stream stream;
     struct trace_writer *writer;
     struct captured captured;
