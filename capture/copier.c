@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever changes the state from FREE has the copier until it is FREE again; from OFFERED on its
- * thread may look at the content, and has left it for good when it is LEFT. */
+/* Whoever changes the phase from FREE has the copier until it is FREE again. While it is OPEN its
+ * threads may come in: who counts himself in and still sees the same OPEN state may look at the
+ * content, since nobody takes it away before the count is zero. */
 #include "capture/copier.h"
 
 #include "capture/stream.h"
 
-enum state {
+enum phase {
     FREE,
     FILLING,
-    OFFERED,
-    TAKEN,
-    LEFT,
+    OPEN,
+    PHASES = 4,
 };
 
 static bool change(struct capture_copier *copier, uint32_t from, uint32_t to)
@@ -18,16 +18,27 @@ static bool change(struct capture_copier *copier, uint32_t from, uint32_t to)
     return atomic_compare_exchange_strong(&copier->state, &from, to);
 }
 
-static void copy_parts(struct capture_stream *stream, bool waits)
+static void copy_parts(struct capture_stream *stream, bool beside)
 {
     struct capture_copier *copier = &stream->copier;
     uint64_t at;
     while ((at = atomic_fetch_add(&copier->next, CAPTURE_COPIER_PART_BYTES)) < copier->bytes) {
         const uint64_t left = copier->bytes - at;
         const uint64_t bytes = left < CAPTURE_COPIER_PART_BYTES ? left : CAPTURE_COPIER_PART_BYTES;
-        if (!capture_stage_at(stream, copier->position + at, copier->data + at, bytes, waits))
+        if (!capture_stage_at(stream, copier->position + at, copier->data + at, bytes, beside))
             atomic_store(&copier->failed, true);
     }
+}
+
+/* Takes part in the content that was seen open. */
+static void help(struct capture_stream *stream, uint32_t seen)
+{
+    struct capture_copier *copier = &stream->copier;
+    atomic_fetch_add(&copier->inside, 1);
+    if (atomic_load(&copier->state) == seen)
+        copy_parts(stream, true);
+    if (atomic_fetch_sub(&copier->inside, 1) == 1)
+        hal_word_wake(&copier->inside, 1);
 }
 
 static void *run(void *argument)
@@ -36,13 +47,10 @@ static void *run(void *argument)
     struct capture_copier *copier = &stream->copier;
     while (!atomic_load(&copier->ending)) {
         const uint32_t seen = atomic_load(&copier->state);
-        if (seen == OFFERED && change(copier, OFFERED, TAKEN)) {
-            copy_parts(stream, false);
-            atomic_store(&copier->state, LEFT);
-            hal_word_wake(&copier->state, INT32_MAX);
-        } else if (!atomic_load(&copier->ending)) {
+        if (seen % PHASES == OPEN)
+            help(stream, seen);
+        if (!atomic_load(&copier->ending))
             hal_word_wait(&copier->state, seen, HAL_FOREVER);
-        }
     }
     return NULL;
 }
@@ -51,21 +59,24 @@ static void *run(void *argument)
 static bool start(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
-    if (copier->runs || copier->failed_to_start)
-        return copier->runs;
-    copier->runs = hal_thread_start("hal-copies", run, stream, &copier->thread) == HAL_OK;
-    copier->failed_to_start = !copier->runs;
-    return copier->runs;
+    while (!copier->started && copier->thread_count < copier->thread_limit &&
+           hal_thread_start("hal-copies", run, stream, &copier->threads[copier->thread_count]) ==
+               HAL_OK)
+        copier->thread_count++;
+    copier->started = true;
+    return copier->thread_count > 0;
 }
 
 bool capture_copier_begin(struct capture_stream *stream, const void *data, uint64_t bytes,
                           uint64_t *out_position)
 {
     struct capture_copier *copier = &stream->copier;
-    if (!copier->wanted || bytes < CAPTURE_COPIER_LEAST_BYTES || !change(copier, FREE, FILLING))
+    const uint32_t seen = atomic_load(&copier->state);
+    if (!copier->thread_limit || bytes < CAPTURE_COPIER_LEAST_BYTES || seen % PHASES != FREE ||
+        !change(copier, seen, seen + FILLING))
         return false;
     if (!start(stream)) {
-        atomic_store(&copier->state, FREE);
+        atomic_store(&copier->state, seen);
         return false;
     }
     copier->position = *out_position = capture_staging_claim(&stream->staging, bytes);
@@ -73,7 +84,7 @@ bool capture_copier_begin(struct capture_stream *stream, const void *data, uint6
     copier->bytes = bytes;
     atomic_store(&copier->next, 0);
     atomic_store(&copier->failed, false);
-    atomic_store(&copier->state, OFFERED);
+    atomic_store(&copier->state, seen + OPEN);
     hal_word_wake(&copier->state, INT32_MAX);
     return true;
 }
@@ -81,25 +92,23 @@ bool capture_copier_begin(struct capture_stream *stream, const void *data, uint6
 bool capture_copier_finish(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
-    copy_parts(stream, true);
-    if (!change(copier, OFFERED, FILLING)) {
-        while (atomic_load(&copier->state) == TAKEN)
-            hal_word_wait(&copier->state, TAKEN, HAL_FOREVER);
-    }
+    uint32_t inside;
+    copy_parts(stream, false);
+    const uint32_t closed = atomic_fetch_sub(&copier->state, OPEN - FILLING) - (OPEN - FILLING);
+    while ((inside = atomic_load(&copier->inside)) > 0)
+        hal_word_wait(&copier->inside, inside, HAL_FOREVER);
     const bool failed = atomic_load(&copier->failed);
-    atomic_store(&copier->state, FREE);
+    atomic_store(&copier->state, closed - FILLING + PHASES);
     return !failed;
 }
 
 void capture_copier_end(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
-    if (!copier->runs)
-        return;
     atomic_store(&copier->ending, true);
-    /* The word must change as well: the thread may be about to sleep on what it saw. */
-    atomic_store(&copier->state, FILLING);
+    atomic_fetch_add(&copier->state, PHASES); /* else one might go to sleep on what it saw */
     hal_word_wake(&copier->state, INT32_MAX);
-    hal_thread_join(copier->thread);
-    copier->runs = false;
+    for (uint32_t i = 0; i < copier->thread_count; i++)
+        hal_thread_join(copier->threads[i]);
+    copier->thread_count = 0;
 }

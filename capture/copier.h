@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that copies a content into staging memory while the application's own thread stores it
+/* Threads that copy a content into staging memory while the application's own thread stores it
  * where the application wanted it: new memory is filled more slowly than anything else that
  * recording a content does.
  *
- * It has one content at a time, cut into parts. Whoever comes first takes the next part, and the
+ * They have one content at a time, cut into parts. Whoever comes first takes the next part, and the
  * application's thread, once it is done with its own, takes parts as well: it never waits for more
- * than one part that the other is copying, nor for a thread that the system does not run. */
+ * than the parts that others are copying, nor for a thread that the system does not run. */
 #ifndef CAPTURE_COPIER_H
 #define CAPTURE_COPIER_H
 
@@ -16,14 +16,21 @@
 
 struct capture_stream;
 
-/* Less is copied sooner than a thread wakes up. */
-enum { CAPTURE_COPIER_LEAST_BYTES = 1 << 20, CAPTURE_COPIER_PART_BYTES = 256 << 10 };
+enum {
+    CAPTURE_COPIER_LEAST_BYTES = 1 << 20, /* less is copied sooner than a thread wakes up */
+    CAPTURE_COPIER_PART_BYTES = 256 << 10,
+    CAPTURE_COPIER_MOST_THREADS = 2, /* more are no faster than the system gives memory */
+    CAPTURE_COPIER_PROCESSORS = 4,   /* per thread: most of them are the program's */
+};
 
 struct capture_copier {
-    bool wanted; /* set before anybody records: there are processors for it */
+    uint32_t thread_limit; /* set before anybody records; 0: there are no processors for it */
+    /* Counts, by four each, the contents; below that what becomes of the last one. */
     _Atomic uint32_t state;
-    pthread_t thread; /* runs from the first content on */
-    bool runs, failed_to_start;
+    _Atomic uint32_t inside;                        /* threads that may look at the content */
+    pthread_t threads[CAPTURE_COPIER_MOST_THREADS]; /* run from the first content on */
+    uint32_t thread_count;
+    bool started;
     _Atomic bool ending;
     /* The content; written by who has the copier. */
     uint64_t position, bytes;
@@ -33,8 +40,8 @@ struct capture_copier {
 };
 
 /* Claims room for at most the staging's size and begins to copy, unless the content is small or the
- * copier is not wanted, cannot be started or has another content: false. The bytes stay as they are
- * until capture_copier_finish. */
+ * copier has no threads or another content: false. The bytes stay as they are until
+ * capture_copier_finish. */
 bool capture_copier_begin(struct capture_stream *stream, const void *data, uint64_t bytes,
                           uint64_t *out_position);
 

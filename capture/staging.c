@@ -108,7 +108,7 @@ static void set_present(struct capture_staging *staging, struct pages pages)
 }
 
 /* Written as a file the memory comes with its contents in it: it is neither cleared first nor
- * faulted in page by page. */
+ * faulted in page by page. But only one thread at a time can write a file. */
 static bool write_through(const struct capture_staging *staging, uint64_t position,
                           const uint8_t *data, uint64_t bytes)
 {
@@ -147,11 +147,11 @@ static enum hal_status commit_blocks(struct capture_staging *staging, uint64_t p
 }
 
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
-                                    const void *data, uint64_t bytes)
+                                    const void *data, uint64_t bytes, bool beside)
 {
     const struct pages pages = pages_of(staging, position, bytes);
     if (!are_present(staging, pages)) {
-        if (bytes >= small_bytes && write_through(staging, position, data, bytes)) {
+        if (!beside && bytes >= small_bytes && write_through(staging, position, data, bytes)) {
             set_present(staging, pages);
             return HAL_OK;
         }

@@ -48,10 +48,10 @@ bool capture_staging_ready(const struct capture_staging *staging, uint64_t posit
                            uint64_t bytes);
 
 /* Copies into the ready range. What never had memory gets it now, which the system may block for;
- * what lies there otherwise is only written over. HAL_NO_MEMORY; HAL_IO as capture_sidecar_commit.
- */
+ * what lies there otherwise is only written over. `beside`: so that others get memory meanwhile,
+ * which takes longer. HAL_NO_MEMORY; HAL_IO as capture_sidecar_commit. */
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
-                                    const void *data, uint64_t bytes) HAL_CHECKED;
+                                    const void *data, uint64_t bytes, bool beside) HAL_CHECKED;
 
 static inline uint8_t *capture_staging_at(const struct capture_staging *staging, uint64_t position)
 {

@@ -24,7 +24,6 @@ enum {
     file_buckets = 256,
     enough_staging_bytes = 8 << 20,
     most_spare_bytes = 2 * TRACE_MAX_RECORD_BYTES,
-    copier_processors = 4, /* with fewer, all of them are the program's, and one the writer's */
 };
 
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES])
@@ -128,13 +127,19 @@ static enum hal_status open_memory(struct capture_stream *stream,
     return open_largest(stream, options, TRACE_SIDECAR_FOLDER, CAPTURE_LEAST_STAGING_BYTES);
 }
 
+static uint32_t copier_threads(void)
+{
+    const uint32_t threads = hal_processor_count() / CAPTURE_COPIER_PROCESSORS;
+    return threads < CAPTURE_COPIER_MOST_THREADS ? threads : CAPTURE_COPIER_MOST_THREADS;
+}
+
 enum hal_status capture_stream_open(struct capture_stream *stream,
                                     const struct capture_stream_options *options)
 {
     memset(stream, 0, sizeof *stream);
     stream->process = getpid();
     stream->policy = options->policy;
-    stream->copier.wanted = hal_processor_count() >= copier_processors;
+    stream->copier.thread_limit = copier_threads();
     pthread_mutex_init(&stream->error_lock, NULL);
     capture_threads_open(stream);
     enum hal_status status = open_recording_word(stream);
@@ -382,12 +387,13 @@ static bool is_ready(const void *what)
            capture_staging_ready(&claim->stream->staging, claim->position, claim->bytes);
 }
 
-static bool put(struct capture_stream *stream, const struct claim *claim, const void *data)
+static bool put(struct capture_stream *stream, const struct claim *claim, const void *data,
+                bool beside)
 {
     char message[HAL_MESSAGE_BYTES];
     capture_message_save(message);
     const enum hal_status status =
-        capture_staging_put(&stream->staging, claim->position, data, claim->bytes);
+        capture_staging_put(&stream->staging, claim->position, data, claim->bytes, beside);
     if (status != HAL_OK)
         capture_stop(stream, status, "%s", hal_message());
     capture_message_restore(message);
@@ -395,13 +401,13 @@ static bool put(struct capture_stream *stream, const struct claim *claim, const 
 }
 
 bool capture_stage_at(struct capture_stream *stream, uint64_t position, const void *data,
-                      uint64_t bytes, bool waits)
+                      uint64_t bytes, bool beside)
 {
     const struct claim claim = {.stream = stream, .position = position, .bytes = bytes};
     if (!capture_staging_ready(&stream->staging, position, bytes))
-        (waits ? stall : await)(stream, is_ready, &claim);
+        (beside ? await : stall)(stream, is_ready, &claim);
     return atomic_load_explicit(stream->recording, memory_order_relaxed) &&
-           put(stream, &claim, data);
+           put(stream, &claim, data, beside);
 }
 
 bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
@@ -409,7 +415,7 @@ bool capture_stage(struct capture_thread *thread, const void *data, uint64_t byt
 {
     struct capture_stream *stream = thread->stream;
     *out_position = capture_staging_claim(&stream->staging, bytes);
-    if (capture_stage_at(stream, *out_position, data, bytes, true))
+    if (capture_stage_at(stream, *out_position, data, bytes, false))
         return true;
     capture_lose(stream, 1);
     return false;

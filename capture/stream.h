@@ -220,10 +220,10 @@ static inline uint64_t capture_ticket(struct capture_stream *stream)
 bool capture_stage(struct capture_thread *thread, const void *data, uint64_t bytes,
                    uint64_t *out_position);
 
-/* The same into a part of a range that was claimed. `waits`: the application does while there is no
- * room, which is counted. */
+/* The same into a part of a range that was claimed. `beside`: by a thread that is not the
+ * application's, so that waiting for room is not counted. */
 bool capture_stage_at(struct capture_stream *stream, uint64_t position, const void *data,
-                      uint64_t bytes, bool waits);
+                      uint64_t bytes, bool beside);
 
 /* The number of a string, recording it when it is new. Longer ones than TRACE_MAX_STRING_BYTES are
  * cut. Call it before capture_reserve, not between reserve and publish. NULL: 0. */

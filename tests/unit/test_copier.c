@@ -37,7 +37,7 @@ static int remove_trace(void **state)
     return 0;
 }
 
-static void open_stream(struct capture_stream *stream, bool with_copier)
+static void open_stream(struct capture_stream *stream, uint32_t threads)
 {
     struct trace_writer *writer;
     const struct capture_stream_options options = {.destination = path,
@@ -47,7 +47,7 @@ static void open_stream(struct capture_stream *stream, bool with_copier)
                                                    .ring_bytes = 1 << 20};
     const struct trace_header header = {.writer = "test", .program = "test", .mode = "queue"};
     assert_ok(capture_stream_open(stream, &options));
-    stream->copier.wanted = with_copier; /* however many processors there are */
+    stream->copier.thread_limit = threads; /* however many processors there are */
     assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, &writer));
     assert_ok(capture_stream_start(stream, writer));
 }
@@ -127,19 +127,19 @@ static void check_file(const struct storer *storers)
     free(found);
 }
 
-static void store_with_threads(bool with_copier)
+static void store_with_threads(uint32_t threads)
 {
     struct capture_stream stream;
     struct storer storers[THREADS];
     uint64_t random = fixture_seed();
-    open_stream(&stream, with_copier);
+    open_stream(&stream, threads);
     for (unsigned i = 0; i < THREADS; i++)
         make_storer(&storers[i], &stream, i, &random);
     for (unsigned i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&storers[i].thread, NULL, store_all, &storers[i]), 0);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(storers[i].thread, NULL);
-    assert_int_equal(stream.copier.runs, with_copier);
+    assert_int_equal(stream.copier.thread_count, threads);
     assert_ok(capture_stream_close(&stream));
     check_file(storers);
     for (unsigned i = 0; i < THREADS * STORES; i++)
@@ -150,13 +150,15 @@ static void store_with_threads(bool with_copier)
 static void threads_that_share_a_copier_store_and_record_the_same(void **state)
 {
     (void)state;
-    store_with_threads(true);
+    store_with_threads(1);
+    unlink(path);
+    store_with_threads(CAPTURE_COPIER_MOST_THREADS);
 }
 
 static void so_do_threads_without_one(void **state)
 {
     (void)state;
-    store_with_threads(false);
+    store_with_threads(0);
 }
 
 /* Nobody but the copier's thread takes a part here. */
@@ -166,7 +168,7 @@ static void the_thread_copies_without_help(void **state)
     struct capture_stream stream;
     uint64_t random = fixture_seed(), position = 0, other = 0;
     uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
-    open_stream(&stream, true);
+    open_stream(&stream, 1);
     assert_false(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES - 1, &position));
     assert_true(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &position));
     assert_false(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &other));
@@ -189,7 +191,7 @@ static void what_cannot_be_recorded_is_stored(void **state)
     struct capture_stream stream;
     uint64_t random = fixture_seed();
     uint8_t *data = random_bytes(MOST_BYTES, &random), *target = calloc(1, MOST_BYTES);
-    open_stream(&stream, true);
+    open_stream(&stream, 1);
     struct capture_thread *thread = capture_enter(&stream);
     capture_stop(&stream, HAL_IO, "planted");
     capture_record_store(

@@ -36,7 +36,7 @@ static uint8_t *use(struct setup *setup, uint64_t position, uint64_t bytes, int 
     assert_non_null(data);
     memset(data, value, bytes);
     assert_true(capture_staging_ready(&setup->staging, position, bytes));
-    assert_ok(capture_staging_put(&setup->staging, position, data, bytes));
+    assert_ok(capture_staging_put(&setup->staging, position, data, bytes, value % 2));
     uint8_t *there = capture_staging_at(&setup->staging, position);
     assert_memory_equal(there, data, bytes);
     free(data);
@@ -151,7 +151,8 @@ static void *claim_and_publish(void *argument)
         while (!capture_staging_ready(&box->setup->staging, position, bytes))
             sched_yield();
         memset(data, (int)(box->number + round % 50), bytes);
-        if (capture_staging_put(&box->setup->staging, position, data, bytes) != HAL_OK)
+        if (capture_staging_put(&box->setup->staging, position, data, bytes, round % 3 == 0) !=
+            HAL_OK)
             abort();
         while (atomic_load_explicit(&box->position, memory_order_acquire))
             sched_yield();
