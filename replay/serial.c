@@ -3,8 +3,8 @@
  * run. What cannot run yet is held back, and what destroys its objects with it. */
 #include "replay/serial.h"
 
-#include "format/limits.h"
 #include "hal/base/mem.h"
+#include "replay/pieces.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,113 +22,13 @@ struct making {
     bool seen;
 };
 
-/* ---- Pieces -------------------------------------------------------------------------------- */
-
-/* What commands before it set, when a command stands alone. */
-struct state {
-    uint8_t constants[TRACE_MAX_CONSTANT_BYTES];
-    bool set[TRACE_MAX_CONSTANT_BYTES];
-    const struct trace_push_descriptor_set *sets[HAL_MAX_SETS];
-};
+/* ---- Steps --------------------------------------------------------------------------------- */
 
 static bool is_work(uint32_t kind)
 {
     return kind == TRACE_FILL || kind == TRACE_COPY || kind == TRACE_UPDATE ||
            trace_is_dispatch(kind);
 }
-
-static void take_state(struct state *state, const struct trace_segment *segment)
-{
-    if (segment->kind == TRACE_PUSH_DESCRIPTOR_SET) {
-        const struct trace_push_descriptor_set *set = (const void *)segment;
-        state->sets[set->set] = set;
-    } else if (segment->kind == TRACE_PUSH_CONSTANTS) {
-        const struct trace_push_constants *push = (const void *)segment;
-        if (!hal_range_fits(push->offset, push->size, sizeof state->constants))
-            return;
-        memcpy(state->constants + push->offset, push->data, push->size);
-        for (uint32_t i = 0; i < push->size; i++)
-            state->set[push->offset + i] = true;
-    }
-}
-
-/* Where the next run of constants that were set begins and ends; false: there is none. */
-static bool next_run(const struct state *state, uint32_t *begin, uint32_t *end)
-{
-    while (*begin < TRACE_MAX_CONSTANT_BYTES && !state->set[*begin])
-        ++*begin;
-    for (*end = *begin; *end < TRACE_MAX_CONSTANT_BYTES && state->set[*end];)
-        ++*end;
-    return *end > *begin;
-}
-
-static size_t state_bytes(const struct state *state, uint32_t *out_count)
-{
-    size_t bytes = 0;
-    *out_count = 0;
-    for (uint32_t begin = 0, end; next_run(state, &begin, &end); begin = end, ++*out_count)
-        bytes += hal_align_up(sizeof(struct trace_push_constants) + end - begin, 8);
-    for (size_t i = 0; i < HAL_MAX_SETS; i++) {
-        bytes += state->sets[i] ? state->sets[i]->head.bytes : 0;
-        *out_count += state->sets[i] != NULL;
-    }
-    return bytes;
-}
-
-static uint8_t *write_state(const struct state *state, uint8_t *at)
-{
-    for (uint32_t begin = 0, end; next_run(state, &begin, &end); begin = end) {
-        struct trace_push_constants *push = (void *)at;
-        const uint32_t bytes = (uint32_t)hal_align_up(sizeof *push + end - begin, 8);
-        *push =
-            (struct trace_push_constants){.head = {.kind = TRACE_PUSH_CONSTANTS, .bytes = bytes},
-                                          .offset = begin,
-                                          .size = end - begin};
-        memcpy(push->data, state->constants + begin, end - begin);
-        at += bytes;
-    }
-    for (size_t i = 0; i < HAL_MAX_SETS; i++) {
-        if (!state->sets[i])
-            continue;
-        memcpy(at, state->sets[i], state->sets[i]->head.bytes);
-        at += state->sets[i]->head.bytes;
-    }
-    return at;
-}
-
-/* A reusable command buffer with that command alone. */
-static enum hal_status make_piece(struct making *m, uint32_t commands, const struct state *state,
-                                  const struct trace_segment *work, uint32_t *out_object)
-{
-    const struct replay_object *recorded = &m->plan->objects[commands];
-    const bool kernel = trace_is_dispatch(work->kind);
-    uint32_t count = 0;
-    const size_t before = kernel ? state_bytes(state, &count) : 0;
-    void *created, *room;
-    HAL_TRY(replay_plan_room(m->variant, sizeof(struct trace_command_buffer_create), &created));
-    struct trace_command_buffer_create *creation = created;
-    *creation = *(const struct trace_command_buffer_create *)(const void *)recorded->created;
-    creation->mode = HAL_REUSABLE;
-    HAL_TRY(replay_plan_room(
-        m->variant, sizeof(struct trace_command_buffer_seal) + before + work->bytes, &room));
-    struct trace_command_buffer_seal *seal = room;
-    uint8_t *at = (uint8_t *)(seal + 1);
-    *seal = *recorded->commands.seal;
-    seal->segment_count = count + 1;
-    seal->dispatch_count = kernel;
-    seal->segment_bytes = before + work->bytes;
-    if (kernel)
-        at = write_state(state, at);
-    memcpy(at, work, work->bytes);
-    HAL_TRY(replay_plan_object(m->variant, REPLAY_COMMANDS, &creation->head, out_object));
-    struct replay_object *piece = &m->variant->objects[*out_object];
-    piece->id = m->plan->objects[commands].id;
-    piece->commands.seal = seal;
-    piece->commands.segments = (const struct trace_segment *)(const void *)(seal + 1);
-    return HAL_OK;
-}
-
-/* ---- Steps --------------------------------------------------------------------------------- */
 
 static enum hal_status add_step(struct making *m, const struct replay_step *step)
 {
@@ -176,9 +76,10 @@ static bool stops_at(const struct making *m, const struct trace_submit *submit)
 
 /* The destruction is the end's, of all pieces together: work that the device keeps is none. */
 static enum hal_status run_piece(struct making *m, struct replay_step *step,
-                                 const struct state *state, bool *first)
+                                 const struct replay_piece_state *state, bool *first)
 {
-    HAL_TRY(make_piece(m, step->commands, state, step->work, &step->piece));
+    HAL_TRY(replay_piece_make(m->variant, &m->plan->objects[step->commands], state, step->work,
+                              &step->piece));
     const struct replay_object *piece = &m->variant->objects[step->piece];
     HAL_TRY(replay_plan_emit(m->variant, &(struct replay_op){REPLAY_RECORD_COMMANDS, step->piece,
                                                              &piece->commands.seal->head}));
@@ -195,7 +96,7 @@ static enum hal_status run_pieces(struct making *m, const struct trace_submit *s
     const uint64_t *buffers = trace_submit_command_buffers(submit);
     struct replay_step step = {.submit = submit};
     bool first = true;
-    struct state *state = hal_alloc(1, sizeof *state);
+    struct replay_piece_state *state = hal_alloc(1, sizeof *state);
     if (!state)
         return hal_fail(HAL_NO_MEMORY, "no memory for a command's state");
     enum hal_status status = HAL_OK;
@@ -203,10 +104,10 @@ static enum hal_status run_pieces(struct making *m, const struct trace_submit *s
         const struct replay_object *object = &m->plan->objects[buffers[i]];
         const struct trace_segment *segment = object->commands.segments;
         const uint32_t count = object->commands.seal->segment_count;
-        *state = (struct state){0};
+        *state = (struct replay_piece_state){0};
         step.commands = (uint32_t)buffers[i];
         for (uint32_t k = 0; k < count && !m->stopped && status == HAL_OK; k++) {
-            take_state(state, segment);
+            replay_piece_state_take(state, segment);
             step.work = segment;
             step.segment = k;
             if (is_work(segment->kind))
