@@ -5,6 +5,7 @@
 #define REPLAY_MEASURE_H
 
 #include "replay/report.h"
+#include "replay/serial.h"
 
 struct trace_text;
 
@@ -40,6 +41,11 @@ struct replay_benchmark_result {
     struct replay_report report; /* of the first that differed, else of the first */
 };
 
+/* What the scope took, of a run that began then and whose operations ended then. */
+int64_t replay_scope_ns(const struct replay_scope *scope, int64_t begin_ns,
+                        const int64_t *op_ends_ns);
+bool replay_is_tight(const struct replay_gain *interval, double tightness);
+
 /* Blocks. Otherwise as replay_player_run. */
 enum hal_status replay_benchmark_run(const struct replay_benchmark *benchmark,
                                      const struct replay_plan_info *plan,
@@ -74,6 +80,20 @@ struct replay_isolate_result {
     int64_t in_context_ns; /* sum over all submissions, one after the other */
     struct replay_report report;
 };
+
+/* Steps, and the shortest time of each over the runs so far. */
+struct replay_timed_steps {
+    struct replay_serial serial;
+    int64_t *best_ns;
+};
+
+void replay_note_step(struct replay_timed_steps *steps, size_t step, bool first, int64_t took_ns);
+
+/* All of the result but the runs, the empty submission and the report: `alone` has a step for each
+ * command, `whole` one for each submission. */
+enum hal_status replay_isolate_sum(const struct replay_timed_steps *alone,
+                                   const struct replay_timed_steps *whole,
+                                   struct replay_isolate_result *result) HAL_CHECKED;
 
 enum hal_status replay_isolate_run(const struct replay_isolate *wanted,
                                    struct replay_isolate_result *out_result) HAL_CHECKED;

@@ -5,9 +5,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 enum {
     MS = 1000 * 1000,
@@ -134,42 +132,6 @@ static void destroy_commands(struct replay_player *player, uint32_t object)
 }
 
 /* ---- A run --------------------------------------------------------------------------------- */
-
-/* Calls that others can see come a little later, now and then much later. */
-static void linger(struct replay_player *player, enum replay_action action)
-{
-    if (!player->shuffle || (action != REPLAY_SUBMIT && action != REPLAY_WAIT))
-        return;
-    player->shuffle ^= player->shuffle << 13;
-    player->shuffle ^= player->shuffle >> 7;
-    player->shuffle ^= player->shuffle << 17;
-    const uint64_t random = player->shuffle >> 11;
-    const uint64_t limit_ns = random % 16 == 0 ? 500000 : random % 4 == 0 ? 20000 : 1;
-    const int64_t until_ns = hal_clock_ns() + (int64_t)(random / 16 % limit_ns);
-    while (hal_clock_ns() < until_ns)
-        continue;
-}
-
-static void sleep_ns(int64_t ns)
-{
-    struct timespec left = {ns / (1000 * MS), ns % (1000 * MS)};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
-        continue;
-}
-
-/* The call begins as long after the first one as it did. */
-static void keep_pace(struct replay_player *player, const struct trace_event *event)
-{
-    const double pace = player->options.pace;
-    if (pace <= 0 || event->begin_ns <= 0)
-        return;
-    if (!player->paced_from_ns)
-        player->paced_from_ns = event->begin_ns;
-    const double recorded_ns = (double)(event->begin_ns - player->paced_from_ns);
-    const double due_ns = recorded_ns / pace - (double)(hal_clock_ns() - player->begin_ns);
-    if (due_ns >= 1 && due_ns < (double)INT64_MAX)
-        sleep_ns((int64_t)due_ns);
-}
 
 static enum hal_status play(struct replay_player *player, const struct replay_op *op)
 {
@@ -312,10 +274,8 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
         const struct replay_op *const now = &plan->ops[player->op];
         if (plan->op_count - player->op > AHEAD)
             FETCH_OP(plan, now + AHEAD);
-        if (timed) {
-            keep_pace(player, now->event);
-            linger(player, now->action);
-        }
+        if (timed)
+            replay_bide_time(player, now);
         const enum hal_status status = play(player, now);
         if (timed && player->op_ends_ns)
             player->op_ends_ns[player->op] = hal_clock_ns();

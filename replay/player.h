@@ -70,6 +70,16 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op) HAL
 enum hal_status replay_player_end(struct replay_player *player, enum hal_status status,
                                   bool whole) HAL_CHECKED;
 
+/* ---- pace.c -------------------------------------------------------------------------------- */
+
+/* Before the operation: until its time has come, where the player has a pace or is shuffled. */
+void replay_bide_time(struct replay_player *player, const struct replay_op *op);
+/* How much later a call comes; the generator goes on. */
+int64_t replay_linger_ns(uint64_t *state);
+/* How long it is until a call that was recorded at `call_ns`, the first one at `first_ns`, when
+ * `passed_ns` have passed since that one; 0: it is late. */
+int64_t replay_pace_ns(double pace, int64_t first_ns, int64_t call_ns, int64_t passed_ns);
+
 /* ---- waiting.c ----------------------------------------------------------------------------- */
 
 /* Waits under the watchdog: HAL_TIMEOUT, with a message, when no semaphore has moved for the

@@ -72,6 +72,9 @@ struct replay_times replay_times_of(int64_t *values, size_t count);
 enum replay_exit replay_judge(const struct replay_plan_info *plan,
                               const struct replay_report *report);
 
+/* Slower for sure, and by more than is allowed: the whole interval. */
+bool replay_is_slower(const struct replay_gain *gain, double threshold_percent);
+
 /* What is replayed on what, and what the device lacks or does in another way: before the replay. */
 void replay_print_target(FILE *file, const struct replay_summary *summary);
 void replay_print_text(FILE *file, const struct replay_summary *summary);

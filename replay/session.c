@@ -205,13 +205,6 @@ static enum hal_status what_if(struct replay_session *s)
     return status;
 }
 
-/* Slower for sure, and by more than is allowed. */
-static bool is_slower(const struct replay_session *s)
-{
-    const double ratio = 1 / (1 + s->program->threshold_percent / 100);
-    return s->summary.trial.gain.high < ratio;
-}
-
 static enum hal_status compare(struct replay_session *s)
 {
     const struct replay_program *program = s->program;
@@ -228,7 +221,7 @@ static enum hal_status compare(struct replay_session *s)
     HAL_TRY(try_pairs(s, other, &variant, 0, false));
     s->summary.runs = s->summary.trial.pairs;
     s->summary.different_runs += s->summary.trial.different_base;
-    s->summary.slower = is_slower(s);
+    s->summary.slower = replay_is_slower(&s->summary.trial.gain, program->threshold_percent);
     judge(s);
     if (s->summary.slower)
         s->summary.exit_code = REPLAY_EXIT_DIFFERENT;

@@ -85,28 +85,35 @@ static enum hal_status run_pair(struct trial_state *s, int64_t *base_ns, int64_t
     return HAL_OK;
 }
 
+enum hal_status replay_trial_sum(int64_t *base_ns, int64_t *variant_ns, size_t pairs,
+                                 struct replay_trial_result *result)
+{
+    double *ratios = hal_alloc(pairs, sizeof *ratios);
+    if (!ratios)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the gains of %zu pairs", pairs);
+    for (size_t i = 0; i < pairs; i++)
+        ratios[i] = (double)base_ns[i] / (double)(variant_ns[i] > 0 ? variant_ns[i] : 1);
+    result->gain = replay_gain_of(ratios, pairs);
+    result->base = replay_times_of(base_ns, pairs);
+    result->variant = replay_times_of(variant_ns, pairs);
+    free(ratios);
+    return HAL_OK;
+}
+
 static enum hal_status run_pairs(struct trial_state *s)
 {
     const size_t pairs = (size_t)s->trial->pairs;
     int64_t *base_ns = hal_alloc(pairs, sizeof *base_ns);
     int64_t *variant_ns = hal_alloc(pairs, sizeof *variant_ns);
-    double *ratios = hal_alloc(pairs, sizeof *ratios);
     enum hal_status status = HAL_OK;
-    if (!base_ns || !variant_ns || !ratios)
+    if (!base_ns || !variant_ns)
         status = hal_fail(HAL_NO_MEMORY, "no memory for the times of %zu pairs", pairs);
-    for (size_t i = 0; i < pairs && status == HAL_OK; i++) {
+    for (size_t i = 0; i < pairs && status == HAL_OK; i++)
         status = run_pair(s, &base_ns[i], &variant_ns[i]);
-        if (status == HAL_OK)
-            ratios[i] = (double)base_ns[i] / (double)(variant_ns[i] > 0 ? variant_ns[i] : 1);
-    }
-    if (status == HAL_OK) {
-        s->result->gain = replay_gain_of(ratios, pairs);
-        s->result->base = replay_times_of(base_ns, pairs);
-        s->result->variant = replay_times_of(variant_ns, pairs);
-    }
+    if (status == HAL_OK)
+        status = replay_trial_sum(base_ns, variant_ns, pairs, s->result);
     free(base_ns);
     free(variant_ns);
-    free(ratios);
     return status;
 }
 
