@@ -176,17 +176,19 @@ static enum hal_status run_many(struct looking *l, struct loop *loop,
                                 const struct replay_bytes_list *before,
                                 struct replay_times *out_times)
 {
-    const size_t runs = (size_t)l->look->loop_runs;
-    int64_t *times_ns = hal_alloc(runs, sizeof *times_ns);
+    const size_t wanted = (size_t)l->look->loop_runs;
+    int64_t *times_ns = hal_alloc(wanted, sizeof *times_ns);
+    size_t done = 0;
     enum hal_status status =
-        times_ns ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu times", runs);
-    for (size_t i = 0; i < runs && status == HAL_OK; i++) {
+        times_ns ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu times", wanted);
+    while (done < wanted && status == HAL_OK) {
         status = put_back(l, before);
         if (status == HAL_OK)
-            status = run_once(l, loop, &times_ns[i]);
+            status = run_once(l, loop, &times_ns[done++]);
     }
     if (status == HAL_OK)
-        *out_times = replay_times_of(times_ns, runs);
+        *out_times = replay_times_of(times_ns, done);
+    l->result->loop_runs = done;
     free(times_ns);
     return status;
 }

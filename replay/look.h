@@ -42,6 +42,7 @@ struct replay_look_result {
     uint64_t dump_bytes[REPLAY_MOST_DUMPS];
     enum replay_type dump_types[REPLAY_MOST_DUMPS];
     char loop_name[REPLAY_NAME_BYTES];
+    uint64_t loop_runs;        /* done */
     struct replay_times loop;  /* from handing one dispatch in until it has ended */
     struct replay_times empty; /* the same without a dispatch */
 };

@@ -28,8 +28,8 @@ void replay_print_look(FILE *file, const struct replay_program *program,
                 program->dumps[i].path);
     if (!look->has_loop)
         return;
-    fprintf(file, "%s, %s, alone:\n", hal_locator_print(&look->loop, where),
-            hal_shown(result->loop_name).text);
+    fprintf(file, "%s, %s, alone, %" PRIu64 " times:\n", hal_locator_print(&look->loop, where),
+            hal_shown(result->loop_name).text, result->loop_runs);
     print_times(file, "from submit to end", &result->loop);
     print_times(file, "an empty submission", &result->empty);
 }
@@ -64,6 +64,7 @@ void replay_print_look_json(struct trace_text *text, const struct replay_program
     trace_json_close(text, ']');
     if (look->has_loop) {
         replay_field_text(text, "loop", hal_locator_print(&look->loop, where));
+        replay_field_u64(text, "loop_runs", result->loop_runs);
         replay_field_times(text, "loop_ns", &result->loop);
         replay_field_times(text, "empty_ns", &result->empty);
     }

@@ -32,7 +32,9 @@ for program in "hal-replay --range=#x" "hal-trace trim -o x --submissions=#x"; d
     says stderr "'#x' is no range of places: #s3, #s3..#s7, #s3.. or ..#s7"
 done
 run 0 "$bin/hal-replay" --trusted --loop=#s4.d1 --repeat=10 t.pb.zst
-says stdout "#s4.d1, dispatch of 'matrix_vector'"
+says stdout "#s4.d1, dispatch of 'matrix_vector', segment 8, alone, 10 times:"
+run 0 "$bin/hal-replay" --trusted --loop=#s4.d1 --json t.pb.zst
+says stdout '"loop":"#s4.d1","loop_runs":100,"loop_ns":{'
 run 4 "$bin/hal-replay" --trusted --stop-at=#s99 t.pb.zst
 says stderr "no submission #s99"
 run 4 "$bin/hal-replay" --trusted --dump=nothing@#s5=x t.pb.zst
