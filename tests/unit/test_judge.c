@@ -101,6 +101,34 @@ static void one_of_the_tolerances_suffices(void **state)
     assert_int_equal(judge("abs:1e300,ulp:99999999", REPLAY_F32, 0, &infinite, &huge, 4).wrong, 1);
 }
 
+/* Of one number that should be less, and one that should be more. */
+static void relative_errors_are_parts_of_what_is_expected(void **state)
+{
+    (void)state;
+    const float less = 1, more = 1.25f;
+    assert_int_equal(judge("rel:0.25", REPLAY_F32, 0, &less, &more, 4).wrong, 0);
+    assert_int_equal(judge("rel:0.24", REPLAY_F32, 0, &less, &more, 4).wrong, 1);
+    assert_int_equal(judge("rel:0.21", REPLAY_F32, 0, &more, &less, 4).wrong, 0);
+    assert_int_equal(judge("rel:0.19", REPLAY_F32, 0, &more, &less, 4).wrong, 1);
+    const double relative = judge("rel:1", REPLAY_F32, 0, &less, &more, 4).worst_relative;
+    assert_true(relative >= 0.25 && relative <= 0.25);
+}
+
+static void the_worst_error_is_the_largest(void **state)
+{
+    (void)state;
+    const float expected[4] = {1, 2, 3, 40}, actual[4] = {1.5f, 2, 5, 40.25f};
+    const struct replay_errors errors = judge("abs:1", REPLAY_F32, 0, expected, actual, 16);
+    assert_int_equal(errors.worst_offset, 8);
+    assert_true(errors.worst_absolute >= 2 && errors.worst_absolute <= 2);
+    assert_true(errors.worst_expected >= 3 && errors.worst_expected <= 3);
+    assert_true(errors.worst_actual >= 5 && errors.worst_actual <= 5);
+    assert_int_equal(errors.elements, 4);
+    assert_int_equal(errors.wrong, 1);
+    assert_int_equal(errors.inexact, 2);
+    assert_int_equal(errors.first_wrong, 8);
+}
+
 static void nan_equals_nan_alone(void **state)
 {
     (void)state;
@@ -122,6 +150,27 @@ static void nan_equals_nan_alone(void **state)
     assert_memory_equal(errors.nan_map, ".be.", 4);
     assert_int_equal(errors.nan_map[63], 'a');
     assert_int_equal(judge("", REPLAY_F32, 0, expected, actual, sizeof expected).wrong, 3);
+}
+
+/* Two elements in a cell of the map. */
+static void a_nan_map_has_both_of_a_cell(void **state)
+{
+    (void)state;
+    static const char *const cells[] = {"ee", "aa", "ea", "ae", "be", "ba", "eb", ".a", "b."};
+    float expected[128] = {0}, actual[128] = {0};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            const char nan = cells[i][k];
+            expected[2 * i + k] = nan == 'e' || nan == 'b' ? NAN : 0;
+            actual[2 * i + k] = nan == 'a' || nan == 'b' ? NAN : 0;
+        }
+    }
+    const struct replay_errors errors =
+        judge("abs:1", REPLAY_F32, 0, expected, actual, sizeof expected);
+    assert_memory_equal(errors.nan_map, "eabbbbbab...", 12);
+    assert_int_equal(errors.expected_nan, 10);
+    assert_int_equal(errors.actual_nan, 10);
+    assert_int_equal(errors.wrong, 12); /* where one alone is NaN */
 }
 
 /* A range that begins in the middle of an element, and ends in one. */
@@ -273,24 +322,51 @@ static void errors_of_several_reads_add_up(void **state)
 {
     (void)state;
     struct replay_errors all = {0};
-    const struct replay_errors small = {
-        .type = REPLAY_F16, .elements = 8, .inexact = 2, .worst_absolute = 1, .worst_ulp = 9};
+    const struct replay_errors small = {.type = REPLAY_F16,
+                                        .elements = 8,
+                                        .inexact = 2,
+                                        .worst_absolute = 1,
+                                        .worst_relative = 7,
+                                        .worst_ulp = 9,
+                                        .worst_expected = 5,
+                                        .worst_actual = 6};
     const struct replay_errors large = {.type = REPLAY_F32,
+                                        .guessed = true,
                                         .elements = 4,
                                         .wrong = 1,
+                                        .expected_nan = 3,
+                                        .actual_nan = 2,
                                         .first_wrong = 12,
                                         .worst_absolute = 3,
                                         .worst_ulp = 2,
-                                        .worst_offset = 12};
+                                        .worst_offset = 12,
+                                        .worst_expected = 4,
+                                        .worst_actual = 1,
+                                        .nan_map = ".e."};
+    const struct replay_errors later = {
+        .wrong = 1, .first_wrong = 4, .expected_nan = 1, .actual_nan = 1, .nan_map = "a.."};
     assert_true(replay_errors_add(&all, &small));
+    assert_true(all.worst_expected >= 5 && all.worst_expected <= 5);
     assert_true(replay_errors_add(&all, &large));
     assert_false(replay_errors_add(&all, &small));
+    assert_false(replay_errors_add(&all, &later));
     assert_int_equal(all.elements, 20);
-    assert_int_equal(all.wrong, 1);
+    assert_int_equal(all.wrong, 2);
     assert_int_equal(all.inexact, 4);
+    assert_int_equal(all.expected_nan, 4);
+    assert_int_equal(all.actual_nan, 3);
     assert_int_equal(all.worst_ulp, 9);
-    assert_int_equal(all.worst_offset, 12);
+    assert_true(all.worst_relative >= 7 && all.worst_relative <= 7);
+    /* Of the largest error: */
     assert_int_equal(all.type, REPLAY_F32);
+    assert_true(all.guessed);
+    assert_int_equal(all.worst_offset, 12);
+    assert_true(all.worst_absolute >= 3 && all.worst_absolute <= 3);
+    assert_true(all.worst_expected >= 4 && all.worst_expected <= 4);
+    assert_true(all.worst_actual >= 1 && all.worst_actual <= 1);
+    /* Of the first that is wrong: */
+    assert_int_equal(all.first_wrong, 12);
+    assert_string_equal(all.nan_map, ".e.");
 }
 
 int main(void)
@@ -299,7 +375,10 @@ int main(void)
         cmocka_unit_test(elements_are_numbers),
         cmocka_unit_test(distances_count_representable_values),
         cmocka_unit_test(one_of_the_tolerances_suffices),
+        cmocka_unit_test(relative_errors_are_parts_of_what_is_expected),
+        cmocka_unit_test(the_worst_error_is_the_largest),
         cmocka_unit_test(nan_equals_nan_alone),
+        cmocka_unit_test(a_nan_map_has_both_of_a_cell),
         cmocka_unit_test(elements_are_aligned_in_the_buffer),
         cmocka_unit_test(rules_name_buffers),
         cmocka_unit_test(wrong_tolerances_are_refused),

@@ -14,7 +14,8 @@
 
 #include <cmocka.h>
 
-enum { OUT = 10, KERNEL = 20, DONE = 30, COMMANDS = 100, COUNT = 16 };
+enum { OUT = 10, OLDER, YOUNGER, FLOATS, HALVES, LARGE, KERNEL = 20, DONE = 30, COMMANDS = 100 };
+enum { COUNT = 16, MIB = 1 << 20, LARGE_BYTES = 2 * MIB + 6 };
 
 static const char source[] = "kernel void count(device int *out [[buffer(0)]],\n"
                              "                  uint i [[thread_position_in_grid]])\n"
@@ -46,6 +47,33 @@ static void add_read(struct trace_builder *b, int dispatches, bool wrong)
     builder_host_read(b, OUT, 0, values, sizeof values);
 }
 
+/* Of 'large': pages differ, and so do those 1 MiB apart. */
+static uint8_t large_byte(size_t i)
+{
+    return (uint8_t)(i * 131 + i / 4096 + i / MIB * 77);
+}
+
+/* Two that are called the same, of which the younger one goes after #s1; and some with contents
+ * that nobody changes. */
+static void add_buffers(struct trace_builder *b)
+{
+    static const float floats[3] = {1.5f, -2, 0x1p-20f};
+    static const uint16_t halves[3] = {0x3e00, 0xc000, 0x0001}; /* 1.5, -2, 2^-24 */
+    static uint8_t large[LARGE_BYTES];
+    for (size_t i = 0; i < sizeof large; i++)
+        large[i] = large_byte(i);
+    builder_buffer_create(b, OLDER, "twin", 8);
+    builder_host_write(b, OLDER, 0, "the old", 8);
+    builder_buffer_create(b, YOUNGER, "twin", 8);
+    builder_host_write(b, YOUNGER, 0, "younger", 8);
+    builder_buffer_create(b, FLOATS, "floats", sizeof floats);
+    builder_host_write(b, FLOATS, 0, floats, sizeof floats);
+    builder_buffer_create(b, HALVES, "halves", sizeof halves);
+    builder_host_write(b, HALVES, 0, halves, sizeof halves);
+    builder_buffer_create(b, LARGE, "large", LARGE_BYTES);
+    builder_host_write(b, LARGE, 0, large, sizeof large);
+}
+
 /* Three submissions of two dispatches each, with a read behind each, the first of which is wrong;
  * scopes 'outer' around all and 'inner' around the second and the third. */
 static int set_up(void **state)
@@ -65,6 +93,7 @@ static int set_up(void **state)
     builder_semaphore_create(b, DONE, "done", 0);
     builder_executable_create(b, KERNEL, NULL, source, &point, 1, NULL, 0);
     builder_host_write(b, OUT, 0, zeros, sizeof zeros);
+    add_buffers(b);
     for (uint64_t n = 0; n < 3; n++) {
         const struct trace_semaphore_value signal = {DONE, n + 1};
         const uint64_t commands = COMMANDS + n;
@@ -82,6 +111,8 @@ static int set_up(void **state)
         if (n)
             builder_scope_end(b);
         add_read(b, 2 * (int)n + 2, n == 0);
+        if (n == 1)
+            builder_destroy(b, TRACE_BUFFER_DESTROY, YOUNGER);
     }
     b->begin_ns += 60 * 1000 * 1000; /* the program does something else for 60 ms */
     builder_scope_end(b);
@@ -123,8 +154,10 @@ static struct hal_locator at_dispatch(uint64_t submission, uint32_t dispatch)
 
 static struct replay_look_result look(struct fixture *f, struct replay_look what)
 {
-    static const struct replay_type_rule integers = {NULL, REPLAY_I32};
-    const struct replay_options options = {.types = &integers, .type_count = 1};
+    static const struct replay_type_rule types[] = {
+        {"floats", REPLAY_F32}, {"halves", REPLAY_F16}, {"large", REPLAY_F32}, {NULL, REPLAY_I32}};
+    const struct replay_options options = {.types = types,
+                                           .type_count = sizeof types / sizeof *types};
     struct replay_look_result result;
     what.plan = f->plan;
     what.device = f->device;
@@ -198,6 +231,73 @@ static void buffers_are_written_out_at_a_place(void **state)
     assert_memory_equal(text, wanted, strlen(wanted));
 }
 
+/* What the buffer's dump behind #s2 holds. */
+static size_t dump_of(struct fixture *f, const char *buffer, enum replay_dump_format format,
+                      char *out, size_t bytes)
+{
+    const struct replay_dump dump = {
+        .buffer = buffer, .where = at(2), .format = format, .path = f->dump};
+    look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
+    return read_dump(f, out, bytes);
+}
+
+static void numpy_has_types_for_floats(void **state)
+{
+    struct fixture *f = *state;
+    char bytes[512];
+    need_compiler();
+    assert_int_equal(dump_of(f, "floats", REPLAY_DUMP_NPY, bytes, sizeof bytes), 128 + 12);
+    assert_memory_equal(bytes + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+                        57);
+    const float floats[3] = {1.5f, -2, 0x1p-20f};
+    assert_memory_equal(bytes + 128, floats, sizeof floats);
+    assert_int_equal(dump_of(f, "halves", REPLAY_DUMP_NPY, bytes, sizeof bytes), 128 + 6);
+    assert_memory_equal(bytes + 10, "{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }",
+                        57);
+    assert_memory_equal(bytes + 128, "\x00\x3e\x00\xc0\x01\x00", 6);
+    dump_of(f, "halves", REPLAY_DUMP_TEXT, bytes, sizeof bytes);
+    assert_string_equal(bytes, "0 1.5\n1 -2\n2 5.96046448e-08\n");
+}
+
+/* More than is written at once, and no whole number of elements: those of f32 end 2 bytes before
+ * it. */
+static void large_buffers_are_written_out_whole(void **state)
+{
+    struct fixture *f = *state;
+    const size_t room = 16 * MIB;
+    char *bytes = malloc(room);
+    assert_non_null(bytes);
+    need_compiler();
+    assert_int_equal(dump_of(f, "large", REPLAY_DUMP_RAW, bytes, room), LARGE_BYTES);
+    for (size_t i = 0; i < LARGE_BYTES; i++)
+        assert_int_equal((uint8_t)bytes[i], large_byte(i));
+    assert_int_equal(dump_of(f, "large", REPLAY_DUMP_NPY, bytes, room), 128 + LARGE_BYTES - 2);
+    assert_non_null(strstr(bytes + 10, "'shape': (524289,)"));
+    for (size_t i = 0; i < LARGE_BYTES - 2; i++)
+        assert_int_equal((uint8_t)bytes[128 + i], large_byte(i));
+    dump_of(f, "large", REPLAY_DUMP_TEXT, bytes, room);
+    const char *line = bytes;
+    for (unsigned i = 0; i < 524289; i++, line = strchr(line, '\n') + 1)
+        assert_int_equal(strtoul(line, NULL, 10), i);
+    assert_string_equal(line, "");
+    free(bytes);
+}
+
+static void of_several_buffers_the_youngest_is_meant(void **state)
+{
+    struct fixture *f = *state;
+    char bytes[64];
+    need_compiler();
+    struct replay_dump dump = {.buffer = "twin", .where = at(1), .path = f->dump};
+    look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
+    assert_int_equal(read_dump(f, bytes, sizeof bytes), 8);
+    assert_string_equal(bytes, "younger");
+    dump.where = at(2); /* it is gone */
+    look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
+    assert_int_equal(read_dump(f, bytes, sizeof bytes), 8);
+    assert_string_equal(bytes, "the old");
+}
+
 static void what_is_not_there_is_named(void **state)
 {
     struct fixture *f = *state;
@@ -232,6 +332,7 @@ static void a_loop_leaves_no_trace(void **state)
     expected(6, values);
     assert_int_equal(read_dump(f, bytes, sizeof bytes), sizeof values);
     assert_memory_equal(bytes, values, sizeof values);
+    assert_int_equal(result.loop_runs, 20);
     assert_string_equal(result.loop_name, "dispatch of 'count', segment 1");
     assert_true(result.loop.min_ns > 0 && result.loop.min_ns <= result.loop.median_ns);
     assert_true(result.loop.median_ns <= result.loop.p99_ns);
@@ -287,6 +388,35 @@ static void benchmarks_tell_scopes_apart(void **state)
     replay_player_destroy(player);
 }
 
+/* Whatever they took: an interval that is always tight enough, one that never is, and no time. */
+static void benchmarks_end_when_they_know_enough(void **state)
+{
+    static const struct {
+        double tightness;
+        int64_t most_ns;
+        uint64_t runs;
+        bool tight;
+    } known[] = {{1e9, INT64_MAX, 3, true}, {-1, INT64_MAX, 9, false}, {-1, 0, 3, false}};
+    struct fixture *f = *state;
+    static struct replay_benchmark_result result;
+    need_compiler();
+    struct replay_player *player = create(f, &(struct replay_options){0});
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct replay_benchmark benchmark = {.player = player,
+                                                   .least_runs = 3,
+                                                   .most_runs = 9,
+                                                   .most_ns = known[i].most_ns,
+                                                   .tightness = known[i].tightness};
+        assert_int_equal(replay_benchmark_run(&benchmark, &f->plan->info, &result), HAL_OK);
+        assert_int_equal(result.runs, known[i].runs);
+        assert_int_equal(result.tight, known[i].tight);
+        assert_true(result.interval.low <= result.interval.median);
+        assert_true(result.interval.median <= result.interval.high);
+        assert_true(result.interval.median == (double)result.times.median_ns);
+    }
+    replay_player_destroy(player);
+}
+
 static void every_command_is_isolated(void **state)
 {
     struct fixture *f = *state;
@@ -328,10 +458,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_compares_nothing_else),
         cmocka_unit_test(buffers_are_written_out_at_a_place),
+        cmocka_unit_test(numpy_has_types_for_floats),
+        cmocka_unit_test(large_buffers_are_written_out_whole),
+        cmocka_unit_test(of_several_buffers_the_youngest_is_meant),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(a_loop_leaves_no_trace),
         cmocka_unit_test(scopes_hold_what_happened_in_them),
         cmocka_unit_test(benchmarks_tell_scopes_apart),
+        cmocka_unit_test(benchmarks_end_when_they_know_enough),
         cmocka_unit_test(every_command_is_isolated),
         cmocka_unit_test(a_pace_keeps_distances),
     };

@@ -468,6 +468,64 @@ static void work_of_a_lost_device_does_not_hang(void **state)
     }
 }
 
+/* The program waited for one of two, of which the other comes only behind the wait. */
+static void a_wait_for_any_is_no_wait_for_all(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "done", 0);
+    builder_buffer_create(b, 3, NULL, 1);
+    add_fill(b, 4, 3, 0x77);
+    submit(b, 0, 4, NULL, &values[1]);
+    builder_semaphore_wait(b, HAL_WAIT_ANY, values, 2, INT64_MAX);
+    builder_host_read(b, 3, 0, "\x77", 1);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+    fixture->options.timeout_ns = 5000 * ms;
+    expect_same(fixture, 1);
+}
+
+/* 'gate' fails with one status, the wait had returned another, or the same. */
+static void a_failed_wait_fails_as_it_did(void **state)
+{
+    static const enum hal_status recorded[] = {HAL_IO, HAL_FAILED};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < 2; i++) {
+        struct replay_report report = {0};
+        struct trace_builder *b = start(fixture);
+        const struct trace_semaphore_value gate = {1, 1};
+        builder_semaphore_create(b, 1, "gate", 0);
+        b->status = HAL_IO;
+        builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
+        b->status = (uint16_t)recorded[i];
+        wait_for(b, &gate);
+        assert_int_equal(play_often(fixture, 1, &report), HAL_OK);
+        assert_int_equal(report.different_outcomes, i);
+    }
+}
+
+/* One of two has failed: a wait for any goes on with the other, a wait for all does not. */
+static void a_wait_for_any_outlives_a_failure(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t mode = HAL_WAIT_ALL; mode <= HAL_WAIT_ANY; mode++) {
+        struct trace_builder *b = start(fixture);
+        const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
+        builder_semaphore_create(b, 1, "gate", 0);
+        builder_semaphore_create(b, 2, "done", 0);
+        b->status = HAL_IO;
+        builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
+        b->status = HAL_OK;
+        builder_submit(b, 0, 0, NULL, 0, &values[1], 1, NULL, 0);
+        builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+        b->status = mode == HAL_WAIT_ALL ? HAL_IO : HAL_OK;
+        builder_semaphore_wait(b, mode, values, 2, INT64_MAX);
+        b->status = HAL_OK;
+        expect_same(fixture, 0);
+    }
+}
+
 static void work_that_hangs_is_named(void **state)
 {
     struct fixture *fixture = *state;
@@ -549,6 +607,40 @@ static void kernels_that_do_not_compile_are_named(void **state)
     assert_non_null(strstr(hal_message(), "nonsense"));
 }
 
+/* The recorded kernel takes buffer 0, and its place is taken by one that takes another, or more. */
+static void substitutes_take_what_is_bound(void **state)
+{
+    static const char source[] = "kernel void one(device int *a [[buffer(0)]]) { a[0] = 1; }\n";
+    static const char other[] = "kernel void one(device int *a [[buffer(2)]]) { a[0] = 1; }\n";
+    static const char more[] = "kernel void one(device int *a [[buffer(0)]],\n"
+                               "                device int *b [[buffer(3)]]) { a[0] = b[0]; }\n";
+    static const struct trace_entry_binding takes = {0, 0, 0, 3};
+    static const struct {
+        const char *data, *message;
+    } known[] = {
+        {other, "kernel 'one' takes buffer 0 of set 0, and its substitute does not"},
+        {more, "kernel 'one' takes no buffer 3 of set 0, and its substitute does"},
+        {source, NULL},
+    };
+    struct fixture *fixture = *state;
+    need_compiler(fixture);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct replay_report report = {0};
+        struct trace_builder *b = start(fixture);
+        const struct trace_entry_point point = {.name = builder_string(b, "one"),
+                                                .group_size = {1, 1, 1}};
+        const struct replay_substitute substitute = {
+            "one", HAL_FORMAT_MSL, (const uint8_t *)known[i].data, strlen(known[i].data)};
+        builder_executable_reflected(b, 1, source, &point, 1, &takes, 1);
+        fixture->options.substitutes = &substitute;
+        fixture->options.substitute_count = 1;
+        const enum hal_status status = play_often(fixture, 1, &report);
+        assert_int_equal(status, known[i].message ? HAL_UNSUPPORTED : HAL_OK);
+        if (known[i].message)
+            assert_non_null(strstr(hal_message(), known[i].message));
+    }
+}
+
 static int set_up(void **state)
 {
     static struct fixture fixture;
@@ -593,11 +685,15 @@ int main(void)
         cmocka_unit_test(work_that_no_longer_fails_is_a_difference),
         cmocka_unit_test(a_loss_that_does_not_come_again_is_no_difference),
         cmocka_unit_test(work_of_a_lost_device_does_not_hang),
+        cmocka_unit_test(a_wait_for_any_is_no_wait_for_all),
+        cmocka_unit_test(a_failed_wait_fails_as_it_did),
+        cmocka_unit_test(a_wait_for_any_outlives_a_failure),
         cmocka_unit_test(work_that_hangs_is_named),
         cmocka_unit_test(an_idle_wait_that_hangs_is_named),
         cmocka_unit_test(missing_queues_are_unsupported),
         cmocka_unit_test(categories_are_kept),
         cmocka_unit_test(kernels_that_do_not_compile_are_named),
+        cmocka_unit_test(substitutes_take_what_is_bound),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -169,6 +169,94 @@ static void last_bits_have_a_hint(void **state)
     free(text);
 }
 
+static void a_guess_is_called_one(void **state)
+{
+    (void)state;
+    const struct replay_plan_info plan = whole_plan();
+    const struct hal_device_info device = {.uri = "cpu", .name = "This"};
+    const struct replay_errors errors = {.type = REPLAY_F32,
+                                         .guessed = true,
+                                         .elements = 8,
+                                         .wrong = 3,
+                                         .inexact = 2,
+                                         .expected_nan = 1,
+                                         .actual_nan = 4,
+                                         .nan_map = "..ab",
+                                         .worst_absolute = 6,
+                                         .worst_relative = 1.5,
+                                         .worst_ulp = 77,
+                                         .worst_expected = 4,
+                                         .worst_actual = 10,
+                                         .worst_offset = 20};
+    struct replay_summary summary = {
+        .exit_code = REPLAY_EXIT_DIFFERENT,
+        .path = "t.pb.zst",
+        .error = "",
+        .plan = &plan,
+        .device = &device,
+        .runs = 1,
+        .report = {.compared_reads = 1,
+                   .different_reads = 1,
+                   .errors = errors,
+                   .worst_buffer = 23,
+                   .worst_read_offset = 100,
+                   .first = {.sample_bytes = 4, .expected = {0, 0, 0x80, 0x3f}, .errors = errors}}};
+    expect(replay_print_text, &summary,
+           "  as f32 (a guess): expected 1, got 0; 3 of 8 elements are wrong\n"
+           "  NaN: 1 expected, 4 got; where (e: only expected, a: only got, b: both): [..ab]\n");
+    expect(replay_print_text, &summary,
+           "errors: 3 elements wrong, 2 other within the tolerance; largest 6, relative 1.5, 77 "
+           "ulp; expected 4, got 10 (f32, a guess) in buffer 23, offset 120\n");
+    expect(print_json, &summary, "\"type\":\"f32\",\"guessed\":true,\"wrong\":3,");
+    summary.report.errors.guessed = summary.report.first.errors.guessed = false;
+    expect(replay_print_text, &summary, "  as f32: expected 1, got 0; ");
+    expect(replay_print_text, &summary, "got 10 (f32) in buffer 23");
+}
+
+/* Of pairs whose gain is the time of the base by that of the other. */
+static void slower_is_what_is_sure_and_over_the_threshold(void **state)
+{
+    (void)state;
+    const struct replay_gain slower = {.low = 0.8, .median = 0.85, .high = 0.9};
+    assert_true(replay_is_slower(&slower, 0));
+    assert_true(replay_is_slower(&slower, 11)); /* it takes at least 1 / 0.9 = 1.11 as long */
+    assert_false(replay_is_slower(&slower, 12));
+    const struct replay_gain unsure = {.low = 0.5, .median = 0.8, .high = 1.01};
+    assert_false(replay_is_slower(&unsure, 0));
+    const struct replay_gain faster = {.low = 1.1, .median = 1.2, .high = 1.3};
+    assert_false(replay_is_slower(&faster, 0));
+    assert_false(replay_is_slower(&faster, 100));
+    const struct replay_gain same = {.low = 1, .median = 1, .high = 1};
+    assert_false(replay_is_slower(&same, 0));
+}
+
+static void a_comparison_says_which_is_which(void **state)
+{
+    (void)state;
+    const struct replay_plan_info plan = whole_plan();
+    const struct hal_device_info device = {.uri = "cpu", .name = "This"};
+    struct replay_summary summary = {.exit_code = REPLAY_EXIT_DIFFERENT,
+                                     .path = "t.pb.zst",
+                                     .error = "",
+                                     .plan = &plan,
+                                     .device = &device,
+                                     .runs = 6,
+                                     .report = {.compared_reads = 1},
+                                     .compare = "other.pb.zst",
+                                     .slower = true,
+                                     .trial = {.pairs = 6,
+                                               .base = {.median_ns = 1000000},
+                                               .variant = {.median_ns = 2000000},
+                                               .gain = {0.4, 0.5, 0.6}}};
+    expect(replay_print_text, &summary,
+           "time: 1.000 ms, and 2.000 ms with other.pb.zst: 0.500x as fast (95 % interval 0.400 to "
+           "0.600, 6 pairs): SLOWER\n");
+    summary.slower = false;
+    expect(replay_print_text, &summary, "0.600, 6 pairs)\n");
+    summary.trial.gain = (struct replay_gain){0.9, 1, 1.1};
+    expect(replay_print_text, &summary, "1.100, 6 pairs): no difference that is sure\n");
+}
+
 static void a_recorded_loss_is_told(void **state)
 {
     (void)state;
@@ -218,6 +306,9 @@ int main(void)
         cmocka_unit_test(medians),
         cmocka_unit_test(the_text_names_the_difference),
         cmocka_unit_test(last_bits_have_a_hint),
+        cmocka_unit_test(a_guess_is_called_one),
+        cmocka_unit_test(slower_is_what_is_sure_and_over_the_threshold),
+        cmocka_unit_test(a_comparison_says_which_is_which),
         cmocka_unit_test(a_recorded_loss_is_told),
         cmocka_unit_test(strings_are_escaped),
     };

@@ -15,9 +15,9 @@ struct fixture {
     struct replay_plan *plan;
 };
 
-/* Buffer 'out' (1) has 256 bytes, read as [16, 116) at the end. Before: the host writes [0, 32);
- * #s5 fills [32, 64) and dispatches 'first' over [64, 80) and 'second' over [68, 72); #s6 copies to
- * [96, 100) and updates [100, 104). Nobody writes behind 104. */
+/* Buffer 'out' (1) has 256 bytes, read as [16, 116), and as [6, 26), at the end. Before: the host
+ * writes [0, 32); #s5 fills [32, 64) and dispatches 'first' over [64, 80) and 'second' over [68,
+ * 72); #s6 copies to [96, 100) and updates [100, 104). Nobody writes behind 104. */
 static void build(struct trace_builder *b)
 {
     const uint8_t zeros[256] = {0};
@@ -46,15 +46,21 @@ static void build(struct trace_builder *b)
     builder_submit(b, 5, 0, NULL, 0, NULL, 0, (uint64_t[]){4, 5}, 2);
     builder_submit(b, 6, 0, NULL, 0, NULL, 0, (uint64_t[]){6}, 1);
     builder_host_read(b, 1, 16, zeros, 100);
+    builder_host_read(b, 1, 6, zeros, 20);
 }
 
 static const struct replay_options exact;
+
+static size_t first_read(const struct fixture *fixture)
+{
+    return fixture->plan->op_count - 2;
+}
 
 static void verify(const struct fixture *fixture, const uint8_t actual[100],
                    struct replay_report *report)
 {
     const uint8_t zeros[100] = {0};
-    replay_verify_read(fixture->plan, &exact, fixture->plan->op_count - 1, zeros, actual, report);
+    replay_verify_read(fixture->plan, &exact, first_read(fixture), zeros, actual, report);
 }
 
 /* The report of a run in which only the byte at `offset` of the buffer is wrong. */
@@ -142,6 +148,67 @@ static void the_last_writer_is_found(void **state)
     expect_writer(state, 104, "", "");
 }
 
+/* What is far off lies in the second run. */
+static void elements_are_those_of_the_buffer(void **state)
+{
+    static const struct replay_type_rule rules[] = {{"other", REPLAY_U8}, {"out", REPLAY_F64}};
+    const struct replay_options options = {
+        .tolerance = {.absolute = 3}, .types = rules, .type_count = 2};
+    const struct fixture *fixture = *state;
+    const size_t op = first_read(fixture);
+    struct replay_report report = {0};
+    double expected[12] = {0}, actual[12] = {[2] = 2, [5] = -3};
+    uint8_t wanted[100] = {0}, got[100] = {0};
+    memcpy(wanted, expected, sizeof expected);
+    memcpy(got, actual, sizeof actual);
+    replay_verify_read(fixture->plan, &options, op, wanted, got, &report);
+    assert_int_equal(report.different_reads, 0);
+    assert_int_equal(report.different_bytes, 0);
+    assert_int_equal(report.errors.type, REPLAY_F64);
+    assert_false(report.errors.guessed);
+    assert_int_equal(report.errors.elements, 12);
+    assert_int_equal(report.errors.inexact, 2);
+    assert_string_equal(report.worst_label, "out");
+    assert_int_equal(report.worst_buffer, 1);
+    assert_int_equal(report.worst_read_offset, 16);
+    assert_int_equal(report.errors.worst_offset, 5 * sizeof(double));
+    actual[7] = 4;
+    memcpy(got, actual, sizeof actual);
+    replay_verify_read(fixture->plan, &options, op, wanted, got, &report);
+    assert_int_equal(report.different_reads, 1);
+    assert_int_equal(report.errors.wrong, 1);
+    assert_int_equal(report.first.offset, 16 + 7 * sizeof(double));
+    assert_int_equal(report.first.errors.wrong, 1);
+    assert_int_equal(report.first.errors.inexact, 2);
+    assert_int_equal(report.errors.worst_offset, 7 * sizeof(double));
+    /* A smaller error in the other read leaves the largest where it was. */
+    memset(got, 0, sizeof got);
+    memcpy(got + 10, &actual[2], sizeof *actual);
+    replay_verify_read(fixture->plan, &options, op + 1, wanted, got, &report);
+    assert_int_equal(report.errors.inexact, 5);
+    assert_int_equal(report.worst_read_offset, 16);
+    assert_int_equal(report.errors.worst_offset, 7 * sizeof(double));
+}
+
+/* The read begins at 6: the first whole f32 is that at 8. */
+static void elements_are_aligned_in_the_buffer(void **state)
+{
+    static const struct replay_type_rule all = {NULL, REPLAY_F32};
+    const struct replay_options options = {
+        .tolerance = {.absolute = 1}, .types = &all, .type_count = 1};
+    const struct fixture *fixture = *state;
+    struct replay_report report = {0};
+    const uint8_t wanted[20] = {0};
+    uint8_t got[20] = {0};
+    const float one = 1;
+    memcpy(got + 10, &one, sizeof one); /* at 16 */
+    replay_verify_read(fixture->plan, &options, first_read(fixture) + 1, wanted, got, &report);
+    assert_int_equal(report.different_reads, 0);
+    assert_int_equal(report.errors.elements, 4);
+    assert_int_equal(report.errors.inexact, 1);
+    assert_int_equal(report.errors.worst_offset, 10);
+}
+
 static void only_the_first_outcome_is_told(void **state)
 {
     (void)state;
@@ -185,6 +252,8 @@ int main(void)
         cmocka_unit_test(the_first_difference_is_kept),
         cmocka_unit_test(samples_begin_at_an_element),
         cmocka_unit_test(the_last_writer_is_found),
+        cmocka_unit_test(elements_are_those_of_the_buffer),
+        cmocka_unit_test(elements_are_aligned_in_the_buffer),
         cmocka_unit_test(only_the_first_outcome_is_told),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -183,6 +183,49 @@ static void what_needs_others_in_between_stays_apart(void **state)
 }
 
 /* #s0 waits for what the host signals after #s1 was submitted: wait before signal. */
+/* #s1 waits for #s2, on the other queue, which waits for #s0: as one, the first two would wait for
+ * themselves. */
+static void what_waits_for_later_work_stays_apart(void **state)
+{
+    struct fixture *f = *state;
+    submit(f, 0, 0, none, DONE_AT(1));
+    submit(f, 1, 0, OTHER_AT(1), DONE_AT(2));
+    submit(f, 2, 1, DONE_AT(1), OTHER_AT(1));
+    host_wait(f, DONE, 2);
+    host_read(f, 3);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    assert_int_equal(f->info.after.submissions, 3);
+    expect_same_bytes(f, 1);
+}
+
+/* What #s1 waits for is there, or comes by itself, before #s0 is handed in: they become one. */
+static void what_was_promised_before_holds_nothing_up(void **state)
+{
+    struct fixture *f = *state;
+    const struct trace_semaphore_value begun = {GATE + 100, 7};
+    builder_semaphore_create(&f->b, begun.semaphore, "begun", begun.value);
+    submit(f, 0, 0, none, none);
+    submit(f, 1, 0, begun, none);
+    builder_semaphore(&f->b, TRACE_SEMAPHORE_SIGNAL, GATE, 3, NULL);
+    submit(f, 2, 0, none, none);
+    submit(f, 3, 0, (struct trace_semaphore_value){GATE, 3}, DONE_AT(1));
+    submit(f, 4, 1, none, OTHER_AT(1));
+    submit(f, 5, 0, none, none);
+    submit(f, 6, 0, OTHER_AT(1), DONE_AT(2));
+    host_wait(f, DONE, 2);
+    host_read(f, 4);
+    change(f, (struct replay_what_if){.coalesce_submissions = true});
+    /* #s0 and #s1, the signal, #s2 and #s3, #s4 elsewhere, #s5 and #s6. */
+    assert_int_equal(f->info.after.submissions, 4);
+    assert_int_equal(submission(f, 0)->command_buffer_count, 2);
+    assert_int_equal(submission(f, 1)->command_buffer_count, 2);
+    assert_int_equal(submission(f, 2)->queue, 1);
+    assert_int_equal(submission(f, 3)->command_buffer_count, 2);
+    /* What it waits for it still waits for. */
+    assert_int_equal(submission(f, 3)->wait_count, 1);
+    assert_int_equal(f->variant->objects[submission(f, 3)->values[0].semaphore].id, OTHER);
+}
+
 static void a_host_signal_is_not_overtaken(void **state)
 {
     struct fixture *f = *state;
@@ -352,6 +395,43 @@ static void command_buffers_become_one_in_order(void **state)
     expect_same_bytes(f, 1);
 }
 
+/* The barrier that stands for the end of a command buffer, of which Metal's and Vulkan's drivers
+ * take the accesses at their word. */
+static void merged_command_buffers_have_full_barriers_between(void **state)
+{
+    static const uint16_t kinds[] = {TRACE_FILL, TRACE_BARRIER, TRACE_FILL,
+                                     TRACE_COPY, TRACE_BARRIER, TRACE_UPDATE};
+    struct fixture *f = *state;
+    const uint64_t commands[3] = {FIRST, FIRST + 1, FIRST + 2};
+    for (size_t i = 0; i < 3; i++) {
+        builder_command_buffer_create(&f->b, commands[i], NULL, HAL_ONE_SHOT);
+        if (i < 2)
+            builder_fill(&f->b, BUFFER, 16 * i, 16, 7, 1);
+        if (i == 1)
+            builder_copy(&f->b, BUFFER, 0, BUFFER, 32, 16);
+        if (i == 2)
+            builder_update(&f->b, BUFFER, 48, "abcd", 4);
+        builder_seal(&f->b, commands[i]);
+    }
+    builder_submit(&f->b, 0, 0, NULL, 0, NULL, 0, commands, 3);
+    change(f, (struct replay_what_if){.merge_dispatches = true});
+    const struct replay_object *merged =
+        &f->variant->objects[trace_submit_command_buffers(submission(f, 0))[0]];
+    const struct trace_segment *segment = merged->commands.segments;
+    assert_int_equal(merged->commands.seal->segment_count, 6);
+    for (size_t i = 0; i < 6; i++, segment = trace_next_segment(segment)) {
+        const struct trace_barrier *barrier = (const void *)segment;
+        assert_int_equal(segment->kind, kinds[i]);
+        if (segment->kind != TRACE_BARRIER)
+            continue;
+        assert_int_equal(barrier->source_stages, HAL_STAGE_ALL);
+        assert_int_equal(barrier->target_stages, HAL_STAGE_ALL);
+        assert_int_equal(barrier->source_access, HAL_ACCESS_READ | HAL_ACCESS_WRITE);
+        assert_int_equal(barrier->target_access, HAL_ACCESS_READ | HAL_ACCESS_WRITE);
+        assert_int_equal(barrier->buffer_count, 0);
+    }
+}
+
 static void queues_take_turns(void **state)
 {
     struct fixture *f = *state;
@@ -415,6 +495,8 @@ int main(void)
         WITH_FIXTURE(neighbours_become_one_up_to_a_read),
         WITH_FIXTURE(a_dropped_wait_orders_in_the_queue),
         WITH_FIXTURE(what_needs_others_in_between_stays_apart),
+        WITH_FIXTURE(what_waits_for_later_work_stays_apart),
+        WITH_FIXTURE(what_was_promised_before_holds_nothing_up),
         WITH_FIXTURE(a_host_signal_is_not_overtaken),
         WITH_FIXTURE(writes_wait_for_the_work_that_reads),
         WITH_FIXTURE(everything_still_replays_in_every_way),
@@ -422,6 +504,7 @@ int main(void)
         WITH_FIXTURE(needless_barriers_go_and_needed_ones_stay),
         WITH_FIXTURE(one_barrier_goes_by_its_number),
         WITH_FIXTURE(command_buffers_become_one_in_order),
+        WITH_FIXTURE(merged_command_buffers_have_full_barriers_between),
         WITH_FIXTURE(queues_take_turns),
         WITH_FIXTURE(all_ways_at_once),
         cmocka_unit_test(intervals_have_the_ranks_of_the_tables),

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/pace.c, measure.c, isolate.c, measured.c: what follows from times. All of them are given:
+ * nothing here looks at a clock. */
+#include "replay/measure.h"
+#include "replay/player.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const int64_t ms = 1000 * 1000;
+
+/* ---- When calls come ---- */
+
+static void a_pace_divides_what_was_recorded(void **state)
+{
+    (void)state;
+    const int64_t first = 4711 * ms, call = first + 60 * ms;
+    assert_int_equal(replay_pace_ns(1, first, call, 0), 60 * ms);
+    assert_int_equal(replay_pace_ns(2, first, call, 0), 30 * ms);
+    assert_int_equal(replay_pace_ns(0.5, first, call, 0), 120 * ms);
+    assert_int_equal(replay_pace_ns(2, first, call, 10 * ms), 20 * ms);
+    assert_int_equal(replay_pace_ns(2, first, call, 30 * ms), 0);
+    assert_int_equal(replay_pace_ns(2, first, call, 45 * ms), 0); /* it is late */
+    assert_int_equal(replay_pace_ns(0.001, 0, INT64_MAX, 0), 0);  /* it never comes */
+}
+
+/* One call in four or so comes a little later, one in sixteen much later, others at once. */
+static void moments_are_random(void **state)
+{
+    (void)state;
+    enum { CALLS = 16000 };
+    uint64_t random = 4711;
+    unsigned at_once = 0, little = 0, much = 0;
+    for (int i = 0; i < CALLS; i++) {
+        const uint64_t before = random;
+        const int64_t late_ns = replay_linger_ns(&random);
+        assert_true(random != before && random != 0);
+        assert_in_range(late_ns, 0, 499999);
+        at_once += late_ns == 0;
+        little += late_ns > 0 && late_ns < 20000;
+        much += late_ns >= 20000;
+    }
+    assert_in_range(at_once, CALLS * 7 / 10, CALLS * 8 / 10);
+    assert_in_range(little, CALLS * 3 / 20, CALLS * 5 / 20);
+    assert_in_range(much, CALLS * 1 / 20, CALLS * 2 / 20);
+}
+
+/* ---- The whole ---- */
+
+static void a_scope_begins_where_the_call_before_it_ended(void **state)
+{
+    (void)state;
+    const int64_t op_ends_ns[] = {1010, 1030, 1070, 1150};
+    const struct replay_scope all = {.has_ops = true, .first_op = 0, .last_op = 3};
+    const struct replay_scope inner = {.has_ops = true, .first_op = 2, .last_op = 2};
+    assert_int_equal(replay_scope_ns(&all, 1000, op_ends_ns), 150);
+    assert_int_equal(replay_scope_ns(&inner, 1000, op_ends_ns), 40);
+}
+
+static void an_interval_is_tight_as_a_part_of_the_median(void **state)
+{
+    (void)state;
+    const struct replay_gain interval = {.low = 99, .median = 100, .high = 101};
+    assert_true(replay_is_tight(&interval, 0.02));
+    assert_false(replay_is_tight(&interval, 0.019));
+    const struct replay_gain slower = {.low = 199, .median = 200, .high = 201};
+    assert_true(replay_is_tight(&slower, 0.01));
+}
+
+/* ---- Each alone ---- */
+
+static void the_best_of_all_runs_counts(void **state)
+{
+    (void)state;
+    int64_t best_ns[2] = {0};
+    struct replay_timed_steps steps = {.best_ns = best_ns};
+    static const int64_t runs_ns[3][2] = {{50, 20}, {40, 30}, {60, 10}};
+    for (size_t run = 0; run < 3; run++) {
+        for (size_t step = 0; step < 2; step++)
+            replay_note_step(&steps, step, run == 0, runs_ns[run][step]);
+    }
+    assert_int_equal(best_ns[0], 40);
+    assert_int_equal(best_ns[1], 10);
+}
+
+/* Submission 3 fills twice and copies once, 4 copies, 5 is of no commands. */
+static struct replay_isolate_result isolated(void)
+{
+    static const struct trace_submit submits[3] = {
+        {.submission = 3}, {.submission = 4}, {.submission = 5}};
+    static const struct trace_segment fill = {.kind = TRACE_FILL}, copy = {.kind = TRACE_COPY};
+    struct replay_step alone[] = {{.submit = &submits[0], .work = &fill},
+                                  {.submit = &submits[0], .work = &copy},
+                                  {.submit = &submits[0], .work = &fill},
+                                  {.submit = &submits[1], .work = &copy}};
+    struct replay_step whole[] = {
+        {.submit = &submits[0]}, {.submit = &submits[2]}, {.submit = &submits[1]}};
+    int64_t alone_ns[] = {1 * ms, 6 * ms, 3 * ms, 5 * ms};
+    int64_t whole_ns[] = {5 * ms, 77 * ms, 5 * ms / 2};
+    const struct replay_timed_steps each = {{.steps = alone, .step_count = 4}, alone_ns};
+    const struct replay_timed_steps submissions = {{.steps = whole, .step_count = 3}, whole_ns};
+    struct replay_isolate_result result = {.runs = 2, .empty_ns = 250};
+    assert_int_equal(replay_isolate_sum(&each, &submissions, &result), HAL_OK);
+    return result;
+}
+
+static void what_is_alone_is_set_against_its_submission(void **state)
+{
+    (void)state;
+    const struct replay_isolate_result result = isolated();
+    assert_int_equal(result.commands, 4);
+    assert_int_equal(result.submissions, 2);
+    assert_int_equal(result.isolated_ns, 15 * ms);
+    assert_int_equal(result.in_context_ns, 15 * ms / 2);
+    assert_int_equal(result.kernel_count, 2);
+    /* The longest first: of #s3, 6 of 10 ms in 5; of #s4, all 2.5. */
+    const struct replay_kernel_times *copy = &result.kernels[0], *fill = &result.kernels[1];
+    assert_string_equal(copy->name, "(copy)");
+    assert_int_equal(copy->count, 2);
+    assert_int_equal(copy->isolated_ns, 11 * ms);
+    assert_int_equal(copy->in_context_ns, 3 * ms + 5 * ms / 2);
+    assert_int_equal(copy->one.min_ns, 5 * ms);
+    assert_int_equal(copy->one.max_ns, 6 * ms);
+    assert_string_equal(fill->name, "(fill)");
+    assert_int_equal(fill->count, 2);
+    assert_int_equal(fill->isolated_ns, 4 * ms);
+    assert_int_equal(fill->in_context_ns, 2 * ms);
+    assert_int_equal(fill->one.median_ns, 2 * ms);
+}
+
+static void the_perturbation_is_told(void **state)
+{
+    (void)state;
+    const struct replay_isolate_result result = isolated();
+    char text[2048] = "";
+    FILE *file = fmemopen(text, sizeof text, "w");
+    assert_non_null(file);
+    replay_print_isolate(file, &result);
+    assert_int_equal(fclose(file), 0);
+    static const char *const parts[] = {
+        "4 commands one by one: 15.000 ms (an empty submission takes 0.250 us); ",
+        "; 2 submissions one after the other: 7.500 ms; 2.00x (best of 2 runs)\n",
+        "  (copy)                                  2     5500.000     5000.000       11.000        "
+        "5.500\n"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!strstr(text, parts[i]))
+            fail_msg("'%s' is not in: %s", parts[i], text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pace_divides_what_was_recorded),
+        cmocka_unit_test(moments_are_random),
+        cmocka_unit_test(a_scope_begins_where_the_call_before_it_ended),
+        cmocka_unit_test(an_interval_is_tight_as_a_part_of_the_median),
+        cmocka_unit_test(the_best_of_all_runs_counts),
+        cmocka_unit_test(what_is_alone_is_set_against_its_submission),
+        cmocka_unit_test(the_perturbation_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

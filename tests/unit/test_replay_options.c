@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/options.c, options_values.c: what hal-replay makes of its command line. */
+#include "replay/options.h"
+
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 8 };
+
+/* With those options, and a trace. They are cut into parts: each needs memory of its own. */
+static struct replay_program *parse(const char *const options[MOST])
+{
+    static struct replay_program program;
+    static char texts[MOST][64];
+    char *argv[MOST + 3] = {"hal-replay"};
+    int argc = 1;
+    for (; argc <= MOST && options[argc - 1]; argc++) {
+        snprintf(texts[argc - 1], sizeof texts[0], "%s", options[argc - 1]);
+        argv[argc] = texts[argc - 1];
+    }
+    argv[argc++] = "t.pb.zst";
+    optind = 1;
+    assert_int_equal(replay_options_parse(argc, argv, &program), HAL_OK);
+    assert_string_equal(program.path, "t.pb.zst");
+    return &program;
+}
+
+static bool is(double value, double wanted)
+{
+    return value >= wanted && value <= wanted;
+}
+
+static void a_pace_is_a_factor(void **state)
+{
+    (void)state;
+    assert_true(is(parse((const char *[MOST]){0})->replay.pace, 0));
+    assert_true(is(parse((const char *[MOST]){"--pace=asap"})->replay.pace, 0));
+    assert_true(is(parse((const char *[MOST]){"--pace=recorded"})->replay.pace, 1));
+    assert_true(is(parse((const char *[MOST]){"--pace=2x"})->replay.pace, 2));
+    assert_true(is(parse((const char *[MOST]){"--pace=0.25x"})->replay.pace, 0.25));
+}
+
+static void a_threshold_is_in_percent(void **state)
+{
+    (void)state;
+    assert_true(is(parse((const char *[MOST]){0})->threshold_percent, 0));
+    assert_true(is(parse((const char *[MOST]){"--threshold=12.5"})->threshold_percent, 12.5));
+}
+
+/* Twenty pairs, and as many runs at random moments. */
+static void runs_are_twenty(void **state)
+{
+    (void)state;
+    const struct replay_program *program =
+        parse((const char *[MOST]){"--what-if=coalesce-submissions,queues=3"});
+    assert_int_equal(program->runs, 20);
+    assert_true(program->change.coalesce_submissions);
+    assert_int_equal(program->change.queues, 3);
+    assert_int_equal(parse((const char *[MOST]){"--runs=6"})->runs, 6);
+}
+
+static void types_are_those_of_buffers_and_of_the_rest(void **state)
+{
+    (void)state;
+    const struct replay_program *program =
+        parse((const char *[MOST]){"--type=bf16", "--type=w*:f16", "--type=#17:i8"});
+    const struct replay_options *replay = &program->replay;
+    assert_int_equal(replay->type_count, 3);
+    assert_int_equal(replay_type_of(replay->types, 3, "weights", 1), REPLAY_F16);
+    assert_int_equal(replay_type_of(replay->types, 3, "x", 17), REPLAY_I8);
+    assert_int_equal(replay_type_of(replay->types, 3, "x", 18), REPLAY_BF16);
+}
+
+static void a_tolerance_has_three_parts(void **state)
+{
+    (void)state;
+    const struct replay_tolerance *tolerance =
+        &parse((const char *[MOST]){"--tolerance=abs:0.5,rel:0.25,ulp:3"})->replay.tolerance;
+    assert_true(is(tolerance->absolute, 0.5) && is(tolerance->relative, 0.25));
+    assert_int_equal(tolerance->ulp, 3);
+}
+
+static void places_are_taken(void **state)
+{
+    (void)state;
+    const struct replay_program *program =
+        parse((const char *[MOST]){"--loop=#s12.d40", "--repeat=7"});
+    assert_true(program->look.has_loop && program->look.loop.has_dispatch);
+    assert_int_equal(program->look.loop.submission, 12);
+    assert_int_equal(program->look.loop.dispatch, 40);
+    assert_int_equal(program->repeat, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pace_is_a_factor),
+        cmocka_unit_test(a_threshold_is_in_percent),
+        cmocka_unit_test(runs_are_twenty),
+        cmocka_unit_test(types_are_those_of_buffers_and_of_the_rest),
+        cmocka_unit_test(a_tolerance_has_three_parts),
+        cmocka_unit_test(places_are_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
