@@ -216,10 +216,8 @@ static void note_nan(const struct comparison *c, uint64_t offset, bool expected,
     char *cell = &errors->nan_map[offset * REPLAY_NAN_CELLS / c->bytes];
     errors->expected_nan += expected;
     errors->actual_nan += actual;
-    if (expected && actual)
-        *cell = 'b';
-    else if (*cell != 'b')
-        *cell = *cell == '.' || *cell == (expected ? 'e' : 'a') ? (expected ? 'e' : 'a') : 'b';
+    const char here = !actual ? 'e' : !expected ? 'a' : 'b';
+    *cell = *cell == '.' || *cell == here ? here : 'b';
 }
 
 static void note_wrong(struct replay_errors *errors, uint64_t offset)
