@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     bench_begin(&bench, "bench-replay", argc, argv);
     const struct workload a = {.name = "a", .submissions = 1, .pairs = bench_size(A_PAIRS, 100)};
     const struct workload b = {
-        .name = "b", .submissions = bench_size(B_SUBMISSIONS, 10), .pairs = B_PAIRS};
+        .name = "b", .submissions = bench_size(B_SUBMISSIONS, 100), .pairs = B_PAIRS};
     const struct workload large = {.name = "command buffers",
                                    .submissions = bench_size(LOAD_BUFFERS, 2),
                                    .pairs = bench_size(A_PAIRS / 2, 100)};
