@@ -94,6 +94,11 @@ sed 's/    const float x = projected\[i\];/    float x = projected[i], y = 0; fo
 cmp -s "$kernels" slow.metal && fail "nothing was made slow"
 run 1 "$bin/hal-replay" --trusted --compare=silu=slow.metal --runs=6 --tolerance=abs:1e-3 --type=f32 t.pb.zst
 says stdout "SLOWER"
+# And from the other side, by its own trace.
+run 0 "$bin/hal-replay" --trusted --substitute=silu=slow.metal --record=slow.pb.zst --tolerance=abs:1e-3 --type=f32 t.pb.zst
+run 1 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=slow.pb.zst --runs=6 t.pb.zst
+run 0 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=t.pb.zst --runs=6 slow.pb.zst
+grep -qE 'SLOWER|no difference' stdout && fail "what is faster is not"
 run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 t.pb.zst
 says stdout "ms with again.pb.zst"
 
