@@ -343,6 +343,24 @@ static void outputs_of_no_buffer(struct trace_builder *b)
     builder_submission_outputs(b, 0, 0, &written, 1);
 }
 
+static void wait_for_any(struct trace_builder *b, uint64_t value)
+{
+    const struct trace_semaphore_value values[] = {{1, value}, {2, 4}};
+    builder_semaphore_create(b, 1, NULL, 3);
+    builder_semaphore_create(b, 2, NULL, 3);
+    builder_semaphore_wait(b, HAL_WAIT_ANY, values, 2, INT64_MAX);
+}
+
+static void any_wait_for_nothing(struct trace_builder *b)
+{
+    wait_for_any(b, 4);
+}
+
+static void any_wait_for_one(struct trace_builder *b)
+{
+    wait_for_any(b, 3);
+}
+
 static void overlapping_copy(struct trace_builder *b)
 {
     builder_buffer_create(b, 1, NULL, 16);
@@ -402,6 +420,8 @@ static void wrong_orders_are_refused(void **state)
     expect(folder, outputs_before_the_submission, HAL_CORRUPT, "there is no submission #s0");
     expect(folder, outputs_outside, HAL_CORRUPT, "submission_outputs (ticket 4)");
     expect(folder, outputs_of_no_buffer, HAL_CORRUPT, "buffer 7 does not exist");
+    expect(folder, any_wait_for_nothing, HAL_CORRUPT, "but nobody had set it above 3");
+    expect(folder, any_wait_for_one, HAL_OK, "");
     expect(folder, overlapping_copy, HAL_CORRUPT, "overlap");
     expect(folder, touching_copy, HAL_OK, "");
     expect(folder, unaligned_fill, HAL_OK, "");

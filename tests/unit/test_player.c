@@ -302,6 +302,32 @@ static void a_signal_that_comes_too_late_is_harmless(void **state)
     expect_same(*state, 0);
 }
 
+static void what_the_host_sets_is_waited_for(void **state)
+{
+    struct trace_builder *b = start(*state);
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 3, NULL);
+    wait_for(b, &(struct trace_semaphore_value){1, 3});
+    expect_same(*state, 0);
+}
+
+/* Two submissions set one semaphore, here for certain the higher value first, which fails it; the
+ * trace does not tell whether it did. */
+static void values_in_either_order_are_no_difference(void **state)
+{
+    struct trace_builder *b = start(*state);
+    const struct trace_semaphore_value high[] = {{1, 2}, {2, 1}}, low[] = {{1, 1}, {3, 1}};
+    builder_semaphore_create(b, 1, "both", 0);
+    builder_semaphore_create(b, 2, "first", 0);
+    builder_semaphore_create(b, 3, "second", 0);
+    builder_submit(b, 0, 0, NULL, 0, high, 2, NULL, 0);
+    builder_submit(b, 1, 0, &high[1], 1, low, 2, NULL, 0);
+    wait_for(b, &low[1]);
+    builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    builder_submission_done(b, 1, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    expect_same(*state, 0);
+}
+
 static void timed_out_waits_are_not_repeated(void **state)
 {
     struct trace_builder *b = start(*state);
@@ -505,6 +531,50 @@ static void a_failed_wait_fails_as_it_did(void **state)
     }
 }
 
+/* 'gate' fails, so 'done' does, and then 'last'. That of 'done' is known from a wait, from one for
+ * two that does not tell which, from a query, or from the end of the work. */
+static void failures_are_known_in_several_ways(void **state)
+{
+    for (int look = 0; look < 4; look++) {
+        struct trace_builder *b = start(*state);
+        const struct trace_semaphore_value gate = {1, 1}, values[] = {{2, 1}, {3, 1}},
+                                           last = {4, 1};
+        for (uint64_t id = 1; id <= 4; id++)
+            builder_semaphore_create(b, id, NULL, 0);
+        builder_submit(b, 0, 0, &gate, 1, &values[0], 1, NULL, 0);
+        builder_submit(b, 1, 0, &values[0], 1, &last, 1, NULL, 0);
+        b->status = HAL_IO;
+        builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
+        if (look < 2)
+            builder_semaphore_wait(b, HAL_WAIT_ALL, values, look ? 2 : 1, INT64_MAX);
+        if (look == 2)
+            builder_semaphore(b, TRACE_SEMAPHORE_QUERY, 2, 0, NULL);
+        if (look == 3)
+            builder_submission_done(b, 0, 0, 0, 0, 0);
+        wait_for(b, &last);
+        expect_same(*state, 0);
+    }
+}
+
+/* A wait for 'gate', which failed, and 'done', of which the trace says that it did not. */
+static void a_known_failure_is_no_excuse_for_others(void **state)
+{
+    struct fixture *fixture = *state;
+    struct replay_report report = {0};
+    struct trace_builder *b = start(fixture);
+    const struct trace_semaphore_value values[] = {{1, 1}, {2, 1}};
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "done", 0);
+    builder_submit(b, 0, 0, &values[0], 1, &values[1], 1, NULL, 0);
+    builder_submission_done(b, 0, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+    b->status = HAL_IO;
+    builder_semaphore(b, TRACE_SEMAPHORE_FAIL, 1, 0, "unplugged");
+    builder_semaphore_wait(b, HAL_WAIT_ALL, values, 2, INT64_MAX);
+    assert_int_equal(play_often(fixture, 1, &report), HAL_OK);
+    assert_int_equal(report.different_outcomes, 1);
+    assert_non_null(strstr(report.first_outcome, "semaphore 'done' fails, which it did not"));
+}
+
 /* One of two has failed: a wait for any goes on with the other, a wait for all does not. */
 static void a_wait_for_any_outlives_a_failure(void **state)
 {
@@ -677,6 +747,8 @@ int main(void)
         cmocka_unit_test(persistent_mappings_stay),
         cmocka_unit_test(unwritten_bytes_hold_the_fill),
         cmocka_unit_test(a_signal_that_comes_too_late_is_harmless),
+        cmocka_unit_test(what_the_host_sets_is_waited_for),
+        cmocka_unit_test(values_in_either_order_are_no_difference),
         cmocka_unit_test(timed_out_waits_are_not_repeated),
         cmocka_unit_test(unfinished_work_is_set_free),
         cmocka_unit_test(host_failures_are_repeated),
@@ -687,6 +759,8 @@ int main(void)
         cmocka_unit_test(work_of_a_lost_device_does_not_hang),
         cmocka_unit_test(a_wait_for_any_is_no_wait_for_all),
         cmocka_unit_test(a_failed_wait_fails_as_it_did),
+        cmocka_unit_test(failures_are_known_in_several_ways),
+        cmocka_unit_test(a_known_failure_is_no_excuse_for_others),
         cmocka_unit_test(a_wait_for_any_outlives_a_failure),
         cmocka_unit_test(work_that_hangs_is_named),
         cmocka_unit_test(an_idle_wait_that_hangs_is_named),
