@@ -44,26 +44,18 @@ static struct replay_kernel_times *find_kernel(struct summing *s, const char *na
     return fresh;
 }
 
-/* The steps of one submission lie together in both plans, which have the same order. */
-static int64_t sum_of_submission(const struct replay_timed_steps *alone, size_t first,
-                                 size_t *out_end)
+/* Of all steps of the submission, which lie together; `at` comes to the first behind them. Both
+ * plans have the same order. */
+static int64_t sum_of(const struct replay_timed_steps *steps, const struct trace_submit *submit,
+                      size_t *at, uint64_t *count)
 {
+    const struct replay_serial *serial = &steps->serial;
     int64_t sum_ns = 0;
-    size_t i = first;
-    for (; i < alone->serial.step_count &&
-           alone->serial.steps[i].submit == alone->serial.steps[first].submit;
-         i++)
-        sum_ns += alone->best_ns[i];
-    *out_end = i;
-    return sum_ns;
-}
-
-static int64_t whole_of(const struct replay_timed_steps *whole, const struct trace_submit *submit,
-                        size_t *at)
-{
-    while (*at < whole->serial.step_count && whole->serial.steps[*at].submit != submit)
+    while (*at < serial->step_count && serial->steps[*at].submit != submit)
         ++*at;
-    return *at < whole->serial.step_count ? whole->best_ns[*at] : 0;
+    for (; *at < serial->step_count && serial->steps[*at].submit == submit; ++*at, ++*count)
+        sum_ns += steps->best_ns[*at];
+    return sum_ns;
 }
 
 static void add_submission(struct summing *s, size_t first, size_t end, int64_t alone_ns,
@@ -98,19 +90,17 @@ static void summarise(struct summing *s)
     struct replay_isolate_result *result = s->result;
     const size_t steps = s->alone->serial.step_count;
     size_t whole_at = 0;
-    for (size_t first = 0, end; first < steps; first = end) {
-        const int64_t alone_ns = sum_of_submission(s->alone, first, &end);
-        const int64_t whole_ns =
-            whole_of(s->whole, s->alone->serial.steps[first].submit, &whole_at);
+    for (size_t first = 0, end = 0; first < steps; first = end) {
+        const struct trace_submit *submit = s->alone->serial.steps[first].submit;
+        const int64_t alone_ns = sum_of(s->alone, submit, &end, &result->commands);
+        const int64_t whole_ns = sum_of(s->whole, submit, &whole_at, &result->submissions);
         add_submission(s, first, end, alone_ns, whole_ns);
         result->in_context_ns += whole_ns;
-        result->submissions++;
     }
     for (size_t k = 0; k < result->kernel_count; k++)
         result->kernels[k].one =
             replay_times_of(s->kernel_ns + k * steps, (size_t)result->kernels[k].count);
     qsort(result->kernels, result->kernel_count, sizeof *result->kernels, compare_kernels);
-    result->commands = steps;
 }
 
 enum hal_status replay_isolate_sum(const struct replay_timed_steps *alone,

@@ -427,8 +427,9 @@ static void every_command_is_isolated(void **state)
         .plan = f->plan, .device = f->device, .options = &options, .runs = 2};
     if (replay_isolate_run(&isolate, &result) != HAL_OK)
         fail_msg("%s", hal_message());
+    assert_int_equal(result.runs, 2);
     assert_int_equal(result.commands, 6);
-    assert_int_equal(result.submissions, 3);
+    assert_int_equal(result.submissions, 3); /* each of them whole */
     assert_int_equal(result.kernel_count, 1);
     assert_string_equal(result.kernels[0].name, "count");
     assert_int_equal(result.kernels[0].count, 6);
