@@ -59,6 +59,7 @@ struct replay_summary {
     const struct replay_benchmark_result *benchmark; /* NULL: none, as are */
     const struct replay_isolate_result *isolate;
     const char *compare; /* what the trial was against, in place of a what-if */
+    double threshold_percent;
     bool slower;         /* than the threshold allows */
     const char *what_if; /* NULL: no trial; else as it was asked for */
     struct replay_what_if_info what_if_info;

@@ -219,6 +219,7 @@ static void compare(struct trace_text *text, const struct replay_summary *summar
     replay_field_u64(text, "pairs", trial->pairs);
     replay_field_u64(text, "different_runs", trial->different_base);
     replay_field_u64(text, "different_runs_with", trial->different_variant);
+    replay_field_double(text, "threshold_percent", summary->threshold_percent);
     replay_field_bool(text, "slower", summary->slower);
     replay_field_times(text, "ns", &trial->base);
     replay_field_times(text, "ns_with", &trial->variant);

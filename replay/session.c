@@ -221,7 +221,8 @@ static enum hal_status compare(struct replay_session *s)
     HAL_TRY(try_pairs(s, other, &variant, 0, false));
     s->summary.runs = s->summary.trial.pairs;
     s->summary.different_runs += s->summary.trial.different_base;
-    s->summary.slower = replay_is_slower(&s->summary.trial.gain, program->threshold_percent);
+    s->summary.threshold_percent = program->threshold_percent;
+    s->summary.slower = replay_is_slower(&s->summary.trial.gain, s->summary.threshold_percent);
     judge(s);
     if (s->summary.slower)
         s->summary.exit_code = REPLAY_EXIT_DIFFERENT;

@@ -84,6 +84,7 @@ run 0 "$bin/hal-replay" --trusted --benchmark=0.3 --json t.pb.zst
 says stdout '"benchmark":{"runs":'
 says stdout '"name":"token 1"'
 run 0 "$bin/hal-replay" --trusted --isolate --repeat=2 t.pb.zst
+says stdout "x (best of 2 runs)"
 says stdout "  matrix_vector"
 run 0 "$bin/hal-replay" --trusted --pace=1000x t.pb.zst
 
@@ -101,6 +102,8 @@ run 0 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=t.pb.zst --runs=6 sl
 grep -qE 'SLOWER|no difference' stdout && fail "what is faster is not"
 run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 t.pb.zst
 says stdout "ms with again.pb.zst"
+run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 --json t.pb.zst
+says stdout '"threshold_percent":1000,"slower":false'
 
 for wrong in --stop-at=s12 --range=#s5..#s3 --range=.. --range=#s1.d --dump=a --dump=a@#s1 \
     --dump=@#s1=x --loop=#s1 --pace=0x --pace=-1x --pace=fast --threshold=-1 --benchmark=0 \
