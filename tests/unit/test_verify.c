@@ -15,9 +15,15 @@ struct fixture {
     struct replay_plan *plan;
 };
 
-/* Buffer 'out' (1) has 256 bytes, read as [16, 116), and as [6, 26), at the end. Before: the host
- * writes [0, 32); #s5 fills [32, 64) and dispatches 'first' over [64, 80) and 'second' over [68,
- * 72); #s6 copies to [96, 100) and updates [100, 104). Nobody writes behind 104. */
+/* Of 32 zeros, as sha256sum has it. */
+static const uint8_t digest[33] =
+    "\x66\x68\x7a\xad\xf8\x62\xbd\x77\x6c\x8f\xc1\x8b\x8e\x9f\x8e\x20"
+    "\x08\x97\x14\x85\x6e\xe2\x33\xb3\x90\x2a\x59\x1d\x0d\x5f\x29\x25";
+
+/* Buffer 'out' (1) has 256 bytes, read as [16, 116), as [6, 26), and, by its digest, as [48, 80),
+ * at the end. Before: the host writes [0, 32); #s5 fills [32, 64) and dispatches 'first' over [64,
+ * 80) and 'second' over [68, 72); #s6 copies to [96, 100) and updates [100, 104). Nobody writes
+ * behind 104. */
 static void build(struct trace_builder *b)
 {
     const uint8_t zeros[256] = {0};
@@ -47,13 +53,15 @@ static void build(struct trace_builder *b)
     builder_submit(b, 6, 0, NULL, 0, NULL, 0, (uint64_t[]){6}, 1);
     builder_host_read(b, 1, 16, zeros, 100);
     builder_host_read(b, 1, 6, zeros, 20);
+    b->flags = TRACE_FLAG_DIGEST;
+    builder_host_read(b, 1, 48, digest, 32);
 }
 
 static const struct replay_options exact;
 
 static size_t first_read(const struct fixture *fixture)
 {
-    return fixture->plan->op_count - 2;
+    return fixture->plan->op_count - 3;
 }
 
 static void verify(const struct fixture *fixture, const uint8_t actual[100],
@@ -209,6 +217,34 @@ static void elements_are_aligned_in_the_buffer(void **state)
     assert_int_equal(report.errors.worst_offset, 10);
 }
 
+/* All that is known of a read by digest is whether it is the same; a tolerance does not say what
+ * another one means. */
+static void digests_are_compared(void **state)
+{
+    const struct replay_options tolerant = {.tolerance = {.absolute = 1}};
+    const struct fixture *fixture = *state;
+    const size_t op = first_read(fixture) + 2;
+    struct replay_report report = {0};
+    uint8_t actual[32] = {0};
+    replay_verify_read(fixture->plan, &exact, op, digest, actual, &report);
+    assert_int_equal(report.compared_reads, 1);
+    assert_int_equal(report.digest_reads, 1);
+    assert_int_equal(report.different_reads, 0);
+    actual[20] = 1;
+    replay_verify_read(fixture->plan, &tolerant, op, digest, actual, &report);
+    assert_int_equal(report.digest_reads, 2);
+    assert_int_equal(report.unjudged_reads, 1);
+    assert_int_equal(report.different_reads, 0);
+    replay_verify_read(fixture->plan, &exact, op, digest, actual, &report);
+    assert_int_equal(report.unjudged_reads, 1);
+    assert_int_equal(report.different_reads, 1);
+    assert_true(report.first.by_digest);
+    assert_string_equal(report.first.label, "out");
+    assert_int_equal(report.first.read_offset, 48);
+    assert_int_equal(report.first.read_bytes, 32);
+    assert_string_equal(report.first.locator, "#s5.d2"); /* the last into any of it */
+}
+
 static void only_the_first_outcome_is_told(void **state)
 {
     (void)state;
@@ -254,6 +290,7 @@ int main(void)
         cmocka_unit_test(the_last_writer_is_found),
         cmocka_unit_test(elements_are_those_of_the_buffer),
         cmocka_unit_test(elements_are_aligned_in_the_buffer),
+        cmocka_unit_test(digests_are_compared),
         cmocka_unit_test(only_the_first_outcome_is_told),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
