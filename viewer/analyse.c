@@ -364,5 +364,6 @@ enum hal_status view_build_numbers(struct view_model *model)
     tally_calls(model);
     tally_transfers(model);
     tally_submissions(model);
+    view_build_devices(model);
     return build_families(model);
 }

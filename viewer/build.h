@@ -31,6 +31,9 @@ enum hal_status view_build_ranks(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_lanes(struct view_model *model) HAL_CHECKED;
 enum hal_status view_build_numbers(struct view_model *model) HAL_CHECKED;
 
+/* What each device did, alone and together with others: collectives.c. */
+void view_build_devices(struct view_model *model);
+
 /* Names that several threads have, and the order of lanes when there are many. Last of all. */
 enum hal_status view_build_order(struct view_model *model) HAL_CHECKED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ranks do together, in words: collectives, who came to them when, and what each device of a
  * trace of several did. */
-#include "hal/base/mem.h"
+#include "viewer/build.h"
 #include "viewer/describe.h"
 #include "viewer/text.h"
 
@@ -177,26 +177,25 @@ void view_describe_collective(const struct view_model *model,
 
 /* ---- All ---------------------------------------------------------------------------------- */
 
-void view_device_tallies(const struct view_model *model, struct view_device_tally *out_tallies)
+void view_build_devices(struct view_model *model)
 {
     for (size_t d = 0; d < model->devices_count; d++) {
         const uint32_t lane = model->devices[d].lane;
         struct view_measure measure = {0};
-        out_tallies[d] = (struct view_device_tally){0};
         if (lane != VIEW_NO_LANE)
             view_series_measure(&model->lanes[lane].series, model->first_ns, model->last_ns,
                                 &measure);
-        out_tallies[d].busy_ns = measure.busy_ns[VIEW_EXECUTE];
+        model->devices[d].busy_ns = measure.busy_ns[VIEW_EXECUTE];
     }
     for (size_t i = 0; i < model->collectives_count; i++) {
         const struct view_collective *c = &model->collectives[i];
         const struct view_submission *s = submission_of(model, c);
         if (!s)
             continue;
-        struct view_device_tally *tally = &out_tallies[view_model_device(model, s->queue)];
-        tally->collectives++;
-        tally->collective_ns += s->end_ns - s->begin_ns;
-        tally->waiting_ns += view_collective_wait_ns(model, c);
+        struct view_device *device = &model->devices[view_model_device(model, s->queue)];
+        device->collectives++;
+        device->collective_ns += s->end_ns - s->begin_ns;
+        device->waiting_ns += view_collective_wait_ns(model, c);
     }
 }
 
@@ -206,23 +205,16 @@ void view_describe_devices(const struct view_model *model, struct view_lines *li
     char rank[64];
     if (model->devices_count == 1 && !model->devices[0].rank_count)
         return;
-    struct view_device_tally *tallies = hal_alloc(model->devices_count, sizeof *tallies);
-    if (!tallies) {
-        lines->failed = true;
-        return;
-    }
-    view_device_tallies(model, tallies);
     for (uint32_t d = 0; d < model->devices_count; d++) {
+        const struct view_device *device = &model->devices[d];
         view_rank_name(model, d, rank, sizeof rank);
         char waiting[96] = "";
         if (model->devices_count > 1)
             snprintf(waiting, sizeof waiting, " (%s of it until others came)",
-                     view_time(tallies[d].waiting_ns).text);
-        view_lines_add(lines, d ? "" : "devices", "%s: busy %s, %s in %s%s, %s", rank,
-                       view_share(tallies[d].busy_ns, span_ns).text,
-                       view_time(tallies[d].collective_ns).text,
-                       view_things(tallies[d].collectives, "collective").text, waiting,
-                       model->devices[d].about->uri);
+                     view_time(device->waiting_ns).text);
+        view_lines_add(
+            lines, d ? "" : "devices", "%s: busy %s, %s in %s%s, %s", rank,
+            view_share(device->busy_ns, span_ns).text, view_time(device->collective_ns).text,
+            view_things(device->collectives, "collective").text, waiting, device->about->uri);
     }
-    free(tallies);
 }

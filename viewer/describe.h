@@ -86,13 +86,7 @@ void view_summary(const struct view_model *model, struct view_lines *lines);
 /* What letters and marks of the lanes mean; without `all`, of those that the model has. */
 void view_legend(const struct view_model *model, bool all, struct view_lines *lines);
 
-/* What each device did, in traces of several or of ranks: [devices_count]. */
-struct view_device_tally {
-    int64_t busy_ns;
-    uint64_t collectives;
-    int64_t collective_ns, waiting_ns; /* in collectives; of that, until all others had come */
-};
-void view_device_tallies(const struct view_model *model, struct view_device_tally *out_tallies);
+/* What each device did, in traces of several or of ranks. */
 void view_describe_devices(const struct view_model *model, struct view_lines *lines);
 
 /* Whose work the submission is, in such traces, and what it does together with other ranks. */

@@ -84,12 +84,8 @@ static void add_rank(struct trace_text *t, const char *key, uint32_t first, uint
         trace_json_double(t, NAN);
 }
 
-static enum hal_status add_devices(struct trace_text *t, const struct view_model *m)
+static void add_devices(struct trace_text *t, const struct view_model *m)
 {
-    struct view_device_tally *tallies = hal_alloc(m->devices_count, sizeof *tallies);
-    if (!tallies)
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu devices", m->devices_count);
-    view_device_tallies(m, tallies);
     trace_json_key(t, "devices");
     trace_json_open(t, '[');
     for (size_t i = 0; i < m->devices_count; i++) {
@@ -102,15 +98,13 @@ static enum hal_status add_devices(struct trace_text *t, const struct view_model
         add_u64(t, "queue_base", d->queue_base);
         add_rank(t, "rank", d->first_rank, d->last_rank, d->rank_count);
         add_u64(t, "ranks", d->rank_count);
-        add_ns(t, "busy_ns", tallies[i].busy_ns);
-        add_u64(t, "collectives", tallies[i].collectives);
-        add_ns(t, "collective_ns", tallies[i].collective_ns);
-        add_ns(t, "waiting_ns", tallies[i].waiting_ns);
+        add_ns(t, "busy_ns", d->busy_ns);
+        add_u64(t, "collectives", d->collectives);
+        add_ns(t, "collective_ns", d->collective_ns);
+        add_ns(t, "waiting_ns", d->waiting_ns);
         trace_json_close(t, '}');
     }
     trace_json_close(t, ']');
-    free(tallies);
-    return HAL_OK;
 }
 
 static void add_families(struct trace_text *t, const struct view_model *m)
@@ -143,7 +137,7 @@ static enum hal_status add_summary(struct trace_text *t, const struct view_model
     add_ns(t, "last_ns", m->last_ns);
     add_health(t, m);
     add_device(t, m);
-    HAL_TRY(add_devices(t, m));
+    add_devices(t, m);
     add_u64(t, "submissions", s->submissions);
     add_u64(t, "failed_submissions", s->failed_submissions);
     add_u64(t, "unfinished_submissions", s->unfinished_submissions);

@@ -175,38 +175,48 @@ static void sort(struct view *view, int key)
 
 /* ---- The same kernel again ---------------------------------------------------------------- */
 
+static bool has_kernel(struct view *view, const struct view_lane *lane,
+                       const struct view_span *event)
+{
+    (void)lane;
+    return view_work_has(&view->kernels->work, event->ref, view->kernel);
+}
+
+/* From where the submission ran, whichever lane it was selected on; else from the cursor. */
+static void start_at(const struct view *view, uint32_t submission, struct view_seek *seek)
+{
+    const struct view_model *m = view->model;
+    const struct view_span span = {.ref = submission, .class = VIEW_EXECUTE};
+    if (submission == VIEW_NO_REF || m->submissions[submission].begin_ns == VIEW_NO_TIME)
+        return;
+    seek->lane = view_model_device_lane(m, m->submissions[submission].queue);
+    seek->event = view_lane_event_of(m, &m->lanes[seek->lane], &span);
+    seek->cursor_ns = m->submissions[submission].begin_ns;
+    seek->has_start = seek->event != VIEW_NO_REF;
+}
+
 void view_next_kernel(struct view *view, bool forward)
 {
     const struct view_work *work = view_kernels_work(view);
-    const struct view_model *m = view->model;
-    char name[128];
+    struct view_seek seek = {.want = has_kernel,
+                             .forward = forward,
+                             .in_devices = true,
+                             .only = VIEW_NO_LANE,
+                             .noun = view->kernel_name,
+                             .says_noun = true};
     if (!work)
         return;
     const uint32_t selected = view_selected_submission(view);
     if (selected != VIEW_NO_REF &&
         (view->kernel == VIEW_NO_REF || !view_work_has(work, selected, view->kernel)))
         view->kernel = view_work_main(work, selected);
-    if (view->kernel == VIEW_NO_REF || m->device_lane == VIEW_NO_LANE) {
+    if (view->kernel == VIEW_NO_REF || view->model->device_lane == VIEW_NO_LANE) {
         view_say(view, "no kernel is selected: select a submission, or one of panel 6");
         return;
     }
-    const struct view_lane *lane = &m->lanes[m->device_lane];
-    size_t at = view_spans_before(&lane->events, view->cursor_ns + forward);
-    if (selected != VIEW_NO_REF && m->submissions[selected].begin_ns != VIEW_NO_TIME) {
-        const struct view_span span = {.ref = selected, .class = VIEW_EXECUTE};
-        const uint32_t event = view_lane_event_of(m, lane, &span);
-        at = event == VIEW_NO_REF ? at : forward ? event + 1 : event;
-    }
-    view_work_name(work, view->kernel, name, sizeof name);
-    for (; forward ? at < lane->events.count : at > 0; at += forward ? 1 : SIZE_MAX) {
-        const size_t event = forward ? at : at - 1;
-        if (!view_work_has(work, view_spans_at(&lane->events, event).ref, view->kernel))
-            continue;
-        view_select(view, m->device_lane, (uint32_t)event);
-        view_say(view, "%s", name);
-        return;
-    }
-    view_say(view, "no %s %s", forward ? "later" : "earlier", name);
+    view_work_name(work, view->kernel, view->kernel_name, sizeof view->kernel_name);
+    start_at(view, selected, &seek);
+    view_seek_start(view, &seek);
 }
 
 static const struct view_binding bindings[] = {

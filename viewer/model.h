@@ -145,6 +145,9 @@ struct view_device {
     uint32_t first_rank, last_rank; /* in the largest group that it is in */
     uint32_t rank_count;            /* of that group; 0: it is in none */
     uint32_t lane;                  /* its work; VIEW_NO_LANE: it did none */
+    int64_t busy_ns;
+    uint64_t collectives;              /* that began */
+    int64_t collective_ns, waiting_ns; /* in these; of that, until all others had come */
 };
 
 /* What a submission did together with those of other ranks. */

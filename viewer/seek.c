@@ -18,7 +18,8 @@ static bool is_looked_at(const struct view *view, uint32_t lane)
     const struct view_lane *l = &view->model->lanes[lane];
     if (seek->only != VIEW_NO_LANE)
         return lane == seek->only;
-    return !view_lane_repeats(view->model, l) && (!seek->in_hosts || l->kind == VIEW_LANE_HOST);
+    return !view_lane_repeats(view->model, l) && (!seek->in_hosts || l->kind == VIEW_LANE_HOST) &&
+           (!seek->in_devices || l->kind == VIEW_LANE_DEVICE);
 }
 
 /* Events of the lane before the place where looking begins. Of events at the same moment, those of
@@ -106,6 +107,8 @@ static void finish(struct view *view)
     const bool same = seek.best_lane == seek.lane && seek.best == seek.event;
     view->message[0] = '\0';
     view_select(view, seek.best_lane, seek.best);
+    if (seek.says_noun)
+        view_say(view, "%s", seek.noun);
     if (seek.has_wrapped)
         view_say(view, same           ? "the only match"
                        : seek.forward ? "went on from the start: no later match"
@@ -130,9 +133,11 @@ void view_seek_start(struct view *view, const struct view_seek *seek)
 {
     view_seek_stop(view);
     view->seek = *seek;
-    view->seek.lane = view->lane;
-    view->seek.event = view->event;
-    view->seek.cursor_ns = view->cursor_ns;
+    if (!seek->has_start) {
+        view->seek.lane = view->lane;
+        view->seek.event = view->event;
+        view->seek.cursor_ns = view->cursor_ns;
+    }
     view->seek.best = VIEW_NO_REF;
     view->seek.of = events_ahead(view);
     for (uint32_t i = 0; seek->wraps && i < view->model->lanes_count; i++)

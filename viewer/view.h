@@ -140,10 +140,13 @@ struct view_seek {
     bool forward;
     bool wraps;       /* behind the last one comes the first: a search */
     bool in_hosts;    /* only in the lanes of threads */
+    bool in_devices;  /* only in the lanes of devices' work */
     uint32_t only;    /* the only lane, or VIEW_NO_LANE */
     const char *noun; /* what there is none of, unless it is a search */
+    bool says_noun;   /* also when there is one */
 
-    uint32_t lane, event; /* where it began */
+    bool has_start;       /* else it begins at the selection */
+    uint32_t lane, event; /* where it begins */
     int64_t cursor_ns;
     bool has_wrapped, has_place;
     uint32_t lanes_done;
@@ -197,6 +200,7 @@ struct view {
     struct view_kernels *kernels;        /* NULL: not asked for yet */
     struct view_iterations *iterations;  /* likewise */
     uint32_t kernel;                     /* the chosen one, or VIEW_NO_REF */
+    char kernel_name[128];               /* of the one that was looked for */
     uint32_t buffer;                     /* likewise */
     struct view_contents *contents;      /* likewise */
     uint32_t content_buffer;             /* that is shown, or VIEW_NO_REF */

@@ -268,6 +268,58 @@ static void searches_and_paths_name_ranks(void **state)
     view_model_close(model);
 }
 
+/* A dispatch of "mul" by an executable of the submission's own. */
+static void dispatch_alone(struct trace_builder *b, uint64_t submission, uint32_t queue,
+                           uint64_t executable, int64_t begin_ns)
+{
+    const struct trace_entry_point entry = {.name = builder_string(b, "mul"),
+                                            .group_size = {1, 1, 1}};
+    const uint64_t commands = executable + 1;
+    builder_executable_create(b, executable, NULL, "", &entry, 1, NULL, 0);
+    builder_command_buffer_create(b, commands, NULL, 0);
+    builder_dispatch(b, executable, 0, 1, 1, 1);
+    builder_seal(b, commands);
+    builder_submit(b, submission, queue, NULL, 0, NULL, 0, &commands, 1);
+    builder_submission_done(b, submission, queue, begin_ns - 5, begin_ns, begin_ns + 10);
+}
+
+/* From device to device, and back; each time it is that device's lane. */
+static void the_same_kernel_is_shown_on_the_lane_of_its_device(void **state)
+{
+    (void)state;
+    const struct trace_capture captures[] = {capture("cpu?threads=1", 40, 0, 0, 0),
+                                             capture("cpu?threads=9", 40, 2, 10, 7)};
+    struct trace_builder b;
+    struct trace_header header = builder_default_header();
+    header.captures = captures;
+    header.capture_count = 2;
+    builder_open(&b, path, &header);
+    dispatch_alone(&b, 0, 0, 3, START_NS + 100000);
+    dispatch_alone(&b, 7, 2, 13, START_NS + 200000);
+    dispatch_alone(&b, 1, 0, 5, START_NS + 300000);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    struct view_model *model = open_model();
+    struct view *view;
+    assert_int_equal(view_create(model, &view), HAL_OK);
+    static const struct {
+        const char *keys;
+        uint64_t number;
+        uint32_t device;
+    } steps[] = {{"g#s0<Enter>.", 7, 1}, {".", 1, 0}, {",", 7, 1}, {",", 0, 0}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        assert_int_equal(view_type(view, steps[i].keys), HAL_OK);
+        assert_int_equal(model->submissions[view_selected_submission(view)].number,
+                         steps[i].number);
+        assert_int_equal(model->lanes[view->lane].kind, VIEW_LANE_DEVICE);
+        assert_int_equal(model->lanes[view->lane].object, steps[i].device);
+        assert_string_equal(view->message, "mul");
+    }
+    assert_int_equal(view_type(view, ","), HAL_OK);
+    assert_string_equal(view->message, "no earlier mul");
+    view_destroy(view);
+    view_model_close(model);
+}
+
 static char *report_of(const struct view_model *model, enum view_report report, bool json)
 {
     const struct view_report_options options = {.width = 120, .json = json};
@@ -384,6 +436,7 @@ int main(void)
         cmocka_unit_test(lanes_are_grouped_by_rank),
         cmocka_unit_test(details_tell_the_meeting),
         cmocka_unit_test(searches_and_paths_name_ranks),
+        cmocka_unit_test(the_same_kernel_is_shown_on_the_lane_of_its_device),
         cmocka_unit_test(reports_know_the_rank),
         cmocka_unit_test(groups_of_other_processes_never_meet),
         cmocka_unit_test(one_device_may_be_ranks),
