@@ -2,7 +2,7 @@
 /* The first row: what trace this is and whether to trust it. The last row: where the cursor is,
  * and what can be done. */
 #include "viewer/filter.h"
-#include "viewer/finder.h"
+#include "viewer/job.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -84,10 +84,11 @@ static void draw_status(struct view *view, struct view_area area)
     }
     char work[64] = "";
     if (view->seek.want)
-        snprintf(work, sizeof work, "searching %u %%  Esc stops  ", view_seek_percent(view));
-    else if (view->finder)
-        snprintf(work, sizeof work, "findings %u %%  ", view_finder_percent(view->finder));
-    snprintf(position, sizeof position, "%s%s  %s/col ", work, view_moment(view->cursor_ns).text,
+        snprintf(work, sizeof work, "searching %u %%", view_seek_percent(view));
+    else
+        view_job_text(view, work, sizeof work);
+    snprintf(position, sizeof position, "%s%s%s  %s/col ", work, *work ? "  Esc stops  " : "",
+             view_moment(view->cursor_ns).text,
              view_time(w.span_ns / (view->layout.axis ? view->layout.axis : 1)).text);
     if (view_text_columns(position) > area.columns) /* the moment is what is left */
         snprintf(position, sizeof position, "%s", view_moment(view->cursor_ns).text);

@@ -69,19 +69,20 @@ static const struct view_list list = {
 
 /* ---- Order -------------------------------------------------------------------------------- */
 
-static int64_t sort_key(struct view *view, uint32_t buffer, int by)
+static int64_t sort_key(const void *of, uint32_t buffer, int by)
 {
-    const struct view_buffer *b = &view->model->buffers[buffer];
+    const struct view_model *m = of;
+    const struct view_buffer *b = &m->buffers[buffer];
     if (by == BY_SIZE)
         return (int64_t)(b->bytes < INT64_MAX ? b->bytes : INT64_MAX);
     if (by == BY_LIFE)
-        return life_ns(view->model, b);
+        return life_ns(m, b);
     return b->create_ns == VIEW_NO_TIME ? INT64_MAX : INT64_MAX - 1 - b->create_ns;
 }
 
 void view_buffers_sort(struct view *view)
 {
-    view_order_sort(view, &view->buffers, sort_key);
+    view_order_sort(view, &view->buffers, sort_key, view->model);
 }
 
 static void sort(struct view *view, int key)

@@ -30,10 +30,10 @@ static enum hal_status take_kernels(struct view_comparison *c, size_t side)
     const struct view_model *m = c->models[side];
     struct view_work work;
     struct view_work_total total;
-    HAL_TRY(view_work_init(m, &work));
+    HAL_TRY(view_work_init(m, NULL, &work));
     struct view_kernel_time *times = hal_alloc(work.kernels_count, sizeof *times);
     enum hal_status status =
-        times ? view_work_times(&work, m->first_ns, m->last_ns, times, &total)
+        times ? view_work_times(&work, NULL, m->first_ns, m->last_ns, times, &total)
               : hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work.kernels_count);
     if (status == HAL_OK)
         status = add_kernels(c, &work, times, side);

@@ -137,7 +137,7 @@ bool view_filter_passes(const struct view_filter *filter, const struct view_lane
 /* ---- What passes -------------------------------------------------------------------------- */
 
 /* A queue's lane paints the states of its submissions, all others their events. */
-static enum hal_status filter_lane(struct view_filter *f, size_t index)
+static enum hal_status filter_lane(struct view_filter *f, size_t index, struct view_task *task)
 {
     const struct view_lane *lane = &f->model->lanes[index];
     const struct view_series *whole = &lane->series;
@@ -148,7 +148,7 @@ static enum hal_status filter_lane(struct view_filter *f, size_t index)
     size_t count = 0;
     if (!parts)
         return hal_fail(HAL_NO_MEMORY, "no memory to filter %zu events", lane->events.count);
-    for (size_t i = 0; i < lane->events.count; i++) {
+    for (size_t i = 0; i < lane->events.count && !view_task_stopped(task); i++) {
         const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
         const bool passes = view_filter_passes(f, lane, event);
         f->of += !repeats;
@@ -157,10 +157,13 @@ static enum hal_status filter_lane(struct view_filter *f, size_t index)
             count += view_build_states(f->model, event->ref, parts + count);
         else if (passes)
             parts[count++] = *event;
+        view_task_advance(task, i, lane->events.count);
     }
     const enum view_class last =
         (enum view_class)((uint32_t)whole->first_class + whole->class_count - 1);
-    const enum hal_status status = view_series_init(series, parts, count, whole->first_class, last);
+    enum hal_status status = view_task_check(task);
+    if (status == HAL_OK)
+        status = view_series_init(series, parts, count, whole->first_class, last);
     if (status != HAL_OK || series->owned)
         free(parts);
     else
@@ -180,13 +183,26 @@ enum hal_status view_filter_create(const struct view_model *model, const char *t
     enum hal_status status = parse(f, text);
     if (status == HAL_OK && !(f->series = hal_alloc(model->lanes_count, sizeof *f->series)))
         status = hal_fail(HAL_NO_MEMORY, "no memory to filter %zu lanes", model->lanes_count);
-    for (size_t i = 0; i < model->lanes_count && status == HAL_OK; i++)
-        status = filter_lane(f, i);
     if (status == HAL_OK)
         *out_filter = f;
     else
         view_filter_destroy(f);
     return status;
+}
+
+enum hal_status view_filter_apply(struct view_filter *filter, struct view_task *task)
+{
+    const struct view_model *m = filter->model;
+    uint64_t all = 0, before = 0;
+    for (size_t i = 0; i < m->lanes_count; i++)
+        all += m->lanes[i].events.count;
+    for (size_t i = 0; i < m->lanes_count; i++) {
+        const unsigned first = (unsigned)(all ? before * VIEW_TASK_WHOLE / all : 0);
+        before += m->lanes[i].events.count;
+        view_task_part(task, first, (unsigned)(all ? before * VIEW_TASK_WHOLE / all : 0));
+        HAL_TRY(filter_lane(filter, i, task));
+    }
+    return HAL_OK;
 }
 
 void view_filter_destroy(struct view_filter *filter)

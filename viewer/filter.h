@@ -40,9 +40,13 @@ struct view_filter {
     uint64_t passed, of;        /* events; those of lanes that repeat others do not count */
 };
 
-/* HAL_INVALID: names the wrong term. HAL_NO_MEMORY. Looks at every event. */
+/* HAL_INVALID: names the wrong term. HAL_NO_MEMORY. It tells what passes from now on, and shows it
+ * once it is applied. */
 enum hal_status view_filter_create(const struct view_model *model, const char *text,
                                    struct view_filter **out_filter) HAL_CHECKED;
+/* Looks at every event, once. HAL_NO_MEMORY; HAL_TIMEOUT when the task, which may be NULL, was
+ * stopped. */
+enum hal_status view_filter_apply(struct view_filter *filter, struct view_task *task) HAL_CHECKED;
 void view_filter_destroy(struct view_filter *filter);
 
 bool view_filter_passes(const struct view_filter *filter, const struct view_lane *lane,

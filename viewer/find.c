@@ -6,6 +6,7 @@
 #include "hal/base/locator.h"
 #include "hal/base/mem.h"
 #include "viewer/filter.h"
+#include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/repeats.h"
 #include "viewer/text.h"
@@ -169,20 +170,49 @@ bool view_shows(const struct view *view, const struct view_lane *lane,
     return !view->filter || view_filter_passes(view->filter, lane, event);
 }
 
-void view_set_filter(struct view *view)
+static enum hal_status apply(const struct view_model *model, void *work, struct view_task *task)
 {
-    struct view_filter *filter = NULL;
-    if (view->typed[strspn(view->typed, " ")] &&
-        view_filter_create(view->model, view->typed, &filter) != HAL_OK) {
-        view_say(view, "%s", hal_message());
-        return;
-    }
+    (void)model;
+    return view_filter_apply(work, task);
+}
+
+static void destroy(void *work)
+{
+    view_filter_destroy(work);
+}
+
+static void take(struct view *view, void *work)
+{
+    struct view_filter *filter = work;
     view_filter_destroy(view->filter);
     view->filter = filter;
-    if (!filter)
-        view_say(view, "everything is shown");
-    else if (!filter->passed)
+    if (!filter->passed)
         view_say(view, "nothing passes '%s': \\ shows everything", filter->text);
+    view_set_cursor(view, view->cursor_ns);
+}
+
+static const struct view_job_type filter_type = {
+    .kind = VIEW_JOB_FILTER, .name = "filter", .run = apply, .take = take, .destroy = destroy};
+
+void view_filter_by(struct view *view, const char *text)
+{
+    struct view_filter *filter;
+    if (view_filter_create(view->model, text, &filter) == HAL_OK)
+        view_job_start(view, &filter_type, filter, view_job_whole(view));
+    else
+        view_say(view, "%s", hal_message());
+}
+
+void view_set_filter(struct view *view)
+{
+    if (view->typed[strspn(view->typed, " ")]) {
+        view_filter_by(view, view->typed);
+        return;
+    }
+    view_job_stop(view, VIEW_JOB_FILTER);
+    view_filter_destroy(view->filter);
+    view->filter = NULL;
+    view_say(view, "everything is shown");
     view_set_cursor(view, view->cursor_ns);
 }
 

@@ -3,7 +3,7 @@
 #include "viewer/findings.h"
 
 #include "viewer/build.h"
-#include "viewer/finder.h"
+#include "viewer/job.h"
 #include "viewer/path.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
@@ -224,35 +224,62 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
 
 static void choose(struct view *view, size_t index);
 
-bool view_poll(struct view *view)
+static enum hal_status look(const struct view_model *model, void *work, struct view_task *task)
 {
-    const bool more = view_seek_step(view);
-    if (!view->finder)
-        return more;
-    if (!view_finder_is_done(view->finder))
-        return true;
-    if (view_finder_take(view->finder, &view->findings) != HAL_OK)
-        view_say(view, "findings: %s", hal_message());
-    view->finder = NULL;
+    return view_findings_look(model, task, work);
+}
+
+static void destroy(void *work)
+{
+    view_findings_finish(work);
+    free(work);
+}
+
+static void take(struct view *view, void *work)
+{
+    struct view_findings *found = work;
+    view->findings = *found;
+    free(found);
+    if (view->findings_by)
+        view_findings_sort(view);
     if (view->awaits_finding && view->findings.list_count) {
         view->message[0] = '\0';
         choose(view, 0);
     }
     view->awaits_finding = false;
-    return more;
 }
 
-/* Looks for them the first time that they are asked for: beside the screen when there is one that
- * has to answer, and then there are none yet. */
+static void give_up(struct view *view, const void *work)
+{
+    (void)work;
+    view->awaits_finding = view->has_findings = false;
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_FINDINGS,
+                                          .name = "findings",
+                                          .always_aside = true,
+                                          .run = look,
+                                          .take = take,
+                                          .give_up = give_up,
+                                          .destroy = destroy};
+
+bool view_poll(struct view *view)
+{
+    const bool more = view_seek_step(view);
+    return view_jobs_poll(view) || more;
+}
+
+/* Looks for them the first time that they are asked for: there are none before that is done. */
 static const struct view_findings *findings_of(struct view *view)
 {
-    if (!view->has_findings) {
-        view->has_findings = true;
-        if (view->is_live && view_finder_start(view->model, &view->finder) == HAL_OK)
-            return &view->findings;
-        if (view_findings_find(view->model, &view->findings) != HAL_OK)
-            view_say(view, "findings: %s", hal_message());
-    }
+    if (view->has_findings || view->given_up[VIEW_JOB_FINDINGS])
+        return &view->findings;
+    struct view_findings *found = hal_alloc(1, sizeof *found);
+    view->has_findings = true;
+    if (found)
+        view_job_start(view, &type, found, view_job_whole(view));
+    else
+        view_say(view, "no memory for findings");
     return &view->findings;
 }
 
@@ -303,11 +330,11 @@ static void draw(struct view *view, struct view_area area)
         }
         view_finding_lines(view->model, &findings->list[i], &lines);
     }
-    if (view->finder)
-        view_lines_add(&lines, "", "being looked for, %u %%: whatever else you do goes on",
-                       view_finder_percent(view->finder));
-    else if (!findings->list_count)
-        view_lines_add(&lines, "", "none: nothing here is slow, wrong or redundant");
+    if (!findings->list_count) {
+        char why[160] = "none: nothing here is slow, wrong or redundant";
+        view_job_missing(view, VIEW_JOB_FINDINGS, why, sizeof why);
+        view_lines_add(&lines, "", "%s", why);
+    }
     if (current != SIZE_MAX)
         view_scroll_to_line(view, area, &lines, current);
     view_draw_lines(view, area, &lines);
@@ -318,14 +345,16 @@ static const struct view_list list = {.count = count, .current = current, .selec
 
 void view_next_finding(struct view *view)
 {
+    view->given_up[VIEW_JOB_FINDINGS] = false;
     const size_t all = count(view);
     view->panel = VIEW_PANEL_FINDINGS;
     if (!all) {
-        view->awaits_finding = view->finder != NULL;
+        view->awaits_finding = view_job_runs(view, VIEW_JOB_FINDINGS);
         view_say(view, "%s",
-                 view->finder ? "findings are being looked for; the first one comes to you, unless "
-                                "you go on meanwhile"
-                              : "nothing was found");
+                 view->awaits_finding
+                     ? "findings are being looked for; the first one comes to you, unless "
+                       "you go on meanwhile"
+                     : "nothing was found");
         return;
     }
     choose(view, current(view) == SIZE_MAX ? 0 : (view->finding + 1) % all);
@@ -359,32 +388,39 @@ static int compare_places(const void *left, const void *right)
     return a->at_ns != b->at_ns ? (a->at_ns < b->at_ns ? -1 : 1) : compare_ranks(a, b);
 }
 
+static const struct {
+    const char *name;
+    int (*compare)(const void *left, const void *right);
+} orders[ORDERS] = {{"what to do first", compare_ranks},
+                    {"cost", compare_costs},
+                    {"number of things", compare_counts},
+                    {"place in time", compare_places}};
+
 /* The current one stays the current one. */
-static void sort(struct view *view, int key)
+void view_findings_sort(struct view *view)
 {
-    static const struct {
-        const char *name;
-        int (*compare)(const void *left, const void *right);
-    } orders[ORDERS] = {{"what to do first", compare_ranks},
-                        {"cost", compare_costs},
-                        {"number of things", compare_counts},
-                        {"place in time", compare_places}};
-    const struct view_finding *current = view_current_finding(view);
     struct view_findings *all = &view->findings;
-    (void)key;
-    if (!current) {
-        view_say(view, "there are no findings to sort");
-        return;
-    }
-    const uint32_t rank = current->rank;
-    view->findings_by = (view->findings_by + 1) % ORDERS;
-    qsort(all->list, all->list_count, sizeof *all->list, orders[view->findings_by].compare);
+    const uint32_t rank =
+        view->finding < all->list_count ? all->list[view->finding].rank : VIEW_NO_REF;
+    if (all->list_count)
+        qsort(all->list, all->list_count, sizeof *all->list, orders[view->findings_by].compare);
     for (size_t i = 0; i < all->list_count; i++) {
         if (all->list[i].rank == rank) {
             view->finding = i;
             break;
         }
     }
+}
+
+static void sort(struct view *view, int key)
+{
+    (void)key;
+    if (!count(view)) {
+        view_say(view, "there are no findings to sort");
+        return;
+    }
+    view->findings_by = (view->findings_by + 1) % ORDERS;
+    view_findings_sort(view);
     view_say(view, "findings by %s", orders[view->findings_by].name);
 }
 

@@ -4,6 +4,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "viewer/filter.h"
+#include "viewer/job.h"
 #include "viewer/text.h"
 
 #include <string.h>
@@ -120,26 +121,30 @@ static void carry_lanes(struct view *view, const struct view *old, int64_t by_ns
     }
 }
 
-/* Lists are sorted as they were; what they sort by is changed by a key. */
+/* Lists are sorted as they were; those that are not there yet, once they are. */
 static void carry_orders(struct view *view, const struct view *old)
 {
-    const struct {
-        enum view_panel panel;
-        int times;
-    } sorted[] = {{VIEW_PANEL_SUBMISSIONS, old->submissions.by - view->submissions.by},
-                  {VIEW_PANEL_GAPS, old->gaps.by - view->gaps.by},
-                  {VIEW_PANEL_MEMORY, old->buffers.by - view->buffers.by}};
-    for (size_t i = 0; i < sizeof sorted / sizeof *sorted; i++) {
-        const struct view_binding *bindings = view_panel_pane(sorted[i].panel)->bindings;
-        for (int k = 0; k < sorted[i].times && bindings; k++)
-            view_run_binding(view, bindings, 'S');
-    }
+    view->submissions.by = old->submissions.by;
+    view->gaps.by = old->gaps.by;
+    view->buffers.by = old->buffers.by;
+    if (view->submissions.by)
+        view_submissions_sort(view);
+    if (view->gaps.by)
+        view_gaps_sort(view);
+    if (view->buffers.by)
+        view_buffers_sort(view);
+    view->repeats.by = old->repeats.by;
+    view->kernels_by = old->kernels_by;
+    view->findings_by = old->findings_by;
 }
 
 static void carry_search(struct view *view, const struct view *old)
 {
-    if (old->filter && view_filter_create(view->model, old->filter->text, &view->filter) != HAL_OK)
-        view_say(view, "%s", hal_message());
+    const struct view_filter *next = view_job_work(old, VIEW_JOB_FILTER);
+    const uint32_t event = view->event;
+    if (next || old->filter)
+        view_filter_by(view, next ? next->text : old->filter->text);
+    view->event = event; /* which a filter chooses anew */
     if (old->has_search)
         (void)view_search_begin(view, old->searched);
 }

@@ -44,10 +44,16 @@ static const struct view_list list = {
     .select = choose,
 };
 
-static int64_t sort_key(struct view *view, uint32_t row, int by)
+static int64_t sort_key(const void *of, uint32_t row, int by)
 {
-    const struct view_gap *gap = &view->model->gaps[row];
+    const struct view_model *m = of;
+    const struct view_gap *gap = &m->gaps[row];
     return by ? gap->end_ns - gap->begin_ns : 0;
+}
+
+void view_gaps_sort(struct view *view)
+{
+    view_order_sort(view, &view->gaps, sort_key, view->model);
 }
 
 static void sort(struct view *view, int key)
@@ -55,7 +61,7 @@ static void sort(struct view *view, int key)
     (void)key;
     view->gaps.by = !view->gaps.by;
     view_say(view, "gaps by %s", view->gaps.by ? "length, longest first" : "time");
-    view_order_sort(view, &view->gaps, sort_key);
+    view_gaps_sort(view);
 }
 
 static const struct view_binding bindings[] = {

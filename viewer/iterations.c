@@ -23,14 +23,16 @@ static enum hal_status add(struct view_iterations *its, int64_t begin_ns, int64_
 
 /* Scopes of the most costly family, of the thread that has the first one; nested ones count once.
  */
-static enum hal_status take_scopes(const struct view_model *m, struct view_iterations *its)
+static enum hal_status take_scopes(const struct view_model *m, struct view_task *task,
+                                   struct view_iterations *its)
 {
     const struct view_family *family = m->families_count ? &m->families[0] : NULL;
     uint32_t host = VIEW_NO_REF;
     if (!family || family->count < LEAST)
         return HAL_OK;
-    for (size_t i = 0; i < m->scopes_count; i++) {
+    for (size_t i = 0; i < m->scopes_count && !view_task_stopped(task); i++) {
         const struct view_scope *scope = &m->scopes[i];
+        view_task_advance(task, i, m->scopes_count);
         char name[sizeof family->name];
         view_family_name(view_model_string(m, scope->name), name, sizeof name);
         if (scope->open || strcmp(name, family->name) != 0 ||
@@ -42,7 +44,7 @@ static enum hal_status take_scopes(const struct view_model *m, struct view_itera
     }
     its->named = true;
     snprintf(its->name, sizeof its->name, "%s", family->name);
-    return HAL_OK;
+    return view_task_check(task);
 }
 
 /* ---- Detected ones ------------------------------------------------------------------------ */
@@ -98,16 +100,19 @@ static enum hal_status add_pattern(const struct view_model *m,
 }
 
 static enum hal_status take_pattern(const struct view_model *m, const struct view_work *work,
-                                    struct view_iterations *its)
+                                    struct view_task *task, struct view_iterations *its)
 {
     struct trace_iterations pattern;
     uint64_t *signatures = hal_alloc(m->submissions_count, sizeof *signatures);
     if (!signatures)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu submissions", m->submissions_count);
-    for (size_t i = 0; i < m->submissions_count; i++)
+    for (size_t i = 0; i < m->submissions_count && !view_task_stopped(task); i++) {
         signatures[i] = signature(work, &m->submissions[i]);
-    const enum hal_status status =
-        trace_iterations_find(signatures, m->submissions_count, &pattern);
+        view_task_advance(task, i, m->submissions_count);
+    }
+    enum hal_status status = view_task_check(task);
+    if (status == HAL_OK)
+        status = trace_iterations_find(signatures, m->submissions_count, &pattern);
     free(signatures);
     HAL_TRY(status);
     return pattern.period ? add_pattern(m, &pattern, its) : HAL_OK;
@@ -144,9 +149,10 @@ static void measure(const struct view_model *m, struct view_iteration *it)
     it->device_ns = measure.busy_ns[VIEW_EXECUTE];
 }
 
-static void assign_submissions(const struct view_model *m, struct view_iterations *its)
+static void assign_submissions(const struct view_model *m, const struct view_task *task,
+                               struct view_iterations *its)
 {
-    for (uint32_t i = 0; i < m->submissions_count; i++) {
+    for (uint32_t i = 0; i < m->submissions_count && !view_task_stopped(task); i++) {
         const int64_t ns = begin_of(m, &m->submissions[i]);
         const size_t at = ns == VIEW_NO_TIME ? SIZE_MAX : view_iterations_at(its, ns);
         if (at == SIZE_MAX || ns >= its->list[at].end_ns)
@@ -200,17 +206,20 @@ static void find_outliers(struct view_iterations *its, int64_t *values)
     }
 }
 
-static enum hal_status add_numbers(const struct view_model *m, struct view_iterations *its)
+static enum hal_status add_numbers(const struct view_model *m, struct view_task *task,
+                                   struct view_iterations *its)
 {
     int64_t *values = hal_alloc(its->list_count, sizeof *values);
     double sum = 0;
     if (!values)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu iterations", its->list_count);
     for (size_t i = 0; i < its->list_count; i++) {
-        measure(m, &its->list[i]);
+        if (!view_task_stopped(task))
+            measure(m, &its->list[i]);
+        view_task_advance(task, i, its->list_count);
         values[i] = length_of(&its->list[i]);
     }
-    assign_submissions(m, its);
+    assign_submissions(m, task, its);
     find_warm_up(its, median(values, its->list_count));
     const size_t count = its->list_count - its->warm_up;
     for (size_t i = 0; i < count; i++) {
@@ -223,23 +232,27 @@ static enum hal_status add_numbers(const struct view_model *m, struct view_itera
     its->mean_ns = (int64_t)(sum / (double)count);
     find_outliers(its, values);
     free(values);
-    return HAL_OK;
+    return view_task_check(task);
 }
 
 enum hal_status view_iterations_find(const struct view_model *model, const struct view_work *work,
-                                     struct view_iterations *out_iterations)
+                                     struct view_task *task, struct view_iterations *out_iterations)
 {
+    enum { SCOPES_END = 300, PATTERN_END = 600 }; /* of VIEW_TASK_WHOLE */
     struct view_iterations its = {0};
-    enum hal_status status = take_scopes(model, &its);
+    view_task_part(task, 0, SCOPES_END);
+    enum hal_status status = take_scopes(model, task, &its);
+    view_task_part(task, SCOPES_END, PATTERN_END);
     if (status == HAL_OK && its.list_count < LEAST) {
         its.list_count = 0;
         its.named = false;
-        status = take_pattern(model, work, &its);
+        status = take_pattern(model, work, task, &its);
     }
     if (its.list_count < LEAST)
         its.list_count = 0;
+    view_task_part(task, PATTERN_END, VIEW_TASK_WHOLE);
     if (status == HAL_OK && its.list_count)
-        status = add_numbers(model, &its);
+        status = add_numbers(model, task, &its);
     if (status != HAL_OK)
         view_iterations_finish(&its);
     *out_iterations = its;

@@ -24,8 +24,10 @@ struct view_iterations {
     int64_t min_ns, median_ns, mean_ns, max_ns; /* without warm-up */
 };
 
-/* An empty list: nothing repeats. HAL_NO_MEMORY. */
+/* An empty list: nothing repeats. HAL_NO_MEMORY; HAL_TIMEOUT when the task, which may be NULL, was
+ * stopped. */
 enum hal_status view_iterations_find(const struct view_model *model, const struct view_work *work,
+                                     struct view_task *task,
                                      struct view_iterations *out_iterations) HAL_CHECKED;
 void view_iterations_finish(struct view_iterations *iterations);
 

@@ -345,10 +345,10 @@ static enum hal_status add_kernels(struct trace_text *t, const struct view_model
 {
     struct view_work work;
     struct view_work_total total;
-    HAL_TRY(view_work_init(m, &work));
+    HAL_TRY(view_work_init(m, NULL, &work));
     struct view_kernel_time *times = hal_alloc(work.kernels_count, sizeof *times);
     enum hal_status status =
-        times ? view_work_times(&work, m->first_ns, m->last_ns, times, &total)
+        times ? view_work_times(&work, NULL, m->first_ns, m->last_ns, times, &total)
               : hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work.kernels_count);
     if (status == HAL_OK) {
         add_ns(t, "executed_ns", total.executed_ns);
@@ -388,8 +388,8 @@ static enum hal_status add_iterations(struct trace_text *t, const struct view_mo
 {
     struct view_work work;
     struct view_iterations its;
-    HAL_TRY(view_work_init(m, &work));
-    const enum hal_status status = view_iterations_find(m, &work, &its);
+    HAL_TRY(view_work_init(m, NULL, &work));
+    const enum hal_status status = view_iterations_find(m, &work, NULL, &its);
     view_work_finish(&work);
     HAL_TRY(status);
     add_text(t, "name", its.name);

@@ -3,6 +3,7 @@
 #include "viewer/kernels.h"
 
 #include "hal/base/mem.h"
+#include "viewer/job.h"
 #include "viewer/text.h"
 
 enum { BY_TIME, BY_DISPATCHES, BY_GROUPS, ORDERS };
@@ -26,30 +27,49 @@ void view_kernels_destroy(struct view_kernels *kernels)
     free(kernels);
 }
 
-static int64_t sort_key(struct view *view, uint32_t kernel, int by)
+static int64_t sort_key(const void *of, uint32_t kernel, int by)
 {
-    const struct view_kernel_time *time = &view->kernels->times[kernel];
+    const struct view_kernels *k = of;
+    const struct view_kernel_time *time = &k->times[kernel];
     const uint64_t key = by == BY_DISPATCHES ? time->dispatches
                          : by == BY_GROUPS   ? time->groups
                                              : (uint64_t)time->alone_ns;
     return (int64_t)(key < INT64_MAX ? key : INT64_MAX);
 }
 
-static enum hal_status fill(struct view_kernels *k, const struct view_model *m)
+static enum hal_status fill(const struct view_model *m, void *work, struct view_task *task)
 {
-    HAL_TRY(view_work_init(m, &k->work));
+    enum { WORK_END = 300 }; /* of VIEW_TASK_WHOLE */
+    struct view_kernels *k = work;
+    view_task_part(task, 0, WORK_END);
+    HAL_TRY(view_work_init(m, task, &k->work));
     k->times = hal_alloc(k->work.kernels_count, sizeof *k->times);
-    k->order.rows = hal_alloc(k->work.kernels_count, sizeof *k->order.rows);
-    if (!k->times || !k->order.rows)
+    if (!k->times || !view_order_init(&k->order, k->work.kernels_count))
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", k->work.kernels_count);
-    HAL_TRY(view_work_times(&k->work, m->first_ns, m->last_ns, k->times, &k->total));
-    k->order.count = k->work.kernels_count;
-    for (uint32_t i = 0; i < k->order.count; i++)
-        k->order.rows[i] = i;
-    /* Where no submission is of one kernel, dispatches say more. */
-    k->order.by = k->total.alone ? BY_TIME : BY_DISPATCHES;
-    return HAL_OK;
+    view_task_part(task, WORK_END, VIEW_TASK_WHOLE);
+    return view_work_times(&k->work, task, m->first_ns, m->last_ns, k->times, &k->total);
 }
+
+static void destroy(void *work)
+{
+    view_kernels_destroy(work);
+}
+
+static void take(struct view *view, void *work)
+{
+    struct view_kernels *k = work;
+    view->kernels = k;
+    /* Where no submission is of one kernel, dispatches say more. */
+    k->order.by = view->kernels_by >= 0 ? view->kernels_by
+                  : k->total.alone      ? BY_TIME
+                                        : BY_DISPATCHES;
+    view_order_sort(view, &k->order, sort_key, k);
+    if (view->panel == VIEW_PANEL_KERNELS && view_kernels_hint(view))
+        view_say(view, "%s", view_kernels_hint(view));
+}
+
+static const struct view_job_type type = {
+    .kind = VIEW_JOB_KERNELS, .name = "kernels", .run = fill, .take = take, .destroy = destroy};
 
 enum hal_status view_kernels_need(struct view *view)
 {
@@ -58,22 +78,25 @@ enum hal_status view_kernels_need(struct view *view)
     struct view_kernels *kernels = hal_alloc(1, sizeof *kernels);
     if (!kernels)
         return hal_fail(HAL_NO_MEMORY, "no memory for the kernels");
-    const enum hal_status status = fill(kernels, view->model);
-    if (status != HAL_OK) {
-        view_kernels_destroy(kernels);
-        return status;
-    }
-    view->kernels = kernels;
-    view_order_sort(view, &kernels->order, sort_key);
-    return HAL_OK;
+    const enum hal_status status = fill(view->model, kernels, NULL);
+    if (status == HAL_OK)
+        take(view, kernels);
+    else
+        destroy(kernels);
+    return status;
 }
 
 const struct view_work *view_kernels_work(struct view *view)
 {
-    if (view_kernels_need(view) == HAL_OK)
-        return &view->kernels->work;
-    view_say(view, "kernels: %s", hal_message());
-    return NULL;
+    if (!view->kernels && !view->given_up[VIEW_JOB_KERNELS] &&
+        !view_job_runs(view, VIEW_JOB_KERNELS)) {
+        struct view_kernels *kernels = hal_alloc(1, sizeof *kernels);
+        if (kernels)
+            view_job_start(view, &type, kernels, view_job_whole(view));
+        else
+            view_say(view, "no memory for the kernels");
+    }
+    return view->kernels ? &view->kernels->work : NULL;
 }
 
 const struct view_kernel_time *view_kernels_row(const struct view *view, size_t row)
@@ -130,6 +153,11 @@ void view_kernel_text(const struct view_work *work, const struct view_kernel_tim
     snprintf(out + strlen(out), bytes - strlen(out), " to %s", view_time(time->max_ns).text);
 }
 
+static void missing(struct view *view, char *out, size_t bytes)
+{
+    view_job_missing(view, VIEW_JOB_KERNELS, out, bytes);
+}
+
 static void row(struct view *view, size_t index, char *out, size_t bytes)
 {
     const struct view_kernels *k = view->kernels;
@@ -159,6 +187,7 @@ static const struct view_list list = {
     .current = current,
     .row = row,
     .select = choose,
+    .missing = missing,
 };
 
 static void sort(struct view *view, int key)
@@ -168,9 +197,10 @@ static void sort(struct view *view, int key)
                                               "workgroups"};
     if (!count(view))
         return;
-    view->kernels->order.by = (view->kernels->order.by + 1) % ORDERS;
-    view_order_sort(view, &view->kernels->order, sort_key);
-    view_say(view, "kernels by %s", names[view->kernels->order.by]);
+    struct view_order *order = &view->kernels->order;
+    view->kernels_by = order->by = (order->by + 1) % ORDERS;
+    view_say(view, "kernels by %s", names[order->by]);
+    view_order_sort(view, order, sort_key, view->kernels);
 }
 
 /* ---- The same kernel again ---------------------------------------------------------------- */
@@ -197,6 +227,7 @@ static void start_at(const struct view *view, uint32_t submission, struct view_s
 
 void view_next_kernel(struct view *view, bool forward)
 {
+    view->given_up[VIEW_JOB_KERNELS] = false;
     const struct view_work *work = view_kernels_work(view);
     struct view_seek seek = {.want = has_kernel,
                              .forward = forward,
@@ -204,8 +235,11 @@ void view_next_kernel(struct view *view, bool forward)
                              .only = VIEW_NO_LANE,
                              .noun = view->kernel_name,
                              .says_noun = true};
-    if (!work)
+    if (!work) {
+        if (view_job_runs(view, VIEW_JOB_KERNELS))
+            view_say(view, "kernels are being looked for: again when they are there");
         return;
+    }
     const uint32_t selected = view_selected_submission(view);
     if (selected != VIEW_NO_REF &&
         (view->kernel == VIEW_NO_REF || !view_work_has(work, selected, view->kernel)))

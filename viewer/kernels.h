@@ -12,7 +12,7 @@ struct view_kernels;
 enum hal_status view_kernels_need(struct view *view) HAL_CHECKED;
 void view_kernels_destroy(struct view_kernels *kernels);
 
-/* NULL: memory is out, which is said. */
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
 const struct view_work *view_kernels_work(struct view *view);
 
 /* In the panel's order, once they are needed; NULL: there are not so many. */

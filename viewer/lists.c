@@ -2,6 +2,7 @@
 /* What panels have in common: lines of keys and values, and lists whose current row is the
  * selection. */
 #include "hal/base/mem.h"
+#include "viewer/job.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -93,28 +94,110 @@ struct sortable {
     uint32_t row;
 };
 
-static int compare(const void *left, const void *right)
+/* A job. */
+struct sorting {
+    struct view_order *order;
+    view_order_key *key;
+    const void *of;
+    int by;
+    size_t count;
+    struct sortable *list, *other;
+    uint32_t *rows; /* in order, at the end */
+};
+
+/* Two runs of `length`, or what is left of them, become one. Those of the first run stand before
+ * equal ones of the second. */
+static void merge(const struct sortable *from, struct sortable *to, size_t first, size_t length,
+                  size_t count)
 {
-    const struct sortable *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key > b->key ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
+    const size_t middle = first + length < count ? first + length : count;
+    const size_t end = middle + length < count ? middle + length : count;
+    size_t a = first, b = middle;
+    for (size_t i = first; i < end; i++)
+        to[i] = b == end || (a < middle && from[a].key >= from[b].key) ? from[a++] : from[b++];
 }
 
-void view_order_sort(struct view *view, struct view_order *order,
-                     int64_t (*key)(struct view *view, uint32_t row, int by))
+static void order_list(struct sorting *s, struct view_task *task)
 {
-    struct sortable *sorted = hal_alloc(order->count, sizeof *sorted);
-    if (!sorted) {
+    size_t rounds = 0, done = 0;
+    for (size_t length = 1; length < s->count; length *= 2)
+        rounds++;
+    for (size_t length = 1; length < s->count; length *= 2, done++) {
+        for (size_t i = 0; i < s->count && !view_task_stopped(task); i += 2 * length)
+            merge(s->list, s->other, i, length, s->count);
+        struct sortable *const list = s->list;
+        s->list = s->other;
+        s->other = list;
+        view_task_advance(task, done, rounds);
+    }
+}
+
+static enum hal_status sort_rows(const struct view_model *model, void *work, struct view_task *task)
+{
+    struct sorting *s = work;
+    (void)model;
+    s->list = hal_alloc(s->count, sizeof *s->list);
+    s->other = hal_alloc(s->count, sizeof *s->other);
+    s->rows = hal_alloc(s->count, sizeof *s->rows);
+    if (!s->list || !s->other || !s->rows)
+        return hal_fail(HAL_NO_MEMORY, "no memory to sort %zu rows", s->count);
+    for (uint32_t i = 0; i < s->count && !view_task_stopped(task); i++)
+        s->list[i] = (struct sortable){.key = s->key(s->of, i, s->by), .row = i};
+    order_list(s, task);
+    for (size_t i = 0; i < s->count; i++)
+        s->rows[i] = s->list[i].row;
+    return view_task_check(task);
+}
+
+static void destroy_sorting(void *work)
+{
+    struct sorting *s = work;
+    free(s->list);
+    free(s->other);
+    free(s->rows);
+    free(s);
+}
+
+static void take_rows(struct view *view, void *work)
+{
+    struct sorting *s = work;
+    uint32_t *const before = s->order->rows;
+    (void)view;
+    s->order->rows = s->rows;
+    s->order->shown_by = s->by;
+    s->rows = before;
+    destroy_sorting(s);
+}
+
+/* The order stays what it is. */
+static void give_up_sorting(struct view *view, const void *work)
+{
+    const struct sorting *s = work;
+    (void)view;
+    s->order->by = s->order->shown_by;
+}
+
+static const struct view_job_type sorting_type = {.kind = VIEW_JOB_SORT,
+                                                  .name = "sorting",
+                                                  .run = sort_rows,
+                                                  .take = take_rows,
+                                                  .give_up = give_up_sorting,
+                                                  .destroy = destroy_sorting};
+
+void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
+                     const void *of)
+{
+    struct sorting *s = hal_alloc(1, sizeof *s);
+    const struct sorting *last = view_job_work(view, VIEW_JOB_SORT);
+    if (!s) {
         view_say(view, "no memory to sort");
         return;
     }
-    for (uint32_t i = 0; i < order->count; i++)
-        sorted[i] = (struct sortable){.key = key(view, i, order->by), .row = i};
-    qsort(sorted, order->count, sizeof *sorted, compare);
-    for (size_t i = 0; i < order->count; i++)
-        order->rows[i] = sorted[i].row;
-    free(sorted);
+    if (last && last->order != order) /* another list's */
+        give_up_sorting(view, last);
+    *s = (struct sorting){
+        .order = order, .key = key, .of = of, .by = order->by, .count = order->count};
+    view_job_start(view, &sorting_type, s, order->count);
 }
 
 size_t view_order_find(const struct view_order *order, uint32_t row)
@@ -154,8 +237,12 @@ void view_list_draw(struct view *view, const struct view_list *list, struct view
         }
         view_write_cut(area, (int)i + 1, 1, area.columns - 2, style, text);
     }
-    if (!count)
-        view_write(area, 1, 1, VIEW_STYLE_DIM, "none");
+    if (count)
+        return;
+    snprintf(text, sizeof text, "none");
+    if (list->missing)
+        list->missing(view, text, sizeof text);
+    view_write_cut(area, 1, 1, area.columns - 2, VIEW_STYLE_DIM, text);
 }
 
 void view_list_point(struct view *view, const struct view_list *list, struct view_area area,

@@ -366,9 +366,10 @@ static void arrange(struct view_path *path)
     }
 }
 
-enum hal_status view_path_find(const struct view_model *model, const struct view_task *task,
+enum hal_status view_path_find(const struct view_model *model, struct view_task *task,
                                struct view_path *out)
 {
+    enum { SHIFT = 10 }; /* of nanoseconds: VIEW_TASK_WHOLE times as many still fit */
     struct walk w = {
         .model = model, .path = out, .start_ns = model->last_ns, .submission = VIEW_NO_REF};
     *out = (struct view_path){0};
@@ -390,6 +391,8 @@ enum hal_status view_path_find(const struct view_model *model, const struct view
          steps++) {
         if (w.status == HAL_OK)
             w.status = view_task_check(task);
+        view_task_advance(task, (size_t)((model->last_ns - w.at_ns) >> SHIFT),
+                          (size_t)((model->last_ns - w.start_ns) >> SHIFT));
         if (w.status != HAL_OK || model->submissions[w.submission].begin_ns > w.at_ns ||
             !walk_submission(&w))
             break;

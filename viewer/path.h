@@ -61,7 +61,7 @@ struct view_path {
 
 /* Back from the execution that ends last to the first call that submits; `task` may be NULL.
  * HAL_NO_MEMORY; HAL_TIMEOUT when the task was stopped. */
-enum hal_status view_path_find(const struct view_model *model, const struct view_task *task,
+enum hal_status view_path_find(const struct view_model *model, struct view_task *task,
                                struct view_path *out) HAL_CHECKED;
 void view_path_finish(struct view_path *path);
 

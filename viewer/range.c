@@ -138,7 +138,7 @@ static void add_kernels(struct view *view, int64_t begin_ns, int64_t end_ns,
     struct view_work_total total;
     char text[512];
     struct view_kernel_time *times = work ? hal_alloc(work->kernels_count, sizeof *times) : NULL;
-    if (!times || view_work_times(work, begin_ns, end_ns, times, &total) != HAL_OK) {
+    if (!times || view_work_times(work, NULL, begin_ns, end_ns, times, &total) != HAL_OK) {
         free(times);
         return;
     }

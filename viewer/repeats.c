@@ -3,24 +3,24 @@
 #include "viewer/repeats.h"
 
 #include "hal/base/mem.h"
+#include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/text.h"
 
-enum hal_status view_repeats_need(struct view *view)
+/* ---- On demand ---------------------------------------------------------------------------- */
+
+/* A job. */
+struct repeating {
+    const struct view_work *kernels;
+    struct view_iterations *iterations;
+};
+
+static enum hal_status find(const struct view_model *model, void *work, struct view_task *task)
 {
-    if (view->iterations)
-        return HAL_OK;
-    HAL_TRY(view_kernels_need(view));
-    struct view_iterations *iterations = hal_alloc(1, sizeof *iterations);
-    if (!iterations)
+    struct repeating *r = work;
+    if (!(r->iterations = hal_alloc(1, sizeof *r->iterations)))
         return hal_fail(HAL_NO_MEMORY, "no memory for the iterations");
-    const enum hal_status status =
-        view_iterations_find(view->model, view_kernels_work(view), iterations);
-    if (status == HAL_OK)
-        view->iterations = iterations;
-    else
-        free(iterations);
-    return status;
+    return view_iterations_find(model, r->kernels, task, r->iterations);
 }
 
 void view_repeats_destroy(struct view_iterations *iterations)
@@ -30,14 +30,72 @@ void view_repeats_destroy(struct view_iterations *iterations)
     free(iterations);
 }
 
-/* NULL: memory is out, which is said. */
+static void destroy(void *work)
+{
+    struct repeating *r = work;
+    view_repeats_destroy(r->iterations);
+    free(r);
+}
+
+static void sort_by(struct view *view, int by);
+
+static void take(struct view *view, void *work)
+{
+    struct repeating *r = work;
+    view->iterations = r->iterations;
+    free(r);
+    if (view->repeats.by && view->iterations->list_count)
+        sort_by(view, view->repeats.by);
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_ITERATIONS,
+                                          .name = "iterations",
+                                          .run = find,
+                                          .take = take,
+                                          .destroy = destroy};
+
+enum hal_status view_repeats_need(struct view *view)
+{
+    if (view->iterations)
+        return HAL_OK;
+    HAL_TRY(view_kernels_need(view));
+    struct repeating *r = hal_alloc(1, sizeof *r);
+    if (!r)
+        return hal_fail(HAL_NO_MEMORY, "no memory for the iterations");
+    r->kernels = view_kernels_work(view);
+    const enum hal_status status = find(view->model, r, NULL);
+    if (status == HAL_OK)
+        take(view, r);
+    else
+        destroy(r);
+    return status;
+}
+
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
 static const struct view_iterations *iterations_of(struct view *view)
 {
-    if (view_repeats_need(view) == HAL_OK)
+    if (view->iterations || view->given_up[VIEW_JOB_ITERATIONS] ||
+        view_job_runs(view, VIEW_JOB_ITERATIONS))
         return view->iterations;
-    view_say(view, "iterations: %s", hal_message());
-    return NULL;
+    const struct view_work *kernels = view_kernels_work(view); /* first */
+    struct repeating *r = kernels ? hal_alloc(1, sizeof *r) : NULL;
+    if (r) {
+        r->kernels = kernels;
+        view_job_start(view, &type, r, view_job_whole(view));
+    } else if (kernels) {
+        view_say(view, "no memory for the iterations");
+    }
+    return view->iterations;
 }
+
+/* Why they are not there: kernels come before them. */
+static void missing(struct view *view, char *out, size_t bytes)
+{
+    const bool has_kernels = view_kernels_work(view) != NULL;
+    view_job_missing(view, has_kernels ? VIEW_JOB_ITERATIONS : VIEW_JOB_KERNELS, out, bytes);
+}
+
+/* ---- The list ----------------------------------------------------------------------------- */
 
 static size_t count(struct view *view)
 {
@@ -94,8 +152,12 @@ static void draw(struct view *view, struct view_area area)
 {
     const struct view_iterations *its = iterations_of(view);
     struct view_lines lines = {0};
-    if (!its)
+    if (!its) {
+        char why[160] = "";
+        missing(view, why, sizeof why);
+        view_write_cut(area, 0, 1, area.columns - 2, VIEW_STYLE_DIM, why);
         return;
+    }
     view_iterations_lines(its, &lines);
     const int scroll = view->scroll;
     const int rows = (int)lines.count < area.rows - 3 ? (int)lines.count : area.rows > 6 ? 2 : 0;
@@ -111,13 +173,24 @@ static void draw(struct view *view, struct view_area area)
 
 enum { BY_TIME, BY_LENGTH, BY_BLOCKED, BY_DEVICE, ORDERS };
 
-static int64_t sort_key(struct view *view, uint32_t row, int by)
+static int64_t sort_key(const void *of, uint32_t row, int by)
 {
-    const struct view_iteration *it = &view->iterations->list[row];
+    const struct view_iterations *its = of;
+    const struct view_iteration *it = &its->list[row];
     return by == BY_LENGTH    ? it->end_ns - it->begin_ns
            : by == BY_BLOCKED ? it->sync_ns
            : by == BY_DEVICE  ? it->device_ns
                               : 0;
+}
+
+static void sort_by(struct view *view, int by)
+{
+    struct view_order *order = &view->repeats;
+    order->by = by;
+    if (!order->rows && !view_order_init(order, view->iterations->list_count))
+        view_say(view, "no memory to sort");
+    else
+        view_order_sort(view, order, sort_key, view->iterations);
 }
 
 static void sort(struct view *view, int key)
@@ -125,19 +198,14 @@ static void sort(struct view *view, int key)
     static const char *const names[ORDERS] = {"time", "length, longest first",
                                               "blocked time, longest first",
                                               "device time, longest first"};
-    struct view_order *order = &view->repeats;
+    const int by = (view->repeats.by + 1) % ORDERS;
     (void)key;
     if (!count(view)) {
         view_say(view, "there are no iterations to sort");
         return;
     }
-    if (!order->rows && !view_order_init(order, count(view))) {
-        view_say(view, "no memory to sort");
-        return;
-    }
-    order->by = (order->by + 1) % ORDERS;
-    view_say(view, "iterations by %s", names[order->by]);
-    view_order_sort(view, order, sort_key);
+    view_say(view, "iterations by %s", names[by]);
+    sort_by(view, by);
 }
 
 static const struct view_binding bindings[] = {
@@ -150,8 +218,13 @@ const struct view_pane view_iterations_pane = {
 
 void view_next_iteration(struct view *view, bool forward)
 {
+    view->given_up[VIEW_JOB_KERNELS] = view->given_up[VIEW_JOB_ITERATIONS] = false;
     const struct view_iterations *its = iterations_of(view);
     char text[256];
+    if (!its && view->jobs) {
+        view_say(view, "iterations are being looked for: again when they are there");
+        return;
+    }
     if (!its || !its->list_count) {
         view_say(view, "nothing repeats here");
         return;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 8192 }; /* events that are looked at between two frames */
+enum { STEP = 4096 }; /* events that are looked at between two frames */
 
 /* ---- Where to look ------------------------------------------------------------------------ */
 

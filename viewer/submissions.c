@@ -78,15 +78,21 @@ static const struct view_list list = {
 
 /* ---- Order -------------------------------------------------------------------------------- */
 
-static int64_t sort_key(struct view *view, uint32_t row, int by)
+static int64_t sort_key(const void *of, uint32_t row, int by)
 {
-    const struct view_submission *s = &view->model->submissions[row];
+    const struct view_model *m = of;
+    const struct view_submission *s = &m->submissions[row];
     if (by == BY_NUMBER || s->begin_ns == VIEW_NO_TIME)
         return 0;
     if (by == BY_EXECUTION)
         return s->end_ns - s->begin_ns;
-    const int64_t submit_ns = view_submit_ns(view->model, s);
+    const int64_t submit_ns = view_submit_ns(m, s);
     return submit_ns != VIEW_NO_TIME ? s->begin_ns - submit_ns : 0;
+}
+
+void view_submissions_sort(struct view *view)
+{
+    view_order_sort(view, &view->submissions, sort_key, view->model);
 }
 
 static void sort(struct view *view, int key)
@@ -96,7 +102,7 @@ static void sort(struct view *view, int key)
                                               "queueing, longest first"};
     view->submissions.by = (view->submissions.by + 1) % ORDERS;
     view_say(view, "submissions by %s", names[view->submissions.by]);
-    view_order_sort(view, &view->submissions, sort_key);
+    view_submissions_sort(view);
 }
 
 static const struct view_binding bindings[] = {

@@ -340,10 +340,13 @@ enum hal_status view_findings_timing(const struct view_model *model, struct view
     static enum hal_status (*const parts[])(const struct view_model *, struct view_findings *) = {
         find_syncs, find_mergeable, find_tiny, find_path};
     enum { PARTS = sizeof parts / sizeof *parts };
-    for (size_t i = 0; i < PARTS; i++) {
-        HAL_TRY(view_task_check(findings->task));
+    struct view_task *task = findings->task;
+    const unsigned first = task ? task->first : 0, share = task ? task->share : 0;
+    for (unsigned i = 0; i < PARTS; i++) {
+        HAL_TRY(view_task_check(task));
+        view_task_part(task, first + share * i / (PARTS + 1),
+                       first + share * (i + 1) / (PARTS + 1));
         HAL_TRY(parts[i](model, findings));
-        view_task_advance(findings->task, i + 1, PARTS + 1);
     }
     for (int cause = VIEW_GAP_HOST; cause <= VIEW_GAP_LAUNCH; cause++)
         HAL_TRY(find_idle(model, (enum view_class)cause, findings));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Following: from an event to what it waited for and to what waited for it, back to earlier
  * selections, how far the lines of the flow go, and the critical path over the lanes. */
+#include "viewer/job.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -125,32 +126,69 @@ static void change_depth(struct view *view, int key)
 
 /* ---- The critical path -------------------------------------------------------------------- */
 
+static enum hal_status find_path(const struct view_model *model, void *work, struct view_task *task)
+{
+    return view_path_find(model, task, work);
+}
+
+static void destroy_path(void *work)
+{
+    view_path_finish(work);
+    free(work);
+}
+
+static void say_path(struct view *view)
+{
+    char text[160];
+    view_path_text(view->path, text, sizeof text);
+    view_say(view,
+             view->path->parts_count ? "critical path: %s" : "nothing ran: no critical path%.0s",
+             text);
+}
+
+static void take_path(struct view *view, void *work)
+{
+    view->path = work;
+    if (view->shows_path)
+        say_path(view);
+}
+
+static void give_up_path(struct view *view, const void *work)
+{
+    (void)work;
+    view->shows_path = false;
+}
+
+static const struct view_job_type path_type = {.kind = VIEW_JOB_PATH,
+                                               .name = "critical path",
+                                               .run = find_path,
+                                               .take = take_path,
+                                               .give_up = give_up_path,
+                                               .destroy = destroy_path};
+
 const struct view_path *view_critical_path(struct view *view)
 {
-    if (view->path)
+    if (view->path || view->given_up[VIEW_JOB_PATH] || view_job_runs(view, VIEW_JOB_PATH))
         return view->path;
-    view->path = hal_alloc(1, sizeof *view->path);
-    if (!view->path || view_path_find(view->model, NULL, view->path) != HAL_OK) {
+    struct view_path *path = hal_alloc(1, sizeof *path);
+    if (path)
+        view_job_start(view, &path_type, path, view_job_whole(view));
+    else
         view_say(view, "no memory for the critical path");
-        free(view->path);
-        view->path = NULL;
-    }
     return view->path;
 }
 
 static void toggle_path(struct view *view, int key)
 {
-    char text[160];
     (void)key;
     view->shows_path = !view->shows_path;
-    const struct view_path *path = view->shows_path ? view_critical_path(view) : NULL;
-    if (!path) {
-        view->shows_path = false;
-        return;
-    }
-    view_path_text(path, text, sizeof text);
-    view_say(view, path->parts_count ? "critical path: %s" : "nothing ran: no critical path%.0s",
-             text);
+    view->given_up[VIEW_JOB_PATH] = false;
+    if (view->shows_path && view->path)
+        say_path(view);
+    else if (view->shows_path)
+        (void)view_critical_path(view);
+    else
+        view_job_stop(view, VIEW_JOB_PATH);
 }
 
 /* The lane on which a part of the path happens, or VIEW_NO_LANE. */

@@ -6,7 +6,7 @@
 #include "viewer/commands.h"
 #include "viewer/contents.h"
 #include "viewer/filter.h"
-#include "viewer/finder.h"
+#include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/path.h"
 #include "viewer/repeats.h"
@@ -39,6 +39,7 @@ void view_destroy(struct view *view)
 {
     if (!view)
         return;
+    view_jobs_finish(view);
     view_search_finish(view);
     free(view->open);
     free(view->places);
@@ -56,7 +57,6 @@ void view_destroy(struct view *view)
     view_filter_destroy(view->filter);
     free(view->hidden);
     free(view->pinned);
-    view_finder_cancel(view->finder);
     view_findings_finish(&view->findings);
     view_stacks_destroy(view->stacks);
     view_lines_finish(&view->difference);
@@ -100,6 +100,8 @@ static void choose_first_window(struct view *view)
     view->cursor_ns = view->window.begin_ns;
 }
 
+enum { JOBS_FROM = 30000 }; /* so many are looked at in a frame's time */
+
 enum hal_status view_create(const struct view_model *model, struct view **out_view)
 {
     struct view *view = hal_alloc(1, sizeof *view);
@@ -129,6 +131,8 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
     view->lane = model->lanes_count ? 0 : VIEW_NO_LANE;
     view->event = VIEW_NO_REF;
     view->finding = SIZE_MAX;
+    view->kernels_by = -1;
+    view->jobs_from = JOBS_FROM;
     for (size_t i = 0; i < VIEW_MARKS; i++)
         view->marks[i] = VIEW_NO_TIME;
     view->kernel = view->buffer = VIEW_NO_REF;
@@ -252,18 +256,34 @@ static bool close_overlay(struct view *view, int key)
     return false;
 }
 
+/* Whether Esc closes something that lies before everything else. */
+static bool is_asking(const struct view *view)
+{
+    return view->awaited != VIEW_KEY_NONE || view->prompt != VIEW_PROMPT_NONE || view->menu ||
+           view->help;
+}
+
+/* What runs ends, unless something is asked. */
+static bool give_up(struct view *view)
+{
+    const bool searches = view->seek.want != NULL;
+    view_seek_stop(view);
+    if (searches)
+        view_say(view, "the search was given up");
+    return searches || (!is_asking(view) && view_jobs_give_up(view));
+}
+
 void view_key(struct view *view, int key)
 {
     const struct view_pane *pane = view_panel_pane(view->panel);
     if (key == VIEW_KEY_NONE)
         return;
-    const bool gave_up = view->seek.want && key == VIEW_KEY_ESCAPE;
     view->message[0] = '\0';
     view->awaits_finding = false;
+    if (key == VIEW_KEY_ESCAPE && give_up(view))
+        return;
     view_seek_stop(view);
-    if (gave_up)
-        view_say(view, "the search was given up");
-    else if (view->awaited != VIEW_KEY_NONE)
+    if (view->awaited != VIEW_KEY_NONE)
         view_take_letter(view, key);
     else if (view->prompt != VIEW_PROMPT_NONE)
         type_into_prompt(view, key);
@@ -299,6 +319,7 @@ static void show_panel(struct view *view, enum view_panel panel)
     view->panel = panel;
     view->scroll = 0;
     view->help = false;
+    memset(view->given_up, 0, sizeof view->given_up);
     if (panel == VIEW_PANEL_KERNELS && view_kernels_work(view) && view_kernels_hint(view))
         view_say(view, "%s", view_kernels_hint(view));
 }

@@ -160,7 +160,19 @@ struct view_seek {
 struct view_order {
     uint32_t *rows;
     size_t count;
-    int by;
+    int by;       /* what they are asked to be sorted by */
+    int shown_by; /* what they are sorted by until that is done */
+};
+
+/* What takes longer than a frame may: job.h. */
+enum view_job_kind {
+    VIEW_JOB_FINDINGS,
+    VIEW_JOB_FILTER,
+    VIEW_JOB_KERNELS,
+    VIEW_JOB_ITERATIONS,
+    VIEW_JOB_PATH,
+    VIEW_JOB_SORT,
+    VIEW_JOB_COUNT
 };
 
 struct view {
@@ -196,25 +208,27 @@ struct view {
     int scroll;                                   /* of the panel or help, in lines */
     struct view_order submissions, gaps, buffers; /* of the lists */
     struct view_order repeats;                    /* of the iterations; empty: in order of time */
-    int findings_by;
-    struct view_kernels *kernels;        /* NULL: not asked for yet */
-    struct view_iterations *iterations;  /* likewise */
-    uint32_t kernel;                     /* the chosen one, or VIEW_NO_REF */
-    char kernel_name[128];               /* of the one that was looked for */
-    uint32_t buffer;                     /* likewise */
-    struct view_contents *contents;      /* likewise */
-    uint32_t content_buffer;             /* that is shown, or VIEW_NO_REF */
-    uint32_t content_of, content_choice; /* the transfer or buffer that chose it */
+    int findings_by, kernels_by;                  /* kernels: -1: what says most */
+    struct view_kernels *kernels;                 /* NULL: not asked for yet */
+    struct view_iterations *iterations;           /* likewise */
+    uint32_t kernel;                              /* the chosen one, or VIEW_NO_REF */
+    char kernel_name[128];                        /* of the one that was looked for */
+    uint32_t buffer;                              /* likewise */
+    struct view_contents *contents;               /* likewise */
+    uint32_t content_buffer;                      /* that is shown, or VIEW_NO_REF */
+    uint32_t content_of, content_choice;          /* the transfer or buffer that chose it */
     uint64_t content_row;
     enum view_type_of_bytes content_type;
     struct view_findings findings; /* looked for when they are first asked for */
     bool has_findings;
-    struct view_finder *finder;   /* looks for them; NULL: nobody does */
-    bool is_live;                 /* somebody waits at a screen, and calls view_poll */
-    bool awaits_finding;          /* the first one is chosen when they are there */
-    size_t finding;               /* the current one; SIZE_MAX: none */
-    struct view_stacks *stacks;   /* names of functions; NULL: not asked for yet */
-    struct view_lines difference; /* to another trace; empty: none was named */
+    struct view_job *jobs;         /* that run, the last one first */
+    uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
+    bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
+    bool is_live;                  /* somebody waits at a screen, and calls view_poll */
+    bool awaits_finding;           /* the first one is chosen when they are there */
+    size_t finding;                /* the current one; SIZE_MAX: none */
+    struct view_stacks *stacks;    /* names of functions; NULL: not asked for yet */
+    struct view_lines difference;  /* to another trace; empty: none was named */
 
     struct view *shadow; /* shows the other trace below each lane; NULL: there is none */
 
@@ -247,7 +261,7 @@ enum hal_status view_create(const struct view_model *model, struct view **out_vi
 void view_destroy(struct view *view);
 
 /* Takes what was done beside the screen, and does a step of what is done between frames; false:
- * nothing is being done. */
+ * nothing was being done, and the last frame still holds. */
 bool view_poll(struct view *view);
 /* Whether there are more such steps. */
 static inline bool view_has_steps(const struct view *view)
@@ -342,6 +356,8 @@ struct view_list {
     size_t (*current)(struct view *view); /* SIZE_MAX: none */
     void (*row)(struct view *view, size_t row, char *out, size_t bytes);
     void (*select)(struct view *view, size_t row);
+    void (*missing)(struct view *view, char *out,
+                    size_t bytes); /* why there are no rows, or NULL */
 };
 
 /* Choices that are asked for. */
@@ -399,9 +415,11 @@ void view_scroll_to_line(struct view *view, struct view_area area, const struct 
 
 /* Rows as they are in the table. False: no memory. */
 bool view_order_init(struct view_order *order, size_t count);
-/* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. */
-void view_order_sort(struct view *view, struct view_order *order,
-                     int64_t (*key)(struct view *view, uint32_t row, int by));
+/* Puts the rows with the largest keys first; equal ones stay in the order of their numbers. `of` is
+ * what the keys are of, which does not change before the view ends. */
+typedef int64_t view_order_key(const void *of, uint32_t row, int by);
+void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
+                     const void *of);
 /* The position of a row, SIZE_MAX for VIEW_NO_REF. */
 size_t view_order_find(const struct view_order *order, uint32_t row);
 
@@ -432,6 +450,8 @@ bool view_search_begin(struct view *view, const char *text);
 void view_search_finish(struct view *view);
 void view_go(struct view *view);
 void view_set_filter(struct view *view);
+/* Shows only what passes, once that is known. */
+void view_filter_by(struct view *view, const char *text);
 
 /* Whether no filter hides the event. */
 bool view_shows(const struct view *view, const struct view_lane *lane,
@@ -449,6 +469,9 @@ void view_describe_range(struct view *view, struct view_lines *lines);
 /* The range's ends and the marks on the ruler. */
 void view_draw_marks(struct view *view, struct view_area axis);
 
+/* submissions.c, gaps.c: sorts the panel's list by `by` of its order. */
+void view_submissions_sort(struct view *view);
+void view_gaps_sort(struct view *view);
 /* buffers.c: the order of the buffers; one as a row of a table, and the header above it. */
 void view_buffers_sort(struct view *view);
 #define VIEW_BUFFER_HEADER "     size      life  created               destroyed             buffer"
@@ -462,6 +485,7 @@ void view_memory_over_time(const struct view_model *model, struct view_lines *li
  * known about a barrier; in a large trace everything counts as needed until the findings are asked
  * for. */
 void view_next_finding(struct view *view);
+void view_findings_sort(struct view *view);
 const struct view_finding *view_current_finding(struct view *view);
 enum trace_verdict view_barrier_verdict(struct view *view, uint32_t commands, uint32_t segment);
 
@@ -472,7 +496,8 @@ void view_draw_barriers(struct view *view, uint32_t submission, struct view_area
                         int count);
 
 /* trail.c: keeps the selection, to come back to it. The critical path, looked for the first time
- * that it is asked for; NULL: no memory, which is said. */
+ * that it is asked for; NULL: it is not there yet, was given up, or memory is out, which is said.
+ */
 void view_remember(struct view *view);
 struct view_path;
 const struct view_path *view_critical_path(struct view *view);

@@ -82,7 +82,8 @@ static enum hal_status add_uses(struct view_work *work, const struct view_body *
     return HAL_OK;
 }
 
-enum hal_status view_work_init(const struct view_model *model, struct view_work *out_work)
+enum hal_status view_work_init(const struct view_model *model, struct view_task *task,
+                               struct view_work *out_work)
 {
     struct view_work work = {.model = model};
     uint32_t *kernels = hal_alloc(model->ops_count, sizeof *kernels), *use_of = NULL;
@@ -99,6 +100,9 @@ enum hal_status view_work_init(const struct view_model *model, struct view_work 
         work.first_use[i] = (uint32_t)work.uses_count;
         status = add_uses(&work, view_body(model, (uint32_t)i), kernels, use_of);
         work.first_use[i + 1] = (uint32_t)work.uses_count;
+        view_task_advance(task, i, model->command_buffers_count);
+        if (status == HAL_OK)
+            status = view_task_check(task);
     }
     free(use_of);
     if (status == HAL_OK)
@@ -255,7 +259,8 @@ static void add_dispatch(const struct view_work *work, const struct view_dispatc
     }
 }
 
-enum hal_status view_work_times(const struct view_work *work, int64_t begin_ns, int64_t end_ns,
+enum hal_status view_work_times(const struct view_work *work, struct view_task *task,
+                                int64_t begin_ns, int64_t end_ns,
                                 struct view_kernel_time *out_times,
                                 struct view_work_total *out_total)
 {
@@ -275,18 +280,19 @@ enum hal_status view_work_times(const struct view_work *work, int64_t begin_ns, 
         out_times[i] = (struct view_kernel_time){
             .kernel = i, .min_ns = VIEW_NO_TIME, .max_ns = VIEW_NO_TIME, .example = VIEW_NO_REF};
     }
-    for (uint32_t i = 0; i < m->submissions_count; i++) {
+    for (uint32_t i = 0; i < m->submissions_count && !view_task_stopped(task); i++) {
         const struct view_submission *s = &m->submissions[i];
+        view_task_advance(task, i, m->submissions_count);
         const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(m, s);
         const bool everything = begin_ns <= m->first_ns && end_ns >= m->last_ns;
         if (everything || (ns != VIEW_NO_TIME && ns >= begin_ns && ns < end_ns))
             add_submission(work, i, is_timed, last_seen, out_times, out_total);
     }
-    for (size_t i = 0; i < m->dispatches_count; i++) {
+    for (size_t i = 0; i < m->dispatches_count && !view_task_stopped(task); i++) {
         if (m->dispatches[i].begin_ns >= begin_ns && m->dispatches[i].begin_ns < end_ns)
             add_dispatch(work, &m->dispatches[i], out_times);
     }
     free(last_seen);
     free(is_timed);
-    return HAL_OK;
+    return view_task_check(task);
 }

@@ -7,6 +7,7 @@
 #define VIEWER_WORK_H
 
 #include "viewer/model.h"
+#include "viewer/task.h"
 
 /* Kernels of the same name are the same kernel, whichever executable they are of. */
 struct view_work_kernel {
@@ -29,8 +30,9 @@ struct view_work {
     uint32_t *first_use;    /* by command buffer, and one more: where its uses begin */
 };
 
-/* HAL_NO_MEMORY, HAL_UNSUPPORTED: too many. */
-enum hal_status view_work_init(const struct view_model *model,
+/* HAL_NO_MEMORY, HAL_UNSUPPORTED: too many. HAL_TIMEOUT when the task, which may be NULL, was
+ * stopped. */
+enum hal_status view_work_init(const struct view_model *model, struct view_task *task,
                                struct view_work *out_work) HAL_CHECKED;
 void view_work_finish(struct view_work *work);
 
@@ -58,8 +60,10 @@ struct view_work_total {
 };
 
 /* Of the submissions that began to execute in [begin_ns, end_ns); those without device times count
- * where they were submitted. `out_times` has an element for each kernel. HAL_NO_MEMORY. */
-enum hal_status view_work_times(const struct view_work *work, int64_t begin_ns, int64_t end_ns,
+ * where they were submitted. `out_times` has an element for each kernel. HAL_NO_MEMORY;
+ * HAL_TIMEOUT when the task, which may be NULL, was stopped. */
+enum hal_status view_work_times(const struct view_work *work, struct view_task *task,
+                                int64_t begin_ns, int64_t end_ns,
                                 struct view_kernel_time *out_times,
                                 struct view_work_total *out_total) HAL_CHECKED;
 

@@ -97,8 +97,8 @@ static void kernels_get_the_times_of_their_dispatches(void **state)
     struct view_work work;
     struct view_kernel_time times[2];
     struct view_work_total total;
-    assert_int_equal(view_work_init(m, &work), HAL_OK);
-    assert_int_equal(view_work_times(&work, m->first_ns, m->last_ns, times, &total), HAL_OK);
+    assert_int_equal(view_work_init(m, NULL, &work), HAL_OK);
+    assert_int_equal(view_work_times(&work, NULL, m->first_ns, m->last_ns, times, &total), HAL_OK);
     for (uint32_t i = 0; i < 2; i++) {
         char name[32];
         view_work_name(&work, i, name, sizeof name);
@@ -138,9 +138,9 @@ static void kernels_get_the_time_of_what_is_theirs_alone(void **state)
     struct view_work work;
     struct view_kernel_time times[2];
     struct view_work_total total;
-    assert_int_equal(view_work_init(m, &work), HAL_OK);
+    assert_int_equal(view_work_init(m, NULL, &work), HAL_OK);
     assert_int_equal(work.kernels_count, 2);
-    assert_int_equal(view_work_times(&work, m->first_ns, m->last_ns, times, &total), HAL_OK);
+    assert_int_equal(view_work_times(&work, NULL, m->first_ns, m->last_ns, times, &total), HAL_OK);
     char name[32];
     view_work_name(&work, 0, name, sizeof name);
     assert_string_equal(name, "mul");
@@ -162,7 +162,7 @@ static void kernels_get_the_time_of_what_is_theirs_alone(void **state)
     assert_int_equal(total.alone, 3);
     assert_int_equal(total.executed_ns, 100 + 70 + 400 + 50 + 9);
     /* A range holds what began in it. */
-    assert_int_equal(view_work_times(&work, 1200, 3000, times, &total), HAL_OK);
+    assert_int_equal(view_work_times(&work, NULL, 1200, 3000, times, &total), HAL_OK);
     assert_int_equal(total.submissions, 2);
     assert_int_equal(times[0].alone_ns, 70 + 400);
     assert_true(view_work_has(&work, 3, 1));
@@ -185,7 +185,7 @@ static void kernels_without_names_are_told_apart(void **state)
     struct view_model *m = close_and_open(&b);
     struct view_work work;
     char name[64];
-    assert_int_equal(view_work_init(m, &work), HAL_OK);
+    assert_int_equal(view_work_init(m, NULL, &work), HAL_OK);
     assert_int_equal(work.kernels_count, 3);
     view_work_name(&work, 1, name, sizeof name);
     assert_string_equal(name, "executable 7 entry 1");
@@ -218,8 +218,8 @@ static void iterations_are_found_without_names(void **state)
         now_ns += k == 0 ? 5000 : k == 6 ? 1600 : 1000 + (int64_t)(k % 2);
     }
     struct view_model *m = close_and_open(&b);
-    assert_int_equal(view_work_init(m, &work), HAL_OK);
-    assert_int_equal(view_iterations_find(m, &work, &its), HAL_OK);
+    assert_int_equal(view_work_init(m, NULL, &work), HAL_OK);
+    assert_int_equal(view_iterations_find(m, &work, NULL, &its), HAL_OK);
     assert_false(its.named);
     assert_string_equal(its.name, "2 submissions");
     assert_int_equal(its.list_count, 12);

@@ -238,6 +238,7 @@ static void play(struct view_model *model)
     assert_int_equal(view_create(model, &view), HAL_OK);
     assert_int_equal(view_screen_resize(&screen, 24, 80), HAL_OK);
     view->is_live = random_below(2);
+    view->jobs_from = random_below(2) ? 0 : view->jobs_from;
     for (long i = 0; i < count; i++) {
         view_poll(view);
         view_draw(view, &screen);

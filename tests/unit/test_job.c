@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/job.c: what is done beside the screen comes to the same as without it, the model can be
+ * used meanwhile, and a job ends wherever it is. */
+#include "tests/viewer/decode_trace.h"
+#include "viewer/filter.h"
+#include "viewer/follow.h"
+#include "viewer/job.h"
+#include "viewer/kernels.h"
+#include "viewer/path.h"
+#include "viewer/repeats.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/test_job.XXXXXX";
+static char path[64];
+static struct view_model *model;
+
+static int setup(void **state)
+{
+    const struct decode_options options = {.tokens = 8, .layers = 4, .sync = DECODE_SYNC_OP};
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    return decode_trace_write(path, &options, true) == HAL_OK &&
+                   view_model_open(path, &model) == HAL_OK
+               ? 0
+               : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    view_model_close(model);
+    unlink(path);
+    return rmdir(folder);
+}
+
+static struct view *create_live(void)
+{
+    struct view *view;
+    assert_int_equal(view_create(model, &view), HAL_OK);
+    view->is_live = true;
+    view->jobs_from = 0; /* however few there are */
+    return view;
+}
+
+static void type(struct view *view, const char *keys)
+{
+    if (view_type(view, keys) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+static void finish(struct view *view)
+{
+    while (view_poll(view))
+        usleep(100); /* nothing else happens here */
+}
+
+/* Until everything that was asked for is there; what is asked for may need something else first. */
+static void draw_until_done(struct view *view, struct view_screen *screen)
+{
+    do
+        view_draw(view, screen);
+    while (view_poll(view));
+    view_draw(view, screen);
+}
+
+static char *frame_of(const struct view_screen *screen)
+{
+    char *text;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    view_screen_write_text(screen, file, (struct view_text_form){0});
+    fclose(file);
+    return text;
+}
+
+/* ---- The same as without a screen --------------------------------------------------------- */
+
+static void finds_what_is_found_without_it(void **state)
+{
+    (void)state;
+    struct view *view = create_live();
+    struct view_findings direct;
+    type(view, "5!");
+    assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
+    finish(view);
+    const struct view_findings *beside = &view->findings;
+    assert_int_equal(view_findings_find(model, &direct), HAL_OK);
+    assert_true(direct.list_count > 2);
+    assert_int_equal(beside->list_count, direct.list_count);
+    for (size_t i = 0; i < direct.list_count; i++) {
+        assert_int_equal(beside->list[i].kind, direct.list[i].kind);
+        assert_int_equal(beside->list[i].cost_ns, direct.list[i].cost_ns);
+        assert_string_equal(beside->list[i].title, direct.list[i].title);
+        assert_string_equal(beside->list[i].evidence, direct.list[i].evidence);
+    }
+    assert_int_equal(beside->verdicts_count, direct.verdicts_count);
+    view_findings_finish(&direct);
+    view_destroy(view);
+}
+
+/* Frames before and after, of a view that does it at once and of one that does it aside. */
+static void shows_what_is_shown_without_it(void **state)
+{
+    static const struct {
+        const char *name, *keys;
+        enum view_job_kind kind;
+    } cases[] = {
+        {"filter", "&name~mul<Enter>", VIEW_JOB_FILTER},
+        {"filter of nothing", "&name~nothing<Enter>", VIEW_JOB_FILTER},
+        {"kernels", "6", VIEW_JOB_KERNELS},
+        {"iterations", "8", VIEW_JOB_KERNELS},
+        {"critical path", "c", VIEW_JOB_PATH},
+        {"findings", "5", VIEW_JOB_FINDINGS},
+        {"submissions by execution", "3S", VIEW_JOB_SORT},
+        {"submissions by queueing", "3SS", VIEW_JOB_SORT},
+        {"gaps by length", "4S", VIEW_JOB_SORT},
+        {"buffers by life", "7SS", VIEW_JOB_SORT},
+    };
+    struct view_screen screens[2] = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *frames[2];
+        for (int live = 0; live < 2; live++) {
+            struct view *view = create_live();
+            view->is_live = live;
+            assert_int_equal(view_screen_resize(&screens[live], 40, 120), HAL_OK);
+            view_draw(view, &screens[live]);
+            type(view, cases[i].keys);
+            view_draw(view, &screens[live]);
+            if (view_job_runs(view, cases[i].kind) != live)
+                fail_msg("%s, live %d: %s", cases[i].name, live, live ? "at once" : "aside");
+            draw_until_done(view, &screens[live]);
+            frames[live] = frame_of(&screens[live]);
+            view_destroy(view);
+        }
+        if (strcmp(frames[0], frames[1]) != 0)
+            fail_msg("%s:\n%s\nand aside:\n%s", cases[i].name, frames[0], frames[1]);
+        free(frames[0]);
+        free(frames[1]);
+    }
+    view_screen_finish(&screens[0]);
+    view_screen_finish(&screens[1]);
+}
+
+/* ---- Meanwhile ---------------------------------------------------------------------------- */
+
+/* Frames with contents, which read the same file, until it is done. */
+static void the_screen_goes_on_meanwhile(void **state)
+{
+    (void)state;
+    struct view_screen screen = {0};
+    struct view *view = create_live();
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    view_draw(view, &screen);
+    type(view, "!");
+    assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
+    assert_int_equal(view->finding, SIZE_MAX);
+    assert_true(view->awaits_finding);
+    unsigned percent = 0;
+    bool told = false;
+    while (view_poll(view)) {
+        char text[64] = "";
+        unsigned now;
+        told = !view->jobs; /* there is something new, and nothing more will come */
+        if (told)
+            continue;
+        view_job_text(view, text, sizeof text);
+        assert_int_equal(sscanf(text, "findings %u %%", &now), 1);
+        assert_true(now >= percent && now <= 100);
+        percent = now;
+        view->panel = VIEW_PANEL_CONTENTS;
+        view_draw(view, &screen);
+    }
+    assert_true(told);
+    assert_int_equal(view->finding, 0); /* it came without another key */
+    assert_true(view->findings.list_count > 2);
+    view_screen_finish(&screen);
+    view_destroy(view);
+}
+
+static void a_key_gives_up_the_jump_but_not_the_search(void **state)
+{
+    (void)state;
+    struct view *view = create_live();
+    type(view, "!");
+    assert_true(view_job_runs(view, VIEW_JOB_FINDINGS));
+    type(view, "l");
+    finish(view);
+    assert_int_equal(view->finding, SIZE_MAX);
+    assert_true(view->findings.list_count > 2);
+    view_destroy(view);
+}
+
+/* Escape ends what runs and leaves what was; asking again begins anew. */
+static void escape_gives_up(void **state)
+{
+    static const struct {
+        const char *keys, *message;
+        enum view_job_kind kind;
+    } cases[] = {{"&name~mul<Enter>", "given up: filter", VIEW_JOB_FILTER},
+                 {"6", "given up: kernels", VIEW_JOB_KERNELS},
+                 {"c", "given up: critical path", VIEW_JOB_PATH},
+                 {"5", "given up: findings", VIEW_JOB_FINDINGS},
+                 {"3S", "given up: sorting", VIEW_JOB_SORT}};
+    struct view_screen screen = {0};
+    (void)state;
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct view *view = create_live();
+        view_draw(view, &screen);
+        type(view, cases[i].keys);
+        view_draw(view, &screen);
+        assert_true(view_job_runs(view, cases[i].kind));
+        type(view, "<Esc>");
+        assert_string_equal(view->message, cases[i].message);
+        assert_false(view_job_runs(view, cases[i].kind));
+        view_draw(view, &screen); /* does not begin it again */
+        assert_false(view_job_runs(view, cases[i].kind));
+        finish(view);
+        assert_null(view->filter);
+        assert_null(view->kernels);
+        assert_null(view->path);
+        assert_false(view->shows_path);
+        assert_int_equal(view->findings.list_count, 0);
+        assert_int_equal(view->submissions.by, 0);
+        assert_int_equal(view->submissions.rows[1], 1);
+        type(view, cases[i].keys);
+        view_draw(view, &screen);
+        draw_until_done(view, &screen);
+        assert_true(view->filter || view->kernels || view->path || view->findings.list_count ||
+                    view->submissions.rows[1] != 1);
+        view_destroy(view);
+    }
+    view_screen_finish(&screen);
+}
+
+/* What is asked for last holds. */
+static void another_order_or_filter_takes_the_place_of_one_that_runs(void **state)
+{
+    (void)state;
+    struct view *view = create_live();
+    type(view, "&name~rms<Enter>&name~mul<Enter>");
+    finish(view);
+    assert_non_null(view->filter);
+    assert_string_equal(view->filter->text, "name~mul");
+    type(view, "&name~rms<Enter>\\");
+    finish(view);
+    assert_null(view->filter);
+    type(view, "3S4S"); /* the first one is left for the second */
+    finish(view);
+    assert_int_equal(view->submissions.by, view->submissions.shown_by);
+    assert_int_equal(view->gaps.by, 1);
+    for (size_t i = 1; i < model->gaps_count; i++) {
+        const struct view_gap *a = &model->gaps[view->gaps.rows[i - 1]];
+        const struct view_gap *b = &model->gaps[view->gaps.rows[i]];
+        assert_true(a->end_ns - a->begin_ns >= b->end_ns - b->begin_ns);
+        if (a->end_ns - a->begin_ns == b->end_ns - b->begin_ns)
+            assert_true(view->gaps.rows[i - 1] < view->gaps.rows[i]);
+    }
+    view_destroy(view);
+}
+
+static void ends_wherever_it_is(void **state)
+{
+    (void)state;
+    for (useconds_t pause = 0; pause < 3000; pause += 150) { /* an odd moment each */
+        struct view *view = create_live();
+        type(view, "5!6c3S&name~mul<Enter>");
+        usleep(pause);
+        if (pause % 300)
+            view_poll(view);
+        view_destroy(view);
+    }
+}
+
+/* As when a file has grown: orders of lists that are not there yet hold once they are. */
+static void orders_are_carried(void **state)
+{
+    (void)state;
+    struct view *old, *view;
+    assert_int_equal(view_create(model, &old), HAL_OK);
+    type(old, "3S4S7SS6SS8SS5!SS");
+    assert_int_equal(view_create(model, &view), HAL_OK);
+    view_carry(view, old);
+    type(view, "6"); /* nothing but kernels are made */
+    assert_int_equal(view->submissions.count, old->submissions.count);
+    const struct {
+        const struct view_order *old, *now;
+    } lists[] = {{&old->submissions, &view->submissions},
+                 {&old->gaps, &view->gaps},
+                 {&old->buffers, &view->buffers}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        assert_memory_equal(lists[i].now->rows, lists[i].old->rows,
+                            lists[i].old->count * sizeof *lists[i].old->rows);
+    for (size_t i = 0; view_kernels_row(old, i); i++)
+        assert_int_equal(view_kernels_row(view, i)->kernel, view_kernels_row(old, i)->kernel);
+    type(view, "8");
+    assert_int_equal(view_iterations_pane.list->count(view), old->iterations->list_count);
+    assert_non_null(view->repeats.rows);
+    assert_memory_equal(view->repeats.rows, old->repeats.rows,
+                        old->repeats.count * sizeof *old->repeats.rows);
+    assert_true(view_findings_pane.list->count(view) == old->findings.list_count);
+    for (size_t i = 0; i < old->findings.list_count; i++)
+        assert_int_equal(view->findings.list[i].rank, old->findings.list[i].rank);
+    type(view, "6S"); /* the next order after the same one */
+    type(old, "6S");
+    assert_string_equal(view->message, old->message);
+    view_destroy(old);
+    view_destroy(view);
+}
+
+/* Stopped before it began, every part says so, and nothing is left behind. */
+static void a_stopped_task_finds_nothing(void **state)
+{
+    (void)state;
+    struct view_task task = {.stop = true};
+    struct view_findings findings;
+    assert_int_equal(view_findings_look(model, &task, &findings), HAL_TIMEOUT);
+    assert_int_equal(findings.list_count, 0);
+    struct view_path found;
+    struct view_work work;
+    struct view_iterations iterations;
+    struct view_filter *filter;
+    assert_int_equal(view_work_init(model, &task, &work), HAL_TIMEOUT);
+    assert_int_equal(view_work_init(model, NULL, &work), HAL_OK);
+    assert_int_equal(view_iterations_find(model, &work, &task, &iterations), HAL_TIMEOUT);
+    view_work_finish(&work);
+    assert_int_equal(view_filter_create(model, "name~mul", &filter), HAL_OK);
+    assert_int_equal(view_filter_apply(filter, &task), HAL_TIMEOUT);
+    view_filter_destroy(filter);
+    assert_int_equal(view_path_find(model, &task, &found), HAL_TIMEOUT);
+    assert_int_equal(found.parts_count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_is_found_without_it),
+        cmocka_unit_test(shows_what_is_shown_without_it),
+        cmocka_unit_test(the_screen_goes_on_meanwhile),
+        cmocka_unit_test(a_key_gives_up_the_jump_but_not_the_search),
+        cmocka_unit_test(escape_gives_up),
+        cmocka_unit_test(another_order_or_filter_takes_the_place_of_one_that_runs),
+        cmocka_unit_test(ends_wherever_it_is),
+        cmocka_unit_test(orders_are_carried),
+        cmocka_unit_test(a_stopped_task_finds_nothing),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
