@@ -282,7 +282,7 @@ static void add_average(const struct view_iterations *its, struct view_lines *li
         total_ns += length_of(&its->list[i]);
     }
     view_lines_add(lines, "average",
-                   "%s submissions, %s dispatches, %s waits; blocked %s, device busy %s",
+                   "submissions %s, dispatches %s, waits %s; blocked %s, device busy %s",
                    view_ratio(submissions, count).text, view_ratio(dispatches, count).text,
                    view_ratio(syncs, count).text, view_share(sync_ns, total_ns).text,
                    view_share(device_ns, total_ns).text);
@@ -300,8 +300,8 @@ void view_iterations_lines(const struct view_iterations *iterations, struct view
     view_lines_add(lines, "iterations", "%s of %s%s", view_count(its->list_count).text, its->name,
                    its->named ? "" : ", found as a repeating pattern");
     if (its->warm_up)
-        view_lines_add(lines, "warm-up", "the first %s, left out of what follows",
-                       view_count(its->warm_up).text);
+        view_lines_add(lines, "warm-up", "%s at the start, left out of what follows",
+                       view_things(its->warm_up, "iteration").text);
     view_lines_add(lines, "length", "median %s, mean %s, %s to %s; %s",
                    view_time(its->median_ns).text, view_time(its->mean_ns).text,
                    view_time(its->min_ns).text, view_time(its->max_ns).text,

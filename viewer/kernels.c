@@ -116,7 +116,7 @@ const char *view_kernels_hint(const struct view *view)
     if (!view->kernels || !view->model->summary.dispatches || view->kernels->total.alone ||
         view->model->dispatches_count)
         return NULL;
-    return "no kernel ran alone: a capture with 'hal-capture -m dispatch' times each dispatch";
+    return "hal-capture -m dispatch times each dispatch: no kernel ran alone";
 }
 
 /* ---- The list ----------------------------------------------------------------------------- */

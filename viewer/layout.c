@@ -88,6 +88,17 @@ int view_tab_columns(const struct view *view, unsigned panel)
            (shortened ? SHORT : view_text_columns(view_panel_pane((enum view_panel)panel)->name));
 }
 
+/* On a narrow screen those before it are left out until the current one fits. */
+unsigned view_first_tab(const struct view *view)
+{
+    const unsigned current = view->help ? 0 : (unsigned)view->panel;
+    unsigned first = current;
+    int needed = 1 + view_tab_columns(view, current);
+    while (first > 0 && (needed += view_tab_columns(view, first - 1)) <= view->layout.bar.columns)
+        first--;
+    return first;
+}
+
 static void draw_bar(struct view *view, struct view_area area)
 {
     view_fill(area, 0, 0, area.columns, 0x2500, VIEW_STYLE_DIM);
@@ -96,7 +107,7 @@ static void draw_bar(struct view *view, struct view_area area)
     for (unsigned p = 0; p < view_panel_count(view); p++)
         needed += view_tab_columns(view, p);
     view->layout.short_tabs = needed > area.columns;
-    for (unsigned p = 0; p < view_panel_count(view); p++) {
+    for (unsigned p = view_first_tab(view); p < view_panel_count(view); p++) {
         const bool here = p == (unsigned)view->panel && !view->help;
         const unsigned style = here ? VIEW_STYLE_TITLE | VIEW_BOLD | VIEW_REVERSE : VIEW_STYLE_DIM;
         view_print(area, 0, column, style, " %c %.*s ", p < 9 ? (char)('1' + p) : 'D',

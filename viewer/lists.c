@@ -73,12 +73,17 @@ static int widest_key(const struct view_lines *lines)
 
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines)
 {
+    enum { MORE = 9 }; /* columns that say that there is more */
     const int widest = widest_key(lines);
     const int rows = draw_all(area, area.rows, widest, lines, SIZE_MAX); /* below: only counts */
     view->scroll = clamp(view->scroll, 0, rows > area.rows ? rows - area.rows : 0);
     draw_all(area, -view->scroll, widest, lines, SIZE_MAX);
-    if (rows - view->scroll > area.rows)
-        view_write(area, area.rows - 1, area.columns - 8, VIEW_STYLE_DIM, " J more ");
+    if (rows - view->scroll > area.rows) {
+        const int row = area.rows - 1, column = area.columns - MORE;
+        const bool cuts =
+            !view_is_blank(area, row, column) || !view_is_blank(area, row, column + 1);
+        view_write(area, row, column, VIEW_STYLE_DIM, cuts ? "… J more " : "  J more ");
+    }
 }
 
 void view_scroll_to_line(struct view *view, struct view_area area, const struct view_lines *lines,

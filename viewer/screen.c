@@ -351,6 +351,8 @@ static bool write_svg_block(FILE *file, int row, int from, int to, const struct 
         write_svg_box(file, row, from, to, 8, 0.25 * (cell->character - 0x2590), cell->style);
     else
         return false;
+    if (cell->style & VIEW_UNDERLINE) /* which a block would hide */
+        write_svg_box(file, row, from, to, 1, 1, VIEW_STYLE_TITLE);
     return true;
 }
 

@@ -320,6 +320,9 @@ static void show_panel(struct view *view, enum view_panel panel)
     view->scroll = 0;
     view->help = false;
     memset(view->given_up, 0, sizeof view->given_up);
+    if (view->layout.panel.rows == 1 &&
+        !view->panel_full) /* which has room for the selection only */
+        view_say(view, "_ opens %s", view_panel_pane(panel)->name);
     if (panel == VIEW_PANEL_KERNELS && view_kernels_work(view) && view_kernels_hint(view))
         view_say(view, "%s", view_kernels_hint(view));
 }
@@ -327,7 +330,8 @@ static void show_panel(struct view *view, enum view_panel panel)
 static void point_at_bar(struct view *view, int column)
 {
     int left = 1;
-    for (unsigned p = 0; p < view_panel_count(view); left += view_tab_columns(view, p++)) {
+    for (unsigned p = view_first_tab(view); p < view_panel_count(view);
+         left += view_tab_columns(view, p++)) {
         if (column >= left && column < left + view_tab_columns(view, p))
             show_panel(view, (enum view_panel)p);
     }

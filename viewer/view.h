@@ -405,6 +405,8 @@ bool view_run_binding(struct view *view, const struct view_binding *bindings, in
  * its number and blanks included. */
 bool view_panel_covers(const struct view *view);
 int view_tab_columns(const struct view *view, unsigned panel);
+/* The panel that the bar begins with. */
+unsigned view_first_tab(const struct view *view);
 
 /* Draws key\tvalue lines from view->scroll on, keys in a column of their own. */
 void view_draw_lines(struct view *view, struct view_area area, const struct view_lines *lines);

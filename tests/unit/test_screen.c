@@ -165,6 +165,7 @@ static void pictures_are_well_formed_whatever_is_in_them(void **state)
     size_t bytes;
     view_write(view_area_all(&screen), 0, 0, VIEW_REVERSE, "<a href=\"&\">\033]");
     view_put(view_area_all(&screen), 0, 20, 0x2584, VIEW_STYLE_EXECUTE);
+    view_put(view_area_all(&screen), 0, 22, 0x2588, VIEW_STYLE_EXECUTE | VIEW_UNDERLINE);
     FILE *file = open_memstream(&text, &bytes);
     view_screen_write_svg(&screen, file);
     fclose(file);
@@ -173,6 +174,9 @@ static void pictures_are_well_formed_whatever_is_in_them(void **state)
     assert_non_null(strstr(text, "&lt;a"));
     assert_non_null(strstr(text, "\"&amp;\""));
     assert_non_null(strstr(text, "</svg>"));
+    /* A whole block and, at the bottom of its cell, the line that it would hide: 17/8 high. */
+    assert_non_null(strstr(text, "x=\"184\" y=\"8.00\" width=\"8\" height=\"17.00\""));
+    assert_non_null(strstr(text, "x=\"184\" y=\"22.88\" width=\"8\" height=\"2.12\""));
     free(text);
     view_screen_finish(&screen);
 }

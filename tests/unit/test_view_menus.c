@@ -267,6 +267,75 @@ static void somebody_at_a_screen_gets_it_run(void **state)
     assert_false(view->wants_run);
 }
 
+/* ---- Narrow screens ----------------------------------------------------------------------- */
+
+static void resize(int rows, int columns)
+{
+    assert_int_equal(view_screen_resize(&screen, rows, columns), HAL_OK);
+    view_draw(view, &screen);
+}
+
+/* Whichever it is, its name stands on the bar, and a click on it finds it. */
+static void the_open_panel_is_named_on_the_narrowest_bar(void **state)
+{
+    (void)state;
+    resize(10, 40);
+    type("_");
+    for (unsigned p = 0; p < view_panel_count(view); p++) {
+        const char *name = view_panel_pane((enum view_panel)p)->name;
+        char key[2] = {(char)('1' + p), '\0'}, tab[64];
+        type(key);
+        snprintf(tab, sizeof tab, " %u %s", p + 1, name);
+        const char *bar = row_text(1), *found = strstr(bar, tab);
+        if (!found)
+            fail_msg("'%s' is not on the bar: %s", tab, bar);
+        const int column = (int)(found - bar) + 1;
+        view_point(view,
+                   (struct view_pointer){.kind = VIEW_POINTER_CLICK, .row = 1, .column = column});
+        assert_int_equal(view->panel, p);
+    }
+    type("3"); /* the one before it is where the bar says */
+    const char *bar = row_text(1), *before = strstr(bar, " 2 ");
+    assert_non_null(before);
+    view_point(view, (struct view_pointer){
+                         .kind = VIEW_POINTER_CLICK, .row = 1, .column = (int)(before - bar) + 1});
+    assert_int_equal(view->panel, VIEW_PANEL_DETAILS);
+}
+
+static void a_panel_without_room_says_how_it_is_opened(void **state)
+{
+    (void)state;
+    resize(10, 40);
+    type("8");
+    assert_string_equal(view->message, "_ opens Iterations");
+    type("_8");
+    assert_string_equal(view->message, "");
+    resize(40, 120);
+    type("_7");
+    assert_string_equal(view->message, "");
+}
+
+/* The mark of more covers text only where that is said. */
+static void what_goes_on_below_is_marked(void **state)
+{
+    (void)state;
+    struct view_lines lines = {0};
+    static const char *const values[] = {"short", "a line that is long enough to reach its end"};
+    static const char *const ends[] = {"short", "~ J more"}; /* ~: an ellipsis */
+    for (int i = 0; i < 2; i++) {
+        resize(40, 46);
+        const struct view_area area = view_area_part(view_area_all(&screen), 0, 0, 1, 46);
+        view_screen_clear(&screen);
+        view_lines_add(&lines, "", "%s", values[i]);
+        view_lines_add(&lines, "", "more");
+        view_draw_lines(view, area, &lines);
+        assert_non_null(strstr(row_text(0), ends[i]));
+        assert_non_null(strstr(row_text(0), "J more"));
+        assert_int_equal(strstr(row_text(0), "~") != NULL, i);
+        view_lines_finish(&lines);
+    }
+}
+
 /* ---- Columns ------------------------------------------------------------------------------ */
 
 static void columns_are_hidden_with_what_stands_in_them(void **state)
@@ -466,6 +535,9 @@ int main(void)
         TEST(actions_are_command_lines),
         TEST(a_range_is_what_they_are_about),
         TEST(somebody_at_a_screen_gets_it_run),
+        TEST(the_open_panel_is_named_on_the_narrowest_bar),
+        TEST(a_panel_without_room_says_how_it_is_opened),
+        TEST(what_goes_on_below_is_marked),
         TEST(columns_are_hidden_with_what_stands_in_them),
         TEST(marks_stay_beside_the_trace),
         TEST(another_trace_is_shown_below_each_lane),
