@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -564,6 +565,52 @@ static void recordings_are_described(void **state)
     view_model_close(m);
 }
 
+/* Bytes that this process has read so far. */
+static uint64_t bytes_read(void)
+{
+    unsigned long long bytes = 0;
+    FILE *file = fopen("/proc/self/io", "re");
+    if (!file || fscanf(file, "rchar: %llu", &bytes) != 1)
+        skip();
+    fclose(file);
+    return bytes;
+}
+
+/* However much the buffers hold, only what happened is read. */
+static void what_buffers_hold_is_not_read(void **state)
+{
+    (void)state;
+    enum { BYTES = 8 << 20 };
+    struct trace_builder b;
+    struct trace_header header = builder_default_header();
+    uint8_t *data = malloc(BYTES);
+    uint64_t random = 7;
+    struct stat file;
+    assert_non_null(data);
+    for (size_t i = 0; i < BYTES; i++) {
+        random ^= random << 13; /* xorshift: no compressor makes less of it */
+        random ^= random >> 7;
+        random ^= random << 17;
+        data[i] = (uint8_t)(random >> 32);
+    }
+    builder_open(&b, path, &header);
+    builder_buffer_create(&b, 1, "weights", BYTES);
+    builder_host_write(&b, 1, 0, data, BYTES);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    free(data);
+    assert_int_equal(stat(path, &file), 0);
+    assert_true(file.st_size > BYTES);
+    const uint64_t before = bytes_read();
+    struct view_model *model;
+    assert_int_equal(view_model_open(path, &model), HAL_OK);
+    const uint64_t read = bytes_read() - before;
+    if (read > BYTES / 4) /* it is read in pieces of up to a MiB */
+        fail_msg("%llu bytes of %llu were read", (unsigned long long)read,
+                 (unsigned long long)file.st_size);
+    assert_int_equal(model->summary.uploads.bytes, BYTES);
+    view_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,6 +630,7 @@ int main(void)
         cmocka_unit_test(records_may_name_what_was_never_created),
         cmocka_unit_test(pieces_of_a_transfer_are_one),
         cmocka_unit_test(failures_show),
+        cmocka_unit_test(what_buffers_hold_is_not_read),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -44,6 +44,13 @@ unset CLICOLOR_FORCE
 "$view" --dump-frame "$folder/t.pb.zst" | grep -q "$escape" && { echo "colours that nobody wanted"; failures=$((failures + 1)); }
 expect 0 '1 Summary' --dump-frame --size=79x23 "$folder/t.pb.zst"
 expect 0 '2 Details' --dump-frame --keys='}w' "$folder/t.pb.zst"
+for size in 40x10 80x24 400x100; do # as many rows and at most as many columns as there are
+    "$view" --dump-frame --ascii --size=$size "$folder/t.pb.zst" >"$folder/out"
+    awk -v columns=${size%x*} -v rows=${size#*x} 'length > columns { wide++ }
+        length > columns / 2 { filled++ }
+        END { exit NR != rows || wide || !filled }' "$folder/out" ||
+        { echo "a frame of $size is of another size"; failures=$((failures + 1)); }
+done
 expect 0 '^usage: hal-view' --help
 expect 0 '^hal-view [0-9]+\.[0-9]+\.[0-9]+$' --version
 

@@ -38,6 +38,34 @@ keys ')'
 see 'wait #s2'
 keys 'w' 'w' ']'
 see '^ call '
+
+# What is copied gets to the terminal's clipboard: tmux keeps it as a buffer.
+tm set-option -s set-clipboard on
+keys 'g' '#s2' Enter
+see '^ submission +#s2'
+keys 'y'
+for _ in $(seq 200); do
+    copied=$(tm show-buffer 2>/dev/null) && break
+    read -rt 0.05 <>"$folder/never"
+done
+[ "${copied-}" = '#s2' ] || { echo "the clipboard has '${copied-nothing}'"; exit 1; }
+
+# Whether the terminal reports the mouse.
+mouse_becomes()
+{
+    see "mouse $1"
+    for _ in $(seq 200); do
+        [ "$(tm display-message -p -t v '#{mouse_any_flag}')" = "$2" ] && return 0
+        read -rt 0.05 <>"$folder/never"
+    done
+    echo "the mouse is said to be $1, and is not"
+    exit 1
+}
+keys 'M'
+mouse_becomes off 0
+keys 'M'
+mouse_becomes on 1
+
 keys '/' 'token 3' Enter
 see '^ scope +token 3'
 keys '?'
