@@ -6,6 +6,7 @@
 #include "viewer/contents.h"
 #include "viewer/follow.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -271,6 +272,86 @@ static void a_longer_trace_shows_the_same(void **state)
     view_model_close(longer);
 }
 
+/* ---- Call stacks, and next to nothing ----------------------------------------------------- */
+
+static char *frame_after(struct view_model *m, const char *keys, int rows, int columns)
+{
+    struct view_screen screen = {0};
+    struct view *view;
+    char *text;
+    size_t bytes;
+    assert_int_equal(view_create(m, &view), HAL_OK);
+    assert_int_equal(view_screen_resize(&screen, rows, columns), HAL_OK);
+    view_draw(view, &screen);
+    assert_int_equal(view_type(view, keys), HAL_OK);
+    view_draw(view, &screen);
+    FILE *file = open_memstream(&text, &bytes);
+    view_screen_write_text(&screen, file, (struct view_text_form){.ascii = true});
+    fclose(file);
+    view_screen_finish(&screen);
+    view_destroy(view);
+    return text;
+}
+
+/* By the symbols of the module, by its name where it has none here, and by the address. */
+static void calls_tell_who_made_them(void **state)
+{
+    (void)state;
+    enum { BEHIND = 4, LIBRARY = 0x7000000, UNKNOWN = 0x12 };
+    struct trace_builder b;
+    Dl_info here;
+    const uintptr_t function = (uintptr_t)make_folder;
+    assert_int_not_equal(dladdr((const void *)function, &here), 0);
+    char *program = realpath("/proc/self/exe", NULL);
+    assert_non_null(program);
+    open_at(&b);
+    builder_module(&b, program, (uintptr_t)here.dli_fbase,
+                   function - (uintptr_t)here.dli_fbase + 0x1000);
+    builder_module(&b, "/nowhere/libx.so", LIBRARY, 0x10000);
+    b.stack = builder_stack(&b, (uint64_t[]){function + BEHIND, LIBRARY + 0x1234, UNKNOWN}, 3);
+    builder_semaphore_create(&b, 1, NULL, 0);
+    builder_wait_idle(&b, 1000);
+    struct view_model *m = close_and_open(&b, NULL);
+    char *frame = frame_after(m, ")", 40, 160);
+    const char *const expected[] = {"called from  make_folder+0x4  test_view_contents",
+                                    "libx.so+0x1234", " 0x12\n"};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        if (!strstr(frame, expected[i]))
+            fail_msg("lacks '%s':\n%s", expected[i], frame);
+    }
+    free(frame);
+    free(program);
+    view_model_close(m);
+}
+
+static void traces_of_nothing_and_of_one_event_have_every_panel(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{10, 40}, {24, 80}, {100, 400}};
+    for (int events = 0; events < 2; events++) {
+        struct trace_builder b;
+        builder_open(&b, path, NULL);
+        if (events)
+            builder_semaphore_create(&b, 1, "only", 0);
+        struct view_model *m = close_and_open(&b, NULL);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            for (char panel = '1'; panel <= '9'; panel++) {
+                const char keys[] = {panel, '_', 'S', 'J', '\0'};
+                char *frame = frame_after(m, keys, sizes[i][0], sizes[i][1]);
+                assert_non_null(strstr(frame, "t.pb.zst"));
+                free(frame);
+                free(frame_after(
+                    m, "0wwss[]{}(),.tT!cfvzv<Space><Enter>/x<Enter>&y<Enter>\\g50%<Enter>",
+                    sizes[i][0], sizes[i][1]));
+            }
+        }
+        char *frame = frame_after(m, "]2", 24, 80);
+        assert_int_equal(strstr(frame, "only") != NULL, events);
+        free(frame);
+        view_model_close(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +360,8 @@ int main(void)
         cmocka_unit_test(commands_are_found_by_their_words),
         cmocka_unit_test(commands_stand_for_keys),
         cmocka_unit_test(a_longer_trace_shows_the_same),
+        cmocka_unit_test(calls_tell_who_made_them),
+        cmocka_unit_test(traces_of_nothing_and_of_one_event_have_every_panel),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

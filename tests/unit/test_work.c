@@ -2,6 +2,7 @@
 /* viewer/work.c, iterations.c, memory.c: what kernels did and what buffers held in traces whose
  * numbers were worked out by hand. */
 #include "tests/support/trace_builder.h"
+#include "viewer/describe.h"
 #include "viewer/iterations.h"
 #include "viewer/work.h"
 
@@ -228,6 +229,10 @@ static void iterations_are_found_without_names(void **state)
     assert_int_equal(its.list[11].end_ns - its.list[11].begin_ns, 200); /* until its work ended */
     assert_int_equal(its.warm_up, 1);
     assert_true(its.list[0].warm_up);
+    struct view_lines lines = {0};
+    view_iterations_lines(&its, &lines);
+    assert_non_null(strstr(lines.text, "warm-up\t1 iteration at the start, left out"));
+    view_lines_finish(&lines);
     assert_true(its.list[6].outlier);
     assert_true(its.list[11].outlier);
     assert_int_equal(its.outliers, 2);
