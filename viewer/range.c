@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Marks, and a measured range: how long it is, how busy the device was in it, why it was idle, and
  * which kernels ran. */
+#include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/text.h"
 
 #include "hal/base/mem.h"
 
 #include <ctype.h>
+#include <string.h>
 
 /* ---- Marks -------------------------------------------------------------------------------- */
 
@@ -69,6 +71,7 @@ static void start_or_stop(struct view *view, int key)
     case VIEW_RANGE_OPEN:
         view->range_end_ns = view->cursor_ns;
         view->range = VIEW_RANGE_SET;
+        memset(view->given_up, 0, sizeof view->given_up);
         view_range(view, &begin_ns, &end_ns);
         view_say(view, "%s: z zooms to it, v forgets it", view_time(end_ns - begin_ns).text);
         return;
@@ -130,39 +133,119 @@ static void add_device(const struct view_model *m, int64_t begin_ns, int64_t end
                    view_time(busy_ns).text, idle);
 }
 
-/* Rows of the kernels that ran in it, the most time first. */
+/* ---- Kernels of a range ------------------------------------------------------------------- */
+
+/* A job, and what it made. */
+struct view_range_kernels {
+    const struct view_work *work;
+    int64_t begin_ns, end_ns;
+    struct view_kernel_time *times;
+    struct view_work_total total;
+};
+
+static enum hal_status find(const struct view_model *model, void *work, struct view_task *task)
+{
+    struct view_range_kernels *r = work;
+    (void)model;
+    r->times = hal_alloc(r->work->kernels_count, sizeof *r->times);
+    if (!r->times)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", r->work->kernels_count);
+    return view_work_times(r->work, task, r->begin_ns, r->end_ns, r->times, &r->total);
+}
+
+void view_range_kernels_destroy(struct view_range_kernels *kernels)
+{
+    if (kernels)
+        free(kernels->times);
+    free(kernels);
+}
+
+static void destroy(void *work)
+{
+    view_range_kernels_destroy(work);
+}
+
+static void take(struct view *view, void *work)
+{
+    view_range_kernels_destroy(view->range_kernels);
+    view->range_kernels = work;
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_RANGE,
+                                          .name = "range's kernels",
+                                          .run = find,
+                                          .take = take,
+                                          .destroy = destroy};
+
+static bool is_of(const struct view_range_kernels *r, int64_t begin_ns, int64_t end_ns)
+{
+    return r && r->begin_ns == begin_ns && r->end_ns == end_ns;
+}
+
+/* NULL: they are not there yet, were given up, or memory is out, which is said. */
+static const struct view_range_kernels *kernels_of(struct view *view, int64_t begin_ns,
+                                                   int64_t end_ns)
+{
+    if (is_of(view->range_kernels, begin_ns, end_ns))
+        return view->range_kernels;
+    const struct view_work *work = view_kernels_work(view); /* first */
+    if (!work || view->given_up[VIEW_JOB_RANGE] ||
+        is_of(view_job_work(view, VIEW_JOB_RANGE), begin_ns, end_ns))
+        return NULL;
+    struct view_range_kernels *r = hal_alloc(1, sizeof *r);
+    if (!r) {
+        view_say(view, "no memory for the range's kernels");
+        return NULL;
+    }
+    *r = (struct view_range_kernels){.work = work, .begin_ns = begin_ns, .end_ns = end_ns};
+    view_job_start(view, &type, r, view_job_whole(view));
+    return is_of(view->range_kernels, begin_ns, end_ns) ? view->range_kernels : NULL;
+}
+
+/* The most time first, then the most dispatches. */
+static bool stands_before(const struct view_kernel_time *a, const struct view_kernel_time *b)
+{
+    if (a->alone_ns != b->alone_ns)
+        return a->alone_ns > b->alone_ns;
+    return a->dispatches != b->dispatches ? a->dispatches > b->dispatches : a->kernel < b->kernel;
+}
+
+/* The first that stands behind `last`, NULL: of all; NULL: there is none. */
+static const struct view_kernel_time *next_kernel(const struct view_range_kernels *r,
+                                                  const struct view_kernel_time *last)
+{
+    const struct view_kernel_time *next = NULL;
+    for (size_t i = 0; i < r->work->kernels_count; i++) {
+        const struct view_kernel_time *time = &r->times[i];
+        const bool ran = time->dispatches || time->alone_dispatches;
+        if (ran && (!last || stands_before(last, time)) && (!next || stands_before(time, next)))
+            next = time;
+    }
+    return next;
+}
+
 static void add_kernels(struct view *view, int64_t begin_ns, int64_t end_ns,
                         struct view_lines *lines)
 {
-    const struct view_work *work = view_kernels_work(view);
-    struct view_work_total total;
-    char text[512];
-    struct view_kernel_time *times = work ? hal_alloc(work->kernels_count, sizeof *times) : NULL;
-    if (!times || view_work_times(work, NULL, begin_ns, end_ns, times, &total) != HAL_OK) {
-        free(times);
+    enum { MOST = 16 };
+    const struct view_range_kernels *r = kernels_of(view, begin_ns, end_ns);
+    char text[512] = "";
+    if (!r) {
+        view_job_missing(view, view->kernels ? VIEW_JOB_RANGE : VIEW_JOB_KERNELS, text,
+                         sizeof text);
+        view_lines_add(lines, "kernels", "%s", text);
         return;
     }
-    bool first = true;
-    for (size_t shown = 0; shown < work->kernels_count; shown++) {
-        size_t best = 0;
-        for (size_t i = 1; i < work->kernels_count; i++) {
-            const struct view_kernel_time *a = &times[i], *b = &times[best];
-            const bool more = a->alone_ns != b->alone_ns ? a->alone_ns > b->alone_ns
-                                                         : a->dispatches > b->dispatches;
-            best = more ? i : best;
-        }
-        if (!times[best].dispatches || shown == 16)
-            break;
-        if (first)
+    const struct view_kernel_time *time = next_kernel(r, NULL);
+    for (int shown = 0; time && shown < MOST; shown++, time = next_kernel(r, time)) {
+        if (!shown)
             view_lines_add(lines, "kernels", VIEW_KERNEL_HEADER);
-        first = false;
-        view_kernel_text(work, &times[best], &total, text, sizeof text);
+        view_kernel_text(r->work, time, &r->total, text, sizeof text);
         view_lines_add(lines, "", "%s", text);
-        times[best].dispatches = 0;
-        times[best].alone_ns = -1;
     }
-    free(times);
 }
+
+/* ---- All of a range ----------------------------------------------------------------------- */
 
 void view_describe_range(struct view *view, struct view_lines *lines)
 {

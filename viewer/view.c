@@ -53,6 +53,7 @@ void view_destroy(struct view *view)
         view_path_finish(view->path);
     free(view->path);
     view_kernels_destroy(view->kernels);
+    view_range_kernels_destroy(view->range_kernels);
     view_contents_destroy(view->contents);
     view_filter_destroy(view->filter);
     free(view->hidden);
@@ -351,6 +352,7 @@ static void drag(struct view *view, int column)
         view->range = VIEW_RANGE_SET;
         view->range_begin_ns = view->drag_ns;
         view->range_end_ns = ns;
+        memset(view->given_up, 0, sizeof view->given_up);
         view->panel = VIEW_PANEL_DETAILS;
         view->scroll = 0;
     }

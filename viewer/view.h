@@ -171,6 +171,7 @@ enum view_job_kind {
     VIEW_JOB_KERNELS,
     VIEW_JOB_ITERATIONS,
     VIEW_JOB_PATH,
+    VIEW_JOB_RANGE,
     VIEW_JOB_SORT,
     VIEW_JOB_COUNT
 };
@@ -195,6 +196,7 @@ struct view {
     int awaited;                /* the key before a mark's letter, or VIEW_KEY_NONE */
     enum view_range_state range;
     int64_t range_begin_ns, range_end_ns;
+    struct view_range_kernels *range_kernels; /* of a range; NULL: not asked for yet */
     uint32_t first_row;
     struct view_visited visited[VIEW_VISITED]; /* the last one at the end */
     int visited_count;
@@ -468,6 +470,7 @@ void view_take_letter(struct view *view, int key);
 /* The ends of the range in order; false: there is none. */
 bool view_range(const struct view *view, int64_t *out_begin_ns, int64_t *out_end_ns);
 void view_describe_range(struct view *view, struct view_lines *lines);
+void view_range_kernels_destroy(struct view_range_kernels *kernels);
 /* The range's ends and the marks on the ruler. */
 void view_draw_marks(struct view *view, struct view_area axis);
 

@@ -121,6 +121,7 @@ static void shows_what_is_shown_without_it(void **state)
         {"filter of nothing", "&name~nothing<Enter>", VIEW_JOB_FILTER},
         {"kernels", "6", VIEW_JOB_KERNELS},
         {"iterations", "8", VIEW_JOB_KERNELS},
+        {"kernels of a range", "g30%<Enter>vg60%<Enter>v", VIEW_JOB_KERNELS},
         {"critical path", "c", VIEW_JOB_PATH},
         {"findings", "5", VIEW_JOB_FINDINGS},
         {"submissions by execution", "3S", VIEW_JOB_SORT},
@@ -213,6 +214,7 @@ static void escape_gives_up(void **state)
                  {"6", "given up: kernels", VIEW_JOB_KERNELS},
                  {"c", "given up: critical path", VIEW_JOB_PATH},
                  {"5", "given up: findings", VIEW_JOB_FINDINGS},
+                 {"g30%<Enter>vg60%<Enter>v", "given up: kernels", VIEW_JOB_KERNELS},
                  {"3S", "given up: sorting", VIEW_JOB_SORT}};
     struct view_screen screen = {0};
     (void)state;
@@ -232,10 +234,13 @@ static void escape_gives_up(void **state)
         assert_null(view->filter);
         assert_null(view->kernels);
         assert_null(view->path);
+        assert_null(view->range_kernels);
         assert_false(view->shows_path);
         assert_int_equal(view->findings.list_count, 0);
         assert_int_equal(view->submissions.by, 0);
         assert_int_equal(view->submissions.rows[1], 1);
+        if (view->range == VIEW_RANGE_SET)
+            type(view, "v");
         type(view, cases[i].keys);
         view_draw(view, &screen);
         draw_until_done(view, &screen);
@@ -243,6 +248,54 @@ static void escape_gives_up(void **state)
                     view->submissions.rows[1] != 1);
         view_destroy(view);
     }
+    view_screen_finish(&screen);
+}
+
+/* Where kernels are known already: given up, and of one range after the other, which ends with it.
+ */
+static void kernels_are_those_of_the_range(void **state)
+{
+    (void)state;
+    struct view_screen screen = {0};
+    char *frames[2];
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    for (int live = 0; live < 2; live++) {
+        struct view *view = create_live();
+        view->is_live = live;
+        view_draw(view, &screen);
+        type(view, "6");
+        draw_until_done(view, &screen);
+        assert_non_null(view->kernels);
+        type(view, "g30%<Enter>vg60%<Enter>v");
+        view_draw(view, &screen);
+        assert_int_equal(view_job_runs(view, VIEW_JOB_RANGE), live);
+        type(view, "<Esc>");
+        if (live)
+            assert_string_equal(view->message, "given up: range's kernels");
+        draw_until_done(view, &screen);
+        assert_int_equal(view->range_kernels != NULL, !live);
+        type(view, "vg30%<Enter>vg60%<Enter>v");
+        draw_until_done(view, &screen);
+        assert_non_null(view->range_kernels);
+        type(view, "vg10%<Enter>vg60%<Enter>v");
+        draw_until_done(view, &screen);
+        frames[live] = frame_of(&screen);
+        view_destroy(view);
+    }
+    assert_string_equal(frames[0], frames[1]);
+    assert_non_null(strstr(frames[0], "mul_mv"));
+    free(frames[0]);
+    frames[0] = NULL;
+    struct view *view = create_live(); /* of nothing but the last range */
+    view->is_live = false;
+    view_draw(view, &screen);
+    type(view, "g10%<Enter>vg60%<Enter>v");
+    view_draw(view, &screen);
+    frames[0] = frame_of(&screen);
+    assert_string_equal(frames[0], frames[1]);
+    view_destroy(view);
+    free(frames[0]);
+    free(frames[1]);
     view_screen_finish(&screen);
 }
 
@@ -352,6 +405,7 @@ int main(void)
         cmocka_unit_test(the_screen_goes_on_meanwhile),
         cmocka_unit_test(a_key_gives_up_the_jump_but_not_the_search),
         cmocka_unit_test(escape_gives_up),
+        cmocka_unit_test(kernels_are_those_of_the_range),
         cmocka_unit_test(another_order_or_filter_takes_the_place_of_one_that_runs),
         cmocka_unit_test(ends_wherever_it_is),
         cmocka_unit_test(orders_are_carried),
