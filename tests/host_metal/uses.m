@@ -4,8 +4,8 @@
  * out. The source is taken as definitions, each of which has a name and uses words: a variable that
  * is called like a definition counts as its use. */
 #import "tests/host_metal/lexer.h"
+#import "tests/host_metal/metal.h"
 #import "tests/host_metal/reflect.h"
-#import "tests/host_metal/runtime/runtime.h"
 
 struct definition {
     const char *begin, *end;
@@ -20,10 +20,7 @@ struct definitions {
 
 static void add(struct definitions *all, struct definition definition)
 {
-    if (all->count == all->capacity) {
-        all->capacity = all->capacity * 2 + 32;
-        all->items = host_metal_reallocate(all->items, all->capacity * sizeof *all->items);
-    }
+    hm_grow((void **)&all->items, all->count, &all->capacity, sizeof *all->items);
     all->items[all->count++] = definition;
 }
 
