@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts: several descriptor sets as argument buffers, dynamic offsets, what is refused; what
- * command buffers may hold (categories), and what they tell about themselves. */
+/* Layouts: several descriptor sets as argument buffers, dynamic offsets, what is refused. */
 #include "tests/conformance/suite.h"
 
 #include <stdio.h>
@@ -425,98 +424,6 @@ static void wrong_executables(struct suite *suite, uint64_t unused)
                 "combine", "slot 1", "'of combine'");
 }
 
-/* ---- Categories ----------------------------------------------------------------------------- */
-
-static void categories(struct suite *suite, uint64_t allowed)
-{
-    struct hal_command_buffer *commands;
-    struct hal_buffer *x = words(suite, "x", 0, 0, 64), *y = words(suite, "y", 0, 0, 64);
-    const struct hal_command_buffer_desc desc = {.label = "only", .categories = (uint32_t)allowed};
-    const struct hal_binding binding = whole(y);
-    const uint32_t one[3] = {1, 1, 1};
-    const struct hal_push_set_desc of_set = {
-        .layout = suite_set_layout(suite, "single",
-                                   &(struct hal_layout_binding){0, HAL_BINDING_STORAGE, 0}, 1),
-        .bindings = &binding,
-        .binding_count = 1};
-    check_ok(suite, hal_command_buffer_create(suite_device(suite), &desc, &commands));
-    const bool transfers = allowed != HAL_COMMANDS_DISPATCH;
-    const bool dispatches = allowed != HAL_COMMANDS_TRANSFER;
-    const char *wrong = NULL;
-    if ((hal_command_fill(commands, x, 0, 4, 0, 4) == HAL_OK) != transfers)
-        wrong = "fill";
-    if ((hal_command_update(commands, one, x, 16, 4) == HAL_OK) != transfers)
-        wrong = "update";
-    if ((hal_command_copy(commands, x, 32, x, 48, 4) == HAL_OK) != transfers)
-        wrong = "copy";
-    if (!transfers && !strstr(hal_message(), "'only'"))
-        wrong = "message";
-    if ((hal_command_push_descriptor_set(commands, 0, &binding, 1) == HAL_OK) != dispatches)
-        wrong = "push";
-    if ((hal_command_push_set(commands, &of_set) == HAL_OK) != dispatches)
-        wrong = "push by a layout";
-    if ((hal_command_push_constants(commands, 0, one, 4) == HAL_OK) != dispatches)
-        wrong = "constants";
-    if (!dispatches && (!strstr(hal_message(), "'only'") || !strstr(hal_message(), "0x1") ||
-                        !strstr(hal_message(), "push of constants is of 0x2")))
-        wrong = "message";
-    if ((hal_command_dispatch(commands, suite_kernels(suite), KERNEL_INCREMENT, one) == HAL_OK) !=
-        dispatches)
-        wrong = "dispatch";
-    if (!dispatches && !strstr(hal_message(), "'only'"))
-        wrong = "message";
-    if (hal_command_barrier(commands, NULL) != HAL_OK || hal_command_buffer_end(commands) != HAL_OK)
-        wrong = "barrier";
-    hal_command_buffer_release(commands);
-    if (wrong)
-        suite_fail(suite, __FILE__, __LINE__, "%s is treated wrongly", wrong);
-    check_fails(suite,
-                hal_command_buffer_create(
-                    suite_device(suite),
-                    &(struct hal_command_buffer_desc){.label = "bits", .categories = 0x14},
-                    &commands),
-                HAL_INVALID, "bits", "0x14", "0x3");
-}
-
-/* ---- What a list tells ---------------------------------------------------------------------- */
-
-static void counts(struct suite *suite, uint64_t unused)
-{
-    (void)unused;
-    struct hal_command_buffer *commands = suite_commands(suite, "told", HAL_REUSABLE);
-    struct hal_command_buffer_info info;
-    struct hal_buffer *x = words(suite, "x", 0, 0, 64), *y = words(suite, "y", 0, 0, 64);
-    const uint32_t one[3] = {1, 1, 1}, words_pushed[2] = {3, 4};
-    const struct hal_binding of_x = whole(x), of_y = whole(y);
-    check_fails(suite, hal_command_buffer_get_info(commands, &info), HAL_INVALID, "told", "sealed");
-    check_ok(suite, hal_command_fill(commands, x, 16, 4, 0, 4));
-    check_ok(suite, hal_command_copy(commands, x, 0, y, 0, 4));
-    check_ok(suite, hal_command_barrier(commands, NULL));
-    for (int i = 0; i < 3; i++) {
-        check_ok(suite, hal_command_push_constants(commands, 0, words_pushed, 8));
-        check_ok(suite, hal_command_push_descriptor_set(commands, 0, i < 2 ? &of_x : &of_y, 1));
-        check_ok(suite,
-                 hal_command_dispatch(commands, suite_kernels(suite), KERNEL_INCREMENT, one));
-    }
-    check_ok(suite, hal_command_push_constants(commands, 4, words_pushed + 1, 4)); /* the same */
-    check_ok(suite, hal_command_push_constants(commands, 0, words_pushed + 1, 4)); /* another */
-    check_ok(suite, hal_command_buffer_end(commands));
-    check_ok(suite, hal_command_buffer_get_info(commands, &info));
-    check(suite, strcmp(info.label, "told") == 0);
-    check_u64(suite, info.mode, HAL_REUSABLE);
-    check_u64(suite, info.categories, HAL_COMMANDS_TRANSFER | HAL_COMMANDS_DISPATCH);
-    check_u64(suite, info.command_count, 14);
-    check_u64(suite, info.barrier_count, 1);
-    check_u64(suite, info.transfer_count, 2);
-    check_u64(suite, info.dispatch_count, 3);
-    check_u64(suite, info.constants_count, 5);
-    check_u64(suite, info.redundant_constants_count, 3);
-    check_u64(suite, info.set_count, 3);
-    check_u64(suite, info.redundant_set_count, 1);
-    check_u64(suite, info.state_count, 2);
-    check_fails(suite, hal_command_buffer_get_info(NULL, &info), HAL_INVALID, "command buffer");
-}
-
 static const struct suite_case cases[] = {
     {"two_sets", two_sets, false},
     {"two_sets_indirect", two_sets, true},
@@ -534,10 +441,6 @@ static const struct suite_case cases[] = {
     {"missing_first_set", missing_binding, 0},
     {"missing_last_set", missing_binding, 3},
     {"wrong_executables", wrong_executables, 0},
-    {"transfers_only", categories, HAL_COMMANDS_TRANSFER},
-    {"dispatches_only", categories, HAL_COMMANDS_DISPATCH},
-    {"any_category", categories, 0},
-    {"counts", counts, 0},
 };
 
 const struct suite_area area_layouts = {"layouts", cases, SUITE_COUNT(cases)};

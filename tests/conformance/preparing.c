@@ -34,14 +34,41 @@ static struct hal_executable_cache *usual_cache(struct suite *suite)
     return cache;
 }
 
+/* Six at once. */
+struct batch {
+    struct source sources[MANY];
+    struct hal_executable_desc descs[MANY];
+    struct hal_executable *executables[MANY];
+    enum hal_status statuses[MANY];
+    struct seen seen;
+};
+
 /* Source i adds 400 + i. */
-static void write_many(struct suite *suite, struct source sources[MANY],
-                       struct hal_executable_desc descs[MANY])
+static void batch_write(struct suite *suite, struct batch *batch)
 {
     for (uint32_t i = 0; i < MANY; i++) {
-        source_write(suite, &sources[i], 400 + i);
-        descs[i] = sources[i].desc;
+        source_write(suite, &batch->sources[i], 400 + i);
+        batch->descs[i] = batch->sources[i].desc;
     }
+}
+
+/* Is stopped after `most` of them. */
+static enum hal_status batch_prepare(struct suite *suite, struct batch *batch, uint64_t threads,
+                                     size_t most)
+{
+    const struct hal_prepare_options options = {
+        .thread_count = (uint32_t)threads, .progress = see, .user = &batch->seen};
+    batch->seen = (struct seen){.thread = pthread_self(), .most = most};
+    struct hal_executable_cache *cache = usual_cache(suite);
+    const enum hal_status status = hal_executable_cache_prepare(
+        cache, batch->descs, MANY, &options, batch->executables, batch->statuses);
+    hal_executable_cache_release(cache);
+    return status;
+}
+
+static bool batch_adds(struct suite *suite, const struct batch *batch, uint32_t i)
+{
+    return batch->statuses[i] == HAL_OK && source_adds(suite, batch->executables[i], 400 + i);
 }
 
 static void release_all(struct hal_executable **executables, size_t count)
@@ -52,26 +79,16 @@ static void release_all(struct hal_executable **executables, size_t count)
 
 static void many_at_once(struct suite *suite, uint64_t threads)
 {
-    struct source sources[MANY];
-    struct hal_executable_desc descs[MANY];
-    struct hal_executable *executables[MANY];
-    enum hal_status statuses[MANY];
-    struct seen seen = {.thread = pthread_self(), .most = SIZE_MAX};
-    const struct hal_prepare_options options = {
-        .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
-    write_many(suite, sources, descs);
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
-    hal_executable_cache_release(cache);
-    check_ok(suite, status);
+    struct batch batch;
+    batch_write(suite, &batch);
+    check_ok(suite, batch_prepare(suite, &batch, threads, SIZE_MAX));
     bool right = true;
     for (uint32_t i = 0; i < MANY; i++)
-        right = right && statuses[i] == HAL_OK && source_adds(suite, executables[i], 400 + i);
-    release_all(executables, MANY);
+        right = right && batch_adds(suite, &batch, i);
+    release_all(batch.executables, MANY);
     check(suite, right);
-    check(suite, !seen.wrong);
-    check_u64(suite, seen.calls, MANY);
+    check(suite, !batch.seen.wrong);
+    check_u64(suite, batch.seen.calls, MANY);
 }
 
 /* Two of six fail: the others work, and the first failure is told. */
@@ -79,62 +96,47 @@ static void some_fail(struct suite *suite, uint64_t threads)
 {
     static const char wrong[] = "kernel void k() { this is wrong; }\n";
     static const struct hal_entry_point missing = {"missing", {1, 1, 1}, 0, 0};
-    struct source sources[MANY];
-    struct hal_executable_desc descs[MANY];
-    struct hal_executable *executables[MANY];
-    enum hal_status statuses[MANY];
-    struct seen seen = {.thread = pthread_self(), .most = SIZE_MAX};
-    const struct hal_prepare_options options = {
-        .thread_count = (uint32_t)threads, .progress = see, .user = &seen};
-    write_many(suite, sources, descs);
-    descs[2].label = "mistaken";
+    struct batch batch;
+    batch_write(suite, &batch);
+    struct hal_executable_desc *const mistaken = &batch.descs[2], *incomplete = &batch.descs[4];
+    mistaken->label = "mistaken";
     if (suite_runs(suite, HAL_FORMAT_MSL)) {
-        descs[2].data = wrong;
-        descs[2].bytes = sizeof wrong - 1;
+        mistaken->data = wrong;
+        mistaken->bytes = sizeof wrong - 1;
     } else {
-        descs[2].bytes = descs[2].bytes / 8 * 4; /* half a module */
+        mistaken->bytes = mistaken->bytes / 8 * 4; /* half a module */
     }
-    descs[4].label = "incomplete";
-    descs[4].entry_points = &missing;
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
-    hal_executable_cache_release(cache);
-    bool right = executables[2] == NULL && executables[4] == NULL;
+    incomplete->label = "incomplete";
+    incomplete->entry_points = &missing;
+    const enum hal_status status = batch_prepare(suite, &batch, threads, SIZE_MAX);
+    bool right = batch.executables[2] == NULL && batch.executables[4] == NULL;
     for (uint32_t i = 0; i < MANY; i++) {
         if (i != 2 && i != 4)
-            right = right && statuses[i] == HAL_OK && source_adds(suite, executables[i], 400 + i);
+            right = right && batch_adds(suite, &batch, i);
     }
     check_fails(suite, status, HAL_INVALID, "mistaken");
-    release_all(executables, MANY);
-    check(suite, right && !seen.wrong);
-    check_u64(suite, seen.calls, MANY);
-    check_u64(suite, statuses[2], HAL_INVALID);
-    check_u64(suite, statuses[4], HAL_INVALID);
+    release_all(batch.executables, MANY);
+    check(suite, right && !batch.seen.wrong);
+    check_u64(suite, batch.seen.calls, MANY);
+    check_u64(suite, batch.statuses[2], HAL_INVALID);
+    check_u64(suite, batch.statuses[4], HAL_INVALID);
 }
 
 /* On one thread exactly those after the second are not prepared. */
 static void cancelled(struct suite *suite, uint64_t unused)
 {
     (void)unused;
-    struct source sources[MANY];
-    struct hal_executable_desc descs[MANY];
-    struct hal_executable *executables[MANY];
-    enum hal_status statuses[MANY];
-    struct seen seen = {.thread = pthread_self(), .most = 2};
-    const struct hal_prepare_options options = {.thread_count = 1, .progress = see, .user = &seen};
-    write_many(suite, sources, descs);
-    struct hal_executable_cache *cache = usual_cache(suite);
-    const enum hal_status status =
-        hal_executable_cache_prepare(cache, descs, MANY, &options, executables, statuses);
-    hal_executable_cache_release(cache);
-    const bool right = executables[0] && executables[1] && !executables[2] && !executables[5];
+    struct batch batch;
+    batch_write(suite, &batch);
+    const enum hal_status status = batch_prepare(suite, &batch, 1, 2);
+    struct hal_executable *const *made = batch.executables;
+    const bool right = made[0] && made[1] && !made[2] && !made[5];
     check_fails(suite, status, HAL_FAILED, "adder", "cancelled");
-    release_all(executables, MANY);
-    check(suite, right && !seen.wrong);
-    check_u64(suite, seen.calls, MANY);
+    release_all(batch.executables, MANY);
+    check(suite, right && !batch.seen.wrong);
+    check_u64(suite, batch.seen.calls, MANY);
     for (size_t i = 0; i < MANY; i++)
-        check_u64(suite, statuses[i], i < 2 ? HAL_OK : HAL_FAILED);
+        check_u64(suite, batch.statuses[i], i < 2 ? HAL_OK : HAL_FAILED);
 }
 
 /* Formats that nobody named. */
