@@ -6,6 +6,11 @@
 
 #include <string.h>
 
+static enum hal_status fail(void)
+{
+    return hal_fail(HAL_NO_MEMORY, "cannot compute a SHA-256");
+}
+
 struct hal_digest hal_digest_begin(void)
 {
     struct hal_digest digest = {.context = EVP_MD_CTX_new()};
@@ -34,5 +39,10 @@ enum hal_status hal_digest_end(struct hal_digest *digest, uint8_t out_sum[HAL_DI
             EVP_DigestFinal_ex(digest->context, out_sum, &count) != 1 || count != HAL_DIGEST_BYTES;
     EVP_MD_CTX_free(digest->context);
     digest->context = NULL;
-    return digest->failed ? hal_fail(HAL_NO_MEMORY, "cannot compute a SHA-256") : HAL_OK;
+    return digest->failed ? fail() : HAL_OK;
+}
+
+enum hal_status hal_sha256(const void *bytes, size_t count, uint8_t out_sum[HAL_DIGEST_BYTES])
+{
+    return EVP_Digest(bytes, count, out_sum, NULL, EVP_sha256(), NULL) == 1 ? HAL_OK : fail();
 }

@@ -26,4 +26,8 @@ HAL_API void hal_digest_add_string(struct hal_digest *digest, const char *string
 HAL_API enum hal_status hal_digest_end(struct hal_digest *digest,
                                        uint8_t out_sum[HAL_DIGEST_BYTES]) HAL_CHECKED;
 
+/* That of the bytes alone, without their length. */
+HAL_API enum hal_status hal_sha256(const void *bytes, size_t count,
+                                   uint8_t out_sum[HAL_DIGEST_BYTES]) HAL_CHECKED;
+
 #endif

@@ -43,6 +43,11 @@ HAL_API void hal_store_used(const char *path);
 /* Nobody but this user (or root) could have written the file. */
 HAL_API bool hal_store_is_trusted(const char *path);
 
+/* All the bytes, from where the descriptor stands. False, with errno: they cannot be written. */
+HAL_API bool hal_store_write(int file, const void *data, size_t bytes);
+/* False: there are fewer, or they cannot be read. */
+HAL_API bool hal_store_read(int file, void *out_data, size_t bytes);
+
 /* Waits until this process and thread alone hold the lock file, which is made; close the descriptor
  * to let go. */
 HAL_API enum hal_status hal_store_lock(const char *path, int *out_descriptor) HAL_CHECKED;

@@ -8,8 +8,6 @@
 #include "hal/base/places.h"
 #include "hal/base/store.h"
 
-#include <openssl/evp.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -149,12 +147,6 @@ enum hal_status msl_cache_path(const char *directory, const struct msl_key *key,
 
 /* ---- entries ---- */
 
-static bool checksum(const void *bytes, size_t length, uint8_t out_sum[MSL_KEY_BYTES])
-{
-    unsigned size = 0;
-    return EVP_Digest(bytes, length, out_sum, &size, EVP_sha256(), NULL) == 1;
-}
-
 struct contents {
     void *bytes; /* mapped */
     size_t length;
@@ -202,7 +194,8 @@ static bool entry_is_whole(const struct contents *entry, const struct msl_key *k
     memcpy(&trailer, (const char *)entry->bytes + length, sizeof trailer);
     return memcmp(trailer.magic, trailer_magic, sizeof trailer_magic) == 0 &&
            memcmp(trailer.key, key->bytes, sizeof key->bytes) == 0 &&
-           checksum(entry->bytes, length, sum) && memcmp(sum, trailer.checksum, sizeof sum) == 0;
+           hal_sha256(entry->bytes, length, sum) == HAL_OK &&
+           memcmp(sum, trailer.checksum, sizeof sum) == 0;
 }
 
 bool msl_cache_valid(const char *path, const struct msl_key *key)
@@ -217,27 +210,12 @@ bool msl_cache_valid(const char *path, const struct msl_key *key)
     return whole;
 }
 
-static bool write_all(int file, const void *bytes, size_t length)
-{
-    const char *at = bytes;
-    while (length) {
-        const ssize_t count = write(file, at, length);
-        if (count < 0 && errno != EINTR)
-            return false;
-        if (count > 0) {
-            at += count;
-            length -= (size_t)count;
-        }
-    }
-    return true;
-}
-
 enum hal_status msl_write_file(const char *path, const void *contents, size_t bytes)
 {
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return hal_fail(HAL_IO, "cannot create '%s': %s", path, strerror(errno));
-    const bool written = write_all(file, contents, bytes);
+    const bool written = hal_store_write(file, contents, bytes);
     const int error = errno;
     if (close(file) == 0 && written)
         return HAL_OK;
@@ -250,12 +228,12 @@ static bool add_trailer(const char *path, const struct msl_key *key)
     struct trailer trailer = {0};
     if (chmod(path, 0600) != 0 || !map_file(path, &built))
         return false;
-    bool added = checksum(built.bytes, built.length, trailer.checksum);
+    bool added = hal_sha256(built.bytes, built.length, trailer.checksum) == HAL_OK;
     unmap_file(&built);
     memcpy(trailer.key, key->bytes, sizeof trailer.key);
     memcpy(trailer.magic, trailer_magic, sizeof trailer.magic);
     const int file = added ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
-    added = file >= 0 && write_all(file, &trailer, sizeof trailer);
+    added = file >= 0 && hal_store_write(file, &trailer, sizeof trailer);
     return file >= 0 && close(file) == 0 && added;
 }
 

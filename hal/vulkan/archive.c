@@ -8,8 +8,6 @@
 #include "hal/base/mem.h"
 #include "hal/base/store.h"
 
-#include <openssl/evp.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,13 +17,13 @@
 static const char suffix[] = ".vkpipelines";
 static const char version[] = "haltrace-vulkan-1"; /* of what is in a name */
 
-enum { DIGEST_BYTES = 32, MAX_BYTES = 256 << 20 };
+enum { MAX_BYTES = 256 << 20 };
 
 /* What stands before Vulkan's bytes. */
 struct file_head {
     char magic[8];
     uint64_t bytes;
-    uint8_t digest[DIGEST_BYTES]; /* SHA-256 of those */
+    uint8_t digest[HAL_DIGEST_BYTES]; /* SHA-256 of those */
 };
 static const char magic[8] = "HALVKPC1";
 
@@ -74,28 +72,7 @@ static bool find_path(struct vulkan_archive *archive, const struct vulkan_device
                HAL_OK;
 }
 
-static bool digest_of(const void *data, size_t bytes, uint8_t out_digest[DIGEST_BYTES])
-{
-    unsigned count = DIGEST_BYTES;
-    return EVP_Digest(data, bytes, out_digest, &count, EVP_sha256(), NULL) == 1;
-}
-
 /* ---- Reading -------------------------------------------------------------------------------- */
-
-static bool read_all(int file, void *data, size_t bytes)
-{
-    uint8_t *next = data;
-    while (bytes > 0) {
-        const ssize_t count = read(file, next, bytes);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return false;
-        next += count;
-        bytes -= (size_t)count;
-    }
-    return true;
-}
 
 /* Vulkan's own head: drivers are to look at it, not all do. */
 static const char *judge_data(const struct vulkan_device *device, const void *data, size_t bytes)
@@ -120,8 +97,8 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
 {
     struct file_head head;
     struct stat facts;
-    uint8_t digest[DIGEST_BYTES];
-    if (fstat(file, &facts) != 0 || !read_all(file, &head, sizeof head) ||
+    uint8_t digest[HAL_DIGEST_BYTES];
+    if (fstat(file, &facts) != 0 || !hal_store_read(file, &head, sizeof head) ||
         memcmp(head.magic, magic, sizeof magic) != 0)
         return "it has no head";
     if (head.bytes == 0 || head.bytes > MAX_BYTES ||
@@ -131,7 +108,8 @@ static const char *read_file(const struct vulkan_device *device, int file, uint8
     *out_bytes = head.bytes;
     if (!*out_data)
         return "there is no memory for it";
-    if (!read_all(file, *out_data, head.bytes) || !digest_of(*out_data, head.bytes, digest) ||
+    if (!hal_store_read(file, *out_data, head.bytes) ||
+        hal_sha256(*out_data, head.bytes, digest) != HAL_OK ||
         memcmp(digest, head.digest, sizeof digest) != 0)
         return "its bytes are not those that were written";
     return judge_data(device, *out_data, head.bytes);
@@ -182,21 +160,6 @@ void vulkan_archive_open(struct vulkan_archive *archive, const struct vulkan_dev
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
-static bool write_all(int file, const void *data, size_t bytes)
-{
-    const uint8_t *next = data;
-    while (bytes > 0) {
-        const ssize_t count = write(file, next, bytes);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return false;
-        next += count;
-        bytes -= (size_t)count;
-    }
-    return true;
-}
-
 /* A file of its own, readable by this user alone, then into its place. */
 static bool publish(const struct vulkan_archive *archive, const struct file_head *head,
                     const void *data)
@@ -206,7 +169,8 @@ static bool publish(const struct vulkan_archive *archive, const struct file_head
     const int file = mkstemp(path);
     if (file < 0)
         return false;
-    const bool written = write_all(file, head, sizeof *head) && write_all(file, data, head->bytes);
+    const bool written =
+        hal_store_write(file, head, sizeof *head) && hal_store_write(file, data, head->bytes);
     const bool published = close(file) == 0 && written && rename(path, archive->path) == 0;
     const int number = errno;
     if (!published)
@@ -220,7 +184,7 @@ static void store(const struct vulkan_archive *archive, const void *data, size_t
     struct file_head head = {.bytes = bytes};
     memcpy(head.magic, magic, sizeof magic);
     errno = 0;
-    if (!digest_of(data, bytes, head.digest) || !publish(archive, &head, data))
+    if (hal_sha256(data, bytes, head.digest) != HAL_OK || !publish(archive, &head, data))
         hal_log(errno == EACCES || errno == EROFS ? HAL_LOG_INFO : HAL_LOG_WARN, /* only to read */
                 "vulkan: '%s' is not kept: %s", archive->path, strerror(errno));
     else

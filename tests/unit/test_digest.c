@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hal/base/digest.c: SHA-256 of the parts, each behind its length in eight bytes. What they should
- * be was computed by another program. */
+/* hal/base/digest.c: SHA-256 of the parts, each behind its length in eight bytes, and of bytes
+ * alone. What they should be was computed by another program. */
 #include "hal/base/digest.h"
 
 #include "tests/support/hal_fixture.h"
 
+static void assert_text(const uint8_t sum[HAL_DIGEST_BYTES], const char *wanted)
+{
+    char text[2 * HAL_DIGEST_BYTES + 1];
+    for (size_t i = 0; i < HAL_DIGEST_BYTES; i++)
+        snprintf(text + 2 * i, 3, "%02x", sum[i]);
+    assert_string_equal(text, wanted);
+}
+
 static void assert_sum(struct hal_digest *digest, const char *wanted)
 {
     uint8_t sum[HAL_DIGEST_BYTES];
-    char text[2 * HAL_DIGEST_BYTES + 1];
     assert_ok(hal_digest_end(digest, sum));
-    for (size_t i = 0; i < sizeof sum; i++)
-        snprintf(text + 2 * i, 3, "%02x", sum[i]);
-    assert_string_equal(text, wanted);
+    assert_text(sum, wanted);
 }
 
 static void sums_are_those_that_another_program_computes(void **state)
@@ -27,6 +32,15 @@ static void sums_are_those_that_another_program_computes(void **state)
     digest = hal_digest_begin();
     hal_digest_add(&digest, "", 0);
     assert_sum(&digest, "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc");
+}
+
+/* The standard's own example (FIPS 180-2). */
+static void bytes_alone_have_no_length(void **state)
+{
+    (void)state;
+    uint8_t sum[HAL_DIGEST_BYTES];
+    assert_ok(hal_sha256("abc", 3, sum));
+    assert_text(sum, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 static void parts_do_not_flow_into_each_other(void **state)
@@ -61,6 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_that_another_program_computes),
+        cmocka_unit_test(bytes_alone_have_no_length),
         cmocka_unit_test(parts_do_not_flow_into_each_other),
         cmocka_unit_test(failures_are_told_at_the_end),
     };
