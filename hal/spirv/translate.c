@@ -31,9 +31,6 @@ static enum hal_status check_source(const struct spirv_source *source)
     if (source->constant_count > SPIRV_MAX_CONSTANTS)
         return hal_fail(HAL_INVALID, "values of %zu specialization constants; the limit is %d",
                         source->constant_count, SPIRV_MAX_CONSTANTS);
-    for (size_t i = 0; i < source->entry_point_count; i++)
-        if (!source->entry_points[i].name || !source->entry_points[i].name[0])
-            return hal_fail(HAL_INVALID, "entry point %zu has no name", i);
     for (size_t i = 0; i < source->constant_count; i++) {
         const struct spirv_constant *const constant = &source->constants[i];
         if (constant->type < SPIRV_BOOL || constant->type > SPIRV_UINT64)

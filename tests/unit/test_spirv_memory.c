@@ -2,6 +2,7 @@
 /* hal/spirv and its road in the CPU driver: where a SPIR-V kernel's data come from, against plain
  * C. The kernels: spirv/memory.comp. */
 #include "tests/unit/spirv/memory.comp.h"
+#include "tests/unit/spirv/nameless.spvasm.h"
 #include "tests/unit/spirv/two_entries.spvasm.h"
 #include "tests/unit/spirv_fixture.h"
 
@@ -537,6 +538,24 @@ static void other_byte_order_and_alignment(void **state)
     run_two(swapped + 1, sizeof two_entries);
 }
 
+#define NAMELESS .words = (const void *)nameless, .bytes = sizeof nameless
+
+/* Nobody can ask for it; the one beside it works, and is told of. */
+static void an_entry_point_without_a_name(void **state)
+{
+    (void)state;
+    uint32_t x[N];
+    for (uint32_t i = 0; i < N; i++)
+        x[i] = i;
+    spirv_launch(&(struct spirv_launch){NAMELESS, FOUR_GROUPS, .places = {SPIRV_PLACE(0, 0, x)}});
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(x[i], i + 1);
+    assert_fails(spirv_status(&(struct spirv_launch){NAMELESS, .entry = ""}), HAL_INVALID,
+                 "entry point 0 has no name");
+    assert_fails(spirv_status(&(struct spirv_launch){NAMELESS, .entry = "first"}), HAL_INVALID,
+                 "2 compute entry points: '', 'main'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,6 +584,7 @@ int main(void)
         cmocka_unit_test(positions),
         cmocka_unit_test(memory_barriers),
         cmocka_unit_test(two_entry_points),
+        cmocka_unit_test(an_entry_point_without_a_name),
         cmocka_unit_test(other_byte_order_and_alignment),
     };
     return cmocka_run_group_tests(tests, spirv_set_up, spirv_tear_down);
