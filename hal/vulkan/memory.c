@@ -131,12 +131,8 @@ enum hal_status vulkan_buffer_create(struct hal_driver_device *self,
     const char *label = desc->label ? desc->label : "";
     if (!buffer)
         return hal_fail(HAL_NO_MEMORY, "no memory for buffer '%s'", label);
-    const enum hal_status status =
-        desc->bytes > device->max_allocation_bytes
-            ? hal_fail(HAL_NO_MEMORY, "the device's limit is %" PRIu64 " bytes",
-                       device->max_allocation_bytes)
-            : create_bound(device, desc->bytes, wanted, asked & ~wanted, &buffer->buffer,
-                           &buffer->memory);
+    const enum hal_status status = create_bound(device, desc->bytes, wanted, asked & ~wanted,
+                                                &buffer->buffer, &buffer->memory);
     if (status != HAL_OK) {
         free(buffer);
         return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes", label, desc->bytes);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/support/vulkan_shim.h"
-
-#define VK_NO_PROTOTYPES
-#include <vulkan/vulkan.h>
+#include "tests/support/vulkan_facts.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <string.h>
 
-__attribute__((visibility("default"))) vulkan_shim_get vulkan_shim;
 __attribute__((visibility("default"))) PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance,
                                                                                 const char *name);
 
@@ -21,7 +18,6 @@ struct vulkan_shim *vulkan_shim(void)
 /* ---- What stands before Vulkan's functions ------------------------------------------------- */
 
 #define NEXT(name) static PFN_vk##name next_##name
-NEXT(AllocateMemory);
 NEXT(CmdDispatch);
 NEXT(CmdFillBuffer);
 NEXT(CmdPipelineBarrier);
@@ -31,15 +27,6 @@ NEXT(CmdWaitEvents);
 NEXT(CmdWriteTimestamp);
 NEXT(QueueSubmit);
 NEXT(WaitSemaphores);
-
-static VKAPI_ATTR VkResult VKAPI_CALL AllocateMemory(VkDevice device,
-                                                     const VkMemoryAllocateInfo *info,
-                                                     const VkAllocationCallbacks *callbacks,
-                                                     VkDeviceMemory *out)
-{
-    const int result = atomic_load(&shim.allocate_result);
-    return result ? (VkResult)result : next_AllocateMemory(device, info, callbacks, out);
-}
 
 static VKAPI_ATTR void VKAPI_CALL CmdDispatch(VkCommandBuffer target, uint32_t x, uint32_t y,
                                               uint32_t z)
@@ -121,7 +108,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL QueueSubmit(VkQueue queue, uint32_t count,
     const int result = atomic_load(&shim.submit_result);
     atomic_fetch_add(&shim.submissions, 1);
     atomic_store(&shim.last_command_buffers, count ? infos[0].commandBufferCount : 0);
-    return result ? (VkResult)result : next_QueueSubmit(queue, count, infos, fence);
+    atomic_store(&shim.last_waits, count ? infos[0].waitSemaphoreCount : 0);
+    return result ? (VkResult)result
+                  : next_QueueSubmit(vulkan_facts_queue(queue), count, infos, fence);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice device,
@@ -133,6 +122,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL WaitSemaphores(VkDevice device,
         return VK_TIMEOUT;
     /* A device that is lost does no more: what it had has to end first. */
     const VkResult real = next_WaitSemaphores(device, info, timeout);
+    while (atomic_load(&shim.holds_ends))
+        sched_yield();
     return result ? (VkResult)result : real;
 }
 
@@ -151,19 +142,14 @@ static PFN_vkGetInstanceProcAddr find_real(void)
     return find;
 }
 
-#define STAND_BEFORE(function)                                                                     \
-    if (strcmp(name, "vk" #function) == 0 && found) {                                              \
-        next_##function = (PFN_vk##function)found;                                                 \
-        return (PFN_vkVoidFunction)(function);                                                     \
-    }
-
 PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance, const char *name)
 {
     static PFN_vkGetInstanceProcAddr find;
     if (!find)
         find = find_real();
     const PFN_vkVoidFunction found = find ? find(instance, name) : NULL;
-    STAND_BEFORE(AllocateMemory)
+    if (!found)
+        return NULL;
     STAND_BEFORE(CmdDispatch)
     STAND_BEFORE(CmdFillBuffer)
     STAND_BEFORE(CmdPipelineBarrier)
@@ -173,5 +159,5 @@ PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance, const char *name)
     STAND_BEFORE(CmdWriteTimestamp)
     STAND_BEFORE(QueueSubmit)
     STAND_BEFORE(WaitSemaphores)
-    return found;
+    return vulkan_facts_before(name, found);
 }

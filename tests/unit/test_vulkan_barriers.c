@@ -13,6 +13,8 @@ enum { /* VkPipelineStageFlagBits, VkAccessFlagBits */
        TRANSFER_READ = 0x800,
        TRANSFER_WRITE = 0x1000,
        HOST_READ = 0x2000,
+       HOST_WRITE = 0x4000,
+       MEMORY_WRITE = 0x10000,
 };
 
 struct rig {
@@ -176,9 +178,117 @@ static void lists_stand_apart_once(void **state)
     ok(submit(rig.device, commands, 3, rig.done, 1));
     ok(hal_semaphore_wait(rig.done, 1, PATIENCE_NS));
     assert_int_equal(shim->last_command_buffers, 1 + 3 + 2 + 1);
+    assert_barrier(0, (struct vulkan_shim_barrier){COMPUTE | TRANSFER, HOST, 1, 0, MEMORY_WRITE,
+                                                   HOST_READ | HOST_WRITE, 0, 0}); /* at its end */
     holds(rig.a, 3);
     for (int i = 0; i < 3; i++)
         hal_command_buffer_release(commands[i]);
+    tear_down(&rig);
+}
+
+/* A list that may run again is recorded for the device when it is sealed, and never after. */
+static void lists_are_recorded_once(void **state)
+{
+    (void)state;
+    struct rig rig;
+    set_up(&rig);
+    struct hal_command_buffer *commands = list_of(rig.device, "again", HAL_REUSABLE);
+    atomic_store(&shim->dispatches, 0);
+    dispatch(commands, rig.increment, rig.a);
+    ok(hal_command_buffer_end(commands));
+    assert_int_equal(shim->dispatches, 1);
+    ok(hal_buffer_write(rig.a, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
+    for (uint64_t i = 1; i <= 3; i++)
+        run(&rig, commands, i);
+    holds(rig.a, 3);
+    assert_int_equal(shim->dispatches, 1);
+    hal_command_buffer_release(commands);
+    tear_down(&rig);
+}
+
+/* Work that waits for work of the device is handed in at once: the device waits, on another queue
+ * and on the same one. */
+static void the_device_waits(void **state)
+{
+    (void)state;
+    for (uint64_t queue = 0; queue < 2; queue++) {
+        struct hal_device *device = open_device("vulkan?queues=2");
+        struct hal_executable *increment = increment_of(device);
+        struct hal_buffer *buffer = buffer_of(device, "x");
+        struct hal_command_buffer *commands = list_of(device, "again", HAL_REUSABLE);
+        struct hal_semaphore *order;
+        dispatch(commands, increment, buffer);
+        ok(hal_command_buffer_end(commands));
+        ok(hal_buffer_write(buffer, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
+        ok(hal_semaphore_create(device, "order", 0, &order));
+        const unsigned before = atomic_load(&shim->submissions);
+        for (uint64_t i = 1; i <= 2; i++) {
+            const struct hal_semaphore_value wait = {order, i}, signal = {order, i + 1};
+            ok(hal_queue_submit(device,
+                                &(struct hal_submit_desc){.queues = i == 1 ? 1 : 1U << queue,
+                                                          .waits = &wait,
+                                                          .wait_count = 1,
+                                                          .signals = &signal,
+                                                          .signal_count = 1,
+                                                          .commands = &commands,
+                                                          .command_count = 1}));
+        }
+        assert_int_equal(shim->submissions, before);
+        ok(hal_semaphore_signal(order, 1)); /* hands in both */
+        assert_int_equal(shim->submissions, before + 2);
+        assert_int_equal(shim->last_waits, 1);
+        ok(hal_semaphore_wait(order, 3, PATIENCE_NS));
+        holds(buffer, 2);
+        hal_semaphore_release(order);
+        hal_command_buffer_release(commands);
+        hal_buffer_release(buffer);
+        hal_executable_release(increment);
+        hal_device_release(device);
+    }
+}
+
+/* How many of two submissions of the list are with the device before one is known to have ended. */
+static unsigned at_once(struct rig *rig, struct hal_command_buffer *commands, uint64_t value)
+{
+    const unsigned before = atomic_load(&shim->submissions);
+    atomic_store(&shim->holds_ends, true);
+    ok(submit(rig->device, &commands, 1, rig->done, value));
+    ok(submit(rig->device, &commands, 1, rig->done, value + 1));
+    const unsigned count = atomic_load(&shim->submissions) - before;
+    atomic_store(&shim->holds_ends, false);
+    ok(hal_semaphore_wait(rig->done, value + 1, PATIENCE_NS));
+    return count;
+}
+
+/* What the device leaves for the host with each run, counts that it refused, is read before the
+ * next run; and events are put back. Other lists may run as often as they like. */
+static void some_lists_run_once_at_a_time(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct hal_event *event;
+    struct hal_command_buffer *commands[3];
+    set_up(&rig);
+    ok(hal_event_create(rig.device, "written", &event));
+    ok(hal_buffer_write(rig.a, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
+    ok(hal_buffer_write(rig.b, 0, (const uint32_t[3]){N_WORDS / 64, 1, 1}, 12));
+    for (int i = 0; i < 3; i++) {
+        commands[i] = list_of(rig.device, "again", HAL_REUSABLE);
+        dispatch(commands[i], rig.increment, rig.a);
+    }
+    ok(hal_command_barrier(commands[1], NULL));
+    ok(hal_command_dispatch_indirect(commands[1], rig.increment, 0, rig.b, 0));
+    ok(hal_command_event_signal(commands[2], event, HAL_STAGE_DISPATCH));
+    ok(hal_command_events_wait(commands[2], &event, 1, NULL));
+    for (int i = 0; i < 3; i++)
+        ok(hal_command_buffer_end(commands[i]));
+    assert_int_equal(at_once(&rig, commands[0], 1), 2);
+    assert_int_equal(at_once(&rig, commands[1], 3), 1);
+    assert_int_equal(at_once(&rig, commands[2], 5), 1);
+    holds(rig.a, 2 + 4 + 2);
+    for (int i = 0; i < 3; i++)
+        hal_command_buffer_release(commands[i]);
+    hal_event_release(event);
     tear_down(&rig);
 }
 
@@ -195,6 +305,9 @@ int main(void)
         cmocka_unit_test(none_is_none),
         cmocka_unit_test(events_are_events),
         cmocka_unit_test(lists_stand_apart_once),
+        cmocka_unit_test(lists_are_recorded_once),
+        cmocka_unit_test(the_device_waits),
+        cmocka_unit_test(some_lists_run_once_at_a_time),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

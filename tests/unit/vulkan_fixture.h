@@ -84,15 +84,21 @@ static inline struct hal_command_buffer *list_of(struct hal_device *device, cons
     return commands;
 }
 
-static inline struct hal_executable_desc describe_increment(void)
+static inline struct hal_executable_desc describe_module(const char *label, const void *data,
+                                                         size_t bytes)
 {
     static const struct hal_entry_point entry = {"main", {64, 1, 1}, 0, 0};
-    return (struct hal_executable_desc){.label = "increment",
+    return (struct hal_executable_desc){.label = label,
                                         .format = HAL_FORMAT_SPIRV,
-                                        .data = spv_increment,
-                                        .bytes = sizeof spv_increment,
+                                        .data = data,
+                                        .bytes = bytes,
                                         .entry_points = &entry,
                                         .entry_point_count = 1};
+}
+
+static inline struct hal_executable_desc describe_increment(void)
+{
+    return describe_module("increment", spv_increment, sizeof spv_increment);
 }
 
 static inline struct hal_executable *increment_of(struct hal_device *device)
