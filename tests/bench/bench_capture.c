@@ -11,8 +11,9 @@
  *   d-all  the same, and each submission uses bytes at both ends, and so the whole buffer, as far
  * as anybody can tell
  *
- * Plain and captured runs take turns on one device; a run records, submits and waits. Beginning and
- * ending a capture are not part of a run, except where the row says "until the file is closed".
+ * Plain and captured runs take turns on one device, that of HAL_DEVICE or the CPU; a run records,
+ * submits and waits. Beginning and ending a capture are not part of a run, except where the row
+ * says "until the file is closed".
  *
  * decode: bench_decode.h.
  */
@@ -510,7 +511,7 @@ int main(int argc, char **argv)
         return 1;
     }
     test_folder_file(&folder, "bench.pb.zst", path);
-    bench_try(hal_device_open("cpu", &device));
+    bench_try(hal_device_open(NULL, &device));
     for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
         struct figures figures;
         if (!bench_wants(&bench, workloads[i].name))

@@ -19,6 +19,7 @@ README.md|./bootstrap test|.ci/run
 README.md|cmake --preset release && cmake --build --preset release|.ci/run
 README.md|cmake --install build/release --prefix "$HOME/.local"|tests/e2e/install.sh
 README.md|cc my.c $(PKG_CONFIG_PATH=|tests/e2e/install.sh
+docs/benchmarks.md|tests/bench/vulkan_figures.sh|tests/bench/vulkan_figures.sh
 docs/benchmarks.md|tests/bench/vulkan_recorders.sh|tests/bench/vulkan_recorders.sh
 docs/benchmarks.md|decode --device=vulkan|tests/e2e/vulkan.sh
 docs/benchmarks.md|hal-capture -o SYNC.pb.zst|tests/e2e/vulkan.sh
