@@ -301,6 +301,41 @@ static void lists_that_need_more(void **state)
     hal_device_release(device);
 }
 
+/* Counts that are in a buffer are seen on the device: more than its limit are none, and told. */
+static void counts_beyond_the_limit(void **state)
+{
+    (void)state;
+    enum { LIMIT = N_WORDS / 64 };
+    shim->facts.group_count = LIMIT;
+    struct hal_device *device = open_device("vulkan");
+    struct hal_executable *increment = increment_of(device);
+    struct hal_buffer *x = buffer_of(device, "x"), *counts = buffer_of(device, "counts");
+    struct hal_command_buffer *commands = list_of(device, "counted", HAL_REUSABLE);
+    const struct hal_binding binding = {x, 0, HAL_WHOLE_BUFFER};
+    ok(hal_command_push_descriptor_set(commands, 0, &binding, 1));
+    ok(hal_command_dispatch_indirect(commands, increment, 0, counts, 0));
+    ok(hal_command_buffer_end(commands));
+    ok(hal_buffer_write(x, 0, (const uint32_t[N_WORDS]){0}, N_BYTES));
+    for (uint32_t count = LIMIT; count <= LIMIT + 1; count++) {
+        struct hal_semaphore *done;
+        ok(hal_semaphore_create(device, "done", 0, &done));
+        ok(hal_buffer_write(counts, 0, (const uint32_t[3]){count, 1, 1}, 12));
+        ok(submit(device, &commands, 1, done, 1));
+        if (count == LIMIT)
+            ok(hal_semaphore_wait(done, 1, PATIENCE_NS));
+        else
+            fails(hal_semaphore_wait(done, 1, PATIENCE_NS), HAL_UNSUPPORTED, "'counted'",
+                  "dispatch 0", "5 workgroups in dimension 0", "limit is 4");
+        hal_semaphore_release(done);
+    }
+    holds(x, 1);
+    hal_command_buffer_release(commands);
+    hal_buffer_release(x);
+    hal_buffer_release(counts);
+    hal_executable_release(increment);
+    hal_device_release(device);
+}
+
 /* Writes 10 * a + b by a kernel that takes both as constants. */
 static void push_two(struct hal_device *device, const char *uri)
 {
@@ -368,6 +403,7 @@ int main(void)
         cmocka_unit_test_teardown(devices_that_cannot, forget),
         cmocka_unit_test_teardown(kernels_that_need_more, forget),
         cmocka_unit_test_teardown(lists_that_need_more, forget),
+        cmocka_unit_test_teardown(counts_beyond_the_limit, forget),
         cmocka_unit_test_teardown(constants_beyond_the_limit, forget),
     };
     return cmocka_run_group_tests(tests, load, NULL);

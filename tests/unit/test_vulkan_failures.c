@@ -123,9 +123,10 @@ static void out_of_memory_when_handed_in(void **state)
     struct hal_device *device = open_device("vulkan");
     struct work work;
     make_work(device, "large", &work);
+    struct hal_command_buffer *const twice[2] = {work.commands, work.commands};
     atomic_store(&shim->submit_result, OUT_OF_DEVICE_MEMORY);
-    ok(submit(device, &work.commands, 1, work.done, 1));
-    fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_NO_MEMORY, "'large'",
+    ok(submit(device, twice, 2, work.done, 1));
+    fails(hal_semaphore_wait(work.done, 1, PATIENCE_NS), HAL_NO_MEMORY, "'large' and others",
           "out of device memory");
     atomic_store(&shim->submit_result, 0);
     drop_work(&work);
