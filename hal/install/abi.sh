@@ -16,6 +16,8 @@ cp "$root/hal/base/status.h" "$folder/include/hal/base"
     echo "[abi_whitelist]"
     nm -D --defined-only "$library" | awk '$3 ~ /@@HAL_[0-9]+$/ { sub(/@@.*/, "", $3); print $3 }'
 } >"$folder/public"
+# Only what is exported: else a function that one file calls and a later one defines loses its symbol,
+# and with it the comparison of its parameters. Where the sources lay is nobody's affair.
 abidw --kmi-whitelist "$folder/public" --headers-dir "$folder/include" --drop-private-types \
-    --no-show-locs --no-corpus-path --no-comp-dir-path "$library" |
-    sed '/<elf-needed>/,/<\/elf-needed>/d'
+    --exported-interfaces-only --no-show-locs --no-corpus-path --no-comp-dir-path "$library" |
+    sed -e '/<elf-needed>/,/<\/elf-needed>/d' -e "s|^\(  <abi-instr .*path='\)[^']*/hal/|\1hal/|"
