@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A trace of more than 4 GiB: every program finds what lies behind the reach of 32 bits, damage there
+# is found and its place named, and what is cut off there is read up to the cut. The trace is nearly all
+# holes, and takes some 40 MiB of the disk.
+. "$(dirname "$0")/lib.sh"
+maker=$3
+
+truncate -s 5G holes
+[ "$(du -k holes | cut -f1)" -lt 1024 ] || { echo "this file system has no holes"; exit 77; }
+rm holes
+
+run 0 "$maker" large.pb.zst
+bytes=$(wc -c <large.pb.zst)
+[ "$bytes" -gt 4294967296 ] || fail "the trace has only $bytes bytes"
+[ "$(du -k large.pb.zst | cut -f1)" -lt 200000 ] || fail "the trace has no holes"
+trace() { run 0 "$bin/hal-trace" "$@"; }
+
+trace info --json large.pb.zst
+says stdout '"contents":1031,"content_bytes":4320133142'
+trace dump large.pb.zst
+same "$(tail -n 3 stdout | grep -o '#10[0-9]*.*size=22')" "#1032 main: buffer_create buffer=2 size=22
+#1033 main: host_write buffer=2 offset=0 size=22
+#1034 main: host_read buffer=2 offset=0 size=22" "the last events"
+trace extract --content=1031 large.pb.zst
+same "$(tr -d '\0' <stdout)" "beyond four gibibytes" "the last content"
+trace stats --json large.pb.zst
+run 0 "$bin/hal-view" --print large.pb.zst
+says stdout '4.02 GiB up in 1 031, 22 B down in 1'
+trace verify large.pb.zst
+says stdout 'good: 1034 events in 2 chunks, 1031 contents of 4320133142 bytes'
+
+# A zero of the last large content.
+place=$((bytes - 2500000))
+[ "$place" -gt 4294967296 ] || fail "there is too little behind 4 GiB"
+# shellcheck disable=SC2059 # an octal escape
+put() { printf "$1" | dd of=large.pb.zst bs=1 seek="$place" conv=notrunc 2>/dev/null; }
+put '\377'
+run 3 "$bin/hal-trace" extract --content=1030 -o damaged large.pb.zst
+says stderr damaged
+trace extract --content=1031 large.pb.zst
+
+put '\000' # as it was
+run 0 "$bin/hal-trace" extract --content=1030 -o mended large.pb.zst
+
+# Without its end the file is walked from its start.
+truncate -s $((bytes - 100)) large.pb.zst
+trace info large.pb.zst
+cut=$(sed -n 's/.*cut off at byte \([0-9]*\).*/\1/p' stdout)
+[ "${cut:-0}" -gt 4294967296 ] || fail "the cut is at byte '$cut'"
+trace dump large.pb.zst
+says stdout '#1034 main: host_read buffer=2'
