@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What drivers and devices there are, and a device's description as text and as numbers. */
+#include "hal/base/mem.h"
 #include "hal/core.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- Text --------------------------------------------------------------------------------- */
 
@@ -99,7 +99,7 @@ static bool query_info(const struct hal_device_info *info, const char *key, int6
         char name[32];
         snprintf(name, sizeof name, "format.%s",
                  hal_executable_format_name((enum hal_executable_format)format));
-        if (strcasecmp(name, key) == 0) {
+        if (hal_same_letters(name, key, sizeof name)) {
             *out_value = runs(info, (enum hal_executable_format)format);
             return true;
         }

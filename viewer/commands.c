@@ -3,10 +3,10 @@
  * that there is one way to do a thing. */
 #include "viewer/commands.h"
 
+#include "hal/base/mem.h"
 #include "viewer/text.h"
 
 #include <string.h>
-#include <strings.h>
 
 const struct view_command view_commands[] = {
     {"next event", "]", false, "of the lane"},
@@ -104,7 +104,7 @@ static int match(const struct view_command *command, const char *text, const cha
     text = skip_blanks(text);
     while (*text && *name) {
         const size_t typed = word_length(text), length = word_length(name);
-        if (typed > length || strncasecmp(text, name, typed) != 0)
+        if (typed > length || !hal_same_letters(text, name, typed))
             return 0;
         full = full && typed == length;
         text = skip_blanks(text + typed);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/plain.h"
 
+#include "hal/base/mem.h"
 #include "viewer/commands.h"
 #include "viewer/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { LIST_ROWS = 20, PANEL_ROWS = 400, LINE_BYTES = 1024 };
 
@@ -130,7 +130,7 @@ static enum hal_status write_help(struct plain *p)
 
 static bool is(const char *text, const char *word)
 {
-    return strcasecmp(text, word) == 0;
+    return hal_same_letters(text, word, SIZE_MAX);
 }
 
 /* Whether the command is about a panel: then that is what the answer shows. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes that cannot overflow unnoticed, and zeroed memory. Header only. */
+/* Sizes that cannot overflow unnoticed, zeroed memory, and texts of it. Header only. */
 #ifndef HAL_BASE_MEM_H
 #define HAL_BASE_MEM_H
 
@@ -74,6 +74,21 @@ static inline char *hal_copy_string(const char *text)
     if (copy)
         memcpy(copy, text, bytes);
     return copy;
+}
+
+/* Whether the first `most` bytes of two texts differ by no more than the capitals of ASCII. In any
+ * locale: strcasecmp under a Turkish one takes I and i for two letters. */
+static inline bool hal_same_letters(const char *a, const char *b, size_t most)
+{
+    for (size_t i = 0; i < most; i++) {
+        const char x = a[i] >= 'A' && a[i] <= 'Z' ? (char)(a[i] - 'A' + 'a') : a[i];
+        const char y = b[i] >= 'A' && b[i] <= 'Z' ? (char)(b[i] - 'A' + 'a') : b[i];
+        if (x != y)
+            return false;
+        if (!x)
+            break;
+    }
+    return true;
 }
 
 #endif

@@ -10,10 +10,13 @@
  *   file FILE   a queue reads the numbers from the file, a kernel scales them
  *   api FILE    works, starts a capture into FILE, works, ends it, works
  *   bad-kernel  a kernel that does not compile; the mistake is in line 7
+ *   query KEY   what the device answers
  *   leave       reads, then leaves main with status 3 and everything unreleased
  *   leave-bad   bad-kernel, then leaves main the same way */
 #include "hal/hal.h"
 
+#include <inttypes.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -303,6 +306,14 @@ static enum hal_status scale_with_long_kernel(struct hal_device *device)
     return scale_alone(device, true);
 }
 
+static enum hal_status print_answer(struct hal_device *device, const char *key)
+{
+    int64_t value;
+    HAL_TRY(hal_device_query(device, key, &value));
+    printf("%s: %" PRId64 "\n", key, value);
+    return HAL_OK;
+}
+
 static enum hal_status run(struct hal_device *device, const char *what, const char *file)
 {
     if (strcmp(what, "read") == 0)
@@ -321,6 +332,8 @@ static enum hal_status run(struct hal_device *device, const char *what, const ch
         return capture_a_part(device, file);
     if (strcmp(what, "file") == 0 && file)
         return scale_file(device, file);
+    if (strcmp(what, "query") == 0 && file)
+        return print_answer(device, file);
     return hal_fail(HAL_INVALID, "'%s': unknown", what);
 }
 
@@ -328,6 +341,7 @@ int main(int argc, char **argv)
 {
     struct hal_device *device = NULL;
     const char *uri = argc > 1 && strcmp(argv[1], "threads") == 0 ? "cpu?queues=2" : NULL;
+    setlocale(LC_ALL, "");
     enum hal_status status = hal_flags_parse(&argc, argv);
     if (status == HAL_OK && argc < 2)
         status = hal_fail(HAL_INVALID, "say what to do");
