@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What check-package runs inside of a fresh root, in which /haltrace.deb lies.
+# What package.sh runs inside of a fresh root, in which /haltrace.deb lies.
 set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
