@@ -526,9 +526,20 @@ static void a_submission_that_never_ended_comes_first(void **state)
     finish(&found);
 }
 
+static void each_kind_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    for (int i = 0; i < VIEW_FINDING_KIND_COUNT; i++) {
+        assert_non_null(view_finding_names[i]);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(view_finding_names[i], view_finding_names[k]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_has_a_name_of_its_own),
         cmocka_unit_test(waits_that_nothing_needs_are_counted_and_timed),
         cmocka_unit_test(a_program_that_reads_every_result_has_no_needless_waits),
         cmocka_unit_test(a_barrier_between_strangers_orders_nothing),
