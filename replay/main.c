@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-replay: the order of things, and the exit status. */
+#include "hal/base/output.h"
 #include "hal/base/text.h"
 #include "replay/jail.h"
 #include "replay/selftest.h"
@@ -99,10 +100,12 @@ static int selftest(const struct replay_program *program)
         replay_print_selftest(stdout, &result);
     if (status != HAL_OK)
         fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(hal_message()).text);
-    if (fflush(stdout) != 0)
-        return REPLAY_EXIT_UNREADABLE;
     if (status != HAL_OK)
         return (int)exit_of(status);
+    if (hal_output_end() != HAL_OK) {
+        fprintf(stderr, "hal-replay: %s\n", hal_message());
+        return REPLAY_EXIT_UNREADABLE;
+    }
     return result.passed ? REPLAY_EXIT_SAME : REPLAY_EXIT_DIFFERENT;
 }
 

@@ -36,14 +36,9 @@ static void count(struct counters *counters, struct export_track *track, const c
 
 static void name_memory(uint32_t type, char name[COUNTER_NAME_BYTES])
 {
-    static const char *const words[] = {"device_local", "host_visible", "host_coherent",
-                                        "host_cached"};
-    size_t used = (size_t)snprintf(name, COUNTER_NAME_BYTES, "buffers");
-    for (unsigned i = 0; i < 4; i++) {
-        if (type >> i & 1)
-            used += (size_t)snprintf(name + used, COUNTER_NAME_BYTES - used, "%s%s",
-                                     used > 7 ? "|" : " ", words[i]);
-    }
+    char words[COUNTER_NAME_BYTES - sizeof "buffers "];
+    snprintf(name, COUNTER_NAME_BYTES, "buffers%s%s", type ? " " : "",
+             type ? trace_column_text("buffer_create", "memory", type, words, sizeof words) : "");
 }
 
 static void count_memory(struct counters *counters, const struct counted_buffer *buffer,

@@ -213,12 +213,10 @@ static int export_file(struct export *e, const char *path,
         return tool_fail(status);
     if (*trace_reader_truncated(e->reader))
         tool_error("'%s' is incomplete: %s", path, trace_reader_truncated(e->reader));
-    status = write_output(e, output);
-    if (status != HAL_OK)
-        tool_error("%s", hal_message());
+    const int code = tool_fail(write_output(e, output));
     trace_text_finish(&e->sink.printer.text);
     trace_reader_close(e->reader);
-    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
+    return code;
 }
 
 static bool parse_format(const char *text, enum format *out)

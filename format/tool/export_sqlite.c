@@ -298,8 +298,6 @@ int export_sqlite(const char *path, char *const *traces, int count)
             result = tool_fail(added);
     }
     tool_progress_end(&x.progress);
-    status = database_close(&x.db, status);
-    if (status != HAL_OK)
-        tool_error("%s", hal_message());
-    return status == HAL_OK ? result : TOOL_FAILED;
+    const int code = tool_fail(database_close(&x.db, status));
+    return code == TOOL_OK ? result : code;
 }

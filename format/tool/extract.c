@@ -3,6 +3,7 @@
 #include "format/tool/tool.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/output.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -240,12 +241,11 @@ static int extract(const char *path, struct extract *e, const char *file, uint64
         status = extract_file(e, file, output);
     else
         status = save(e, content, output);
-    if (status == HAL_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        status = hal_fail(HAL_IO, "cannot write the output: %s", strerror(errno));
-    if (status != HAL_OK)
-        tool_error("%s", hal_message());
+    if (status == HAL_OK)
+        status = hal_output_end();
+    const int code = tool_fail(status);
     trace_reader_close(e->reader);
-    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
+    return code;
 }
 
 static int run(int argc, char **argv)

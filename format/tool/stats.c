@@ -3,9 +3,9 @@
 #include "format/tool/collectives.h"
 #include "format/tool/failures.h"
 #include "format/tool/host_calls.h"
+#include "format/tool/table.h"
 #include "format/tool/tool.h"
 
-#include "hal/base/idmap.h"
 #include "hal/base/mem.h"
 
 #include <getopt.h>
@@ -29,7 +29,7 @@ struct commands {
 };
 
 struct use {
-    uint32_t kernel;
+    size_t kernel; /* its place in `kernels` */
     uint64_t dispatches, groups;
 };
 
@@ -49,14 +49,10 @@ struct stats {
     struct failures failures;
     struct exchanges exchanges;
     struct host_calls host_calls;
-    struct hal_idmap kernel_ids, command_ids, submission_ids;
-    struct kernel *kernels;
-    struct commands *commands;
+    struct tool_table kernels, commands, submissions; /* of structs of that name */
     struct use *uses;
-    struct submission *submissions;
     uint64_t *submitted; /* command buffer ids */
-    size_t kernel_count, kernel_capacity, command_count, command_capacity, use_count, use_capacity;
-    size_t submission_count, submission_capacity, submitted_count, submitted_capacity;
+    size_t use_count, use_capacity, submitted_count, submitted_capacity;
     struct tally waits, uploads, readbacks, submits;
     struct commands total;
     int64_t device_ns;
@@ -76,26 +72,25 @@ static enum hal_status room(void *list, size_t *capacity, size_t wanted, size_t 
     return HAL_OK;
 }
 
-static enum hal_status row_of(struct hal_idmap *ids, uint64_t id, size_t count, uint32_t *out_row)
+static enum hal_status no_row(void)
 {
-    if (!hal_idmap_add(ids, id, (uint32_t)count, out_row))
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu numbers", count);
-    return HAL_OK;
+    return hal_fail(HAL_NO_MEMORY, "no memory to count more");
 }
 
 /* ---- Kernels and command buffers ---- */
 
 /* Executable and entry as one number; a collision is looked for. */
 static enum hal_status kernel_row(struct stats *s, uint64_t executable, uint32_t entry,
-                                  uint32_t *out_row)
+                                  struct kernel **out)
 {
-    HAL_TRY(ROOM(s, kernels, kernel, 1));
     for (uint64_t id = executable * 0x9e3779b97f4a7c15ull + entry;; id++) {
-        HAL_TRY(row_of(&s->kernel_ids, id, s->kernel_count, out_row));
-        struct kernel *kernel = &s->kernels[*out_row];
-        if (*out_row == s->kernel_count)
-            s->kernels[s->kernel_count++] =
-                (struct kernel){.executable = executable, .entry = entry};
+        const size_t known = s->kernels.count;
+        struct kernel *kernel = tool_table_add(&s->kernels, id);
+        if (!kernel)
+            return no_row();
+        if (s->kernels.count > known)
+            *kernel = (struct kernel){.executable = executable, .entry = entry};
+        *out = kernel;
         if (kernel->executable == executable && kernel->entry == entry)
             return HAL_OK;
     }
@@ -104,11 +99,10 @@ static enum hal_status kernel_row(struct stats *s, uint64_t executable, uint32_t
 static enum hal_status take_executable(struct stats *s, const struct trace_executable_create *event)
 {
     for (uint32_t i = 0; i < event->entry_point_count; i++) {
-        uint32_t row;
-        HAL_TRY(kernel_row(s, event->executable, i, &row));
-        s->kernels[row].name = event->entry_points[i].name;
-        memcpy(s->kernels[row].group_size, event->entry_points[i].group_size,
-               sizeof s->kernels[row].group_size);
+        struct kernel *kernel;
+        HAL_TRY(kernel_row(s, event->executable, i, &kernel));
+        kernel->name = event->entry_points[i].name;
+        memcpy(kernel->group_size, event->entry_points[i].group_size, sizeof kernel->group_size);
     }
     return HAL_OK;
 }
@@ -116,8 +110,9 @@ static enum hal_status take_executable(struct stats *s, const struct trace_execu
 static enum hal_status add_use(struct stats *s, struct commands *commands, uint64_t executable,
                                uint32_t entry, uint64_t groups)
 {
-    uint32_t kernel;
-    HAL_TRY(kernel_row(s, executable, entry, &kernel));
+    struct kernel *row;
+    HAL_TRY(kernel_row(s, executable, entry, &row));
+    const size_t kernel = tool_table_place(&s->kernels, row);
     commands->dispatches++;
     for (size_t i = s->use_count; i-- > commands->first_use;) {
         if (s->uses[i].kernel == kernel) {
@@ -175,15 +170,13 @@ static enum hal_status take_seal(struct stats *s, const struct trace_command_buf
                                  const struct trace_segment *segment)
 {
     struct commands commands = {.first_use = s->use_count};
-    uint32_t row;
-    HAL_TRY(ROOM(s, commands, command, 1));
     for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment))
         HAL_TRY(take_segment(s, &commands, segment));
     commands.use_count = s->use_count - commands.first_use;
-    HAL_TRY(row_of(&s->command_ids, seal->command_buffer, s->command_count, &row));
-    if (row == s->command_count)
-        s->command_count++;
-    s->commands[row] = commands;
+    struct commands *row = tool_table_add(&s->commands, seal->command_buffer);
+    if (!row)
+        return no_row();
+    *row = commands;
     return HAL_OK;
 }
 
@@ -191,12 +184,10 @@ static enum hal_status take_seal(struct stats *s, const struct trace_command_buf
 
 static enum hal_status submission_row(struct stats *s, uint64_t id, struct submission **out)
 {
-    uint32_t row;
-    HAL_TRY(ROOM(s, submissions, submission, 1));
-    HAL_TRY(row_of(&s->submission_ids, id, s->submission_count, &row));
-    if (row == s->submission_count)
-        s->submissions[s->submission_count++] = (struct submission){.id = id};
-    *out = &s->submissions[row];
+    *out = tool_table_add(&s->submissions, id);
+    if (!*out)
+        return no_row();
+    (*out)->id = id;
     return HAL_OK;
 }
 
@@ -276,29 +267,30 @@ static void run_commands(struct stats *s, const struct commands *c)
     total->indirect += c->indirect;
     for (size_t i = 0; i < c->use_count; i++) {
         const struct use *use = &s->uses[c->first_use + i];
-        s->kernels[use->kernel].dispatches += use->dispatches;
-        s->kernels[use->kernel].groups += use->groups;
+        struct kernel *kernel = tool_table_row(&s->kernels, use->kernel);
+        kernel->dispatches += use->dispatches;
+        kernel->groups += use->groups;
     }
 }
 
 static void count_all(struct stats *s)
 {
-    for (size_t i = 0; i < s->submission_count; i++) {
-        const struct submission *submission = &s->submissions[i];
+    for (size_t i = 0; i < s->submissions.count; i++) {
+        const struct submission *submission = tool_table_row(&s->submissions, i);
         const struct commands *only = NULL;
         s->device_ns += submission->device_ns;
         exchanges_took(&s->exchanges, submission->id, submission->device_ns);
         for (size_t k = 0; k < submission->commands_count; k++) {
-            uint32_t row;
-            if (!hal_idmap_find(&s->command_ids, s->submitted[submission->first_commands + k],
-                                &row))
+            const struct commands *commands =
+                tool_table_find(&s->commands, s->submitted[submission->first_commands + k]);
+            if (!commands)
                 continue;
-            run_commands(s, &s->commands[row]);
-            only = &s->commands[row];
+            run_commands(s, commands);
+            only = commands;
         }
         if (submission->commands_count == 1 && only && only->dispatches == 1 && !only->fills &&
             !only->copies && !only->updates && submission->device_ns) {
-            struct kernel *kernel = &s->kernels[s->uses[only->first_use].kernel];
+            struct kernel *kernel = tool_table_row(&s->kernels, s->uses[only->first_use].kernel);
             kernel->alone++;
             kernel->alone_ns += (uint64_t)submission->device_ns;
         }
@@ -327,8 +319,8 @@ static void json_kernels(struct trace_text *text, const struct stats *s)
 {
     trace_json_key(text, "kernels");
     trace_json_open(text, '[');
-    for (size_t i = 0; i < s->kernel_count; i++) {
-        const struct kernel *k = &s->kernels[i];
+    for (size_t i = 0; i < s->kernels.count; i++) {
+        const struct kernel *k = tool_table_row(&s->kernels, i);
         const char *name = trace_reader_string(s->reader, k->name);
         trace_json_open(text, '{');
         trace_json_key(text, "name");
@@ -361,7 +353,7 @@ static void print_json(struct trace_text *text, const char *path, struct stats *
     trace_json_open(text, '{');
     trace_json_key(text, "file");
     trace_json_text(text, path);
-    add(text, "submissions", s->submission_count);
+    add(text, "submissions", s->submissions.count);
     add(text, "device_ns", (uint64_t)s->device_ns);
     add(text, "dispatches", s->total.dispatches);
     add(text, "indirect_dispatches", s->total.indirect);
@@ -392,7 +384,7 @@ static void print_tally(struct trace_text *text, const char *name, const struct 
 
 static void print_text(struct trace_text *text, struct stats *s)
 {
-    trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submission_count,
+    trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submissions.count,
                       (double)s->device_ns / 1e6);
     trace_text_printf(text,
                       "executed     %" PRIu64 " dispatches (%" PRIu64 " indirect), %" PRIu64
@@ -407,8 +399,8 @@ static void print_text(struct trace_text *text, struct stats *s)
     failures_print(&s->failures, s->reader, text);
     trace_text_printf(text, "\n%12s %14s %12s  %s\n", "dispatches", "workgroups", "alone, mean",
                       "kernel");
-    for (size_t i = 0; i < s->kernel_count; i++) {
-        const struct kernel *k = &s->kernels[i];
+    for (size_t i = 0; i < s->kernels.count; i++) {
+        const struct kernel *k = tool_table_row(&s->kernels, i);
         const char *name = trace_reader_string(s->reader, k->name);
         trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " ", k->dispatches, k->groups);
         if (k->alone)
@@ -427,13 +419,10 @@ static void finish(struct stats *s)
     failures_finish(&s->failures);
     exchanges_finish(&s->exchanges);
     host_calls_finish(&s->host_calls);
-    hal_idmap_finish(&s->kernel_ids);
-    hal_idmap_finish(&s->command_ids);
-    hal_idmap_finish(&s->submission_ids);
-    free(s->kernels);
-    free(s->commands);
+    tool_table_finish(&s->kernels);
+    tool_table_finish(&s->commands);
+    tool_table_finish(&s->submissions);
     free(s->uses);
-    free(s->submissions);
     free(s->submitted);
     trace_reader_close(s->reader);
 }
@@ -441,7 +430,9 @@ static void finish(struct stats *s)
 /* `out_written`: the output can still be written. */
 static int stats(const char *path, bool as_json, bool *out_written)
 {
-    struct stats s = {0};
+    struct stats s = {.kernels.row_bytes = sizeof(struct kernel),
+                      .commands.row_bytes = sizeof(struct commands),
+                      .submissions.row_bytes = sizeof(struct submission)};
     host_calls_init(&s.host_calls);
     struct trace_text text = {0};
     enum hal_status status = trace_reader_open(path, &s.reader);
@@ -453,25 +444,21 @@ static int stats(const char *path, bool as_json, bool *out_written)
     tool_progress_begin(&progress, "counting", trace_reader_counts(s.reader)->events);
     status = tool_each(s.reader, &progress, take, &s);
     tool_progress_end(&progress);
-    if (status != HAL_OK) {
-        const int code = tool_fail(status);
-        finish(&s);
-        return code;
+    if (status == HAL_OK) {
+        count_all(&s);
+        if (s.kernels.count)
+            qsort(s.kernels.rows, s.kernels.count, sizeof(struct kernel), compare_kernels);
+        if (as_json)
+            print_json(&text, path, &s);
+        else
+            print_text(&text, &s);
+        status = tool_write(&text, true);
+        *out_written = status == HAL_OK;
     }
-    count_all(&s);
-    if (s.kernel_count)
-        qsort(s.kernels, s.kernel_count, sizeof *s.kernels, compare_kernels);
-    if (as_json)
-        print_json(&text, path, &s);
-    else
-        print_text(&text, &s);
-    status = tool_write(&text, true);
-    if (status != HAL_OK)
-        tool_error("%s", hal_message());
-    *out_written = status == HAL_OK;
+    const int code = tool_fail(status);
     trace_text_finish(&text);
     finish(&s);
-    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
+    return code;
 }
 
 static int run(int argc, char **argv)

@@ -154,14 +154,13 @@ static int symbolize(const char *path)
     status = open_modules(&s);
     if (status == HAL_OK)
         status = print_stacks(&s);
-    if (status != HAL_OK)
-        tool_error("%s", hal_message());
+    const int code = tool_fail(status);
     for (size_t i = 0; s.modules && i < s.module_count; i++)
         trace_symbols_close(&s.modules[i].symbols);
     free(s.modules);
     trace_text_finish(&s.text);
     trace_reader_close(s.reader);
-    return status == HAL_OK ? TOOL_OK : TOOL_FAILED;
+    return code;
 }
 
 static int run(int argc, char **argv)

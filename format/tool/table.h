@@ -22,11 +22,22 @@ static inline void tool_table_finish(struct tool_table *table)
     free(table->rows);
 }
 
+/* By its place, in the order of being added. Until the next row is added. */
+static inline void *tool_table_row(const struct tool_table *table, size_t place)
+{
+    return table->rows + place * table->row_bytes;
+}
+
+static inline size_t tool_table_place(const struct tool_table *table, const void *row)
+{
+    return (size_t)((const uint8_t *)row - table->rows) / table->row_bytes;
+}
+
 /* NULL: there is none. Until the next row is added. */
 static inline void *tool_table_find(const struct tool_table *table, uint64_t id)
 {
     uint32_t row;
-    return hal_idmap_find(&table->ids, id, &row) ? table->rows + row * table->row_bytes : NULL;
+    return hal_idmap_find(&table->ids, id, &row) ? tool_table_row(table, row) : NULL;
 }
 
 /* The row of that number; a new one is all zero. NULL: memory is out. */
@@ -43,7 +54,7 @@ static inline void *tool_table_add(struct tool_table *table, uint64_t id)
     if (!grown || !hal_idmap_add(&table->ids, id, (uint32_t)table->count, &row))
         return NULL;
     table->count += row == table->count;
-    return table->rows + row * table->row_bytes;
+    return tool_table_row(table, row);
 }
 
 #endif

@@ -20,6 +20,7 @@ hal-trace export --format=perfetto t.pb.zst
 hal-trace export --format=chrome t.pb.zst
 hal-trace export --format=csv t.pb.zst
 hal-trace export --format=jsonl t.pb.zst
+hal-trace extract --force --executables=kernels t.pb.zst
 hal-trace --help
 hal-trace stats --help
 hal-trace --version
@@ -31,6 +32,8 @@ hal-view --help
 hal-replay t.pb.zst
 hal-replay --trusted t.pb.zst
 hal-replay --json t.pb.zst
+hal-replay --selftest
+hal-replay --selftest --json
 hal-replay --help
 hal-capture doctor
 hal-capture doctor --json
