@@ -2,7 +2,6 @@
 #include "format/tool/collectives.h"
 
 #include "format/tool/tool.h"
-#include "hal/base/mem.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,34 +16,29 @@ struct exchange {
 };
 
 /* Channel and operation as one number; a collision is looked for. */
-static enum hal_status row_of(struct exchanges *exchanges,
-                              const struct trace_collective *collective, uint32_t *out_row)
+static enum hal_status sum_of(struct exchanges *exchanges,
+                              const struct trace_collective *collective, struct exchange **out)
 {
     const uint64_t channel = collective->channel;
     const uint32_t operation = collective->collective;
-    void *list = exchanges->list;
-    const bool grown =
-        exchanges->count < UINT32_MAX - 1 &&
-        hal_grow(&list, &exchanges->capacity, exchanges->count + 1, sizeof *exchanges->list);
-    exchanges->list = list;
-    for (uint64_t id = channel * 0x9e3779b97f4a7c15ull + operation; grown; id++) {
-        if (!hal_idmap_add(&exchanges->rows, id, (uint32_t)exchanges->count, out_row))
-            break;
-        struct exchange *row = &exchanges->list[*out_row];
-        if (*out_row == exchanges->count)
-            exchanges->list[exchanges->count++] =
-                (struct exchange){.channel = channel, .operation = operation};
-        if (row->channel == channel && row->operation == operation)
+    exchanges->sums.row_bytes = sizeof **out;
+    for (uint64_t id = channel * 0x9e3779b97f4a7c15ull + operation;; id++) {
+        const size_t known = exchanges->sums.count;
+        *out = tool_table_add(&exchanges->sums, id);
+        if (!*out)
+            return hal_fail(HAL_NO_MEMORY, "no memory for %zu kinds of collectives", known);
+        if (exchanges->sums.count > known)
+            **out = (struct exchange){.channel = channel, .operation = operation};
+        if ((*out)->channel == channel && (*out)->operation == operation)
             return HAL_OK;
     }
-    return hal_fail(HAL_NO_MEMORY, "no memory for %zu kinds of collectives", exchanges->count);
 }
 
 static enum hal_status take(struct exchanges *exchanges, const struct trace_collective *collective)
 {
-    uint32_t row, unused;
-    HAL_TRY(row_of(exchanges, collective, &row));
-    struct exchange *exchange = &exchanges->list[row];
+    uint32_t unused;
+    struct exchange *exchange;
+    HAL_TRY(sum_of(exchanges, collective, &exchange));
     exchange->times++;
     if (collective->head.status != HAL_OK) {
         exchange->failed++;
@@ -53,7 +47,8 @@ static enum hal_status take(struct exchanges *exchanges, const struct trace_coll
     exchange->elements += collective->count;
     exchange->sent_bytes += collective->send_size;
     exchange->received_bytes += collective->receive_size;
-    if (!hal_idmap_add(&exchanges->submissions, collective->submission, row, &unused))
+    if (!hal_idmap_add(&exchanges->submissions, collective->submission,
+                       (uint32_t)tool_table_place(&exchanges->sums, exchange), &unused))
         return hal_fail(HAL_NO_MEMORY, "no memory for the submissions of collectives");
     return HAL_OK;
 }
@@ -68,17 +63,18 @@ enum hal_status exchanges_take(struct exchanges *exchanges, const struct trace_e
 
 void exchanges_took(struct exchanges *exchanges, uint64_t submission, int64_t device_ns)
 {
-    uint32_t row;
-    if (hal_idmap_find(&exchanges->submissions, submission, &row))
-        exchanges->list[row].device_ns += (uint64_t)device_ns;
+    uint32_t place;
+    if (!hal_idmap_find(&exchanges->submissions, submission, &place))
+        return;
+    struct exchange *exchange = tool_table_row(&exchanges->sums, place);
+    exchange->device_ns += (uint64_t)device_ns;
 }
 
 void exchanges_finish(struct exchanges *exchanges)
 {
     trace_channels_finish(&exchanges->channels);
-    hal_idmap_finish(&exchanges->rows);
+    tool_table_finish(&exchanges->sums);
     hal_idmap_finish(&exchanges->submissions);
-    free(exchanges->list);
     *exchanges = (struct exchanges){0};
 }
 
@@ -92,11 +88,11 @@ static int compare(const void *left, const void *right)
     return a->operation < b->operation ? -1 : a->operation > b->operation;
 }
 
-/* The rows of submissions are not needed any more. */
+/* The places of submissions are not needed any more. */
 static void sort(struct exchanges *exchanges)
 {
-    if (exchanges->count)
-        qsort(exchanges->list, exchanges->count, sizeof *exchanges->list, compare);
+    if (exchanges->sums.count)
+        qsort(exchanges->sums.rows, exchanges->sums.count, sizeof(struct exchange), compare);
 }
 
 static const char *label_of(const struct trace_reader *reader,
@@ -131,13 +127,13 @@ static void print_one(const struct exchanges *exchanges, const struct exchange *
 void exchanges_print(struct exchanges *exchanges, const struct trace_reader *reader,
                      struct trace_text *text)
 {
-    if (!exchanges->count)
+    if (!exchanges->sums.count)
         return;
     sort(exchanges);
     trace_text_printf(text, "\n%12s %14s %14s %12s  %s\n", "collectives", "bytes sent", "received",
                       "on device", "operation and channel");
-    for (size_t i = 0; i < exchanges->count; i++)
-        print_one(exchanges, &exchanges->list[i], reader, text);
+    for (size_t i = 0; i < exchanges->sums.count; i++)
+        print_one(exchanges, tool_table_row(&exchanges->sums, i), reader, text);
 }
 
 static void add(struct trace_text *text, const char *key, uint64_t value)
@@ -178,7 +174,7 @@ void exchanges_json(struct exchanges *exchanges, const struct trace_reader *read
     sort(exchanges);
     trace_json_key(text, "collectives");
     trace_json_open(text, '[');
-    for (size_t i = 0; i < exchanges->count; i++)
-        json_one(exchanges, &exchanges->list[i], reader, text);
+    for (size_t i = 0; i < exchanges->sums.count; i++)
+        json_one(exchanges, tool_table_row(&exchanges->sums, i), reader, text);
     trace_json_close(text, ']');
 }

@@ -5,15 +5,13 @@
 
 #include "format/collectives.h"
 #include "format/json.h"
-
-struct exchange;
+#include "format/tool/table.h"
 
 /* All zero: none. */
 struct exchanges {
     struct trace_channels channels;
-    struct exchange *list;
-    size_t count, capacity;
-    struct hal_idmap rows, submissions; /* their rows of `list` */
+    struct tool_table sums;
+    struct hal_idmap submissions; /* their places in `sums` */
 };
 
 /* Takes any event. HAL_NO_MEMORY. */

@@ -3,10 +3,8 @@
 
 #include "format/tool/print.h"
 #include "format/tool/tool.h"
-#include "hal/base/mem.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct failed_calls {
@@ -18,22 +16,17 @@ struct failed_calls {
 
 enum hal_status failures_take(struct failures *failures, const struct trace_failure *record)
 {
-    void *list = failures->list;
-    uint32_t row;
-    const uint64_t id = (uint64_t)record->call << 32 | record->message;
-    const bool has_room =
-        hal_grow(&list, &failures->capacity, failures->count + 1, sizeof *failures->list);
-    failures->list = list;
-    if (!has_room || !hal_idmap_add(&failures->ids, id, (uint32_t)failures->count, &row))
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu failed calls", failures->count);
-    if (row == failures->count)
-        failures->list[failures->count++] =
-            (struct failed_calls){.call = record->call,
-                                  .message = record->message,
-                                  .thread = record->head.thread,
-                                  .status = record->head.status,
-                                  .first_ns = record->head.begin_ns};
-    struct failed_calls *const calls = &failures->list[row];
+    failures->calls.row_bytes = sizeof(struct failed_calls);
+    struct failed_calls *calls =
+        tool_table_add(&failures->calls, (uint64_t)record->call << 32 | record->message);
+    if (!calls)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu failed calls", failures->calls.count);
+    if (!calls->count)
+        *calls = (struct failed_calls){.call = record->call,
+                                       .message = record->message,
+                                       .thread = record->head.thread,
+                                       .status = record->head.status,
+                                       .first_ns = record->head.begin_ns};
     if (record->head.begin_ns < calls->first_ns) { /* chunks of threads follow each other */
         calls->first_ns = record->head.begin_ns;
         calls->thread = record->head.thread;
@@ -45,8 +38,7 @@ enum hal_status failures_take(struct failures *failures, const struct trace_fail
 
 void failures_finish(struct failures *failures)
 {
-    hal_idmap_finish(&failures->ids);
-    free(failures->list);
+    tool_table_finish(&failures->calls);
     *failures = (struct failures){0};
 }
 
@@ -63,8 +55,8 @@ void failures_print(const struct failures *failures, const struct trace_reader *
     if (!failures->total)
         return;
     trace_text_printf(text, "failed calls %" PRIu64 "\n", failures->total);
-    for (size_t i = 0; i < failures->count && i < MOST; i++) {
-        const struct failed_calls *f = &failures->list[i];
+    for (size_t i = 0; i < failures->calls.count && i < MOST; i++) {
+        const struct failed_calls *f = tool_table_row(&failures->calls, i);
         const char *call = string_of(reader, f->call), *message = string_of(reader, f->message);
         trace_text_printf(text, "  %" PRIu64 " × ", f->count);
         trace_text_label(text, call, strlen(call));
@@ -75,9 +67,9 @@ void failures_print(const struct failures *failures, const struct trace_reader *
         trace_text_label(text, message, strlen(message));
         trace_text_append(text, "\n", 1);
     }
-    if (failures->count > MOST)
+    if (failures->calls.count > MOST)
         trace_text_printf(text, "  and %zu others (hal-trace dump --kind=failure)\n",
-                          failures->count - MOST);
+                          failures->calls.count - MOST);
 }
 
 static void add(struct trace_text *text, const char *key, uint64_t value)
@@ -97,8 +89,8 @@ void failures_json(const struct failures *failures, const struct trace_reader *r
 {
     trace_json_key(text, "failed_calls");
     trace_json_open(text, '[');
-    for (size_t i = 0; i < failures->count; i++) {
-        const struct failed_calls *f = &failures->list[i];
+    for (size_t i = 0; i < failures->calls.count; i++) {
+        const struct failed_calls *f = tool_table_row(&failures->calls, i);
         trace_json_open(text, '{');
         add_text(text, "call", string_of(reader, f->call));
         add_text(text, "status", hal_status_name((enum hal_status)f->status));

@@ -4,16 +4,12 @@
 #define FORMAT_TOOL_FAILURES_H
 
 #include "format/json.h"
+#include "format/tool/table.h"
 #include "format/trace.h"
-#include "hal/base/idmap.h"
-
-struct failed_calls;
 
 /* All zero: none. */
 struct failures {
-    struct failed_calls *list; /* in the order of the trace */
-    size_t count, capacity;
-    struct hal_idmap ids;
+    struct tool_table calls; /* in the order of the trace */
     uint64_t total;
 };
 
