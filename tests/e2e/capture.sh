@@ -100,3 +100,26 @@ run 2 "$bin/hal-capture" -o counters.pb.zst --mode=executable -- touch ran
 says stderr "--mode 'executable' asks for the device's counters"
 one_line
 [ ! -e ran ] || fail "the program ran"
+
+# Several processes, a trace each, which merged have one clock: what the first one did lies before
+# what the second did.
+# shellcheck disable=SC2086 # a list of options
+run 0 "$bin/hal-capture" -q -o many.pb.zst -- sh -c '"$@" && "$@"' sh "$bin/decode" $small
+verifies many.pb.zst
+verifies many-2.pb.zst
+run 0 "$bin/hal-trace" merge -o merged.pb.zst many.pb.zst many-2.pb.zst
+run 0 "$bin/hal-trace" info --json merged.pb.zst
+mv stdout info.json
+run 0 "$bin/hal-trace" dump --json merged.pb.zst
+mv stdout events
+run 0 python3 - <<'PYTHON'
+import json
+captures = json.load(open("info.json"))["captures"]
+events = [json.loads(line) for line in open("events")]
+events = [e for e in events if e.get("event") in ("submit", "semaphore_wait", "host_read")]
+assert captures[0]["process_id"] != captures[1]["process_id"], captures
+second = captures[1]["thread_base"]
+ends = max(e["end_ns"] for e in events if e["thread"] <= second)
+begins = min(e["begin_ns"] for e in events if e["thread"] > second)
+assert ends < begins, (ends, begins)
+PYTHON

@@ -78,6 +78,9 @@ fail_command()
     fail "$page: '$command' $1"
 }
 
+# What pages point to is there, and docs/api.md is made of these headers.
+run 0 "$root/.ci/check-docs"
+
 # Nothing that looks like a command is only shown.
 for page in README.md docs/*.md; do
     grep -E '^    (\./bootstrap|cc|cmake|decode|hal-[a-z]+|tests/[a-z_/]+\.sh|zstd|HAL_[A-Z_]+=)[ =]' "$page" |

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # --help: in groups, with examples that work as they stand; and the manual pages name the same
-# options, and mention the same examples' programs.
+# options, mention the same examples' programs, and are what mdoc should be.
 . "$(dirname "$0")/lib.sh"
 export PATH="$bin:$PATH" HAL_DEVICE=cpu
 run 0 hal-capture -o trace.pb.zst -- decode --tokens=4
@@ -39,6 +39,7 @@ for program in hal-capture hal-replay hal-trace hal-view; do
     hal-view) sed -i '/^--mode$/d' found ;;
     esac
     cmp -s wanted found || fail "--help of $program (<) and its page (>): $(diff wanted found)"
+    run 0 mandoc -T lint -W warning "$root/docs/man/$program.1"
     for section in SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
         grep -q "^$section\$" page || fail "$program.1 has no section $section"
     done

@@ -100,6 +100,7 @@ while read -r link; do
 done <links
 
 cp "$documents/docs/examples/minimal.c" .
+[ "$(grep -c '' minimal.c)" -lt 150 ] || fail "the README says that a whole program has less than 150 lines"
 # shellcheck disable=SC2046,SC2086 # lists of flags
 run 0 "$compiler" -std=c11 -Wall -Wextra -Werror $flags minimal.c \
     $(pkg-config --cflags --libs haltrace) -Wl,-rpath,"$prefix/lib" -o minimal
@@ -107,6 +108,10 @@ app ./minimal
 build_with_cmake
 
 if [ "$(uname)" = Linux ]; then
+    for library in libhal libhalbase; do
+        same "$(objdump -p "$prefix/lib/$library.so" | awk '$1 == "SONAME" { print $2 }')" $library.so.0 \
+            "the soname of $library"
+    done
     # shellcheck disable=SC2086 # a list
     check_exports "$prefix/lib/libhal.so" 80 $public
     check_exports "$prefix/lib/libhalbase.so" 5 hal/base/status.h

@@ -20,6 +20,23 @@ for line in lines:
 ' stdout || fail "$command: not one JSON object per line"
 done
 
+# A path may have any bytes but 0: every program reads such a trace, and writes one.
+path=$(printf -- '-%s\r\n "\342\202' "$awkward").pb.zst
+cp trace.pb.zst "./$path"
+for command in 'hal-replay --json' 'hal-trace info --json' 'hal-trace verify --json' 'hal-trace stats --json' \
+    'hal-trace dump --json' 'hal-view --json'; do
+    # shellcheck disable=SC2086 # the subcommand
+    run 0 "$bin"/$command -- "$path"
+    run 0 python3 -c 'import json, sys; [json.loads(line) for line in open("stdout", encoding="utf-8")]'
+done
+run 0 "$bin/hal-capture" -f -o "./2$path" -- "$bin/decode" --tokens=2
+run 0 "$bin/hal-trace" recompress -o "./3$path" -- "./2$path"
+run 0 "$bin/hal-replay" "./3$path"
+says stdout 'same: '
+run 0 "$bin/hal-view" --dump-frame "./3$path"
+run 3 "$bin/hal-trace" info "./4$path"
+says stderr "No such file"
+
 # What docs/scripting.md says of JSON is what is printed, no more and no less.
 cat >documented.py <<'PYTHON'
 import json, re, sys

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A trace of more than 4 GiB: every program finds what lies behind the reach of 32 bits, damage there
-# is found and its place named, and what is cut off there is read up to the cut. The trace is nearly all
-# holes, and takes some 40 MiB of the disk.
+# is found and its place named, what is cut off there is read up to the cut, and a copy that Ctrl-C
+# stops is gone. The trace is nearly all holes, and takes some 40 MiB of the disk.
 . "$(dirname "$0")/lib.sh"
 maker=$3
 
@@ -29,6 +29,33 @@ run 0 "$bin/hal-view" --print large.pb.zst
 says stdout '4.02 GiB up in 1 031, 22 B down in 1'
 trace verify large.pb.zst
 says stdout 'good: 1034 events in 2 chunks, 1031 contents of 4320133142 bytes'
+
+# Ctrl-C in the midst of writing gigabytes leaves nothing, and what was there as it was.
+cat >interrupt.py <<'PYTHON'
+import os, signal, subprocess, sys, time
+before = sorted(os.listdir("."))
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+tool = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+def written(): # to files that are nobody's yet
+    folder, total = f"/proc/{tool.pid}/fd", 0
+    for name in os.listdir(folder):
+        path = os.readlink(os.path.join(folder, name))
+        if path.startswith(os.getcwd()) and not path.endswith("large.pb.zst"):
+            total += os.stat(os.path.join(folder, name)).st_size
+    return total
+while tool.poll() is None and written() < 1 << 20:
+    time.sleep(0.001)
+tool.send_signal(signal.SIGINT)
+assert tool.wait() == -signal.SIGINT, tool.returncode
+assert sorted(os.listdir(".")) == before, (before, os.listdir("."))
+PYTHON
+echo old >old.pb.zst
+# Where files without a name can be made.
+python3 -c 'import os; os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))' 2>stderr && outputs='new.pb.zst old.pb.zst'
+for output in ${outputs:-}; do
+    run 0 python3 interrupt.py "$bin/hal-trace" recompress -f -o $output large.pb.zst
+    [ "$(cat old.pb.zst)" = old ] || fail "what was there was replaced"
+done
 
 # A zero of the last large content.
 place=$((bytes - 2500000))

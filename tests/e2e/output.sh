@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What programs print, and where to: who reads no further ends them quietly, a full disk is said with
-# the same exit status by all, sequences and progress are for terminals alone, and Ctrl-C leaves
-# nothing behind.
+# the same exit status by all, sequences and progress are for terminals alone. (What Ctrl-C
+# leaves: large_file.sh.)
 . "$(dirname "$0")/lib.sh"
 export HAL_DEVICE=cpu
 run 0 "$bin/hal-capture" -o t.pb.zst -- "$bin/decode" --tokens=4
