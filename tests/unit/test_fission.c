@@ -190,12 +190,13 @@ static void taint_follows_values_and_branches(void **state)
 /* ---- The whole pass
  * -------------------------------------------------------------------------------- */
 
-static struct msl_fission_result run_pass(const char *text, enum hal_status expected)
+static struct msl_fission_result run_on(LLVMModuleRef module, uint32_t threads,
+                                        enum hal_status expected)
 {
-    LLVMModuleRef module = parse(text);
     LLVMTargetMachineRef machine;
     assert_int_equal(msl_pipeline_machine(&machine), HAL_OK);
-    const struct msl_fission_kernel kernel = {.function = "k", .group_size = {64, 1, 1}};
+    const struct msl_fission_kernel kernel = {.function = "k",
+                                              .group_size = {threads, threads > 0, threads > 0}};
     struct msl_fission_result result = {0};
     assert_int_equal(msl_fission_run(module, machine, &kernel, 1, &result), expected);
     char *message = NULL;
@@ -203,6 +204,13 @@ static struct msl_fission_result run_pass(const char *text, enum hal_status expe
         fail_msg("%s", message);
     LLVMDisposeMessage(message);
     LLVMDisposeTargetMachine(machine);
+    return result;
+}
+
+static struct msl_fission_result run_pass(const char *text, enum hal_status expected)
+{
+    LLVMModuleRef module = parse(text);
+    const struct msl_fission_result result = run_on(module, 64, expected);
     LLVMDisposeModule(module);
     return result;
 }
@@ -275,6 +283,71 @@ static void refusals_have_reasons(void **state)
     }
 }
 
+/* A loop in which each thread reads x[AT], x[AT + 64] and x[AT + THIRD]. */
+#define STRIPS(AT, THIRD, AGAIN)                                                                   \
+    "declare void @__msl_simdgroup_barrier() convergent\n"                                         \
+    "define void @k" THREAD " {\n"                                                                 \
+    "entry: %from = load ptr, ptr %l\n"                                                            \
+    "  %own = getelementptr i32, ptr %l, i32 %index\n"                                             \
+    "  br label %turn\n"                                                                           \
+    "turn:\n"                                                                                      \
+    "  %c = phi i32 [ 0, %entry ], [ %d, %turn ]\n"                                                \
+    "  %u = shl i32 %c, 7\n" AT "  %b = add i32 %a, 64\n"                                          \
+    "  %e = add i32 %a, " THIRD "\n"                                                               \
+    "  %i = zext i32 %a to i64\n"                                                                  \
+    "  %j = zext i32 %b to i64\n"                                                                  \
+    "  %k = zext i32 %e to i64\n"                                                                  \
+    "  %p = getelementptr i32, ptr %from, i64 %i\n"                                                \
+    "  %q = getelementptr i32, ptr %from, i64 %j\n"                                                \
+    "  %r = getelementptr i32, ptr %from, i64 %k\n"                                                \
+    "  %v = load i32, ptr %p\n"                                                                    \
+    "  %w = load i32, ptr %q\n"                                                                    \
+    "  %third = load i32, ptr %r\n"                                                                \
+    "  %s = add i32 %v, %w\n"                                                                      \
+    "  %t = add i32 %s, %third\n"                                                                  \
+    "  store i32 %t, ptr %own\n"                                                                   \
+    "  call void @__msl_simdgroup_barrier()\n"                                                     \
+    "  %d = add i32 %c, 1\n"                                                                       \
+    "  %more = icmp ult i32 %d, " AGAIN "\n"                                                       \
+    "  br i1 %more, label %turn, label %end\n"                                                     \
+    "end: ret void\n"                                                                              \
+    "}\n"
+#define BY_THREAD "  %a = add i32 %u, %index\n"
+
+static size_t prefetches_in(const char *text, uint32_t threads)
+{
+    LLVMModuleRef module = parse(text);
+    size_t count = 0;
+    assert_true(run_on(module, threads, HAL_OK).split);
+    ir_each_block(block, LLVMGetNamedFunction(module, "k")) ir_each_instruction(item, block)
+        count += ir_starts_with(ir_callee(item), "llvm.prefetch");
+    LLVMDisposeModule(module);
+    return count;
+}
+
+/* Two strips of 64 threads are pieces of 512 bytes; each simdgroup asks for 256 of them. */
+static void strips_are_asked_for_ahead(void **state)
+{
+    (void)state;
+    assert_int_equal(prefetches_in(STRIPS(BY_THREAD, "5", "%nx"), 64), 4);
+    assert_int_equal(prefetches_in(STRIPS(BY_THREAD, "128", "%nx"), 64), 6);
+    static const struct {
+        const char *why, *text;
+        uint32_t threads;
+    } none[] = {
+        {"the strips lie apart", STRIPS(BY_THREAD, "5", "%nx"), 32},
+        {"any size of group", STRIPS(BY_THREAD, "128", "%nx"), 0},
+        {"some lanes are missing", STRIPS(BY_THREAD, "128", "%nx"), 63},
+        {"one turn", STRIPS(BY_THREAD, "128", "0"), 64},
+        {"no thread's index", STRIPS("  %a = add i32 %u, %lane\n", "128", "%nx"), 64},
+        {"each thread elsewhere",
+         STRIPS("  %o = load i32, ptr %own\n  %a = add i32 %o, %index\n", "128", "%nx"), 64},
+    };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (prefetches_in(none[i].text, none[i].threads))
+            fail_msg("%s: there are prefetches", none[i].why);
+}
+
 static void other_functions_are_errors(void **state)
 {
     (void)state;
@@ -294,6 +367,7 @@ int main(void)
         cmocka_unit_test(taint_follows_values_and_branches),
         cmocka_unit_test(a_barrier_splits),
         cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(strips_are_asked_for_ahead),
         cmocka_unit_test(other_functions_are_errors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

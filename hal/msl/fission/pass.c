@@ -348,6 +348,7 @@ static bool first_stage(struct fission *f)
     fission_forget_hints(f);
     if (!fission_uses_simd(f))
         return run_stage(f, FISSION_THREADS);
+    fission_add_prefetches(f);
     return run_stage(f, FISSION_LANES);
 }
 

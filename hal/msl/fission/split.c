@@ -201,6 +201,7 @@ bool fission_build_loops(struct fission *f)
     split_lower_waits(&s);
     split_make_private(&s);
     split_choose_once(&s);
+    split_drop_prefetches(&s);
     split_choose_loops(&s);
     for (size_t i = 0; i < s.count; i++)
         if (s.regions[i].start)

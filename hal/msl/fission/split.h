@@ -53,6 +53,9 @@ ir_value split_thread_count(struct split *s);
 /* ---- address.c ---- */
 void split_widen_addresses(struct split *s);
 
+/* ---- prefetch.c ---- */
+void split_drop_prefetches(struct split *s);
+
 /* ---- contexts.c: values that cross regions ---- */
 void split_choose_once(struct split *s);
 void split_choose_loops(struct split *s);

@@ -26,7 +26,8 @@ static bool is_pure_call(const char *name)
         "llvm.sadd",      "llvm.sin",        "llvm.smax",          "llvm.smin",
         "llvm.smul",      "llvm.sqrt",       "llvm.ssub",          "llvm.threadlocal",
         "llvm.trunc",     "llvm.uadd",       "llvm.umax",          "llvm.umin",
-        "llvm.umul",      "llvm.usub",       "llvm.vector.reduce", "fission.spread",
+        "llvm.umul",      "llvm.usub",       "llvm.vector.reduce", "llvm.prefetch",
+        "fission.spread",
     };
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (ir_starts_with(name, prefixes[i]))
