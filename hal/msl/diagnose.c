@@ -105,6 +105,12 @@ static bool names_our_own(const struct diagnostic *diagnostic)
     return !asserted(diagnostic) && has_own_name(diagnostic->text, (size_t)diagnostic->text_length);
 }
 
+/* What only follows from an assertion that an instantiation fits its template. */
+static bool is_aftermath(const struct diagnostic *diagnostic)
+{
+    return memmem(diagnostic->text, (size_t)diagnostic->text_length, "overloaded function", 19);
+}
+
 /* The linker: "...: undefined reference to `f(int)'". */
 static bool print_undefined(const char *line, int length, const char *file,
                             struct msl_text *out_message)
@@ -131,12 +137,13 @@ void msl_diagnose(const char *errors, const char *own_directory, const char *fil
                   struct msl_text *out_message)
 {
     struct diagnostic pending = {0}, masked = {0}; /* the latter if there is nothing better */
-    bool waits = false;
+    bool waits = false, asserts = false;
     for (const char *line = errors; line && *line;) {
         const int length = (int)strcspn(line, "\n");
         struct diagnostic now;
-        if (parse(line, length, own_directory, &now)) {
+        if (parse(line, length, own_directory, &now) && !(asserts && is_aftermath(&now))) {
             bool said = false;
+            asserts |= asserted(&now) != NULL;
             if (waits && (now.is_error || !now.is_ours)) {
                 print_error(now.is_error ? NULL : &now, &pending, file, out_message);
                 waits = false;

@@ -37,7 +37,9 @@ static enum hal_status write_entry(struct msl_unit *unit, const struct msl_kerne
     const struct msl_entry entry = {
         .unit = unit, .number = (size_t)(item - unit->items), .function = function, .text = &text};
     unit->waits |= side_by_side;
-    const enum hal_status status = msl_entry_write_parameters(&entry, kernel->parameters);
+    enum hal_status status = msl_entry_write_parameters(&entry, kernel->parameters);
+    if (status == HAL_OK && item->is_instantiation)
+        status = msl_entry_check_instance(&entry, names);
     if (kernel->has_variables)
         msl_text_append_string(&text.list,
                                "{::msl::source::group_variables, ::msl::next_free, true, false}, ");
@@ -64,7 +66,8 @@ static enum hal_status add_instantiation(struct msl_unit *unit, const struct msl
     const char *entry = "";
     if (is_wanted(unit, names))
         HAL_TRY(write_entry(unit, names, function, &entry));
-    msl_unit_erase(unit, item->first, item->last);
+    else
+        msl_unit_erase(unit, item->first, item->last);
     unit->tokens.list[item->last].replacement = entry;
     return HAL_OK;
 }

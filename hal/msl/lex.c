@@ -280,3 +280,14 @@ size_t msl_angle_end(const struct msl_tokens *tokens, size_t index)
     }
     return 0;
 }
+
+size_t msl_parameter_end(const struct msl_tokens *tokens, size_t index, size_t close)
+{
+    for (; index < close && !msl_is(tokens, index, ","); index = msl_next(tokens, index)) {
+        if (msl_is(tokens, index, "<") && msl_angle_end(tokens, index))
+            index = msl_angle_end(tokens, index);
+        else if (tokens->list[index].match > index)
+            index = tokens->list[index].match;
+    }
+    return index;
+}

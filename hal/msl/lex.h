@@ -46,5 +46,8 @@ size_t msl_next(const struct msl_tokens *tokens, size_t index);
 size_t msl_previous(const struct msl_tokens *tokens, size_t index);
 /* From a '<' to its '>', as template brackets; 0 when it is none. */
 size_t msl_angle_end(const struct msl_tokens *tokens, size_t index);
+/* The ',' or the ')' behind the parameter that begins at `index`, of a list that ends at `close`.
+ */
+size_t msl_parameter_end(const struct msl_tokens *tokens, size_t index, size_t close);
 
 #endif

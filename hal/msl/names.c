@@ -193,10 +193,21 @@ static enum hal_status check_names(struct msl_unit *unit, struct msl_kernel *ker
     return status;
 }
 
+static enum hal_status no_template(const struct msl_unit *unit, const struct msl_item *item)
+{
+    const struct msl_token *const name =
+        &unit->tokens.list[msl_previous(&unit->tokens, item->arguments)];
+    return hal_fail(HAL_INVALID,
+                    "%s:%u: error: there is no kernel template '%.*s' before its "
+                    "instantiation",
+                    unit->file, name->line, (int)name->length, name->text);
+}
+
 enum hal_status msl_unit_find_kernels(struct msl_unit *unit, struct msl_kernel **out_kernels,
                                       size_t *out_count)
 {
     struct msl_kernel *const kernels = hal_alloc(unit->item_count, sizeof *kernels);
+    const struct msl_item *lost = NULL;
     size_t count = 0;
     if (!kernels)
         return hal_fail(HAL_NO_MEMORY, "out of memory for %zu declarations", unit->item_count);
@@ -204,10 +215,16 @@ enum hal_status msl_unit_find_kernels(struct msl_unit *unit, struct msl_kernel *
         const struct msl_item *const item = &unit->items[i], *const body = body_of(unit, item);
         if (body)
             kernels[count++] = (struct msl_kernel){name_of(unit, item, body), NULL, item, body};
+        else if (!lost && item->is_kernel && item->is_instantiation && item->arguments)
+            lost = item;
     }
-    const enum hal_status status =
-        unit->failed ? hal_fail(HAL_NO_MEMORY, "out of memory for the names of %zu kernels", count)
-                     : check_names(unit, kernels, count);
+    enum hal_status status = HAL_OK;
+    if (unit->failed)
+        status = hal_fail(HAL_NO_MEMORY, "out of memory for the names of %zu kernels", count);
+    else if (lost)
+        status = no_template(unit, lost);
+    else
+        status = check_names(unit, kernels, count);
     if (status != HAL_OK) {
         free(kernels);
         return status;

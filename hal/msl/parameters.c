@@ -206,22 +206,23 @@ static enum hal_status write_parameter(const struct msl_entry *entry, size_t fir
     return HAL_OK;
 }
 
+bool msl_has_parameters(const struct msl_tokens *tokens, size_t open)
+{
+    const size_t first = msl_next(tokens, open), close = tokens->list[open].match;
+    return first != close && !(msl_is(tokens, first, "void") && msl_next(tokens, first) == close);
+}
+
 enum hal_status msl_entry_write_parameters(const struct msl_entry *entry, size_t open)
 {
     const struct msl_tokens *const tokens = &entry->unit->tokens;
     const size_t close = tokens->list[open].match;
-    size_t first = msl_next(tokens, open), place = 0;
-    if (first == close || (msl_is(tokens, first, "void") && msl_next(tokens, first) == close))
+    size_t place = 0;
+    if (!msl_has_parameters(tokens, open))
         return HAL_OK;
-    for (size_t i = first; i <= close; i = msl_next(tokens, i)) {
-        if (i == close || msl_is(tokens, i, ",")) {
-            HAL_TRY(write_parameter(entry, first, i, place++));
-            first = msl_next(tokens, i);
-        } else if (msl_is(tokens, i, "<") && msl_angle_end(tokens, i)) {
-            i = msl_angle_end(tokens, i);
-        } else if (tokens->list[i].match > i) {
-            i = tokens->list[i].match;
-        }
+    for (size_t first = msl_next(tokens, open), end = 0; end != close;
+         first = msl_next(tokens, end)) {
+        end = msl_parameter_end(tokens, first, close);
+        HAL_TRY(write_parameter(entry, first, end, place++));
     }
     return HAL_OK;
 }

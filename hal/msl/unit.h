@@ -75,6 +75,12 @@ struct msl_entry {
 /* Appends all parameters between `open` and its partner. HAL_INVALID, HAL_UNSUPPORTED: the message
  * names the parameter, with its line. */
 enum hal_status msl_entry_write_parameters(const struct msl_entry *entry, size_t open) HAL_CHECKED;
+/* Whether there is something in the list that begins at `open`: not "()" and not "(void)". */
+bool msl_has_parameters(const struct msl_tokens *tokens, size_t open);
+/* Turns what an instantiation says into assertions that it fits its template. HAL_INVALID: it has
+ * another number of parameters. */
+enum hal_status msl_entry_check_instance(const struct msl_entry *entry,
+                                         const struct msl_kernel *names) HAL_CHECKED;
 /* Address spaces, attributes, literals, function constants, pragmas. */
 void msl_unit_rewrite(struct msl_unit *unit);
 

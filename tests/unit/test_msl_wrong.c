@@ -156,6 +156,64 @@ static void parameters_of_templates(void **state)
                            "ushort or uint"});
 }
 
+/* What an instantiation says is compared with its template. */
+static void instances_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const struct wrong cases[] = {
+        {"template <typename T, int N>\nkernel void f(device T *o) { o[0] = N; }\n\n"
+         "template [[host_name(\"a\")]] kernel void f<int>(device int *);\n",
+         AT "6: error: kernel 'f<int>': its arguments do not fit 'template <typename T, int N>' "
+            "in line 3"},
+        {"template <typename T, int N> kernel void f(device T *o) { o[0] = N; }\n"
+         "template [[host_name(\"a\")]]\nkernel void f<int, float>(device int *);\n",
+         AT "5: error: kernel 'f<int, float>': its arguments do not fit 'template <typename T, "
+            "int N>' in line 3"},
+        {"template <typename T> kernel void f(device typename T::one *o) { o[0] = 1; }\n"
+         "template kernel decltype(f<int>) f<int>;\n",
+         AT "4: error: kernel 'f<int>': its arguments do not fit 'template <typename T>' in "
+            "line 3"},
+        {"template <typename T> kernel void f(device T *o, constant int &n) { o[n] = 1; }\n"
+         "template kernel void f<int>(device int *);\n",
+         AT "4: error: kernel 'f<int>': parameters: 1 here, 2 in its template, in line 3"},
+        {"template <typename T> kernel void f() {}\ntemplate kernel void f<int>(device int *);\n",
+         AT "4: error: kernel 'f<int>': parameters: 1 here, 0 in its template, in line 3"},
+        {"template <typename T>\nkernel void f(device T *o, constant T &n) { o[0] = n; }\n"
+         "template [[host_name(\"a\")]] kernel void f<int>(device int *,\n"
+         "  constant float &);\n",
+         AT "6: error: kernel 'f<int>': parameter 2 is of another type than in its template, in "
+            "line 4"},
+        {"namespace a { template <typename T> kernel void g(device T *o) { o[0] = 1; } }\n"
+         "template [[host_name(\"a\")]] kernel void f<int>(device int *);\n",
+         AT "4: error: there is no kernel template 'f' before its instantiation"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(HAL_INVALID, &cases[i]);
+}
+
+static void instances_that_fit(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        fixture_status(
+            HEAD "template <typename T, int N>\n"
+                 "kernel void f(device T *o [[buffer(0)]], constant array<T, N> &p,\n"
+                 "  threadgroup T *t [[threadgroup(0)]], uint2 i [[thread_position_in_grid]])\n"
+                 "{ threadgroup T x[N]; x[0] = N; o[i.x] = x[0] + t[0] + p[0]; }\n"
+                 "template [[host_name(\"a\")]] kernel void f<int, 3>(device int *,\n"
+                 "  constant array<int, 3> &q [[buffer(1)]], threadgroup int *,\n"
+                 "  const uint2 j [[thread_position_in_grid]]);\n"
+                 "namespace n { struct s { int a; };\n"
+                 "template <typename T> [[kernel]] void g() {}\n"
+                 "template <typename T> [[kernel]] void h(constant T &x) {}\n"
+                 "template [[host_name(\"b\")]] [[kernel]] void g<int>(void);\n"
+                 "template [[kernel]] void h<s>(constant s &);\n"
+                 "template [[host_name(\"c\")]] [[kernel]] decltype(g<float>) g<float>; }\n"
+                 "typedef decltype(f<int, 4>) f_t;\n"
+                 "template [[host_name(\"d\")]] kernel f_t f<int, 4>;\n"),
+        HAL_OK);
+}
+
 static void words_of_other_languages(void **state)
 {
     (void)state;
@@ -302,6 +360,8 @@ int main(void)
         cmocka_unit_test(too_many_buffers),
         cmocka_unit_test(types_of_parameters),
         cmocka_unit_test(parameters_of_templates),
+        cmocka_unit_test(instances_that_do_not_fit),
+        cmocka_unit_test(instances_that_fit),
         cmocka_unit_test(words_of_other_languages),
         cmocka_unit_test(functions_of_the_process),
         cmocka_unit_test(names_among_many),

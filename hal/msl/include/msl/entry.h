@@ -53,6 +53,23 @@ template <class... A> constexpr bool returns_nothing<void (*)(A...)> = true;
 template <class Function, size_t place>
 constexpr bool takes_memory = metal::is_pointer_v<typename argument_of<Function, place>::type> ||
                               metal::is_reference_v<typename argument_of<Function, place>::type>;
+/* Is an instantiation's parameter that of the template? */
+template <class Function, size_t place, class Other>
+constexpr bool takes_as = metal::is_same_v<typename argument_of<Function, place>::type,
+                                           typename argument_of<Other, 0>::type>;
+/* Is there one function, and no more, that `use` can be given? */
+struct one_function {
+    template <class R, class... A> void operator()(R (*)(A...)) const;
+};
+template <class Use>
+constexpr auto names_one(const Use &use, int) -> decltype(use(one_function()), true)
+{
+    return true;
+}
+template <class Use> constexpr bool names_one(const Use &, long)
+{
+    return false;
+}
 template <class T>
 constexpr bool counts = metal::is_same_v<T, uint32_t> || metal::is_same_v<T, uint16_t>;
 template <class Function, size_t place>
