@@ -56,9 +56,15 @@ void split_widen_addresses(struct split *s);
 /* ---- prefetch.c ---- */
 void split_drop_prefetches(struct split *s);
 
-/* ---- contexts.c: values that cross regions ---- */
+/* ---- once.c: what is the same for all threads of a region ---- */
 void split_choose_once(struct split *s);
 void split_choose_loops(struct split *s);
+/* Is this instruction or argument there before the region's threads begin? */
+bool split_is_known_before(const struct split *s, const struct region *region, ir_value value);
+/* What differs by where the threads came from: it is carried to the region. */
+bool split_is_start_phi(ir_value value, const struct region *region);
+
+/* ---- contexts.c: values that cross regions ---- */
 void split_make_private(struct split *s);
 void split_carry_values(struct split *s);
 
