@@ -4,6 +4,7 @@
 #include "hal/msl/fission/fission.h"
 #include "hal/msl/fission/pass.h"
 #include "hal/msl/fission/pipeline.h"
+#include "hal/msl/fission/stamps.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/IRReader.h>
@@ -283,8 +284,9 @@ static void refusals_have_reasons(void **state)
     }
 }
 
-/* A loop in which each thread reads x[AT], x[AT + 64] and x[AT + THIRD]. */
-#define STRIPS(AT, THIRD, AGAIN)                                                                   \
+/* A loop in which each thread reads x[a], which AT makes, a sum that SECOND adds, and x[a + THIRD].
+ */
+#define STRIPS(AT, SECOND, THIRD, AGAIN)                                                           \
     "declare void @__msl_simdgroup_barrier() convergent\n"                                         \
     "define void @k" THREAD " {\n"                                                                 \
     "entry: %from = load ptr, ptr %l\n"                                                            \
@@ -292,7 +294,7 @@ static void refusals_have_reasons(void **state)
     "  br label %turn\n"                                                                           \
     "turn:\n"                                                                                      \
     "  %c = phi i32 [ 0, %entry ], [ %d, %turn ]\n"                                                \
-    "  %u = shl i32 %c, 7\n" AT "  %b = add i32 %a, 64\n"                                          \
+    "  %u = shl i32 %c, 7\n" AT "  %b = add i32 " SECOND "\n"                                      \
     "  %e = add i32 %a, " THIRD "\n"                                                               \
     "  %i = zext i32 %a to i64\n"                                                                  \
     "  %j = zext i32 %b to i64\n"                                                                  \
@@ -314,38 +316,139 @@ static void refusals_have_reasons(void **state)
     "}\n"
 #define BY_THREAD "  %a = add i32 %u, %index\n"
 
-static size_t prefetches_in(const char *text, uint32_t threads)
+/* How many, and how far behind what is read the first lies. */
+struct prefetches {
+    size_t count;
+    uint64_t least;
+};
+
+static struct prefetches prefetches_in(const char *text, uint32_t threads)
 {
     LLVMModuleRef module = parse(text);
-    size_t count = 0;
+    struct prefetches found = {0, UINT64_MAX};
     assert_true(run_on(module, threads, HAL_OK).split);
     ir_each_block(block, LLVMGetNamedFunction(module, "k")) ir_each_instruction(item, block)
-        count += ir_starts_with(ir_callee(item), "llvm.prefetch");
+    {
+        if (!ir_starts_with(ir_callee(item), "llvm.prefetch"))
+            continue;
+        const ir_value offset = LLVMGetOperand(LLVMGetOperand(item, 0), 1);
+        const uint64_t bytes = LLVMConstIntGetZExtValue(LLVMGetOperand(offset, 1));
+        found.least = bytes < found.least ? bytes : found.least;
+        found.count++;
+    }
     LLVMDisposeModule(module);
-    return count;
+    return found;
 }
 
-/* Two strips of 64 threads are pieces of 512 bytes; each simdgroup asks for 256 of them. */
+/* Two strips of 64 threads are pieces of 512 bytes; each simdgroup asks for 256 of the next. */
 static void strips_are_asked_for_ahead(void **state)
 {
     (void)state;
-    assert_int_equal(prefetches_in(STRIPS(BY_THREAD, "5", "%nx"), 64), 4);
-    assert_int_equal(prefetches_in(STRIPS(BY_THREAD, "128", "%nx"), 64), 6);
+    const struct prefetches two = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 64);
+    assert_int_equal(two.count, 4);
+    assert_int_equal(two.least, 512);
+    const struct prefetches three = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "128", "%nx"), 64);
+    assert_int_equal(three.count, 6);
+    assert_int_equal(three.least, 768);
+}
+
+static void nothing_else_is_asked_for(void **state)
+{
+    (void)state;
     static const struct {
         const char *why, *text;
         uint32_t threads;
     } none[] = {
-        {"the strips lie apart", STRIPS(BY_THREAD, "5", "%nx"), 32},
-        {"any size of group", STRIPS(BY_THREAD, "128", "%nx"), 0},
-        {"some lanes are missing", STRIPS(BY_THREAD, "128", "%nx"), 63},
-        {"one turn", STRIPS(BY_THREAD, "128", "0"), 64},
-        {"no thread's index", STRIPS("  %a = add i32 %u, %lane\n", "128", "%nx"), 64},
+        {"the strips lie apart", STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 32},
+        {"any size of group", STRIPS(BY_THREAD, "%a, 1024", "2048", "%nx"), 0},
+        {"some lanes are missing", STRIPS(BY_THREAD, "%a, 63", "126", "%nx"), 63},
+        {"more than pages", STRIPS(BY_THREAD, "%a, 1024", "2048", "%nx"), 1024},
+        {"one turn", STRIPS(BY_THREAD, "%a, 64", "128", "0"), 64},
+        {"no thread's index", STRIPS("  %a = add i32 %u, %lane\n", "%a, 64", "128", "%nx"), 64},
         {"each thread elsewhere",
-         STRIPS("  %o = load i32, ptr %own\n  %a = add i32 %o, %index\n", "128", "%nx"), 64},
+         STRIPS("  %o = load i32, ptr %own\n  %a = add i32 %o, %index\n", "%a, 64", "128", "%nx"),
+         64},
+        {"the second one elsewhere",
+         STRIPS(BY_THREAD "  %o = add i32 %gx, %index\n", "%o, 64", "5", "%nx"), 64},
     };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        if (prefetches_in(none[i].text, none[i].threads))
+        if (prefetches_in(none[i].text, none[i].threads).count)
             fail_msg("%s: there are prefetches", none[i].why);
+}
+
+/* ---- stamps.c ----------------------------------------------------------------------------------
+ */
+
+#define OPERATIONS                                                                                 \
+    "declare ptr @__msl_exchange(ptr, i32, ptr)\n"                                                 \
+    "declare void @__msl_collect(ptr, ptr, i32)\n"                                                 \
+    "declare void @__msl_simdgroup_barrier()\n"                                                    \
+    "declare void @__msl_stamp(ptr, i32)\n"
+
+/* The words of the stamps before each operation, in the order of the code. */
+static void expect_stamps(const char *text, const uint64_t *words, size_t count)
+{
+    LLVMModuleRef module = parse(text);
+    const ir_value function = LLVMGetNamedFunction(module, "k");
+    size_t found = 0;
+    assert_true(msl_stamps_are_needed(module));
+    msl_stamps_add(module, function);
+    ir_each_block(block, function) ir_each_instruction(item, block)
+    {
+        const char *const callee = ir_callee(item);
+        if (!ir_starts_with(callee, "__msl_") || strcmp(callee, "__msl_stamp") == 0)
+            continue;
+        const ir_value before = LLVMGetPreviousInstruction(item);
+        if (!before || strcmp(ir_callee(before), "__msl_stamp") != 0)
+            fail_msg("there is no stamp before '%s'", callee);
+        assert_true(found < count);
+        assert_int_equal(LLVMConstIntGetZExtValue(LLVMGetOperand(before, 1)), words[found++]);
+    }
+    assert_int_equal(found, count);
+    assert_false(LLVMVerifyFunction(function, LLVMReturnStatusAction));
+    LLVMDisposeModule(module);
+}
+
+/* A place; and for each loop around it the loop's place and the number of its turn. */
+static void operations_are_stamped(void **state)
+{
+    (void)state;
+    expect_stamps(OPERATIONS "define void @k(ptr %l, i1 %c) {\n"
+                             "  call void @__msl_simdgroup_barrier()\n"
+                             "  br label %outer\n"
+                             "outer: br label %inner\n"
+                             "inner: %a = call ptr @__msl_exchange(ptr %l, i32 4, ptr %l)\n"
+                             "  br i1 %c, label %inner, label %next\n"
+                             "next: call void @__msl_collect(ptr %l, ptr %l, i32 4)\n"
+                             "  br i1 %c, label %outer, label %end\n"
+                             "end: ret void\n"
+                             "}\n",
+                  (const uint64_t[]){1, 5, 3}, 3);
+}
+
+/* A stamp has room for 15 loops, and what is deeper is told apart no further. */
+static void deep_loops_fit_into_stamps(void **state)
+{
+    (void)state;
+    enum { DEPTH = 20 };
+    char text[8192];
+    int length = sprintf(text, OPERATIONS "define void @k(i1 %%c) {\n br label %%h0\n");
+    for (int i = 0; i < DEPTH - 1; i++)
+        length += sprintf(text + length, "h%d: br label %%h%d\n", i, i + 1);
+    length += sprintf(text + length, "h%d: call void @__msl_simdgroup_barrier()\n br label %%t%d\n",
+                      DEPTH - 1, DEPTH - 1);
+    for (int i = DEPTH - 1; i > 0; i--)
+        length += sprintf(text + length, "t%d: br i1 %%c, label %%h%d, label %%t%d\n", i, i, i - 1);
+    sprintf(text + length, "t0: br i1 %%c, label %%h0, label %%end\nend: ret void\n}\n");
+    expect_stamps(text, (const uint64_t[]){31}, 1);
+}
+
+static void what_does_not_wait_has_no_stamps(void **state)
+{
+    (void)state;
+    LLVMModuleRef module = parse(OPERATIONS "define void @k() { ret void }\n");
+    assert_false(msl_stamps_are_needed(module));
+    LLVMDisposeModule(module);
 }
 
 static void other_functions_are_errors(void **state)
@@ -368,6 +471,10 @@ int main(void)
         cmocka_unit_test(a_barrier_splits),
         cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(strips_are_asked_for_ahead),
+        cmocka_unit_test(nothing_else_is_asked_for),
+        cmocka_unit_test(operations_are_stamped),
+        cmocka_unit_test(deep_loops_fit_into_stamps),
+        cmocka_unit_test(what_does_not_wait_has_no_stamps),
         cmocka_unit_test(other_functions_are_errors),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
