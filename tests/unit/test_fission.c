@@ -360,10 +360,11 @@ static void nothing_else_is_asked_for(void **state)
         uint32_t threads;
     } none[] = {
         {"the strips lie apart", STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 32},
-        {"any size of group", STRIPS(BY_THREAD, "%a, 1024", "2048", "%nx"), 0},
+        {"any size of group", STRIPS(BY_THREAD, "%a, 1024", "5", "%nx"), 0},
         {"some lanes are missing", STRIPS(BY_THREAD, "%a, 63", "126", "%nx"), 63},
         {"more than pages", STRIPS(BY_THREAD, "%a, 1024", "2048", "%nx"), 1024},
-        {"one turn", STRIPS(BY_THREAD, "%a, 64", "128", "0"), 64},
+        {"one turn",
+         STRIPS("  %o = add i32 %u, %gx\n  %a = add i32 %o, %index\n", "%a, 64", "128", "0"), 64},
         {"no thread's index", STRIPS("  %a = add i32 %u, %lane\n", "%a, 64", "128", "%nx"), 64},
         {"each thread elsewhere",
          STRIPS("  %o = load i32, ptr %own\n  %a = add i32 %o, %index\n", "%a, 64", "128", "%nx"),
