@@ -38,6 +38,7 @@ static const char *missing_here(const struct msl_tokens *tokens, size_t i)
                                         "mesh_grid_properties", "object_data", "ray_data"};
     static const char *const tensors[] = {"tensor_handle", "tensor_inline", "tensor_offset",
                                           "tensor_ops", "cooperative_tensor"};
+    static const char *const logs[] = {"os_log", "os_log_default"};
     static const char *const assembly[] = {"asm", "__asm", "__asm__"};
     if (is_texture_type(tokens, i))
         return "textures exist on a GPU only";
@@ -53,6 +54,8 @@ static const char *missing_here(const struct msl_tokens *tokens, size_t i)
         return "tensors exist on a GPU only";
     if (msl_is_one_of(tokens, i, tiles, sizeof tiles / sizeof *tiles))
         return "tile and mesh shading exist on a GPU only";
+    if (msl_is_one_of(tokens, i, logs, sizeof logs / sizeof *logs))
+        return "logs exist on a GPU only";
     if (msl_is_one_of(tokens, i, assembly, sizeof assembly / sizeof *assembly) &&
         (msl_is(tokens, after, "(") || msl_is(tokens, after, "volatile")))
         return "inline assembly is no part of the language";

@@ -319,11 +319,55 @@ static void functions_of_other_stages(void **state)
            &(struct wrong){"#include <metal_tensor>\nkernel void f(device int *o,\n"
                            " tensor<device half, dextents<int, 2>, tensor_handle> t) {}\n",
                            AT "5: error: 'tensor_handle': tensors exist on a GPU only"});
+    static const struct wrong others[] = {
+        {"#include <metal_logging>\nkernel void f(device int *o) {\n os_log_default.log(\"x\"); "
+         "}\n",
+         AT "5: error: 'os_log_default': logs exist on a GPU only"},
+        {"kernel void f(device int *o,\n visible_function_table<int(int)> t [[buffer(1)]]) {}\n", AT
+         "4: error: 'visible_function_table': function tables and pipeline states exist on a GPU "
+         "only"},
+        {"struct s { int a; };\n\nkernel void f(imageblock<s> b) {}\n",
+         AT "5: error: 'imageblock': tile and mesh shading exist on a GPU only"},
+        {"kernel void f(device int *o, depth2d_array<float> d) {}\n",
+         AT "3: error: 'depth2d_array': textures exist on a GPU only"},
+        {"kernel void f(device int *o,\n device int *p [[sampler(0)]]) {}\n",
+         AT "4: error: '[[sampler]]': textures exist on a GPU only"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect(HAL_UNSUPPORTED, &others[i]);
+    /* Names that only begin like those. */
+    assert_int_equal(fixture_status(HEAD "int texture2d(int sampler) { return sampler; }\n"
+                                         "kernel void f(device int *o) {\n"
+                                         "  int imageblocks = 3, command_buffer = 4;\n"
+                                         "  o[0] = texture2d(imageblocks) < command_buffer; }\n"),
+                     HAL_OK);
     /* What others may call is still a function. */
     assert_int_equal(fixture_status(HEAD "[[visible]] int one(int x) { return x + 1; }\n"
                                          "[[stitchable]] int two(int x) { return x + 2; }\n"
                                          "kernel void f(device int *o) { o[0] = one(two(0)); }\n"),
                      HAL_OK);
+}
+
+/* On a processor members are found by their place. */
+static void members_of_argument_buffers(void **state)
+{
+    (void)state;
+    static const struct wrong cases[] = {
+        {"struct s { device int *p [[id(1)]]; };\n",
+         AT "3: error: member 0 of an argument buffer has [[id(1)]]: on a processor, ids count the "
+            "members from 0"},
+        {"struct s { device int *p [[id(0)]], q[2];\n array<device int *, 2> r [[id(1)]];\n"
+         " device int *t [[id(4)]]; };\n",
+         AT "5: error: member 2 of an argument buffer has [[id(4)]]: on a processor, ids count the "
+            "members from 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(HAL_UNSUPPORTED, &cases[i]);
+    assert_int_equal(
+        fixture_status(HEAD "struct s { device int *p [[id(0)]]; struct { int a; int b; } q;\n"
+                            " constant int *r [[id(2)]]; };\n"
+                            "kernel void f(constant s &x) { x.p[0] = x.r[0] + x.q.b; }\n"),
+        HAL_OK);
 }
 
 /* Where a constant leaves one of them out, two parameters share an index. */
@@ -366,6 +410,7 @@ int main(void)
         cmocka_unit_test(functions_of_the_process),
         cmocka_unit_test(names_among_many),
         cmocka_unit_test(functions_of_other_stages),
+        cmocka_unit_test(members_of_argument_buffers),
         cmocka_unit_test(indices_that_are_shared_rightly),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
