@@ -137,6 +137,30 @@ static void names_in_namespaces(void **state)
 }
 
 /* A bare name that two namespaces have is neither's. */
+/* Of templates of one name, the one that the instantiation sees. */
+static void templates_in_namespaces(void **state)
+{
+    (void)state;
+    static const char source[] =
+        HEAD "template <typename T> kernel void f(device T *o) { o[0] = 1; }\n"
+             "namespace a { template <typename T> kernel void f(device T *o) { o[0] = 2; }\n"
+             "namespace b { template <typename T> kernel void f(device T *o) { o[0] = 3; } } }\n"
+             "namespace c { template <typename T> kernel void f(device T *o) { o[0] = 4; } }\n"
+             "template [[host_name(\"1\")]] kernel void f<int>(device int *);\n"
+             "template [[host_name(\"2\")]] kernel void a::f<int>(device int *);\n"
+             "template [[host_name(\"3\")]] kernel void a::b::f<int>(device int *);\n"
+             "namespace a { template [[host_name(\"5\")]] kernel void f<uint>(device uint *);\n"
+             "template [[host_name(\"6\")]] kernel void b::f<uint>(device uint *); }\n"
+             "template [[host_name(\"4\")]] kernel void c::f<int>(device int *);\n";
+    static const char *const names[] = {"1", "2", "3", "4", "5", "6"};
+    static const int32_t expected[] = {1, 2, 3, 4, 2, 3};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int32_t out = 0;
+        fixture_run_source(source, names[i], (void *[]){&out}, 1, 1, 1);
+        assert_int_equal(out, expected[i]);
+    }
+}
+
 static void names_that_are_ambiguous(void **state)
 {
     (void)state;
@@ -229,8 +253,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(structs_and_argument_kinds), cmocka_unit_test(host_name_templates),
-        cmocka_unit_test(names_in_namespaces),        cmocka_unit_test(names_that_are_ambiguous),
-        cmocka_unit_test(function_constants),         cmocka_unit_test(wide_attribute_types),
+        cmocka_unit_test(names_in_namespaces),        cmocka_unit_test(templates_in_namespaces),
+        cmocka_unit_test(names_that_are_ambiguous),   cmocka_unit_test(function_constants),
+        cmocka_unit_test(wide_attribute_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

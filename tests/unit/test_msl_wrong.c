@@ -65,6 +65,12 @@ static void kernels(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(HAL_INVALID, &cases[i]);
+    /* By its bare name it is not in the kernel's namespace. */
+    assert_int_equal(
+        fixture_status(HEAD
+                       "namespace a { extern \"C\" kernel void f(device int *o) { o[0] = 1; } }\n"
+                       "float f(float x) { return x; }\n"),
+        HAL_OK);
 }
 
 static void indices(void **state)
@@ -297,6 +303,26 @@ static void names_among_many(void **state)
     free(source);
 }
 
+/* The nearest first, and of those that are as near, in the order of the source. */
+static void names_as_near(void **state)
+{
+    (void)state;
+    static const char source[] = HEAD "kernel void three(device int *o) { o[0] = 3; }\n"
+                                      "kernel void ab(device int *o) { o[0] = 0; }\n"
+                                      "kernel void b(device int *o) { o[0] = 1; }\n"
+                                      "kernel void ac(device int *o) { o[0] = 2; }\n";
+    const struct msl_group_size wanted = {.kernel = "a", .size = {1, 1, 1}};
+    const struct msl_source desc = {.text = source,
+                                    .bytes = sizeof source - 1,
+                                    .group_sizes = &wanted,
+                                    .group_size_count = 1,
+                                    .only_listed = true};
+    struct msl_library *library;
+    assert_int_equal(msl_compile(&desc, &library), HAL_INVALID);
+    assert_string_equal(hal_message(),
+                        "'kernel.metal' has no kernel 'a'; it has 'ab', 'b', 'ac', 'three'");
+}
+
 static void functions_of_other_stages(void **state)
 {
     (void)state;
@@ -409,6 +435,7 @@ int main(void)
         cmocka_unit_test(words_of_other_languages),
         cmocka_unit_test(functions_of_the_process),
         cmocka_unit_test(names_among_many),
+        cmocka_unit_test(names_as_near),
         cmocka_unit_test(functions_of_other_stages),
         cmocka_unit_test(members_of_argument_buffers),
         cmocka_unit_test(indices_that_are_shared_rightly),
