@@ -146,6 +146,10 @@ static void types_of_parameters(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(HAL_INVALID, &cases[i]);
+    assert_int_equal(fixture_status(HEAD
+                                    "kernel void f(device int *o [[maybe_unused]],\n"
+                                    "  ushort2 i [[maybe_unused, thread_position_in_grid]]) {}\n"),
+                     HAL_OK);
 }
 
 /* Also in a template, by the line where its kernel declares the parameter. */
