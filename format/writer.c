@@ -4,9 +4,11 @@
  * Per thread there is a stream that collects events and segments apart from each other until there
  * are enough for a chunk. A seal whose segments are not all there may close a chunk; the rest of
  * the segments then goes into continuations, and the next chunk begins after them. */
+#include "format/about.h"
 #include "format/contents.h"
 #include "format/index.h"
 #include "format/limits.h"
+#include "format/notes.h"
 #include "format/packets.h"
 #include "format/tables.h"
 #include "format/trace.h"
@@ -143,85 +145,16 @@ static enum hal_status finish_frame(struct trace_writer *writer)
 
 /* ---- Chunks ------------------------------------------------------------------------------- */
 
-static void note_time(Haltrace__Note *note, const struct trace_event *event)
-{
-    if (!event->begin_ns && !event->end_ns)
-        return;
-    if (!note->first_ns || event->begin_ns < note->first_ns)
-        note->first_ns = event->begin_ns;
-    if (!note->last_ns || event->end_ns > note->last_ns)
-        note->last_ns = event->end_ns;
-}
-
-static void note_submission(Haltrace__Note *note, uint64_t submission)
-{
-    if (submission == UINT64_MAX)
-        return;
-    if (!note->first_submission || submission + 1 < note->first_submission)
-        note->first_submission = submission + 1;
-    if (submission + 1 > note->last_submission)
-        note->last_submission = submission + 1;
-}
-
-static void note_event(Haltrace__Note *note, const struct trace_event *event)
-{
-    Haltrace__Counts *counts = note->counts;
-    const struct trace_content_event *access = (const void *)event;
-    counts->events++;
-    if (event->kind == TRACE_SUBMIT) {
-        counts->submissions++;
-        note_submission(note, ((const struct trace_submit *)(const void *)event)->submission);
-    }
-    if (event->kind == TRACE_DISPATCH_TIMES)
-        note_submission(note,
-                        ((const struct trace_dispatch_times *)(const void *)event)->submission);
-    if (event->kind == TRACE_SUBMISSION_OUTPUTS)
-        note_submission(note,
-                        ((const struct trace_submission_outputs *)(const void *)event)->submission);
-    if (event->kind == TRACE_COLLECTIVE)
-        note_submission(note, ((const struct trace_collective *)(const void *)event)->submission);
-    if (event->kind == TRACE_HOST_CALL_BEGIN || event->kind == TRACE_HOST_CALL_END)
-        note_submission(note, ((const struct trace_host_call *)(const void *)event)->submission);
-    if (event->kind == TRACE_SUBMISSION_DONE)
-        note_submission(note,
-                        ((const struct trace_submission_done *)(const void *)event)->submission);
-    if (event->kind == TRACE_HOST_WRITE) {
-        counts->host_writes++;
-        counts->host_write_bytes += access->size;
-    }
-    if (event->kind == TRACE_HOST_READ) {
-        counts->host_reads++;
-        counts->host_read_bytes += access->size;
-    }
-    if (event->ticket && (!note->first_ticket || event->ticket < note->first_ticket))
-        note->first_ticket = event->ticket;
-    if (event->ticket > note->last_ticket)
-        note->last_ticket = event->ticket;
-    note_time(note, event);
-}
-
 static enum hal_status describe_events(struct trace_writer *writer, const struct stream *stream)
 {
     const uint8_t *at = stream->events.data;
     for (size_t i = 0; i < stream->event_count; i++) {
         const struct trace_event *event = (const void *)at;
-        note_event(writer->note, event);
+        trace_note_event(writer->note, event);
         HAL_TRY(trace_packets_event(&writer->packets, stream->thread, event, &writer->frame));
         at += event->bytes;
     }
     return HAL_OK;
-}
-
-static void note_segments(Haltrace__Note *note, const struct stream *stream)
-{
-    const uint8_t *at = stream->segments.data;
-    for (size_t i = 0; i < stream->segment_count; i++) {
-        const struct trace_segment *segment = (const void *)at;
-        note->counts->dispatches += trace_is_dispatch(segment->kind);
-        note->counts->barriers += segment->kind == TRACE_BARRIER;
-        at += segment->bytes;
-    }
-    note->counts->segments += stream->segment_count;
 }
 
 static enum hal_status append_chunk(struct trace_writer *writer, struct stream *stream)
@@ -257,7 +190,7 @@ static enum hal_status emit(struct trace_writer *writer, struct stream *stream)
         return no_memory();
     writer->pieces = pieces;
     HAL_TRY(describe_events(writer, stream));
-    note_segments(writer->note, stream);
+    trace_note_segments(writer->note, stream->segments.data, stream->segment_count);
     HAL_TRY(append_chunk(writer, stream));
     writer->pieces[writer->piece_count++] = (struct piece){
         stream->thread, (uint32_t)stream->event_count, (uint32_t)stream->segment_count};
@@ -441,131 +374,14 @@ enum hal_status trace_writer_refer(struct trace_writer *writer,
 
 /* ---- Beginning and end -------------------------------------------------------------------- */
 
-static ProtobufCBinaryData as_bytes(const char *text)
-{
-    return (ProtobufCBinaryData){.len = text ? strlen(text) : 0,
-                                 .data = (uint8_t *)(uintptr_t)text};
-}
-
-static void add_unknown(ProtobufCMessage *message, const struct trace_unknown *unknown)
-{
-    message->n_unknown_fields = (unsigned)unknown->count;
-    message->unknown_fields = (ProtobufCMessageUnknownField *)(uintptr_t)unknown->fields;
-}
-
-/* What a message of a device points at. */
-struct device_message {
-    Haltrace__Device device;
-    uint32_t group_size[3], formats[TRACE_MAX_FORMATS];
-};
-
-static void make_device(const struct trace_device *device, struct device_message *out)
-{
-    Haltrace__Device *message = &out->device;
-    *message = (Haltrace__Device)HALTRACE__DEVICE__INIT;
-    message->uri = as_bytes(device->uri);
-    message->driver = as_bytes(device->driver);
-    message->name = as_bytes(device->name);
-    message->queue_count = device->queue_count;
-    message->simd_width = device->simd_width;
-    message->max_group_threads = device->max_group_threads;
-    memcpy(out->group_size, device->max_group_size, sizeof out->group_size);
-    message->n_max_group_size = 3;
-    message->max_group_size = out->group_size;
-    message->max_group_memory_bytes = device->max_group_memory_bytes;
-    message->max_buffer_bytes = device->max_buffer_bytes;
-    message->max_constant_bytes = device->max_constant_bytes;
-    message->worker_count = device->worker_count;
-    message->architecture = as_bytes(device->architecture);
-    message->features = as_bytes(device->features);
-    message->n_format = device->format_count;
-    message->format = out->formats;
-    memcpy(out->formats, device->formats, sizeof out->formats);
-}
-
-static enum hal_status make_captures(struct trace_writer *writer, const struct trace_header *header,
-                                     Haltrace__Header *message)
-{
-    const size_t count = header->capture_count;
-    struct capture_message {
-        Haltrace__Capture capture;
-        struct device_message device;
-    } *messages = trace_arena_array(&writer->scratch, count, sizeof *messages);
-    message->capture = trace_arena_array(&writer->scratch, count, sizeof *message->capture);
-    if (!messages || !message->capture)
-        return no_memory();
-    for (size_t i = 0; i < count; i++) {
-        const struct trace_capture *capture = &header->captures[i];
-        Haltrace__Capture *out = message->capture[i] = &messages[i].capture;
-        make_device(&capture->device, &messages[i].device);
-        *out = (Haltrace__Capture)HALTRACE__CAPTURE__INIT;
-        out->program = as_bytes(capture->program);
-        out->process_id = capture->process_id;
-        out->host = as_bytes(capture->host);
-        out->device = &messages[i].device.device;
-        out->queue_base = capture->queue_base;
-        out->thread_base = capture->thread_base;
-        out->object_base = capture->object_base;
-        out->submission_base = capture->submission_base;
-    }
-    message->n_capture = count;
-    return HAL_OK;
-}
-
-static enum hal_status make_header(struct trace_writer *writer, const struct trace_header *header,
-                                   Haltrace__Header *message)
-{
-    *message = (Haltrace__Header)HALTRACE__HEADER__INIT;
-    message->version_major = TRACE_VERSION_MAJOR;
-    message->version_minor = TRACE_VERSION_MINOR;
-    message->contents = HALTRACE__HEADER__CONTENTS__CONTENTS_IN_FILE;
-    message->writer = as_bytes(header->writer);
-    message->program = as_bytes(header->program);
-    message->argument =
-        trace_arena_array(&writer->scratch, header->argument_count, sizeof *message->argument);
-    if (!message->argument)
-        return no_memory();
-    message->n_argument = header->argument_count;
-    for (size_t i = 0; i < header->argument_count; i++)
-        message->argument[i] = as_bytes(header->arguments[i]);
-    message->process_id = header->process_id;
-    message->host = as_bytes(header->host);
-    message->system = as_bytes(header->system);
-    message->mode = as_bytes(header->mode);
-    message->start_ns = header->start_ns;
-    message->start_wall_ns = header->start_wall_ns;
-    message->late_start = header->late_start;
-    message->sidecar = as_bytes(header->sidecar);
-    message->stacks = as_bytes(header->stacks);
-    message->contents_policy = as_bytes(header->contents);
-    message->outputs_policy = as_bytes(header->outputs);
-    message->files_policy = as_bytes(header->files);
-    message->window = as_bytes(header->window);
-    message->budget_bytes = header->budget_bytes;
-    message->last_ns = header->last_ns;
-    message->edit = trace_arena_array(&writer->scratch, header->edit_count, sizeof *message->edit);
-    if (!message->edit)
-        return no_memory();
-    message->n_edit = header->edit_count;
-    for (size_t i = 0; i < header->edit_count; i++)
-        message->edit[i] = as_bytes(header->edits[i]);
-    message->view_only = as_bytes(header->view_only);
-    message->base_trace = as_bytes(header->base);
-    add_unknown(&message->base, &header->unknown);
-    return make_captures(writer, header, message);
-}
-
 static enum hal_status write_header(struct trace_writer *writer, const struct trace_header *header)
 {
     struct trace_header known = *header;
     known.program = header->program ? header->program : "";
     Haltrace__Note *note;
-    struct device_message device;
     Haltrace__Header message;
     HAL_TRY(new_note(writer, HALTRACE__NOTE__KIND__HEADER, &note));
-    HAL_TRY(make_header(writer, header, &message));
-    make_device(&header->device, &device);
-    message.device = &device.device;
+    HAL_TRY(trace_about_header(header, &writer->scratch, &message));
     HAL_TRY(trace_packets_begin(&writer->packets, &known, &writer->frame));
     HAL_TRY(trace_field_append(&writer->frame, TRACE_FIELD_HEADER, &message.base));
     HAL_TRY(write_frame(writer, &writer->frame, note));
@@ -667,22 +483,8 @@ uint64_t trace_writer_bytes(const struct trace_writer *writer)
 
 static enum hal_status write_end(struct trace_writer *writer, const struct trace_health *health)
 {
-    Haltrace__End end = HALTRACE__END__INIT;
-    if (health) {
-        end.status = health->status;
-        end.message = as_bytes(health->message);
-        end.lost_records = health->lost_records;
-        end.ring_stalls = health->ring_stalls;
-        end.ring_stall_ns = health->ring_stall_ns;
-        end.digest_only = health->digest_only;
-        end.overhead_ns = health->overhead_ns;
-        end.recovered = health->recovered;
-        end.clock = as_bytes(health->clock);
-        end.clock_error_ns = health->clock_error_ns;
-        end.over_budget_bytes = health->over_budget_bytes;
-        end.unsupported_calls = health->unsupported_calls;
-        add_unknown(&end.base, &health->unknown);
-    }
+    Haltrace__End end;
+    trace_about_end(health, &end);
     trace_arena_reset(&writer->scratch);
     end.unfinished_thread =
         trace_arena_array(&writer->scratch, writer->stream_capacity, sizeof *end.unfinished_thread);
