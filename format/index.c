@@ -2,6 +2,7 @@
 /* The directory of a file: index and seek table, or the walk that replaces them. */
 #include "format/index.h"
 
+#include "format/activity.h"
 #include "format/limits.h"
 #include "format/trace.h"
 
@@ -70,7 +71,7 @@ static enum hal_status check_note(const Haltrace__Note *note, uint64_t note_byte
         return hal_fail(HAL_CORRUPT, "the frame at byte %" PRIu64 " is larger than %u bytes",
                         note->offset, TRACE_MAX_FRAME_BYTES);
     if (note->n_piece_events != note->n_piece_thread ||
-        note->n_piece_segments != note->n_piece_thread)
+        note->n_piece_segments != note->n_piece_thread || !trace_activity_is_plausible(note))
         return hal_fail(HAL_CORRUPT,
                         "the note about the frame at byte %" PRIu64 " contradicts itself",
                         note->offset);

@@ -237,6 +237,14 @@ struct trace_span {
     uint64_t first_submission, last_submission;
 };
 struct trace_span trace_reader_chunk_span(const struct trace_reader *reader, size_t index);
+/* The queues of whose work the index knows when it ran: a bit each. 0: none, or the file is one of
+ * an older version, which does not tell. */
+uint64_t trace_reader_active_queues(const struct trace_reader *reader);
+/* Cuts a time into `count` equal parts and tells, of each, which share of it the queue's
+ * submissions took: more than 1 where they ran beside each other. No event is decoded. As fine as a
+ * 64th of a frame, where few queues worked in it. */
+void trace_reader_activity(const struct trace_reader *reader, uint32_t queue, int64_t begin_ns,
+                           int64_t end_ns, size_t count, double *out_shares);
 enum hal_status trace_reader_chunk(struct trace_reader *reader, size_t index,
                                    struct trace_chunk *out_chunk) HAL_CHECKED;
 void trace_chunk_free(struct trace_chunk *chunk);

@@ -5,6 +5,7 @@
  * are enough for a chunk. A seal whose segments are not all there may close a chunk; the rest of
  * the segments then goes into continuations, and the next chunk begins after them. */
 #include "format/about.h"
+#include "format/activity.h"
 #include "format/contents.h"
 #include "format/index.h"
 #include "format/limits.h"
@@ -53,6 +54,7 @@ struct trace_writer {
     size_t table_count;
     struct trace_bytes frame; /* of events, being filled */
     Haltrace__Note *note;     /* about that frame */
+    struct trace_activity activity;
     struct piece *pieces;
     size_t piece_count, piece_capacity;
     bool named_at_end;
@@ -137,6 +139,8 @@ static enum hal_status finish_frame(struct trace_writer *writer)
     if (!writer->frame.count)
         return HAL_OK;
     HAL_TRY(store_pieces(writer));
+    if (!trace_activity_store(&writer->activity, writer->note, &writer->directory.arena))
+        return no_memory();
     HAL_TRY(write_frame(writer, &writer->frame, writer->note));
     writer->frame.count = 0;
     writer->note = NULL;
@@ -151,6 +155,8 @@ static enum hal_status describe_events(struct trace_writer *writer, const struct
     for (size_t i = 0; i < stream->event_count; i++) {
         const struct trace_event *event = (const void *)at;
         trace_note_event(writer->note, event);
+        if (!trace_activity_event(&writer->activity, event))
+            return no_memory();
         HAL_TRY(trace_packets_event(&writer->packets, stream->thread, event, &writer->frame));
         at += event->bytes;
     }
@@ -401,6 +407,7 @@ static enum hal_status destroy(struct trace_writer *writer)
     }
     free(writer->streams);
     free(writer->pieces);
+    trace_activity_finish(&writer->activity);
     free(writer->frame.data);
     free(writer->table_records.data);
     trace_contents_finish(&writer->contents);

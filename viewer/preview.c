@@ -37,7 +37,8 @@ static double spread(struct trace_reader *reader, int columns, double *out_densi
     return most;
 }
 
-static void draw_overview(struct view_area axis, struct trace_reader *reader)
+/* Of an older file. */
+static void draw_submissions(struct view_area axis, struct trace_reader *reader)
 {
     double density[MOST_COLUMNS];
     const int columns = axis.columns < MOST_COLUMNS ? axis.columns : MOST_COLUMNS;
@@ -47,6 +48,50 @@ static void draw_overview(struct view_area axis, struct trace_reader *reader)
         if (density[column] > 0)
             view_put(axis, 0, column, 0x2581u + (uint32_t)level, VIEW_STYLE_DIM);
     }
+}
+
+static uint32_t block(double share)
+{
+    const double level = share < 1 ? share * 8 : 7;
+    return 0x2581u + (uint32_t)level;
+}
+
+/* A row for each queue whose work the index knows. Returns how many. */
+static int draw_queues(struct view_area axis, struct trace_reader *reader)
+{
+    double shares[MOST_COLUMNS];
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    const int columns = axis.columns < MOST_COLUMNS ? axis.columns : MOST_COLUMNS;
+    uint64_t queues = trace_reader_active_queues(reader);
+    int row = 0;
+    for (uint32_t queue = 0; queues && columns > 0 && row < axis.rows; queue++, queues >>= 1) {
+        if (!(queues & 1))
+            continue;
+        trace_reader_activity(reader, queue, counts->first_ns, counts->last_ns, (size_t)columns,
+                              shares);
+        for (int column = 0; column < columns; column++) {
+            if (shares[column] > 0)
+                view_put(axis, row, column, block(shares[column]), VIEW_STYLE_DIM);
+        }
+        row++;
+    }
+    return row;
+}
+
+/* As many as leave the text its room. */
+static int queue_rows(int rows)
+{
+    enum { TEXT = 9, MOST = 8 };
+    return rows <= TEXT ? 1 : rows - TEXT < MOST ? rows - TEXT : MOST;
+}
+
+/* Returns the rows that it takes. */
+static int draw_work(struct view_area area, struct trace_reader *reader)
+{
+    const int rows = draw_queues(area, reader);
+    if (!rows)
+        draw_submissions(area, reader);
+    return rows ? rows : 1;
 }
 
 static void draw_bar(struct view_area area, int row, double share)
@@ -70,7 +115,7 @@ void view_preview_draw(struct view_screen *screen, struct trace_reader *reader, 
                slash ? slash + 1 : path, view_time(counts->last_ns - counts->first_ns).text,
                view_things(counts->submissions, "submission").text,
                view_things(counts->dispatches, "dispatch").text);
-    draw_overview(view_area_part(all, row++, 1, 1, all.columns - 2), reader);
+    row += draw_work(view_area_part(all, row, 1, queue_rows(all.rows), all.columns - 2), reader);
     if (all.rows > 8)
         row++;
     view_print(all, row++, 1, VIEW_STYLE_TEXT, "program  %s", header->program);

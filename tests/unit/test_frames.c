@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/frames.c, format/index.c: every kind of damage to a file. A small trace is cut off after
  * every byte and damaged in every byte; foreign, newer and recompressed files; full disks. */
+#include "format/activity.h"
 #include "format/trace.h"
 #include "hal/base/mem.h"
 #include "tests/support/random_records.h"
@@ -540,6 +541,24 @@ static void what_fits_before_a_size_limit_is_readable(void **state)
     random_finish(&many);
 }
 
+static void rows_of_activity_fill_their_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t bytes;
+        uint8_t rows;
+        bool fine;
+    } cases[] = {{0, 0, true},   {65, 1, true}, {66, 1, true}, {131, 2, true}, {132, 2, false},
+                 {66, 0, false}, {1, 1, false}, {2, 2, false}, {3, 2, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t bytes[132] = {cases[i].rows};
+        Haltrace__Note note = HALTRACE__NOTE__INIT;
+        note.activity = (ProtobufCBinaryData){cases[i].bytes, bytes};
+        if (trace_activity_is_plausible(&note) != cases[i].fine)
+            fail_msg("%zu bytes of %u rows", cases[i].bytes, cases[i].rows);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +575,7 @@ int main(void)
         cmocka_unit_test(existing_files_stay_unless_forced),
         cmocka_unit_test(full_disks_are_reported),
         cmocka_unit_test(what_fits_before_a_size_limit_is_readable),
+        cmocka_unit_test(rows_of_activity_fill_their_bytes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -498,6 +498,54 @@ static bool note_progress(void *user, struct trace_reader *reader, uint64_t read
     return told->go_on;
 }
 
+/* Queue 2 works in the first half and half of the time in the last quarter, queue 5 in the second
+ * half. */
+static void write_two_queues(const char *file)
+{
+    struct trace_builder b;
+    builder_open(&b, file, NULL);
+    builder_submission_done(&b, 0, 2, 0, 1000000, 1320000);
+    builder_submission_done(&b, 1, 5, 0, 1320000, 1640000);
+    for (uint64_t i = 0; i < 160; i++) {
+        const int64_t begin_ns = 1480000 + 1000 * (int64_t)i;
+        builder_submission_done(&b, 2 + i, 2, 0, begin_ns, begin_ns + 500);
+    }
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+static void the_first_screen_has_a_row_for_each_queue(void **state)
+{
+    (void)state;
+    static const char half[] = "\342\226\205", full[] = "\342\226\210"; /* of a cell, in UTF-8 */
+    struct view_screen preview = {0};
+    struct trace_reader *reader;
+    char file[80], *text = NULL, first[256] = "\n ", second[256] = "\n                 ";
+    size_t bytes;
+    snprintf(file, sizeof file, "%s/queues.pb.zst", folder);
+    write_two_queues(file);
+    for (int i = 0; i < 16; i++) {
+        strcat(first, full);
+        strcat(second, full);
+    }
+    strcat(first, "        ");
+    for (int i = 0; i < 8; i++)
+        strcat(first, half);
+    assert_int_equal(trace_reader_open(file, &reader), HAL_OK);
+    assert_int_equal(view_screen_resize(&preview, 24, 34), HAL_OK);
+    view_preview_draw(&preview, reader, "queues", 0, 1);
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    view_screen_write_text(&preview, stream, (struct view_text_form){0});
+    fclose(stream);
+    const char *row = strstr(text, first);
+    assert_non_null(row);
+    assert_ptr_equal(strstr(row + 1, second), strchr(row + 1, '\n'));
+    free(text);
+    view_screen_finish(&preview);
+    trace_reader_close(reader);
+    unlink(file);
+}
+
 static void reading_tells_how_far_it_is_and_can_be_given_up(void **state)
 {
     (void)state;
@@ -534,6 +582,7 @@ int main(void)
         cmocka_unit_test(another_trace_is_compared_in_a_panel),
         cmocka_unit_test(a_pinned_lane_stays_at_the_top_of_a_small_screen),
         cmocka_unit_test(busy_threads_stand_with_the_queues_and_others_below),
+        cmocka_unit_test(the_first_screen_has_a_row_for_each_queue),
         cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
         cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
     };

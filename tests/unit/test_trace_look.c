@@ -3,6 +3,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -134,6 +135,193 @@ static void chunks_are_known_without_reading_them(void **state)
     trace_reader_close(reader);
 }
 
+/* ---- How busy queues were ---- */
+
+enum { FRAMES = 40, SLOTS = 64, SLOT_NS = 1000, FRAME_NS = SLOTS * SLOT_NS, QUEUES = 3 };
+enum { START_NS = 5000000, WHOLE_NS = FRAMES * FRAME_NS };
+
+static uint64_t random_state;
+
+static int64_t below(int64_t limit)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (int64_t)(random_state % (uint64_t)limit);
+}
+
+struct work {
+    int64_t begin_ns, end_ns;
+    uint32_t queue;
+};
+
+/* Not beside more than one of the same queue: more than two and a half are not told apart. */
+static bool fits(const struct work *works, size_t count, const struct work *work)
+{
+    unsigned beside = 0;
+    for (size_t i = 0; i < count; i++)
+        beside += works[i].queue == work->queue && works[i].begin_ns < work->end_ns &&
+                  work->begin_ns < works[i].end_ns;
+    return beside < 2;
+}
+
+/* Frame i begins at START_NS + i * FRAME_NS and ends where the next one begins. Each has work of
+ * some of the queues, from 1 ns to a third of the frame, which may overlap. */
+static void write_work(uint32_t first_queue)
+{
+    struct trace_builder b;
+    uint64_t number = 0;
+    builder_open(&b, path, NULL);
+    for (int64_t i = 0; i < FRAMES; i++) {
+        const int64_t frame_ns = START_NS + i * FRAME_NS, tries = below(60);
+        struct work works[60];
+        size_t count = 0;
+        builder_flush(&b);
+        b.step_ns = 1;
+        b.begin_ns = frame_ns;
+        builder_buffer_create(&b, 1000 + 2 * (uint64_t)i, NULL, 64);
+        for (int64_t k = 0; k < tries; k++) {
+            const int64_t from = below(FRAME_NS - 1), left = FRAME_NS - from;
+            const int64_t long_ns = below(4) ? 700 : FRAME_NS / 3;
+            const int64_t ns = 1 + below(left < long_ns ? left : long_ns);
+            const uint32_t queue = first_queue + (uint32_t)below(i % (QUEUES + 1) + 1) % QUEUES;
+            const struct work work = {frame_ns + from, frame_ns + from + ns, queue};
+            if (!fits(works, count, &work))
+                continue;
+            works[count++] = work;
+            builder_submission_done(&b, number++, queue, 0, work.begin_ns, work.end_ns);
+        }
+        b.begin_ns = frame_ns + FRAME_NS - 1;
+        builder_buffer_create(&b, 1001 + 2 * (uint64_t)i, NULL, 64);
+    }
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+static int64_t number_behind(const char *line, const char *key)
+{
+    const char *at = strstr(line, key);
+    assert_non_null(at);
+    return strtoll(at + strlen(key), NULL, 10);
+}
+
+/* As hal-trace prints it. */
+static size_t dump_work(struct work *works, size_t capacity)
+{
+    char command[2 * PATH_MAX], line[4096];
+    size_t count = 0;
+    snprintf(command, sizeof command, "%s/hal-trace dump --json --kind=submission_done %s",
+             HAL_TRACE_FOLDER, path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    while (fgets(line, sizeof line, pipe)) {
+        assert_true(count < capacity);
+        works[count++] =
+            (struct work){number_behind(line, "\"begin_ns\":"), number_behind(line, "\"end_ns\":"),
+                          (uint32_t)number_behind(line, "\"queue\":")};
+    }
+    assert_int_equal(pclose(pipe), 0);
+    return count;
+}
+
+static double expected_share(const struct work *works, size_t count, uint32_t queue,
+                             int64_t begin_ns, int64_t end_ns)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t from = works[i].begin_ns > begin_ns ? works[i].begin_ns : begin_ns;
+        const int64_t to = works[i].end_ns < end_ns ? works[i].end_ns : end_ns;
+        sum += works[i].queue == queue && to > from ? to - from : 0;
+    }
+    return (double)sum / (double)(end_ns - begin_ns);
+}
+
+/* All frames, in parts of `slots` slots each. Rounding has moved no more than a hundredth of one
+ * slot, in each frame. */
+static void check_work(const struct trace_reader *reader, uint32_t first_queue,
+                       const struct work *works, size_t work_count, int64_t slots)
+{
+    double shares[FRAMES * SLOTS];
+    const int64_t count = FRAMES * SLOTS / slots, part_ns = slots * SLOT_NS;
+    const int64_t frames = slots < SLOTS ? 1 : slots / SLOTS;
+    for (uint32_t queue = first_queue; queue < first_queue + QUEUES + 1; queue++) {
+        trace_reader_activity(reader, queue, START_NS, START_NS + WHOLE_NS, (size_t)count, shares);
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t at = START_NS + i * part_ns;
+            const double expected = expected_share(works, work_count, queue, at, at + part_ns);
+            if (fabs(shares[i] - expected) > 0.0100001 * (double)frames / (double)slots)
+                fail_msg("queue %u, part %d of %d: %f, expected %f", queue, (int)i, (int)count,
+                         shares[i], expected);
+        }
+    }
+}
+
+static void check_seed(uint64_t seed, uint32_t first_queue)
+{
+    static struct work works[FRAMES * 60];
+    struct trace_reader *reader;
+    double share;
+    random_state = seed;
+    write_work(first_queue);
+    const size_t count = dump_work(works, sizeof works / sizeof *works);
+    assert_true(count > FRAMES);
+    assert_int_equal(trace_reader_open(path, &reader), HAL_OK);
+    assert_int_equal(trace_reader_active_queues(reader), 7ull << first_queue);
+    for (int64_t slots = 1; slots <= FRAMES * SLOTS; slots *= 2) {
+        if (FRAMES * SLOTS % slots == 0)
+            check_work(reader, first_queue, works, count, slots);
+    }
+    for (int i = 0; i < 200; i++) { /* anywhere: a slot is cut at each end */
+        const int64_t begin = START_NS + below(WHOLE_NS), end = begin + 1 + below(WHOLE_NS);
+        const int64_t slots_begin = begin - begin % SLOT_NS, slots_end = end - end % SLOT_NS;
+        double most = 0.01 * (FRAMES + 2); /* rounding */
+        trace_reader_activity(reader, first_queue, begin, end, 1, &share);
+        most += expected_share(works, count, first_queue, slots_begin, slots_begin + SLOT_NS);
+        most += expected_share(works, count, first_queue, slots_end, slots_end + SLOT_NS);
+        const double expected = expected_share(works, count, first_queue, begin, end);
+        assert_true(fabs(share - expected) * (double)(end - begin) <= most * SLOT_NS);
+    }
+    trace_reader_close(reader);
+}
+
+static void the_index_tells_how_busy_queues_were(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        print_message("seed %d\n", (int)seed);
+        check_seed(seed * 0x9e3779b97f4a7c15ull, seed == 4 ? 61 : (uint32_t)seed);
+    }
+}
+
+/* Of a frame with many queues the slots are longer. What a later frame has at the same time is
+ * added, and three at once are 255 percent. */
+static void many_queues_share_a_frame(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct trace_reader *reader;
+    double shares[4];
+    builder_open(&b, path, NULL);
+    for (uint32_t queue = 0; queue < 64; queue++)
+        builder_submission_done(&b, queue, queue, 0, 10000 + 1000 * (queue % 4),
+                                11000 + 1000 * (queue % 4));
+    builder_flush(&b);
+    builder_submission_done(&b, 64, 0, 0, 10000, 11000);
+    builder_flush(&b);
+    for (uint32_t i = 0; i < 3; i++)
+        builder_submission_done(&b, 65 + i, 1, 0, 13000, 14000);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(trace_reader_open(path, &reader), HAL_OK);
+    assert_int_equal(trace_reader_active_queues(reader), UINT64_MAX);
+    for (uint32_t queue = 0; queue < 64; queue++) {
+        trace_reader_activity(reader, queue, 10000, 14000, 4, shares);
+        for (uint32_t i = 0; i < 4; i++) {
+            const double more = queue == 0 && i == 0 ? 1 : queue == 1 && i == 3 ? 2.55 : 0;
+            assert_true(fabs(shares[i] - (i == queue % 4) - more) < 1e-9);
+        }
+    }
+    trace_reader_close(reader);
+}
+
 /* ---- Symbols ---- */
 
 extern const char __ehdr_start; /* where this program was loaded */
@@ -197,6 +385,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_show_what_was_asked_for),
         cmocka_unit_test(chunks_are_known_without_reading_them),
+        cmocka_unit_test(the_index_tells_how_busy_queues_were),
+        cmocka_unit_test(many_queues_share_a_frame),
         cmocka_unit_test(stacks_get_names),
         cmocka_unit_test(another_build_gives_no_names),
     };
