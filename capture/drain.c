@@ -188,7 +188,7 @@ static void store_records(struct capture_drain *drain, struct capture_thread *th
     }
     store_run(drain, thread, begin, end);
     if (drain->stream->file_failed)
-        atomic_fetch_add(&drain->stream->lost_records, events);
+        atomic_fetch_add(&drain->stream->unwritten, events);
 }
 
 /* ---- Rings ---- */

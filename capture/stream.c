@@ -284,7 +284,6 @@ void capture_lose(struct capture_stream *stream, uint64_t records)
 {
     if (capture_stream_forked(stream))
         return;
-    atomic_fetch_add_explicit(&stream->lost_records, records, memory_order_relaxed);
     atomic_fetch_add_explicit(&stream->sidecar.header->lost_records, records, memory_order_relaxed);
 }
 

@@ -111,7 +111,8 @@ struct capture_stream {
     pthread_mutex_t error_lock; /* the next two */
     enum hal_status error;
     char *message;
-    _Atomic uint64_t lost_records, unsupported_calls, stalls, stall_ns;
+    _Atomic uint64_t unwritten; /* events that a file which failed has not: the sidecar has them */
+    _Atomic uint64_t unsupported_calls, stalls, stall_ns;
     _Atomic uint64_t overhead_ns; /* of threads that are gone */
 
     struct capture_policy policy;

@@ -80,7 +80,8 @@ static struct trace_health health_of(struct capture_stream *stream)
     struct trace_health health = {
         .status = (uint32_t)(left ? HAL_FAILED : stream->error),
         .message = left ? "the process exited with work in flight" : stream->message,
-        .lost_records = atomic_load(&stream->lost_records),
+        .lost_records =
+            atomic_load(&stream->sidecar.header->lost_records) + atomic_load(&stream->unwritten),
         .unsupported_calls = atomic_load(&stream->unsupported_calls),
         .ring_stalls = atomic_load(&stream->stalls),
         .ring_stall_ns = atomic_load(&stream->stall_ns),

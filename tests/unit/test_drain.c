@@ -367,6 +367,43 @@ static void what_a_full_disk_did_not_take_is_recovered(void **state)
     signal(SIGXFSZ, handler);
 }
 
+/* What the file refused is counted, and so is what was dropped after it: the sum is in the file. */
+static void what_is_not_in_the_file_is_counted_once(void **state)
+{
+    (void)state;
+    enum { BEFORE = 3, REFUSED = 2, DROPPED = 5 };
+    struct capture_stream stream;
+    struct captured captured;
+    hal_log_set_level(HAL_LOG_ERROR);
+    open_stream(&stream);
+    for (unsigned i = 0; i < BEFORE; i++)
+        assert_true(signal_value(&stream, i));
+    assert_ok(capture_stream_flush(&stream));
+    struct capture_thread *thread = capture_enter(&stream);
+    const size_t bytes = REFUSED * sizeof(struct trace_event);
+    struct trace_event *events = capture_reserve(thread, bytes);
+    assert_non_null(events);
+    memset(events, 0, bytes);
+    for (unsigned i = 0; i < REFUSED; i++) /* there is no such kind */
+        events[i] = (struct trace_event){.kind = 999, .bytes = sizeof *events};
+    capture_publish(thread, bytes);
+    assert_fails(capture_stream_flush(&stream), HAL_CORRUPT, "");
+    for (unsigned i = 0; i < DROPPED; i++)
+        assert_false(signal_value(&stream, i));
+    char *sidecar = strdup(stream.sidecar.path);
+    assert_fails(capture_stream_close(&stream), HAL_CORRUPT, "");
+    captured_open_incomplete(&captured, path);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_SIGNAL), BEFORE);
+    assert_int_equal(health->status, HAL_CORRUPT);
+    assert_int_equal(health->lost_records, REFUSED + DROPPED);
+    captured_close(&captured);
+    unlink(sidecar);
+    free(sidecar);
+    unlink(path);
+    hal_log_set_level(HAL_LOG_WARN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +413,7 @@ int main(void)
         cmocka_unit_test_teardown(an_executable_has_its_own_contents_and_those_of_its_variants,
                                   remove_traces),
         cmocka_unit_test_teardown(what_a_full_disk_did_not_take_is_recovered, remove_traces),
+        cmocka_unit_test(what_is_not_in_the_file_is_counted_once),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
