@@ -75,6 +75,7 @@ static enum hal_status make_captures(struct trace_arena *arena, const struct tra
         out->thread_base = capture->thread_base;
         out->object_base = capture->object_base;
         out->submission_base = capture->submission_base;
+        out->group_base = capture->group_base;
     }
     message->n_capture = count;
     return HAL_OK;

@@ -89,7 +89,8 @@ static enum hal_status take_captures(struct trace_reader *reader, const Haltrace
                                              .queue_base = capture->queue_base,
                                              .thread_base = capture->thread_base,
                                              .object_base = capture->object_base,
-                                             .submission_base = capture->submission_base};
+                                             .submission_base = capture->submission_base,
+                                             .group_base = capture->group_base};
         take_device(reader, capture->device, &captures[i].device);
     }
     reader->header.captures = captures;

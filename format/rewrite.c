@@ -245,7 +245,10 @@ static enum hal_status map_number(struct trace_rewrite *rewrite,
     case TRACE_REFERENCE_MAPPING: base = *value ? source->mapping_base : 0; break;
     case TRACE_REFERENCE_SUBMISSION: base = source->submission_base; break;
     case TRACE_REFERENCE_QUEUE: base = source->queue_base; break;
-    case TRACE_REFERENCE_GROUP: base = *value ? source->group_base : 0; break;
+    case TRACE_REFERENCE_GROUP:
+        if (*value && source->group)
+            *value = source->group(source->group_user, *value);
+        break;
     }
     if (!hal_add_u64(*value, base, value) || (column->width < 8 && *value >> (8 * column->width)))
         return hal_fail(HAL_UNSUPPORTED, "%s: %" PRIu64 " more is too large a number", column->name,

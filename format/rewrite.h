@@ -23,13 +23,16 @@ struct trace_rewrite_options {
 /* A trace to take events from. What is added to its numbers is zero for the first or only one. */
 struct trace_rewrite_source {
     struct trace_reader *reader; /* borrowed */
-    uint64_t object_base, submission_base, mapping_base, group_base;
+    uint64_t object_base, submission_base, mapping_base;
     uint32_t thread_base, queue_base;
     int64_t shift_ns;
     const char *thread_prefix; /* before the names of threads; NULL: none */
     /* Another number for a ticket that is not 0. NULL: they stay. */
     uint64_t (*ticket)(void *user, uint64_t ticket);
     void *ticket_user;
+    /* Likewise for the number of a group of ranks. */
+    uint64_t (*group)(void *user, uint64_t group);
+    void *group_user;
 
     /* Private. */
     uint64_t *contents, *digests; /* by old number: the new one; 0: not yet */

@@ -55,6 +55,7 @@ struct trace_capture {
     struct trace_device device;
     uint32_t queue_base, thread_base; /* what was added to its numbers */
     uint64_t object_base, submission_base;
+    uint64_t group_base; /* one for all captures of a process */
 };
 
 struct trace_header {

@@ -336,6 +336,7 @@ static void json_captures(struct trace_text *text, const struct trace_header *he
         member_u64(text, "thread_base", capture->thread_base);
         member_u64(text, "object_base", capture->object_base);
         member_u64(text, "submission_base", capture->submission_base);
+        member_u64(text, "group_base", capture->group_base);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');

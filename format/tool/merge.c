@@ -4,6 +4,7 @@
  * anew in the order of time, without changing the order of any single trace. */
 #include "format/layout.h"
 #include "format/limits.h"
+#include "format/tool/groups.h"
 #include "format/tool/tool.h"
 
 #include "hal/base/mem.h"
@@ -29,14 +30,16 @@ struct part {
     struct ticket *tickets;
     size_t ticket_count, ticket_capacity;
     size_t next; /* of the tickets, while they are merged */
-    uint64_t last_object, last_submission, last_mapping, last_group;
+    uint64_t last_object, last_submission, last_mapping;
     uint32_t last_thread, queue_count;
+    struct groups groups;
 };
 
 struct merge {
     struct part *parts;
     size_t count;
     enum merge_clock clock;
+    struct groups_all groups;
 };
 
 /* ---- What the numbers of a trace are ---- */
@@ -74,7 +77,7 @@ static void note_columns(struct part *part, const struct trace_column *columns, 
         else if (columns[i].reference == TRACE_REFERENCE_MAPPING)
             raise(&part->last_mapping, value);
         else if (columns[i].reference == TRACE_REFERENCE_GROUP)
-            raise(&part->last_group, value);
+            groups_note(&part->groups, value);
         else if (columns[i].reference == TRACE_REFERENCE_QUEUE && value < TRACE_MAX_QUEUES)
             raise(&queues, value + 1);
     }
@@ -166,6 +169,11 @@ static uint64_t new_ticket(void *user, uint64_t ticket)
     return found ? found->new : ticket;
 }
 
+static uint64_t new_group(void *user, uint64_t group)
+{
+    return groups_new_number(user, group);
+}
+
 /* ---- Clocks ---- */
 
 /* How far the trace's monotonic clock is behind the wall. */
@@ -191,41 +199,6 @@ static int64_t shift_of(const struct merge *merge, const struct part *part)
     return as_is ? 0 : shift;
 }
 
-/* ---- Groups of ranks ---- */
-
-/* By a process's own number, on one boot of one machine: its traces begin at different times. */
-static bool is_of_one_process(const struct part *a, const struct part *b)
-{
-    const struct trace_header *first = trace_reader_header(a->reader);
-    const struct trace_header *second = trace_reader_header(b->reader);
-    return first->process_id == second->process_id && strcmp(first->host, second->host) == 0 &&
-           strcmp(first->system, second->system) == 0 &&
-           strcmp(first->program, second->program) == 0;
-}
-
-/* Traces of one process name its groups by the same numbers, which stay so; those of different
- * processes are moved apart. */
-static enum hal_status number_groups(struct merge *merge)
-{
-    uint64_t end = 0;
-    for (size_t i = 0; i < merge->count; i++) {
-        uint64_t last = 0;
-        size_t first = 0;
-        while (!is_of_one_process(&merge->parts[first], &merge->parts[i]))
-            first++;
-        for (size_t k = i; first == i && k < merge->count; k++) {
-            if (is_of_one_process(&merge->parts[k], &merge->parts[i]))
-                raise(&last, merge->parts[k].last_group);
-        }
-        struct trace_rewrite_source *source = &merge->parts[i].source;
-        source->group_base = first == i ? end : merge->parts[first].source.group_base;
-        if (!hal_add_u64(end, last, &end))
-            return hal_fail(HAL_UNSUPPORTED, "'%s' has too large numbers to be merged",
-                            merge->parts[i].path);
-    }
-    return HAL_OK;
-}
-
 /* ---- Merging ---- */
 
 static enum hal_status prepare(struct merge *merge, size_t index)
@@ -234,6 +207,7 @@ static enum hal_status prepare(struct merge *merge, size_t index)
     const struct trace_header *header = trace_reader_header(part->reader);
     const char *slash = strrchr(header->program, '/');
     part->queue_count = header->device.queue_count;
+    HAL_TRY(groups_open(&part->groups, &merge->groups, header));
     HAL_TRY(trace_reader_each(part->reader, note_event, part));
     sort_tickets(part);
     snprintf(part->prefix, sizeof part->prefix, "%.100s[%" PRIu64 "] ",
@@ -242,7 +216,9 @@ static enum hal_status prepare(struct merge *merge, size_t index)
                                                  .thread_prefix = part->prefix,
                                                  .shift_ns = shift_of(merge, part),
                                                  .ticket = new_ticket,
-                                                 .ticket_user = part};
+                                                 .ticket_user = part,
+                                                 .group = new_group,
+                                                 .group_user = &part->groups};
     if (index == 0)
         return HAL_OK;
     const struct part *last = part - 1;
@@ -278,6 +254,7 @@ static size_t captures_of(const struct part *part, struct trace_capture *out)
         out[i].thread_base += source->thread_base;
         out[i].object_base += source->object_base;
         out[i].submission_base += source->submission_base;
+        out[i].group_base = groups_new_base(&part->groups, i);
     }
     return count;
 }
@@ -364,7 +341,7 @@ static enum hal_status write_merged(struct merge *merge, const struct trace_rewr
     struct trace_capture *captures = NULL;
     for (size_t i = 0; i < merge->count; i++)
         HAL_TRY(prepare(merge, i));
-    HAL_TRY(number_groups(merge));
+    HAL_TRY(groups_number(&merge->groups));
     number_tickets(merge);
     struct trace_header header = *trace_reader_header(merge->parts[0].reader);
     const struct part *last = &merge->parts[merge->count - 1];
@@ -408,7 +385,9 @@ static int merge_files(struct merge *merge, char **paths,
     for (size_t i = 0; i < merge->count; i++) {
         trace_reader_close(merge->parts[i].reader);
         free(merge->parts[i].tickets);
+        groups_close(&merge->parts[i].groups);
     }
+    groups_all_finish(&merge->groups);
     free(merge->parts);
     return result;
 }

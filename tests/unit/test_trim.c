@@ -591,6 +591,71 @@ static void merged_traces_share_a_clock(void **state)
     says("6000000.000 us #4 two[2] main: buffer_create buffer=8");
 }
 
+/* Groups of ranks that a trace of the process with that number names; `rank` tells them apart. */
+static void write_groups(const char *name, struct trace_header header, uint64_t process,
+                         uint32_t rank, const uint64_t *groups, uint32_t count)
+{
+    struct trace_builder b;
+    header.process_id = process;
+    header.program = process == 1 ? "/bin/one" : "/bin/two";
+    builder_open(&b, file(name), &header);
+    for (uint32_t i = 0; i < count; i++) {
+        struct trace_channel_create record = {.head = {.kind = TRACE_CHANNEL_CREATE,
+                                                       .bytes = sizeof record,
+                                                       .ticket = i + 1,
+                                                       .thread = 1,
+                                                       .begin_ns = 1000 + i,
+                                                       .end_ns = 1000 + i},
+                                              .channel = i + 1,
+                                              .group = groups[i],
+                                              .rank = rank + i,
+                                              .count = 100};
+        builder_record(&b, &record.head);
+    }
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+}
+
+/* "rank=group" of all channels, by rank. */
+static void has_groups(const char *merge, const char *expected)
+{
+    char command[512];
+    snprintf(command, sizeof command,
+             "hal-trace merge -f -o %s >/dev/null && hal-trace verify %.6s.pb.zst >/dev/null && "
+             "hal-trace dump --kind=channel_create %.6s.pb.zst | "
+             "sed -E 's/.*group=([0-9]+) rank=([0-9]+).*/\\2=\\1/' | sort -n | tr '\\n' ' '",
+             merge, merge, merge);
+    assert_int_equal(run(command), 0);
+    assert_string_equal(output, expected);
+}
+
+static void groups_of_a_process_stay_together_in_merges_of_merges(void **state)
+{
+    (void)state;
+    const struct trace_header header = builder_default_header();
+    struct trace_header mixed = header;
+    const struct trace_capture captures[] = {
+        {.program = "/bin/one", .host = header.host, .process_id = 1},
+        {.program = "/bin/two", .host = header.host, .process_id = 2}};
+    mixed.captures = captures; /* of a version that told no bases */
+    mixed.capture_count = 2;
+    write_groups("a.pb.zst", header, 1, 10, (uint64_t[]){1, 2}, 2);
+    write_groups("b.pb.zst", header, 2, 20, (uint64_t[]){1, 2, 3}, 3);
+    write_groups("c.pb.zst", header, 1, 30, (uint64_t[]){2, 3}, 2);
+    write_groups("d.pb.zst", header, 2, 40, (uint64_t[]){3, 4}, 2);
+    write_groups("e.pb.zst", header, 3, 50, NULL, 0);
+    write_groups("f.pb.zst", mixed, 1, 60, (uint64_t[]){1, 2}, 2);
+    has_groups("merge1.pb.zst a.pb.zst b.pb.zst", "10=1 11=2 20=3 21=4 22=5 ");
+    has_groups("merge2.pb.zst merge1.pb.zst c.pb.zst", "10=1 11=2 20=4 21=5 22=6 30=2 31=3 ");
+    has_groups("merge3.pb.zst d.pb.zst merge2.pb.zst e.pb.zst",
+               "10=5 11=6 20=1 21=2 22=3 30=6 31=7 40=3 41=4 ");
+    has_groups("merge4.pb.zst merge1.pb.zst merge3.pb.zst",
+               "10=1 10=1 11=2 11=2 20=4 20=4 21=5 21=5 22=6 22=6 30=2 31=3 40=6 41=7 ");
+    /* The processes of `e` have none, and those of `f` cannot be told apart. */
+    has_groups("merge5.pb.zst e.pb.zst a.pb.zst", "10=2 11=3 ");
+    has_groups("merge6.pb.zst merge5.pb.zst c.pb.zst f.pb.zst a.pb.zst",
+               "10=2 10=2 11=3 11=3 30=3 31=4 60=5 61=6 ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +665,7 @@ int main(void)
         cmocka_unit_test(an_empty_trace_can_be_rewritten),
         cmocka_unit_test(stripped_bytes_are_nowhere),
         cmocka_unit_test(merged_traces_share_a_clock),
+        cmocka_unit_test(groups_of_a_process_stay_together_in_merges_of_merges),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
