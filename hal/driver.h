@@ -539,7 +539,7 @@ struct hal_driver_ops {
      * else writes there. A layer that wants the bytes takes them from here: a device's memory may
      * be slow to read. */
     void (*mapping_store)(struct hal_driver_device *self, const struct hal_mapping *mapping,
-                            const void *source);
+                          const void *source);
     enum hal_status (*mapping_flush)(struct hal_driver_device *self,
                                      const struct hal_mapping *mapping, uint64_t offset,
                                      uint64_t bytes);

@@ -200,7 +200,7 @@ static void what_cannot_be_recorded_is_stored(void **state)
             .kind = TRACE_HOST_WRITE, .buffer = 1, .bytes = MOST_BYTES, .data = data},
         target);
     assert_memory_equal(target, data, MOST_BYTES);
-    assert_int_equal(atomic_load(&stream.lost_records), 1);
+    assert_int_equal(atomic_load(&stream.sidecar.header->lost_records), 1);
     assert_int_equal(capture_stream_close(&stream), HAL_IO);
     free(target);
     free(data);
