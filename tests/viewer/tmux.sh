@@ -158,7 +158,7 @@ see '[^-]echo '
 # A file that grows is followed: what was selected stays, what comes is shown.
 keys 'q'
 "$make_trace" "$folder/first" 3 2 token || exit 1
-head -c -400 "$folder/first" >"$folder/grows" # as before its capture ended
+head -c -450 "$folder/first" >"$folder/grows" # without its index, and into its end
 keys "clear; '$view' -f '$folder/grows'" Enter
 see 'recording *$'
 keys ')'
