@@ -97,6 +97,7 @@ enum hal_status capture_op_buffer_map(struct hal_driver_device *self, struct hal
     struct capture_call call = capture_call_enter(capture);
     if (!call.thread)
         return next->ops->buffer_map(next, buffer, out);
+    call.thread->stored = NULL;
     capture_call_begin(&call);
     capture_call_result(&call, "hal_buffer_map", next->ops->buffer_map(next, buffer, out));
     const bool reads = out->mode & HAL_MAP_READ && !(out->mode & HAL_MAP_PERSISTENT);
@@ -119,10 +120,11 @@ enum hal_status capture_op_buffer_map(struct hal_driver_device *self, struct hal
 
 /* What is written through a mapping becomes visible no later than now. */
 static void record_last_writes(struct capture *capture, struct capture_thread *thread,
-                               const struct hal_mapping *mapping,
-                               const struct capture_mapping *known)
+                               const struct hal_mapping *mapping)
 {
-    if (known && known->is_stored)
+    const bool is_stored = thread->stored == mapping;
+    thread->stored = NULL;
+    if (is_stored)
         return;
     if (mapping->mode & HAL_MAP_PERSISTENT)
         capture_mappings_collect_range(capture, thread, mapping->buffer, mapping->offset,
@@ -143,19 +145,17 @@ void capture_op_mapping_store(struct hal_driver_device *self, const struct hal_m
 {
     struct capture *capture = capture_of(self);
     struct capture_thread *thread = capture_enter(&capture->stream);
-    struct capture_mapping *known = thread ? capture_mapping_find(mapping) : NULL;
-    if (!known) {
+    if (!thread) {
         memcpy(mapping->data, source, mapping->bytes);
         return;
     }
-    capture_record_store(thread,
-                         &(struct capture_content){.kind = TRACE_HOST_WRITE,
-                                                   .buffer = mapping->buffer->object.id,
-                                                   .offset = mapping->offset,
-                                                   .bytes = mapping->bytes,
-                                                   .data = source},
-                         mapping->data);
-    known->is_stored = true;
+    const struct capture_content content = {.kind = TRACE_HOST_WRITE,
+                                            .buffer = mapping->buffer->object.id,
+                                            .offset = mapping->offset,
+                                            .bytes = mapping->bytes,
+                                            .data = source};
+    capture_record_store(thread, &content, mapping->data);
+    thread->stored = mapping;
 }
 
 enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,
@@ -169,7 +169,7 @@ enum hal_status capture_op_buffer_unmap(struct hal_driver_device *self,
     struct capture_mapping *known = capture_mapping_find(mapping);
     const uint64_t number = known ? known->number : 0;
     if (call.thread)
-        record_last_writes(capture, call.thread, mapping, known);
+        record_last_writes(capture, call.thread, mapping);
     if (known)
         capture_mapping_close(capture, mapping->buffer, known);
     if (!call.thread)

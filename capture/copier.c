@@ -4,7 +4,9 @@
  * content, since nobody takes it away before the count is zero. */
 #include "capture/copier.h"
 
-#include "capture/stream.h"
+#include "capture/threads.h"
+
+#include <signal.h>
 
 enum phase {
     FREE,
@@ -41,10 +43,21 @@ static void help(struct capture_stream *stream, uint32_t seen)
         hal_word_wake(&copier->inside, 1);
 }
 
+/* What it reads is the application's, which may fill it when it is touched. */
+static void let_faults_through(void)
+{
+    sigset_t faults;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
+}
+
 static void *run(void *argument)
 {
     struct capture_stream *stream = argument;
     struct capture_copier *copier = &stream->copier;
+    let_faults_through();
     while (!atomic_load(&copier->ending)) {
         const uint32_t seen = atomic_load(&copier->state);
         if (seen % PHASES == OPEN)
@@ -55,14 +68,20 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* By who has the copier. */
+/* By who has the copier. A thread that is bound to fewer processors would bind them as well:
+ * another one may start them. */
 static bool start(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
-    while (!copier->started && copier->thread_count < copier->thread_limit &&
+    char message[HAL_MESSAGE_BYTES];
+    if (copier->started || hal_processor_count() < copier->processors)
+        return copier->thread_count > 0;
+    capture_message_save(message);
+    while (copier->thread_count < copier->thread_limit &&
            hal_thread_start("hal-copies", run, stream, &copier->threads[copier->thread_count]) ==
                HAL_OK)
         copier->thread_count++;
+    capture_message_restore(message);
     copier->started = true;
     return copier->thread_count > 0;
 }
@@ -89,14 +108,25 @@ bool capture_copier_begin(struct capture_stream *stream, const void *data, uint6
     return true;
 }
 
+/* Until nobody looks at the content. If others wait for room then, so does the application. */
+static void await_others(struct capture_stream *stream)
+{
+    struct capture_copier *copier = &stream->copier;
+    const bool has_room = capture_staging_ready(&stream->staging, copier->position, copier->bytes);
+    const int64_t begin_ns = hal_clock_ns();
+    uint32_t inside;
+    while ((inside = atomic_load(&copier->inside)) > 0)
+        hal_word_wait(&copier->inside, inside, HAL_FOREVER);
+    if (!has_room)
+        capture_count_stall(stream, begin_ns);
+}
+
 bool capture_copier_finish(struct capture_stream *stream)
 {
     struct capture_copier *copier = &stream->copier;
-    uint32_t inside;
     copy_parts(stream, false);
     const uint32_t closed = atomic_fetch_sub(&copier->state, OPEN - FILLING) - (OPEN - FILLING);
-    while ((inside = atomic_load(&copier->inside)) > 0)
-        hal_word_wait(&copier->inside, inside, HAL_FOREVER);
+    await_others(stream);
     const bool failed = atomic_load(&copier->failed);
     atomic_store(&copier->state, closed - FILLING + PHASES);
     return !failed;

@@ -4,8 +4,8 @@
  * recording a content does.
  *
  * They have one content at a time, cut into parts. Whoever comes first takes the next part, and the
- * application's thread, once it is done with its own, takes parts as well: it never waits for more
- * than the parts that others are copying, nor for a thread that the system does not run. */
+ * application's thread, once it is done with its own, takes parts as well: in the end it waits for
+ * no more than the parts that others are copying. */
 #ifndef CAPTURE_COPIER_H
 #define CAPTURE_COPIER_H
 
@@ -25,6 +25,7 @@ enum {
 
 struct capture_copier {
     uint32_t thread_limit; /* set before anybody records; 0: there are no processors for it */
+    uint32_t processors;   /* that whoever opened the stream may use */
     /* Counts, by four each, the contents; below that what becomes of the last one. */
     _Atomic uint32_t state;
     _Atomic uint32_t inside;                        /* threads that may look at the content */

@@ -93,7 +93,6 @@ struct capture_mapping *capture_mapping_open(struct capture *capture, struct cap
         opened->offset = mapping->offset;
         opened->bytes = mapping->bytes;
         opened->mode = mapping->mode;
-        opened->is_stored = false;
         opened->imported = mapping->buffer->imported != NULL;
     }
     if (ok && is_tracked(mapping)) {

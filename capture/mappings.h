@@ -30,8 +30,7 @@ struct capture_mapping {
     uint8_t *data;
     uint64_t offset, bytes; /* in the buffer */
     uint32_t mode;
-    bool is_stored; /* what will have been written is recorded already */
-    bool is_own;    /* lies in the capture_buffer */
+    bool is_own; /* lies in the capture_buffer */
     /* Of tracked mappings, under tracked_lock. */
     bool tracked, watched; /* watched: by pages, else by comparison */
     bool imported;         /* host and device see it through one mapping: pages tell nothing */

@@ -127,9 +127,9 @@ static enum hal_status open_memory(struct capture_stream *stream,
     return open_largest(stream, options, TRACE_SIDECAR_FOLDER, CAPTURE_LEAST_STAGING_BYTES);
 }
 
-static uint32_t copier_threads(void)
+static uint32_t copier_threads(uint32_t processors)
 {
-    const uint32_t threads = hal_processor_count() / CAPTURE_COPIER_PROCESSORS;
+    const uint32_t threads = processors / CAPTURE_COPIER_PROCESSORS;
     return threads < CAPTURE_COPIER_MOST_THREADS ? threads : CAPTURE_COPIER_MOST_THREADS;
 }
 
@@ -139,7 +139,8 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
     memset(stream, 0, sizeof *stream);
     stream->process = getpid();
     stream->policy = options->policy;
-    stream->copier.thread_limit = copier_threads();
+    stream->copier.processors = hal_processor_count();
+    stream->copier.thread_limit = copier_threads(stream->copier.processors);
     pthread_mutex_init(&stream->error_lock, NULL);
     capture_threads_open(stream);
     enum hal_status status = open_recording_word(stream);
@@ -307,6 +308,12 @@ static bool wait_for_progress(struct capture_stream *stream, bool (*ready)(const
     return false;
 }
 
+void capture_count_stall(struct capture_stream *stream, int64_t begin_ns)
+{
+    atomic_fetch_add(&stream->stalls, 1);
+    atomic_fetch_add(&stream->stall_ns, (uint64_t)(hal_clock_ns() - begin_ns));
+}
+
 static void await(struct capture_stream *stream, bool (*ready)(const void *what), const void *what)
 {
     atomic_fetch_add(&stream->waiters, 1);
@@ -319,8 +326,7 @@ static void stall(struct capture_stream *stream, bool (*ready)(const void *what)
 {
     const int64_t begin_ns = hal_clock_ns();
     await(stream, ready, what);
-    atomic_fetch_add(&stream->stalls, 1);
-    atomic_fetch_add(&stream->stall_ns, (uint64_t)(hal_clock_ns() - begin_ns));
+    capture_count_stall(stream, begin_ns);
 }
 
 struct room {

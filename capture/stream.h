@@ -59,6 +59,7 @@ struct capture_thread {
     uint32_t calls;       /* counts, to measure every so many */
     uint64_t measured_ns; /* overhead measured exactly; part of overhead_ns */
     struct capture_trails *trails;
+    const void *stored; /* the open mapping whose bytes are recorded already; NULL: none */
     /* Read by others. */
     _Atomic uint64_t overhead_ns;
     _Atomic bool exited;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between stream.c, threads.c and writer.c alone. */
+/* Between stream.c, threads.c, copier.c and writer.c alone. */
 #ifndef CAPTURE_THREADS_H
 #define CAPTURE_THREADS_H
 
@@ -18,6 +18,9 @@ void capture_threads_collect(struct capture_stream *stream);
 
 /* The writer thread's main function; `argument` is a struct capture_stream. */
 void *capture_write_stream(void *argument);
+
+/* The application has waited for the writer since then. */
+void capture_count_stall(struct capture_stream *stream, int64_t begin_ns);
 
 /* Recording must not disturb what hal_message() tells the application. */
 void capture_message_save(char out_message[HAL_MESSAGE_BYTES]);
