@@ -4,8 +4,11 @@
 
 #include "hal/base/mem.h"
 
-/* Records that are looked through for contents before one is written. */
-enum { slice_bytes = CAPTURE_SLICE_BYTES, looked_at = 64, staged_share = 4 };
+enum {
+    slice_bytes = CAPTURE_SLICE_BYTES,
+    looked_at = 64,   /* records are looked through for contents before one is written */
+    staged_share = 4, /* of the staging, in which a slice's contents lie at most, about */
+};
 
 void capture_drain_fail(struct capture_drain *drain, enum hal_status status)
 {
@@ -92,7 +95,10 @@ static void store_with_content(struct capture_drain *drain, const struct capture
             drain, hal_fail(HAL_NO_MEMORY, "no memory for a record of %u bytes", event->bytes));
         return;
     }
+    const bool is_short =
+        capture_staging_used(&drain->stream->staging) > drain->stream->staging.bytes / 2;
     for (unsigned i = 0; (writer = writer_at(drain, i)); i++) {
+        trace_writer_hurry(writer, is_short);
         memcpy(drain->scratch, event, event->bytes);
         const enum hal_status status = number_contents(drain, writer, drain->scratch);
         if (status != HAL_OK)
@@ -197,8 +203,10 @@ static uint64_t staged_bytes(const struct trace_event *event)
 {
     struct trace_event *record = (void *)(uintptr_t)event; /* read only */
     uint64_t sum = 0, bytes;
-    for (uint32_t i = 0; has_content(event) && trace_record_content(record, i, &bytes); i++)
-        sum += bytes;
+    const uint64_t *position;
+    for (uint32_t i = 0; has_content(event) && (position = trace_record_content(record, i, &bytes));
+         i++)
+        sum += *position ? bytes : 0;
     return sum;
 }
 

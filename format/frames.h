@@ -47,6 +47,7 @@ struct trace_output {
     size_t buffered;
     struct ZSTD_CCtx_s *compressor;
     int level;
+    bool hurries;              /* compresses only what becomes half as large */
     struct trace_bytes stored; /* a frame being compressed */
     enum hal_status status;
     char message[HAL_MESSAGE_BYTES];

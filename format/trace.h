@@ -151,6 +151,10 @@ enum hal_status trace_writer_content(struct trace_writer *writer, const void *da
  * their digest meanwhile. false: too many wait for that; it may be announced later. */
 bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t bytes);
 
+/* While somebody waits for the memory of contents, they are compressed only where that makes them
+ * half as large, and is quick. trace_recompress makes such a file small. */
+void trace_writer_hurry(struct trace_writer *writer, bool hurries);
+
 /* A content whose bytes are in another trace, and not in this one. */
 enum hal_status trace_writer_refer(struct trace_writer *writer,
                                    const uint8_t sha256[TRACE_DIGEST_BYTES], uint64_t bytes,

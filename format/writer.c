@@ -368,6 +368,11 @@ bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t
            trace_digester_announce(&writer->contents.digester, data, bytes);
 }
 
+void trace_writer_hurry(struct trace_writer *writer, bool hurries)
+{
+    writer->output.hurries = hurries;
+}
+
 enum hal_status trace_writer_refer(struct trace_writer *writer,
                                    const uint8_t sha256[TRACE_DIGEST_BYTES], uint64_t bytes,
                                    uint64_t *out_content)

@@ -251,6 +251,48 @@ static void parts_hold_few_contents(void **state)
     captured_close(&captured);
 }
 
+/* How much of what so many contents had is in the file, which is drained by hand. Their bytes have
+ * so many random bits. */
+static double stored_share(uint32_t contents, unsigned bits)
+{
+    enum { BYTES = 400 << 10 };
+    struct capture_stream stream;
+    struct trace_writer *writer;
+    struct trace_reader *reader;
+    static uint8_t data[BYTES];
+    prepare_stream(&stream, &writer);
+    stream.writer = writer;
+    struct capture_drain drain = {.stream = &stream};
+    struct capture_thread *thread = capture_enter(&stream);
+    for (uint32_t i = 0; i < contents; i++) {
+        fill_bytes(data, BYTES, i);
+        for (size_t k = 0; k < BYTES; k++)
+            data[k] &= (uint8_t)((1u << bits) - 1);
+        write_content(thread, TRACE_HOST_WRITE, data, BYTES);
+    }
+    while (capture_drain_all(&drain))
+        continue;
+    free(drain.scratch);
+    assert_ok(capture_stream_close(&stream));
+    assert_ok(trace_reader_open(path, &reader));
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    assert_int_equal(counts->content_bytes, (uint64_t)contents * BYTES);
+    const double share = (double)counts->stored_content_bytes / (double)counts->content_bytes;
+    trace_reader_close(reader);
+    unlink(path);
+    return share;
+}
+
+/* Weights of a model lose a quarter, and take four times as long as writing them does. */
+static void contents_are_stored_as_they_are_while_memory_is_short(void **state)
+{
+    (void)state;
+    enum { FEW = 3, MANY = 9 }; /* of which more than half of the staging is full */
+    assert_true(stored_share(FEW, 6) < 0.85);
+    assert_true(stored_share(MANY, 6) >= 1);
+    assert_true(stored_share(MANY, 3) < 0.5);
+}
+
 static void assert_content(const struct captured *captured, uint64_t content, const char *text)
 {
     char found[64] = "";
@@ -410,6 +452,8 @@ int main(void)
         cmocka_unit_test_teardown(parts_end_between_records, remove_traces),
         cmocka_unit_test_teardown(contents_are_those_that_were_staged, remove_traces),
         cmocka_unit_test_teardown(parts_hold_few_contents, remove_traces),
+        cmocka_unit_test_teardown(contents_are_stored_as_they_are_while_memory_is_short,
+                                  remove_traces),
         cmocka_unit_test_teardown(an_executable_has_its_own_contents_and_those_of_its_variants,
                                   remove_traces),
         cmocka_unit_test_teardown(what_a_full_disk_did_not_take_is_recovered, remove_traces),
