@@ -3,6 +3,8 @@
  * say so in terms of names that are ours. */
 #include "hal/msl/unit.h"
 
+#include <string.h>
+
 static size_t count_parameters(const struct msl_tokens *tokens, size_t open)
 {
     const size_t close = tokens->list[open].match;
@@ -14,12 +16,20 @@ static size_t count_parameters(const struct msl_tokens *tokens, size_t open)
     return count;
 }
 
+/* For a message in the generated source: characters that would end it there are left out with all
+ * the rest. */
+static const char *sayable(const char *text)
+{
+    return text && strpbrk(text, "\"\\\n") ? "..." : text;
+}
+
 /* "f<int>" */
 static const char *name_of(struct msl_unit *unit, const struct msl_kernel *names)
 {
     const size_t arguments = names->item->arguments;
-    return msl_unit_print(unit, "%s%s", msl_unit_join(unit, names->body->name, names->body->name),
-                          msl_unit_join(unit, arguments, msl_angle_end(&unit->tokens, arguments)));
+    return msl_unit_print(
+        unit, "%s%s", msl_unit_join(unit, names->body->name, names->body->name),
+        sayable(msl_unit_join(unit, arguments, msl_angle_end(&unit->tokens, arguments))));
 }
 
 static enum hal_status check_count(struct msl_unit *unit, const struct msl_kernel *names)
@@ -75,8 +85,8 @@ enum hal_status msl_entry_check_instance(const struct msl_entry *entry,
         "line %u\");",
         entry->number, entry->function, tokens->list[item->arguments].line, entry->number,
         name_of(unit, names),
-        msl_unit_join(unit, body->template_parameters,
-                      msl_angle_end(tokens, body->template_parameters)),
+        sayable(msl_unit_join(unit, body->template_parameters,
+                              msl_angle_end(tokens, body->template_parameters))),
         tokens->list[body->template_parameters].line);
     const size_t open = item->parameters; /* 0: "decltype(f<int>) f<int>" */
     if (open)

@@ -206,7 +206,10 @@ static void instances_that_fit(void **state)
     (void)state;
     assert_int_equal(
         fixture_status(
-            HEAD "template <typename T, int N>\n"
+            HEAD "template <typename T, char Q = '\"', char Z = '\\0'>\n"
+                 "kernel void quotes(device T *o) { o[0] = Q + Z; }\n"
+                 "template [[host_name(\"q\")]] kernel void quotes<int, '\"'>(device int *);\n"
+                 "template <typename T, int N>\n"
                  "kernel void f(device T *o [[buffer(0)]], constant array<T, N> &p,\n"
                  "  threadgroup T *t [[threadgroup(0)]], uint2 i [[thread_position_in_grid]])\n"
                  "{ threadgroup T x[N]; x[0] = N; o[i.x] = x[0] + t[0] + p[0]; }\n"
