@@ -188,7 +188,10 @@ static void take(struct view *view, void *work)
     view->filter = filter;
     if (!filter->passed)
         view_say(view, "nothing passes '%s': \\ shows everything", filter->text);
-    view_set_cursor(view, view->cursor_ns);
+    struct view_span selected;
+    if (!view_selected(view, &selected) ||
+        !view_shows(view, &view->model->lanes[view->lane], &selected))
+        view_set_cursor(view, view->cursor_ns);
 }
 
 static const struct view_job_type filter_type = {

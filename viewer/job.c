@@ -72,6 +72,7 @@ void view_job_start(struct view *view, const struct view_job_type *type, void *w
         job->type = type;
         job->model = view->model;
         job->work = work;
+        view_task_part(&job->task, 0, VIEW_TASK_WHOLE);
         if (hal_thread_start(type->name, run, job, &job->thread) == HAL_OK) {
             job->next = view->jobs;
             view->jobs = job;

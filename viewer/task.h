@@ -44,7 +44,8 @@ static inline void view_task_part(struct view_task *task, unsigned first, unsign
 static inline void view_task_advance(struct view_task *task, size_t done, size_t of)
 {
     if (task && of)
-        atomic_store_explicit(&task->done, task->first + (unsigned)(done * task->share / of),
+        atomic_store_explicit(&task->done,
+                              task->first + (unsigned)((done < of ? done : of) * task->share / of),
                               memory_order_relaxed);
 }
 
