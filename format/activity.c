@@ -140,8 +140,9 @@ static size_t row_bytes(const Haltrace__Note *note)
 
 bool trace_activity_is_plausible(const Haltrace__Note *note)
 {
-    return !note->activity.len || (row_count(note) && note->activity.len > row_count(note) &&
-                                   (note->activity.len - 1) % row_count(note) == 0);
+    return !note->activity.len ||
+           (row_count(note) && note->activity.len > row_count(note) &&
+            (note->activity.len - 1) % row_count(note) == 0 && note->first_ns <= note->last_ns);
 }
 
 uint64_t trace_reader_active_queues(const struct trace_reader *reader)

@@ -4,9 +4,9 @@
 
 #include "format/limits.h"
 #include "format/trace.h"
+#include "hal/base/digest.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
 enum { LEAST_REFERRED_BYTES = 256 }; /* fewer are no more than a reference to them */
@@ -49,9 +49,7 @@ void trace_contents_finish(struct trace_contents *contents)
 
 enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[32])
 {
-    if (EVP_Digest(bytes ? data : "", bytes, out_sha256, NULL, EVP_sha256(), NULL) != 1)
-        return hal_fail(HAL_NO_MEMORY, "cannot compute a SHA-256");
-    return HAL_OK;
+    return hal_sha256(bytes ? data : "", bytes, out_sha256);
 }
 
 /* The entry with this digest, or the free one where it belongs. The digest is evenly spread:

@@ -32,7 +32,8 @@ static struct groups_process process_of(const struct trace_header *header, size_
                                    .id = header->process_id};
 }
 
-/* By its own number, on one boot of one machine: its traces begin at different times. */
+/* By its own number, on one machine: its traces begin at different times. Two whose numbers are the
+ * same (of containers, say) are taken for one. */
 static bool is_same(const struct groups_process *a, const struct groups_process *b)
 {
     return !a->is_mixed && !b->is_mixed && a->id == b->id && strcmp(a->program, b->program) == 0 &&
