@@ -146,6 +146,8 @@ bool hal_store_write(int file, const void *data, size_t bytes)
         const ssize_t count = write(file, from, bytes);
         if (count < 0 && errno == EINTR)
             continue;
+        if (count == 0)
+            errno = EIO;
         if (count <= 0)
             return false;
         from += count;

@@ -38,10 +38,17 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 tool = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
 def written(): # to files that are nobody's yet
     folder, total = f"/proc/{tool.pid}/fd", 0
-    for name in os.listdir(folder):
-        path = os.readlink(os.path.join(folder, name))
-        if path.startswith(os.getcwd()) and not path.endswith("large.pb.zst"):
-            total += os.stat(os.path.join(folder, name)).st_size
+    try:
+        names = os.listdir(folder)
+    except OSError: # it is ending
+        return 0
+    for name in names:
+        try:
+            path = os.readlink(os.path.join(folder, name))
+            if path.startswith(os.getcwd()) and not path.endswith("large.pb.zst"):
+                total += os.stat(os.path.join(folder, name)).st_size
+        except OSError: # closed meanwhile
+            pass
     return total
 while tool.poll() is None and written() < 1 << 20:
     time.sleep(0.001)
