@@ -32,7 +32,7 @@ enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
-        buffer->object.layer_data = capture_buffer_create();
+        buffer->object.layer_data = capture_buffer_create(capture);
         if (!buffer->object.layer_data)
             capture_no_memory(capture, "a buffer");
         else if (capture->outputs.wanted)
@@ -76,7 +76,7 @@ enum hal_status capture_op_buffer_import(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
-        buffer->object.layer_data = capture_buffer_create();
+        buffer->object.layer_data = capture_buffer_create(NULL);
         if (!buffer->object.layer_data)
             capture_no_memory(capture, "a buffer");
     }

@@ -160,13 +160,16 @@ static void collect_changes(struct capture *capture, struct capture_thread *thre
     record(thread, mapping, mapping->shadow, run_begin, run_end, TRACE_HOST_WRITE, 0);
 }
 
+/* Memory of a new buffer may hold anything, also what the host is about to write; a replay's holds
+ * zeros. It is compared with those. */
 static bool prepare_comparison(struct capture_mapping *mapping)
 {
-    mapping->shadow = malloc(mapping->bytes);
+    mapping->shadow = mapping->is_first ? hal_alloc(mapping->bytes, 1) : malloc(mapping->bytes);
     mapping->from_device = hal_alloc((mapping->bytes + block_bytes - 1) / block_bytes, 1);
     if (!mapping->shadow || !mapping->from_device)
         return false;
-    memcpy(mapping->shadow, mapping->data, mapping->bytes);
+    if (!mapping->is_first)
+        memcpy(mapping->shadow, mapping->data, mapping->bytes);
     return true;
 }
 

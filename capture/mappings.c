@@ -94,6 +94,7 @@ struct capture_mapping *capture_mapping_open(struct capture *capture, struct cap
         opened->bytes = mapping->bytes;
         opened->mode = mapping->mode;
         opened->imported = mapping->buffer->imported != NULL;
+        opened->is_first = buffer->is_new && buffer->born == atomic_load(&capture->inflight.count);
     }
     if (ok && is_tracked(mapping)) {
         pthread_mutex_lock(&mappings->tracked_lock);
@@ -155,11 +156,14 @@ void capture_mapping_close(struct capture *capture, const struct hal_buffer *buf
     free_mapping(known, mapping);
 }
 
-struct capture_buffer *capture_buffer_create(void)
+struct capture_buffer *capture_buffer_create(const struct capture *capture)
 {
     struct capture_buffer *buffer = hal_alloc(1, sizeof *buffer);
-    if (buffer)
-        pthread_mutex_init(&buffer->lock, NULL);
+    if (!buffer)
+        return NULL;
+    pthread_mutex_init(&buffer->lock, NULL);
+    buffer->is_new = capture != NULL;
+    buffer->born = capture ? atomic_load(&capture->inflight.count) : 0;
     return buffer;
 }
 

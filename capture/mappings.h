@@ -30,7 +30,8 @@ struct capture_mapping {
     uint8_t *data;
     uint64_t offset, bytes; /* in the buffer */
     uint32_t mode;
-    bool is_own; /* lies in the capture_buffer */
+    bool is_own;   /* lies in the capture_buffer */
+    bool is_first; /* what lies there is nobody's: the buffer is new */
     /* Of tracked mappings, under tracked_lock. */
     bool tracked, watched; /* watched: by pages, else by comparison */
     bool imported;         /* host and device see it through one mapping: pages tell nothing */
@@ -48,6 +49,8 @@ struct capture_buffer {
     struct capture_mapping *open;
     struct capture_mapping own; /* the usual single mapping */
     bool own_used;
+    bool is_new; /* created while the capture went on, after `born` submissions */
+    uint64_t born;
     bool unclear; /* nobody knows what was in it at first; for outputs.h */
 };
 
@@ -76,8 +79,8 @@ struct capture_mapping *capture_mapping_find(const struct hal_mapping *mapping);
 void capture_mapping_close(struct capture *capture, const struct hal_buffer *buffer,
                            struct capture_mapping *mapping);
 
-/* NULL: memory is out. */
-struct capture_buffer *capture_buffer_create(void);
+/* NULL: memory is out. `capture`: the buffer was just created; NULL: it may hold something. */
+struct capture_buffer *capture_buffer_create(const struct capture *capture);
 
 /* Frees the buffer's layer_data with what is open. */
 void capture_buffer_free(struct capture *capture, struct hal_buffer *buffer);

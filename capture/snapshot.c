@@ -179,7 +179,7 @@ static enum hal_status record_buffer(struct capture *capture, struct hal_buffer 
     const struct hal_buffer_desc desc = {.label = buffer->object.label, .bytes = buffer->bytes};
     const struct capture_call call = snapshot_call(capture);
     if (!buffer->object.layer_data)
-        buffer->object.layer_data = capture_buffer_create();
+        buffer->object.layer_data = capture_buffer_create(NULL);
     if (!buffer->object.layer_data)
         return no_memory("a buffer");
     if (call.thread)

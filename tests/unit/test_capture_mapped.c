@@ -50,6 +50,43 @@ static void stores_are_recorded_before_the_submission(void **state)
     captured_close(&captured);
 }
 
+/* Memory is used again, with what was in it: the second buffer's first stores change nothing there,
+ * and a replay's memory does not hold them. */
+static void stores_of_what_was_there_are_recorded(void **state)
+{
+    (void)state;
+    struct captured captured;
+    uint64_t random = fixture_seed(), ids[2];
+    static uint8_t expected[BYTES], seen[BYTES];
+    const void *memory[2];
+    struct hal_device *device = fixture_device("cpu?caching=64M");
+    contents_random(expected, BYTES, &random);
+    captured_begin(device, contents_path);
+    struct hal_buffer *other = contents_buffer(device, HAL_MEMORY_DEVICE_LOCAL, BYTES);
+    for (unsigned i = 0; i < 2; i++) {
+        struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+        struct hal_mapping mapping = contents_map(buffer, HAL_MAP_WRITE, 0, BYTES);
+        ids[i] = buffer->object.id;
+        memory[i] = mapping.data;
+        memcpy(mapping.data, expected, BYTES);
+        contents_copy(device, buffer, 0, other, BYTES);
+        assert_ok(hal_buffer_unmap(&mapping));
+        hal_buffer_release(buffer);
+    }
+    assert_ptr_equal(memory[0], memory[1]);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, contents_path);
+    for (unsigned i = 0; i < 2; i++) {
+        memset(seen, 0, BYTES);
+        captured_replay(&captured, TRACE_HOST_WRITE, ids[i],
+                        contents_ticket(&captured, TRACE_SUBMIT, i), seen, BYTES);
+        assert_memory_equal(seen, expected, BYTES);
+    }
+    captured_close(&captured);
+}
+
 static void only_what_changed_is_recorded(void **state)
 {
     (void)state;
@@ -348,6 +385,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(stores_are_recorded_before_the_submission, contents_by_pages),
         cmocka_unit_test_setup(stores_are_recorded_before_the_submission, contents_by_comparison),
+        cmocka_unit_test_setup(stores_of_what_was_there_are_recorded, contents_by_pages),
+        cmocka_unit_test_setup(stores_of_what_was_there_are_recorded, contents_by_comparison),
         cmocka_unit_test_setup(only_what_changed_is_recorded, contents_by_pages),
         cmocka_unit_test_setup(only_what_changed_is_recorded, contents_by_comparison),
         cmocka_unit_test_setup(what_work_reads_is_recorded_before_it_can_begin, contents_by_pages),
