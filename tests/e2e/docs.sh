@@ -24,6 +24,8 @@ docs/benchmarks.md|tests/bench/vulkan_recorders.sh|tests/bench/vulkan_recorders.
 docs/benchmarks.md|decode --device=vulkan|tests/e2e/vulkan.sh
 docs/benchmarks.md|hal-capture -o SYNC.pb.zst|tests/e2e/vulkan.sh
 docs/benchmarks.md|hal-replay --trusted --repeat=5|tests/e2e/vulkan.sh
+docs/benchmarks.md|hal-replay --device=cpu --type=f32|tests/bench/vulkan_figures.sh
+docs/benchmarks.md|HAL_DEVICE=vulkan build/release/bin/bench-capture|tests/bench/vulkan_figures.sh
 docs/format.md|zstd -dc trace.pb.zst|tests/e2e/protoc.sh
 docs/metal.md|HAL_DEVICE=metal ./program|tests/e2e/metal.sh
 docs/metal.md|hal-replay --device='metal://4294968421'|tests/e2e/metal.sh
