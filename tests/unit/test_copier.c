@@ -184,6 +184,58 @@ static void the_thread_copies_without_help(void **state)
     free(data);
 }
 
+static void *finish_copy(void *stream)
+{
+    return capture_copier_finish(stream) ? stream : NULL;
+}
+
+/* Nobody takes the content away from a thread that looks at it: here one that only counted itself
+ * in. */
+static void who_is_inside_is_waited_for(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    uint64_t random = fixture_seed(), position = 0, other = 0;
+    uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
+    pthread_t finisher;
+    void *works;
+    open_stream(&stream, 1);
+    assert_true(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &position));
+    const uint32_t open = atomic_load(&stream.copier.state);
+    atomic_fetch_add(&stream.copier.inside, 1);
+    assert_int_equal(pthread_create(&finisher, NULL, finish_copy, &stream), 0);
+    while (atomic_load(&stream.copier.state) == open)
+        sched_yield();
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_false(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &other));
+        sched_yield();
+    }
+    atomic_fetch_sub(&stream.copier.inside, 1);
+    hal_word_wake(&stream.copier.inside, INT32_MAX);
+    pthread_join(finisher, &works);
+    assert_non_null(works);
+    assert_ok(capture_stream_close(&stream));
+    free(data);
+}
+
+/* It would bind the copier's threads as well; another one starts them. */
+static void a_bound_thread_starts_none(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    uint64_t random = fixture_seed(), position = 0;
+    uint8_t *data = random_bytes(CAPTURE_COPIER_LEAST_BYTES, &random);
+    open_stream(&stream, 1);
+    stream.copier.processors++; /* one more than this thread may use */
+    assert_false(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &position));
+    assert_int_equal(stream.copier.thread_count, 0);
+    stream.copier.processors--;
+    assert_true(capture_copier_begin(&stream, data, CAPTURE_COPIER_LEAST_BYTES, &position));
+    assert_true(capture_copier_finish(&stream));
+    assert_ok(capture_stream_close(&stream));
+    free(data);
+}
+
 /* The program's bytes arrive all the same, and the loss is counted. */
 static void what_cannot_be_recorded_is_stored(void **state)
 {
@@ -213,6 +265,8 @@ int main(void)
                                   remove_trace),
         cmocka_unit_test_teardown(so_do_threads_without_one, remove_trace),
         cmocka_unit_test_teardown(the_thread_copies_without_help, remove_trace),
+        cmocka_unit_test_teardown(who_is_inside_is_waited_for, remove_trace),
+        cmocka_unit_test_teardown(a_bound_thread_starts_none, remove_trace),
         cmocka_unit_test_teardown(what_cannot_be_recorded_is_stored, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
