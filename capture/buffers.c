@@ -32,6 +32,8 @@ enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
     capture_call_take_ticket(&call);
     struct hal_buffer *buffer = call.status == HAL_OK ? *out : NULL;
     if (buffer) {
+        if (buffer->memory & HAL_MEMORY_HOST_VISIBLE)
+            capture_copier_expect(call.thread->stream, buffer->bytes);
         buffer->object.layer_data = capture_buffer_create(capture);
         if (!buffer->object.layer_data)
             capture_no_memory(capture, "a buffer");

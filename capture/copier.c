@@ -53,6 +53,21 @@ static void let_faults_through(void)
     pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
 }
 
+/* Takes one part of what is expected; false: there is none left. */
+static bool prepare_part(struct capture_stream *stream)
+{
+    struct capture_copier *copier = &stream->copier;
+    const uint64_t expected = atomic_load(&copier->expected);
+    uint64_t at = atomic_load(&copier->prepared);
+    do {
+        if (at >= expected)
+            return false;
+    } while (
+        !atomic_compare_exchange_weak(&copier->prepared, &at, at + CAPTURE_COPIER_READY_BYTES));
+    capture_staging_prepare(&stream->staging, at, CAPTURE_COPIER_READY_BYTES);
+    return true;
+}
+
 static void *run(void *argument)
 {
     struct capture_stream *stream = argument;
@@ -62,6 +77,8 @@ static void *run(void *argument)
         const uint32_t seen = atomic_load(&copier->state);
         if (seen % PHASES == OPEN)
             help(stream, seen);
+        else if (prepare_part(stream))
+            continue;
         if (!atomic_load(&copier->ending))
             hal_word_wait(&copier->state, seen, HAL_FOREVER);
     }
@@ -84,6 +101,36 @@ static bool start(struct capture_stream *stream)
     capture_message_restore(message);
     copier->started = true;
     return copier->thread_count > 0;
+}
+
+/* Adds to what is expected, which is never more than all of the staging. */
+static bool expect(struct capture_stream *stream, uint64_t bytes)
+{
+    struct capture_copier *copier = &stream->copier;
+    const uint64_t budget = stream->policy.budget_bytes;
+    const uint64_t most = budget && budget < stream->staging.bytes ? budget : stream->staging.bytes;
+    uint64_t expected = atomic_load(&copier->expected), sum;
+    do {
+        if (expected >= most)
+            return false;
+        sum = bytes < most - expected ? expected + bytes : most;
+    } while (!atomic_compare_exchange_weak(&copier->expected, &expected, sum));
+    return true;
+}
+
+/* While another thread has the copier, its threads are at work, or about to be. */
+void capture_copier_expect(struct capture_stream *stream, uint64_t bytes)
+{
+    struct capture_copier *copier = &stream->copier;
+    if (!copier->thread_limit || stream->policy.contents != CAPTURE_BYTES ||
+        bytes < CAPTURE_COPIER_LEAST_BYTES || !expect(stream, bytes))
+        return;
+    const uint32_t seen = atomic_load(&copier->state);
+    if (seen % PHASES != FREE || !change(copier, seen, seen + FILLING))
+        return;
+    start(stream);
+    atomic_store(&copier->state, seen + PHASES);
+    hal_word_wake(&copier->state, INT32_MAX);
 }
 
 bool capture_copier_begin(struct capture_stream *stream, const void *data, uint64_t bytes,

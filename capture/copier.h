@@ -19,8 +19,9 @@ struct capture_stream;
 enum {
     CAPTURE_COPIER_LEAST_BYTES = 1 << 20, /* less is copied sooner than a thread wakes up */
     CAPTURE_COPIER_PART_BYTES = 256 << 10,
-    CAPTURE_COPIER_MOST_THREADS = 2, /* more are no faster than the system gives memory */
-    CAPTURE_COPIER_PROCESSORS = 4,   /* per thread: most of them are the program's */
+    CAPTURE_COPIER_READY_BYTES = 1 << 20, /* made ready at once; no staging is smaller */
+    CAPTURE_COPIER_MOST_THREADS = 2,      /* more are no faster than the system gives memory */
+    CAPTURE_COPIER_PROCESSORS = 4,        /* per thread: most of them are the program's */
 };
 
 struct capture_copier {
@@ -38,6 +39,9 @@ struct capture_copier {
     const uint8_t *data;
     _Atomic uint64_t next; /* begin of the first part that nobody took */
     _Atomic bool failed;
+    /* How far staging memory is made ready before there are contents for it, from its start on. */
+    _Atomic uint64_t expected; /* by the buffers that there are */
+    _Atomic uint64_t prepared; /* taken by who makes it ready */
 };
 
 /* Claims room for at most the staging's size and begins to copy, unless the content is small or the
@@ -49,6 +53,11 @@ bool capture_copier_begin(struct capture_stream *stream, const void *data, uint6
 /* By the thread that began: everything is copied, and the position can be published, which it is
  * before the thread stages more. False, with recording stopped: it cannot be. */
 bool capture_copier_finish(struct capture_stream *stream);
+
+/* There is a new buffer of so many bytes, which the application will probably store into: if it is
+ * large and the policy keeps bytes, the threads make as much memory ready while they have nothing
+ * to copy, up to the staging's size or the budget. By any thread; blocks for starting threads. */
+void capture_copier_expect(struct capture_stream *stream, uint64_t bytes);
 
 /* Nobody records any more. */
 void capture_copier_end(struct capture_stream *stream);

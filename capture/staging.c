@@ -146,6 +146,12 @@ static enum hal_status commit_blocks(struct capture_staging *staging, uint64_t p
     return HAL_OK;
 }
 
+void capture_staging_prepare(struct capture_staging *staging, uint64_t position, uint64_t bytes)
+{
+    if (!are_present(staging, pages_of(staging, position, bytes)))
+        (void)commit_blocks(staging, position, bytes);
+}
+
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
                                     const void *data, uint64_t bytes, bool beside)
 {

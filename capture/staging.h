@@ -53,6 +53,10 @@ bool capture_staging_ready(const struct capture_staging *staging, uint64_t posit
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,
                                     const void *data, uint64_t bytes, bool beside) HAL_CHECKED;
 
+/* Gets memory for what never had any of the range, whole pages, if the system has it: else whoever
+ * puts something there is told. By any thread. */
+void capture_staging_prepare(struct capture_staging *staging, uint64_t position, uint64_t bytes);
+
 static inline uint8_t *capture_staging_at(const struct capture_staging *staging, uint64_t position)
 {
     return staging->base + position % staging->bytes;

@@ -8,6 +8,7 @@
 #include "tests/support/hal_fixture.h"
 
 #include <sched.h>
+#include <sys/stat.h>
 
 enum { STAGING_BYTES = 4 << 20, MOST_BYTES = 9 << 20, STORES = 6, THREADS = 3 };
 
@@ -104,6 +105,7 @@ static void *store_all(void *argument)
     uint8_t *target = malloc(MOST_BYTES);
     assert_non_null(target);
     for (unsigned i = 0; i < STORES; i++) {
+        capture_copier_expect(storer->stream, storer->bytes[i]);
         store(storer->stream, storer->first_buffer + i, storer->data[i], storer->bytes[i], target);
         assert_memory_equal(target, storer->data[i], storer->bytes[i]);
     }
@@ -237,6 +239,48 @@ static void a_bound_thread_starts_none(void **state)
 }
 
 /* The program's bytes arrive all the same, and the loss is counted. */
+/* As the system counts it. */
+static uint64_t memory_of(const struct capture_stream *stream)
+{
+    struct stat info;
+    assert_int_equal(fstat(stream->sidecar.object.number, &info), 0);
+    return (uint64_t)info.st_blocks * 512;
+}
+
+/* What there is more once nobody prepares any more: the threads are joined then. */
+static uint64_t memory_expected(const struct capture_policy *policy, uint64_t bytes, unsigned count)
+{
+    struct capture_stream stream;
+    open_stream(&stream, 1);
+    stream.policy = *policy;
+    const uint64_t before = memory_of(&stream);
+    for (unsigned i = 0; i < count; i++)
+        capture_copier_expect(&stream, bytes);
+    while (atomic_load(&stream.copier.prepared) < atomic_load(&stream.copier.expected))
+        sched_yield();
+    capture_copier_end(&stream);
+    const uint64_t after = memory_of(&stream);
+    assert_ok(capture_stream_close(&stream));
+    unlink(path);
+    return after - before;
+}
+
+static void memory_for_what_is_expected_is_made_ready(void **state)
+{
+    (void)state;
+    struct capture_policy policy = {0};
+    const uint64_t least = CAPTURE_COPIER_LEAST_BYTES;
+    assert_int_equal(policy.contents, CAPTURE_BYTES);
+    assert_int_equal(memory_expected(&policy, least - 1, 2), 0);
+    assert_int_equal(memory_expected(&policy, least, 2), 2 * least);
+    assert_int_equal(memory_expected(&policy, STAGING_BYTES - least, 3), STAGING_BYTES);
+    assert_int_equal(memory_expected(&policy, UINT64_MAX, 2), STAGING_BYTES);
+    policy.budget_bytes = 2 * least;
+    assert_int_equal(memory_expected(&policy, STAGING_BYTES, 1), 2 * least);
+    policy.contents = CAPTURE_DIGEST;
+    assert_int_equal(memory_expected(&policy, STAGING_BYTES, 1), 0);
+}
+
 static void what_cannot_be_recorded_is_stored(void **state)
 {
     (void)state;
@@ -267,6 +311,7 @@ int main(void)
         cmocka_unit_test_teardown(the_thread_copies_without_help, remove_trace),
         cmocka_unit_test_teardown(who_is_inside_is_waited_for, remove_trace),
         cmocka_unit_test_teardown(a_bound_thread_starts_none, remove_trace),
+        cmocka_unit_test_teardown(memory_for_what_is_expected_is_made_ready, remove_trace),
         cmocka_unit_test_teardown(what_cannot_be_recorded_is_stored, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
