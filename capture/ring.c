@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting up and taking down a ring; its hot functions are inline in the header. */
+/* Setting up a ring; its hot functions are inline in the header. */
 #include "capture/ring.h"
 
 #include <string.h>
 
 enum { first_touched_bytes = 16 << 10 };
 
-enum hal_status capture_ring_init(struct capture_ring *ring, const struct capture_sidecar *sidecar,
-                                  struct trace_ring_slot *slot)
+enum hal_status capture_ring_map(const struct capture_sidecar *sidecar,
+                                 const struct trace_ring_slot *slot, uint8_t **out_base)
 {
-    memset(ring, 0, sizeof *ring);
-    HAL_TRY(capture_sidecar_map_twice(sidecar, slot->offset, slot->bytes, &ring->base));
+    HAL_TRY(capture_sidecar_map_twice(sidecar, slot->offset, slot->bytes, out_base));
     /* Of the second mapping little more is touched than what crosses the end. */
-    capture_sidecar_prefault(ring->base, slot->bytes + first_touched_bytes);
-    ring->bytes = slot->bytes;
-    ring->slot = slot;
+    capture_sidecar_prefault(*out_base, slot->bytes + first_touched_bytes);
     return HAL_OK;
 }
 
-void capture_ring_finish(struct capture_ring *ring)
+void capture_ring_init(struct capture_ring *ring, struct trace_ring_slot *slot, uint8_t *base)
 {
-    if (!ring->base)
-        return;
-    capture_sidecar_unmap_twice(ring->base, ring->bytes);
-    ring->base = NULL;
+    memset(ring, 0, sizeof *ring);
+    ring->base = base;
+    ring->bytes = slot->bytes;
+    ring->wake_bytes = slot->bytes;
+    ring->slot = slot;
 }

@@ -19,6 +19,7 @@ struct capture_ring {
     uint64_t known_tail; /* the tail when it was last looked at */
     uint8_t *base;
     uint64_t bytes;
+    uint64_t wake_bytes; /* after so many the consumer is woken; a power of two */
     struct trace_ring_slot *slot;
     /* A thread that outgrows its ring goes on in the next one; set once, after the last record. */
     _Atomic(struct capture_ring *) next;
@@ -27,10 +28,13 @@ struct capture_ring {
     struct capture_ring *older; /* rings that are read, in a list */
 };
 
-/* `slot` is zeroed but for `offset` and `bytes`, whose memory is committed. */
-enum hal_status capture_ring_init(struct capture_ring *ring, const struct capture_sidecar *sidecar,
-                                  struct trace_ring_slot *slot) HAL_CHECKED;
-void capture_ring_finish(struct capture_ring *ring);
+/* The slot's memory, which is committed, mapped and there. */
+enum hal_status capture_ring_map(const struct capture_sidecar *sidecar,
+                                 const struct trace_ring_slot *slot,
+                                 uint8_t **out_base) HAL_CHECKED;
+
+/* `slot` is zeroed but for `offset` and `bytes`, whose memory is mapped at `base`. */
+void capture_ring_init(struct capture_ring *ring, struct trace_ring_slot *slot, uint8_t *base);
 
 /* Room for `bytes` (a multiple of 8, at most the ring's size), or NULL when the ring is full. */
 static inline void *capture_ring_reserve(struct capture_ring *ring, uint64_t bytes)
@@ -44,17 +48,25 @@ static inline void *capture_ring_reserve(struct capture_ring *ring, uint64_t byt
 }
 
 /* Publishes the `bytes` that were reserved and filled. True when the ring has filled up by another
- * quarter: a good moment to wake the consumer. */
+ * `wake_bytes`: a good moment to wake the consumer. */
 static inline bool capture_ring_publish(struct capture_ring *ring, uint64_t bytes)
 {
-    const uint64_t before = ring->write, quarter = ring->bytes >> 2;
+    const uint64_t before = ring->write;
     ring->write = before + bytes;
     /* The lines that the next records will touch left this core's cache when they were read. */
     const uint8_t *ahead = ring->base + ((ring->write + 1024) & (ring->bytes - 1));
     __builtin_prefetch(ahead, 1);
     __builtin_prefetch(ahead + 64, 1);
     atomic_store_explicit(&ring->slot->head, ring->write, memory_order_release);
-    return ((before ^ ring->write) & ~(quarter - 1)) != 0;
+    return ((before ^ ring->write) & ~(ring->wake_bytes - 1)) != 0;
+}
+
+/* The producer has no other ring to go on in: while it fills the rest of this one, the consumer is
+ * woken to empty what is full. Before, it is left alone: it would take a processor from those who
+ * record. */
+static inline void capture_ring_hurry(struct capture_ring *ring)
+{
+    ring->wake_bytes = ring->bytes / 4;
 }
 
 /* Consumer: everything published from position `ring->read` on, contiguous. */

@@ -152,6 +152,8 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
         status = capture_table_init(&stream->files, file_buckets, TRACE_MAX_STRINGS - 1);
     if (status != HAL_OK)
         capture_stream_close(stream);
+    else
+        capture_threads_prepare(stream);
     return status;
 }
 
@@ -372,6 +374,7 @@ void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
         return record;
     if (!capture_ring_grow(thread, bytes)) {
         const struct room room = {.stream = stream, .ring = thread->ring, .bytes = bytes};
+        capture_ring_hurry(thread->ring);
         stall(stream, has_room, &room);
     }
     record = capture_ring_reserve(thread->ring, bytes);

@@ -45,7 +45,7 @@ struct capture_stream_options {
     const char *sidecar_folder; /* NULL or "": in memory, else beside the destination */
     int64_t start_ns;
     uint64_t staging_bytes; /* a power of two */
-    uint64_t ring_bytes;    /* of a full-sized ring; a power of two */
+    uint64_t ring_bytes;    /* of a thread's rings together; a power of two */
     struct capture_policy policy;
 };
 
@@ -62,6 +62,7 @@ struct capture_thread {
     const void *stored; /* the open mapping whose bytes are recorded already; NULL: none */
     /* Read by others. */
     _Atomic uint64_t overhead_ns;
+    _Atomic uint64_t rings_bytes; /* of the rings that it has */
     _Atomic bool exited;
     /* The writer's. */
     struct capture_ring *reading;
@@ -103,11 +104,12 @@ struct capture_stream {
     struct capture_table files; /* that were told of, with size and time */
     _Atomic uint32_t messages;  /* different ones, of failures */
 
-    pthread_mutex_t threads_lock; /* the next four, and the slots' use */
+    pthread_mutex_t threads_lock; /* the next five, and the slots' use */
     struct capture_thread *threads;
     uint32_t thread_count; /* that ever recorded */
     uint64_t rings_used;   /* bytes of the ring area that were ever given out */
     uint32_t slots_used;
+    uint8_t *ring_bases[TRACE_RING_SLOTS]; /* where the slots' memory is mapped, once it is */
 
     pthread_mutex_t error_lock; /* the next two */
     enum hal_status error;

@@ -8,7 +8,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
-enum { first_ring_bytes = 256 << 10, growth = 4, thread_name_bytes = 64 };
+enum { first_ring_bytes = 256 << 10, rings_per_thread = 4, thread_name_bytes = 64 };
 
 struct membership {
     uint64_t generation;
@@ -93,11 +93,19 @@ void capture_threads_close(struct capture_stream *stream)
         while (thread->finished) {
             struct capture_ring *ring = thread->finished;
             thread->finished = ring->older;
-            capture_ring_free(stream, ring);
+            capture_ring_free(thread, ring);
         }
-        capture_ring_free(stream, thread->reading);
+        while (thread->reading) {
+            struct capture_ring *ring = thread->reading;
+            thread->reading = atomic_load(&ring->next);
+            capture_ring_free(thread, ring);
+        }
         forget_thread(stream, thread);
     }
+    for (uint32_t i = 0; i < stream->slots_used; i++)
+        if (stream->ring_bases[i])
+            capture_sidecar_unmap_twice(stream->ring_bases[i],
+                                        stream->sidecar.header->slots[i].bytes);
     pthread_mutex_destroy(&stream->threads_lock);
 }
 
@@ -129,17 +137,11 @@ static bool area_has_locked(const struct capture_stream *stream, uint64_t bytes)
            stream->rings_used + bytes <= area_bytes(stream, bytes);
 }
 
-/* A slot with memory for a ring of that size: one that is free again, or a new one, or one that is
- * larger than needed. */
-static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
-                                        struct trace_ring_slot **out_slot)
+/* Free until somebody takes it. */
+static enum hal_status new_slot_locked(struct capture_stream *stream, uint64_t bytes,
+                                       struct trace_ring_slot **out_slot)
 {
     struct trace_sidecar_header *header = stream->sidecar.header;
-    *out_slot = find_free_locked(stream, bytes, bytes);
-    if (!*out_slot && !area_has_locked(stream, bytes))
-        *out_slot = find_free_locked(stream, bytes, UINT64_MAX);
-    if (*out_slot)
-        return HAL_OK;
     if (!area_has_locked(stream, bytes))
         return hal_fail(HAL_NO_MEMORY,
                         "%u rings are in use (the limit is %d), with %llu of %llu bytes: no room "
@@ -156,40 +158,65 @@ static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t 
     return HAL_OK;
 }
 
-static enum hal_status create_ring_locked(struct capture_stream *stream, uint32_t thread,
-                                          uint64_t sequence, uint64_t bytes,
-                                          struct capture_ring **out_ring)
+/* A slot with memory for a ring of that size: one that is free, or a new one, or one that is larger
+ * than needed. */
+static enum hal_status take_slot_locked(struct capture_stream *stream, uint64_t bytes,
+                                        struct trace_ring_slot **out_slot)
 {
+    *out_slot = find_free_locked(stream, bytes, bytes);
+    if (!*out_slot && !area_has_locked(stream, bytes))
+        *out_slot = find_free_locked(stream, bytes, UINT64_MAX);
+    return *out_slot ? HAL_OK : new_slot_locked(stream, bytes, out_slot);
+}
+
+/* Memory that was mapped once stays so: whoever needs a ring next finds it there. */
+static enum hal_status map_slot_locked(struct capture_stream *stream, struct trace_ring_slot *slot,
+                                       uint8_t **out_base)
+{
+    uint8_t **base = &stream->ring_bases[slot - stream->sidecar.header->slots];
+    if (!*base)
+        HAL_TRY(capture_ring_map(&stream->sidecar, slot, base));
+    *out_base = *base;
+    return HAL_OK;
+}
+
+static enum hal_status create_ring_locked(struct capture_thread *thread, uint64_t sequence,
+                                          uint64_t bytes, struct capture_ring **out_ring)
+{
+    struct capture_stream *stream = thread->stream;
     struct trace_ring_slot *slot = NULL;
     struct capture_ring *ring;
+    uint8_t *base = NULL;
     if (posix_memalign((void **)&ring, 64, sizeof *ring))
         return hal_fail(HAL_NO_MEMORY, "no memory for a ring");
     enum hal_status status = take_slot_locked(stream, bytes, &slot);
-    if (status == HAL_OK) {
-        slot->thread = thread;
-        slot->sequence = sequence;
-        memset(slot->durable, 0, sizeof slot->durable);
-        atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
-        atomic_store_explicit(&slot->tail, 0, memory_order_relaxed);
-        status = capture_ring_init(ring, &stream->sidecar, slot);
-    }
+    if (status == HAL_OK)
+        status = map_slot_locked(stream, slot, &base);
     if (status != HAL_OK) {
         free(ring);
         return status;
     }
+    slot->thread = thread->number;
+    slot->sequence = sequence;
+    memset(slot->durable, 0, sizeof slot->durable);
+    atomic_store_explicit(&slot->head, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->tail, 0, memory_order_relaxed);
+    capture_ring_init(ring, slot, base);
     atomic_store_explicit(&slot->state, TRACE_RING_LIVE, memory_order_release);
+    atomic_fetch_add_explicit(&thread->rings_bytes, ring->bytes, memory_order_relaxed);
     *out_ring = ring;
     return HAL_OK;
 }
 
 /* What the file could not take is left to a recovery. */
-void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring)
+void capture_ring_free(struct capture_thread *thread, struct capture_ring *ring)
 {
+    struct capture_stream *stream = thread->stream;
     pthread_mutex_lock(&stream->threads_lock);
-    capture_ring_finish(ring);
     if (!stream->file_failed)
         atomic_store_explicit(&ring->slot->state, TRACE_RING_FREE, memory_order_release);
     pthread_mutex_unlock(&stream->threads_lock);
+    atomic_fetch_sub_explicit(&thread->rings_bytes, ring->bytes, memory_order_relaxed);
     free(ring);
 }
 
@@ -201,31 +228,28 @@ static bool may_grow_locked(struct capture_stream *stream, uint64_t bytes)
            stream->rings_used + bytes <= area - area / 4;
 }
 
-/* In steps: memory that a thread never fills costs time all the same. Where rings had to be small a
- * large record still gets one that holds it. */
-static uint64_t next_size(const struct capture_stream *stream, const struct capture_ring *old,
-                          uint64_t bytes)
+/* A thread has several rings rather than a large one: what one thread does not use another can. */
+static uint64_t usual_size(const struct capture_stream *stream)
 {
-    const uint64_t wished = growth * old->bytes;
-    uint64_t size = wished < stream->ring_bytes ? wished : stream->ring_bytes;
-    while (size < bytes)
-        size *= 2;
-    return size;
+    const uint64_t bytes = stream->ring_bytes / rings_per_thread;
+    return bytes < CAPTURE_LEAST_RING_BYTES ? CAPTURE_LEAST_RING_BYTES : bytes;
 }
 
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
     struct capture_ring *old = thread->ring, *grown = NULL;
-    if (old->bytes >= stream->ring_bytes && old->bytes >= bytes)
-        return false;
-    const uint64_t size = next_size(stream, old, bytes);
+    uint64_t size = usual_size(stream);
     char message[HAL_MESSAGE_BYTES];
+    while (size < bytes)
+        size *= 2;
+    if (bytes <= old->bytes && thread->rings_bytes >= stream->ring_bytes)
+        return false;
     capture_message_save(message);
     pthread_mutex_lock(&stream->threads_lock);
     enum hal_status status = HAL_NO_MEMORY;
     if (bytes > old->bytes || may_grow_locked(stream, size))
-        status = create_ring_locked(stream, thread->number, old->slot->sequence + 1, size, &grown);
+        status = create_ring_locked(thread, old->slot->sequence + 1, size, &grown);
     pthread_mutex_unlock(&stream->threads_lock);
     capture_message_restore(message);
     if (status != HAL_OK)
@@ -235,6 +259,23 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
     return true;
 }
 
+void capture_threads_prepare(struct capture_stream *stream)
+{
+    const uint64_t bytes = usual_size(stream);
+    struct trace_ring_slot *slot;
+    uint8_t *base;
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    pthread_mutex_lock(&stream->threads_lock);
+    for (uint32_t i = 0; i < rings_per_thread; i++) {
+        if (new_slot_locked(stream, bytes, &slot) != HAL_OK ||
+            map_slot_locked(stream, slot, &base) != HAL_OK)
+            break; /* whoever needs a ring is told */
+    }
+    pthread_mutex_unlock(&stream->threads_lock);
+    capture_message_restore(message);
+}
+
 /* ---- Registration ---- */
 
 /* The more threads there are, the less each gets to begin with. */
@@ -242,7 +283,7 @@ static uint64_t first_bytes_locked(const struct capture_stream *stream)
 {
     const bool crowded = stream->rings_used >= area_bytes(stream, 0) / 2;
     const uint64_t usual = crowded ? CAPTURE_LEAST_RING_BYTES : first_ring_bytes;
-    return stream->thread_count == 0 || stream->ring_bytes < usual ? stream->ring_bytes : usual;
+    return usual_size(stream) < usual ? usual_size(stream) : usual;
 }
 
 static enum hal_status register_locked(struct capture_stream *stream, struct capture_thread *thread)
@@ -250,8 +291,7 @@ static enum hal_status register_locked(struct capture_stream *stream, struct cap
     if (stream->thread_count == TRACE_MAX_THREADS)
         return hal_fail(HAL_UNSUPPORTED, "more than %u threads recorded", TRACE_MAX_THREADS);
     thread->number = stream->thread_count + 1;
-    HAL_TRY(
-        create_ring_locked(stream, thread->number, 0, first_bytes_locked(stream), &thread->ring));
+    HAL_TRY(create_ring_locked(thread, 0, first_bytes_locked(stream), &thread->ring));
     stream->thread_count++;
     thread->reading = thread->ring;
     thread->next = stream->threads;
@@ -382,7 +422,7 @@ void capture_threads_collect(struct capture_stream *stream)
     while (gone) {
         struct capture_thread *thread = gone;
         gone = thread->next;
-        capture_ring_free(stream, thread->reading);
+        capture_ring_free(thread, thread->reading);
         forget_thread(stream, thread);
     }
 }

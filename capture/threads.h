@@ -5,13 +5,17 @@
 
 #include "capture/stream.h"
 
+/* Before the sidecar is opened. */
 void capture_threads_open(struct capture_stream *stream);
+/* Afterwards: makes one thread's share of rings ready, for the first that record much. */
+void capture_threads_prepare(struct capture_stream *stream);
 void capture_threads_close(struct capture_stream *stream);
 
-/* Goes on in a larger ring, for a record of `bytes`. False: it has one already, or there is no
- * memory for it, or not enough left to spend it on a record that fits the ring it has. */
+/* Goes on in another ring, for a record of `bytes`. False: it has its share, or there is no memory
+ * for it, or not enough left to spend it on a record that fits the ring it has. */
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes);
-void capture_ring_free(struct capture_stream *stream, struct capture_ring *ring);
+/* Of a thread that is no longer listed, or whose ring it is. */
+void capture_ring_free(struct capture_thread *thread, struct capture_ring *ring);
 
 /* Writer: threads that have exited and whose records are in the file leave the stream. */
 void capture_threads_collect(struct capture_stream *stream);

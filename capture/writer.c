@@ -21,14 +21,14 @@ static void note_durable(struct capture_thread *thread, uint32_t index)
         ring->slot->durable[index] = (struct trace_ring_durable){.position = ring->read};
 }
 
-static void give_back(struct capture_stream *stream, struct capture_thread *thread)
+static void give_back(struct capture_thread *thread)
 {
     capture_ring_release(thread->reading);
     while (thread->finished) {
         struct capture_ring *ring = thread->finished;
         thread->finished = ring->older;
         capture_ring_release(ring);
-        capture_ring_free(stream, ring);
+        capture_ring_free(thread, ring);
     }
 }
 
@@ -44,7 +44,7 @@ static void switch_durable(struct capture_drain *drain)
     header->durable_file_bytes[index] = trace_writer_bytes(stream->writer);
     atomic_store_explicit(&header->durable_index, index, memory_order_release);
     for (struct capture_thread *thread = first; thread; thread = thread->next)
-        give_back(stream, thread);
+        give_back(thread);
     capture_staging_recycle(&stream->staging);
     capture_threads_collect(stream);
 }

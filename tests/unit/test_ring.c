@@ -13,6 +13,7 @@ enum { RING_BYTES = 64 << 10, RECORD_COUNT = 200000, LARGEST = 1024 };
 struct setup {
     struct capture_sidecar sidecar;
     struct capture_ring ring;
+    uint8_t *base;
 };
 
 static void open_ring(struct setup *setup)
@@ -24,12 +25,13 @@ static void open_ring(struct setup *setup)
     slot->offset = setup->sidecar.header->rings_offset;
     slot->bytes = RING_BYTES;
     assert_ok(capture_sidecar_commit(&setup->sidecar, slot->offset, slot->bytes));
-    assert_ok(capture_ring_init(&setup->ring, &setup->sidecar, slot));
+    assert_ok(capture_ring_map(&setup->sidecar, slot, &setup->base));
+    capture_ring_init(&setup->ring, slot, setup->base);
 }
 
 static void close_ring(struct setup *setup)
 {
-    capture_ring_finish(&setup->ring);
+    capture_sidecar_unmap_twice(setup->base, RING_BYTES);
     capture_sidecar_remove(&setup->sidecar);
     capture_sidecar_close(&setup->sidecar);
 }
@@ -56,7 +58,6 @@ static void the_sidecar_describes_itself(void **state)
         sizeof found);
     assert_int_equal(found, value);
     close_ring(&setup);
-    assert_null(setup.ring.base);
 }
 
 static void a_full_ring_refuses_until_memory_is_released(void **state)
@@ -65,14 +66,14 @@ static void a_full_ring_refuses_until_memory_is_released(void **state)
     struct setup setup;
     open_ring(&setup);
     struct capture_ring *ring = &setup.ring;
-    unsigned quarters = 0;
+    unsigned wakes = 0;
     for (unsigned i = 0; i < RING_BYTES / LARGEST; i++) {
         uint8_t *record = capture_ring_reserve(ring, LARGEST);
         assert_non_null(record);
         memset(record, (int)i, LARGEST);
-        quarters += capture_ring_publish(ring, LARGEST);
+        wakes += capture_ring_publish(ring, LARGEST);
     }
-    assert_int_equal(quarters, 4);
+    assert_int_equal(wakes, 1);
     assert_null(capture_ring_reserve(ring, 8));
 
     /* Reading alone makes no room. */
@@ -85,6 +86,22 @@ static void a_full_ring_refuses_until_memory_is_released(void **state)
     capture_ring_release(ring);
     assert_non_null(capture_ring_reserve(ring, LARGEST));
     assert_null(capture_ring_reserve(ring, LARGEST + 8));
+    close_ring(&setup);
+}
+
+/* Once its producer has nowhere else to go. */
+static void a_ring_that_hurries_wakes_four_times(void **state)
+{
+    (void)state;
+    struct setup setup;
+    unsigned wakes = 0;
+    open_ring(&setup);
+    capture_ring_hurry(&setup.ring);
+    for (unsigned i = 0; i < RING_BYTES / LARGEST; i++) {
+        assert_non_null(capture_ring_reserve(&setup.ring, LARGEST));
+        wakes += capture_ring_publish(&setup.ring, LARGEST);
+    }
+    assert_int_equal(wakes, 4);
     close_ring(&setup);
 }
 
@@ -176,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sidecar_describes_itself),
         cmocka_unit_test(a_full_ring_refuses_until_memory_is_released),
+        cmocka_unit_test(a_ring_that_hurries_wakes_four_times),
         cmocka_unit_test(records_across_the_end_are_contiguous),
         cmocka_unit_test(one_thread_reads_what_the_other_wrote),
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture/stream.c, threads.c and writer.c without a device: records and contents of several
  * threads, the error that ends recording, and a forked child. */
-#include "capture/stream.h"
+#include "capture/threads.h"
 
 #include "format/limits.h"
 #include "hal/base/log.h"
@@ -9,6 +9,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 static struct test_folder folder;
@@ -37,16 +38,22 @@ static int remove_trace(void **state)
     return 0;
 }
 
-static void open_stream(struct capture_stream *stream, uint64_t ring_bytes)
+/* Without a writer. */
+static void prepare_stream(struct capture_stream *stream, uint64_t ring_bytes)
 {
-    struct trace_writer *writer;
     const struct capture_stream_options options = {.destination = path,
                                                    .sidecar_folder = folder.path,
                                                    .start_ns = hal_clock_ns(),
                                                    .staging_bytes = 1 << 20,
                                                    .ring_bytes = ring_bytes};
-    const struct trace_header header = {.writer = "test", .program = "test", .mode = "queue"};
     assert_ok(capture_stream_open(stream, &options));
+}
+
+static void open_stream(struct capture_stream *stream, uint64_t ring_bytes)
+{
+    const struct trace_header header = {.writer = "test", .program = "test", .mode = "queue"};
+    struct trace_writer *writer;
+    prepare_stream(stream, ring_bytes);
     assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, &writer));
     assert_ok(capture_stream_start(stream, writer));
 }
@@ -77,7 +84,7 @@ static void *record_many(void *stream)
     return NULL;
 }
 
-/* Rings of 64 KiB are outgrown never and full often; those of 1 MiB are grown into. */
+/* Of rings of 64 KiB there is one each, which is full often; of 1 MiB there are several. */
 static void every_thread_keeps_its_order(void **state)
 {
     (void)state;
@@ -164,13 +171,13 @@ static void messages_are_not_kept_without_end(void **state)
 
 /* ---- Many threads ---- */
 
-/* 64 rings of 64 KiB fit the area that belongs to rings of that size. Many: more than 32 MiB have
- * rings of 256 KiB. */
-enum { MOST_THREADS = 64, MANY_THREADS = 160 };
+/* 64 rings of 64 KiB fit the area that belongs to rings of that size. Many: half as much again as
+ * 16 MiB have rings of 128 KiB. */
+enum { MOST_THREADS = 64, MANY_THREADS = 192, TAKES_RINGS = 0 };
 
 struct crowd {
     struct capture_stream *stream;
-    unsigned count, records;
+    unsigned count, records; /* TAKES_RINGS: one, and then all the rings that a thread gets */
     pthread_t threads[MANY_THREADS];
     pthread_barrier_t entered, recorded, released;
     _Atomic unsigned refused;
@@ -181,6 +188,8 @@ static void *record_and_hold(void *argument)
     struct crowd *crowd = argument;
     bool recorded = record(crowd->stream, TRACE_SEMAPHORE_SIGNAL, 1);
     pthread_barrier_wait(&crowd->entered);
+    while (crowd->records == TAKES_RINGS && capture_ring_grow(capture_enter(crowd->stream), 64))
+        continue;
     for (unsigned i = 1; i < crowd->records; i++)
         recorded &= record(crowd->stream, TRACE_SEMAPHORE_SIGNAL, 1);
     if (!recorded)
@@ -243,7 +252,7 @@ static void too_many_threads_at_once_are_told_the_limits(void **state)
     hal_log_set_level(HAL_LOG_WARN);
 }
 
-/* Of 32 MiB, the first half is given out in rings of 256 KiB, which are 64, the rest in smaller
+/* Of 32 MiB, the first half is given out in rings of 128 KiB, which are 128, the rest in smaller
  * ones. */
 static void many_threads_have_smaller_rings(void **state)
 {
@@ -257,18 +266,94 @@ static void many_threads_have_smaller_rings(void **state)
     assert_ok(capture_stream_close(&stream));
 }
 
-/* All of the first crowd outgrow their first rings, which leaves a quarter of 32 MiB to others. */
-static void threads_with_large_rings_leave_room_for_others(void **state)
+/* Of what all of the first crowd take as long as they get it, a quarter of 32 MiB is left to
+ * others. Nobody writes, so that nothing comes back. */
+static void threads_with_many_rings_leave_room_for_others(void **state)
 {
     (void)state;
     struct capture_stream stream;
     struct crowd busy, late;
-    open_stream(&stream, 512 << 10);
-    gather(&busy, &stream, 60, 12000);
-    gather(&late, &stream, 45, 1);
+    prepare_stream(&stream, 512 << 10);
+    gather(&busy, &stream, 120, TAKES_RINGS);
+    gather(&late, &stream, 90, 1);
     dismiss(&late);
     dismiss(&busy);
     assert_int_equal(busy.refused + late.refused, 0);
+    assert_ok(capture_stream_close(&stream));
+}
+
+/* ---- A thread's rings ---- */
+
+static uint64_t memory_of(const struct capture_stream *stream)
+{
+    struct stat info;
+    assert_int_equal(fstat(stream->sidecar.object.number, &info), 0);
+    return (uint64_t)info.st_blocks * 512;
+}
+
+/* Their memory was made ready when the stream was opened. What is in the file is the thread's no
+ * more. */
+static void a_thread_has_four_rings_at_most(void **state)
+{
+    (void)state;
+    enum { RINGS = 4, SHARE = 1 << 20 };
+    struct capture_stream stream;
+    open_stream(&stream, SHARE);
+    const uint64_t before = memory_of(&stream);
+    for (unsigned round = 0; round < 2; round++) {
+        unsigned rings = 1;
+        assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
+        struct capture_thread *thread = capture_enter(&stream);
+        while (rings <= RINGS && capture_ring_grow(thread, sizeof(struct trace_semaphore_event)))
+            rings++;
+        assert_int_equal(rings, RINGS);
+        assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 2));
+        assert_ok(capture_stream_flush(&stream));
+        assert_int_equal(atomic_load(&thread->rings_bytes), SHARE / RINGS);
+    }
+    assert_in_range(memory_of(&stream) - before, 0, SHARE / RINGS - 1);
+    assert_ok(capture_stream_close(&stream));
+}
+
+static void *tell_ring(void *stream)
+{
+    assert_true(record(stream, TRACE_SEMAPHORE_SIGNAL, 1));
+    return capture_enter(stream)->ring->base;
+}
+
+/* Where it is mapped already: its pages are there. */
+static void the_next_thread_has_the_ring_of_the_last(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    void *base = NULL;
+    open_stream(&stream, 1 << 20);
+    for (unsigned round = 0; round < 3; round++) {
+        pthread_t thread;
+        void *found;
+        assert_int_equal(pthread_create(&thread, NULL, tell_ring, &stream), 0);
+        pthread_join(thread, &found);
+        assert_true(!base || found == base);
+        base = found;
+        assert_ok(capture_stream_flush(&stream));
+        assert_ok(capture_stream_flush(&stream)); /* threads leave behind a flush */
+    }
+    assert_ok(capture_stream_close(&stream));
+}
+
+/* The writer is woken before there is no room, once there is nothing else to go on in. */
+static void who_has_one_ring_wakes_the_writer_early(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    open_stream(&stream, CAPTURE_LEAST_RING_BYTES);
+    assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
+    const struct capture_ring *ring = capture_enter(&stream)->ring;
+    assert_int_equal(ring->wake_bytes, CAPTURE_LEAST_RING_BYTES);
+    while (!atomic_load(&stream.stalls))
+        assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
+    assert_ptr_equal(capture_enter(&stream)->ring, ring);
+    assert_int_equal(ring->wake_bytes, CAPTURE_LEAST_RING_BYTES / 4);
     assert_ok(capture_stream_close(&stream));
 }
 
@@ -350,8 +435,8 @@ static void records_that_fit_nowhere_stop_recording(void **state)
     hal_log_set_level(HAL_LOG_WARN);
 }
 
-/* What belongs together can ask first: a ring that can grow has grown then, and where all memory is
- * given out the answer is no, before anything is published. */
+/* What belongs together can ask first: who can get a larger ring has it then, and where all memory
+ * is given out the answer is no, before anything is published. */
 static void room_for_the_largest_record_can_be_had_in_advance(void **state)
 {
     (void)state;
@@ -359,24 +444,24 @@ static void room_for_the_largest_record_can_be_had_in_advance(void **state)
     struct crowd first, others[2];
     hal_log_set_level(HAL_LOG_ERROR);
     for (unsigned full = 0; full < 2; full++) {
-        open_stream(&stream, 512 << 10);
+        open_stream(&stream, 256 << 10);
         gather(&first, &stream, 1, 1);
         struct capture_thread *thread = capture_enter(&stream);
         const uint64_t before = thread->ring->bytes;
-        /* 512 + 62 * 256 + 256 * 64 KiB are 32 MiB. */
+        /* 256 * 64 KiB are 16 MiB. */
         gather(&others[0], &stream, full ? MANY_THREADS : 1, 1);
-        gather(&others[1], &stream, full ? 317 - MANY_THREADS : 1, 1);
-        const bool holds = capture_can_hold(thread, 300 << 10);
+        gather(&others[1], &stream, full ? 254 - MANY_THREADS : 1, 1);
+        const bool holds = capture_can_hold(thread, 100 << 10);
         const uint64_t after = thread->ring->bytes;
         dismiss(&others[0]);
         dismiss(&others[1]);
         dismiss(&first);
         assert_int_equal(others[0].refused + others[1].refused, 0);
-        assert_int_equal(before, 256 << 10);
+        assert_int_equal(before, 64 << 10);
         assert_int_equal(holds, !full);
-        assert_int_equal(after, full ? 256 << 10 : 512 << 10);
+        assert_int_equal(after, full ? 64 << 10 : 128 << 10);
         if (full)
-            assert_fails(capture_stream_close(&stream), HAL_NO_MEMORY, "record of 307200 bytes");
+            assert_fails(capture_stream_close(&stream), HAL_NO_MEMORY, "record of 102400 bytes");
         else
             assert_ok(capture_stream_close(&stream));
         unlink(path);
@@ -436,7 +521,10 @@ int main(void)
                                   remove_trace),
         cmocka_unit_test_teardown(too_many_threads_at_once_are_told_the_limits, remove_trace),
         cmocka_unit_test_teardown(many_threads_have_smaller_rings, remove_trace),
-        cmocka_unit_test_teardown(threads_with_large_rings_leave_room_for_others, remove_trace),
+        cmocka_unit_test_teardown(threads_with_many_rings_leave_room_for_others, remove_trace),
+        cmocka_unit_test_teardown(a_thread_has_four_rings_at_most, remove_trace),
+        cmocka_unit_test_teardown(the_next_thread_has_the_ring_of_the_last, remove_trace),
+        cmocka_unit_test_teardown(who_has_one_ring_wakes_the_writer_early, remove_trace),
         cmocka_unit_test_teardown(a_flush_writes_all_that_was_published, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
         cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
