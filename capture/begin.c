@@ -228,6 +228,7 @@ enum hal_status capture_open_file(const struct capture *capture, const char *pat
                                                 .force = options->force,
                                                 .provisional = true,
                                                 .base = options->base,
+                                                .without_sha256 = true,
                                                 .compression_level = 1};
     struct capture_size_guard guard;
     capture_size_guard_enter(&guard);

@@ -6,11 +6,26 @@
 #include <stdlib.h>
 
 struct trace_base_entry {
+    uint64_t bytes;
+    uint64_t number;  /* 0: it cannot be read, and has no digest */
+    bool has_digests; /* all entries of this size are sorted by digest */
     uint8_t sha256[32];
-    uint64_t number;
 };
 
-static int compare(const void *a, const void *b)
+/* The entries of one size. */
+struct range {
+    struct trace_base_entry *first;
+    size_t count;
+};
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const uint64_t left = ((const struct trace_base_entry *)a)->bytes;
+    const uint64_t right = ((const struct trace_base_entry *)b)->bytes;
+    return (left > right) - (left < right);
+}
+
+static int compare_digests(const void *a, const void *b)
 {
     return memcmp(((const struct trace_base_entry *)a)->sha256,
                   ((const struct trace_base_entry *)b)->sha256, 32);
@@ -26,15 +41,49 @@ static enum hal_status list_contents(struct trace_base *base)
     for (size_t f = 0; f < directory->blobs_count; f++) {
         const Haltrace__Blobs *blobs = directory->blobs[f].blobs;
         for (size_t i = 0; i < blobs->n_size; i++) {
-            if (trace_blob_is_elsewhere(blobs, i))
-                continue;
-            struct trace_base_entry *entry = &base->entries[base->count++];
-            memcpy(entry->sha256, blobs->sha256.data + 32 * i, 32);
-            entry->number = blobs->first + i;
+            if (!trace_blob_is_elsewhere(blobs, i))
+                base->entries[base->count++] =
+                    (struct trace_base_entry){.bytes = blobs->size[i], .number = blobs->first + i};
         }
     }
-    qsort(base->entries, base->count, sizeof *base->entries, compare);
+    qsort(base->entries, base->count, sizeof *base->entries, compare_sizes);
     return HAL_OK;
+}
+
+/* How many entries are smaller. */
+static size_t count_below(const struct trace_base *base, uint64_t bytes)
+{
+    size_t low = 0, high = base->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (base->entries[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct range range_of(const struct trace_base *base, uint64_t bytes)
+{
+    const size_t first = count_below(base, bytes);
+    return (struct range){base->entries + first, count_below(base, bytes + 1) - first};
+}
+
+/* Once for each size that is asked for: a file may go without digests, and what has another size
+ * is another content. */
+static void learn_digests(const struct trace_base *base, struct range range)
+{
+    for (size_t i = 0; i < range.count; i++) {
+        struct trace_base_entry *entry = &range.first[i];
+        if (trace_reader_content_info(base->reader, entry->number, &entry->bytes, entry->sha256) !=
+            HAL_OK) {
+            memset(entry->sha256, 0, sizeof entry->sha256);
+            entry->number = 0;
+        }
+        entry->has_digests = true;
+    }
+    qsort(range.first, range.count, sizeof *range.first, compare_digests);
 }
 
 enum hal_status trace_base_open(const char *path, struct trace_base *out_base)
@@ -54,13 +103,21 @@ void trace_base_close(struct trace_base *base)
     *base = (struct trace_base){0};
 }
 
-uint64_t trace_base_find(const struct trace_base *base, const uint8_t sha256[32])
+bool trace_base_has_size(const struct trace_base *base, uint64_t bytes)
+{
+    return range_of(base, bytes).count > 0;
+}
+
+uint64_t trace_base_find(const struct trace_base *base, const uint8_t sha256[32], uint64_t bytes)
 {
     struct trace_base_entry wanted;
-    if (!base->count)
+    const struct range range = range_of(base, bytes);
+    if (!range.count)
         return 0;
+    if (!range.first->has_digests)
+        learn_digests(base, range);
     memcpy(wanted.sha256, sha256, 32);
     const struct trace_base_entry *found =
-        bsearch(&wanted, base->entries, base->count, sizeof *base->entries, compare);
+        bsearch(&wanted, range.first, range.count, sizeof *range.first, compare_digests);
     return found ? found->number : 0;
 }

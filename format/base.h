@@ -10,7 +10,7 @@ struct trace_base_entry;
 /* All zero: none. */
 struct trace_base {
     struct trace_reader *reader;
-    struct trace_base_entry *entries; /* of contents that the file itself holds, by digest */
+    struct trace_base_entry *entries; /* of contents that the file itself holds, by size */
     size_t count;
 };
 
@@ -18,7 +18,10 @@ struct trace_base {
 enum hal_status trace_base_open(const char *path, struct trace_base *out_base) HAL_CHECKED;
 void trace_base_close(struct trace_base *base);
 
-/* The number of the content with this digest in base->reader; 0: it has none. */
-uint64_t trace_base_find(const struct trace_base *base, const uint8_t sha256[32]);
+/* Whether it holds any content of so many bytes. */
+bool trace_base_has_size(const struct trace_base *base, uint64_t bytes);
+
+/* The number of the content with this digest and size in base->reader; 0: it has none. */
+uint64_t trace_base_find(const struct trace_base *base, const uint8_t sha256[32], uint64_t bytes);
 
 #endif

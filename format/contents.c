@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contents on their way into the file: identity by SHA-256, batches of small ones. */
+/* Contents on their way into the file: what is new to it, batches of small ones. */
 #include "format/contents.h"
 
 #include "format/limits.h"
@@ -12,11 +12,11 @@ enum { BATCH_COUNT = 4096, BATCH_BYTES = 1 << 20, LARGE_BYTES = 256 << 10 };
 enum { LEAST_REFERRED_BYTES = 256 }; /* fewer are no more than a reference to them */
 
 struct trace_content_entry {
-    uint8_t sha256[32];
+    uint8_t identity[TRACE_IDENTITY_BYTES];
     uint64_t number; /* 0: free */
 };
 
-enum hal_status trace_contents_init(struct trace_contents *contents)
+enum hal_status trace_contents_init(struct trace_contents *contents, bool without_sha256)
 {
     /* Exit handlers run in reverse order. OpenSSL registers its own when it is first used, which
      * must be before whoever opens a writer registers the one that closes it: otherwise the last
@@ -24,6 +24,8 @@ enum hal_status trace_contents_init(struct trace_contents *contents)
     if (OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) != 1)
         return hal_fail(HAL_NO_MEMORY, "cannot prepare the computation of digests");
     *contents = (struct trace_contents){.capacity = 1024};
+    if (without_sha256)
+        HAL_TRY(trace_identity_init_code(&contents->identity));
     contents->entries = hal_alloc(contents->capacity, sizeof *contents->entries);
     contents->batch_sizes = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sizes);
     contents->batch_sha256 = hal_alloc(BATCH_COUNT, sizeof *contents->batch_sha256);
@@ -44,6 +46,7 @@ void trace_contents_finish(struct trace_contents *contents)
     free(contents->batch_elsewhere);
     trace_base_close(&contents->base);
     trace_digester_free(contents->digester);
+    trace_identity_finish(&contents->identity);
     *contents = (struct trace_contents){0};
 }
 
@@ -52,15 +55,16 @@ enum hal_status trace_sha256(const void *data, size_t bytes, uint8_t out_sha256[
     return hal_sha256(bytes ? data : "", bytes, out_sha256);
 }
 
-/* The entry with this digest, or the free one where it belongs. The digest is evenly spread:
- * its first bytes are the hash. */
+/* The entry with this identity, or the free one where it belongs. Identities are evenly spread:
+ * the first bytes are the hash. */
 static struct trace_content_entry *find(struct trace_content_entry *entries, size_t capacity,
-                                        const uint8_t sha256[32])
+                                        const uint8_t identity[TRACE_IDENTITY_BYTES])
 {
     uint64_t hash;
-    memcpy(&hash, sha256, sizeof hash);
+    memcpy(&hash, identity, sizeof hash);
     for (size_t at = (size_t)hash & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
-        if (!entries[at].number || memcmp(entries[at].sha256, sha256, 32) == 0)
+        if (!entries[at].number ||
+            memcmp(entries[at].identity, identity, TRACE_IDENTITY_BYTES) == 0)
             return &entries[at];
     }
 }
@@ -73,7 +77,7 @@ static enum hal_status grow(struct trace_contents *contents)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu contents", capacity);
     for (size_t i = 0; i < contents->capacity; i++) {
         if (contents->entries[i].number)
-            *find(entries, capacity, contents->entries[i].sha256) = contents->entries[i];
+            *find(entries, capacity, contents->entries[i].identity) = contents->entries[i];
     }
     free(contents->entries);
     contents->entries = entries;
@@ -99,17 +103,19 @@ static enum hal_status mark_elsewhere(struct trace_directory *directory, const b
     return HAL_OK;
 }
 
+/* `has_sha256` false: the frame goes without. */
 static enum hal_status write_frame(struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes, const uint64_t *sizes,
-                                   const uint8_t (*sha256)[32], const bool *elsewhere, size_t count,
-                                   const uint64_t *checksum)
+                                   bool has_sha256, const uint8_t (*sha256)[32],
+                                   const bool *elsewhere, size_t count, const uint64_t *checksum)
 {
-    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, count, has_sha256);
     if (!blobs)
         return hal_fail(HAL_NO_MEMORY, "no memory for contents");
     blobs->first = directory->content_count + 1;
     memcpy(blobs->size, sizes, count * sizeof *sizes);
-    memcpy(blobs->sha256.data, sha256, count * sizeof *sha256);
+    if (has_sha256)
+        memcpy(blobs->sha256.data, sha256, count * sizeof *sha256);
     HAL_TRY(mark_elsewhere(directory, elsewhere, blobs));
     const uint64_t offset = output->offset;
     uint64_t frame_bytes;
@@ -118,57 +124,86 @@ static enum hal_status write_frame(struct trace_directory *directory, struct tra
     return trace_directory_add_blobs(directory, blobs, offset, frame_bytes);
 }
 
+/* A frame has the digests of all its contents, or none. */
+static enum hal_status digest_batch(struct trace_contents *contents)
+{
+    const uint8_t *data = contents->batch.data;
+    for (size_t i = 0; i < contents->batch_count; i++) {
+        if (contents->batch_elsewhere[i])
+            continue;
+        HAL_TRY(trace_sha256(data, (size_t)contents->batch_sizes[i], contents->batch_sha256[i]));
+        data += contents->batch_sizes[i];
+    }
+    return HAL_OK;
+}
+
 enum hal_status trace_contents_flush(struct trace_contents *contents,
                                      struct trace_directory *directory, struct trace_output *output)
 {
     if (!contents->batch_count)
         return HAL_OK;
     const size_t count = contents->batch_count, bytes = contents->batch.count;
+    const bool has_digests = trace_identity_is_sha256(&contents->identity);
+    const bool wants_digests = has_digests || contents->batch_refers;
+    if (wants_digests && !has_digests)
+        HAL_TRY(digest_batch(contents));
     contents->batch_count = contents->batch.count = 0;
+    contents->batch_refers = false;
     return write_frame(directory, output, contents->batch.data, bytes, contents->batch_sizes,
-                       (const uint8_t(*)[32])contents->batch_sha256, contents->batch_elsewhere,
-                       count, NULL);
+                       wants_digests, (const uint8_t(*)[32])contents->batch_sha256,
+                       contents->batch_elsewhere, count, NULL);
 }
 
-/* `data` NULL with `elsewhere`: the bytes lie in another trace. */
+/* Where the bytes of a content that is new to the file lie. */
+struct source {
+    const void *data;
+    uint64_t bytes;
+    bool elsewhere;           /* in another trace, and not at `data` */
+    const uint8_t *sha256;    /* NULL: not known, and not wanted */
+    const uint64_t *checksum; /* NULL: not known */
+};
+
 static enum hal_status store(struct trace_contents *contents, struct trace_directory *directory,
-                             struct trace_output *output, const void *data, uint64_t size,
-                             bool elsewhere, const struct trace_digest *digest)
+                             struct trace_output *output, const struct source *source)
 {
-    const size_t bytes = elsewhere ? 0 : (size_t)size;
+    const size_t bytes = source->elsewhere ? 0 : (size_t)source->bytes;
     if (bytes >= LARGE_BYTES || contents->batch_count == BATCH_COUNT ||
         contents->batch.count + bytes > BATCH_BYTES)
         HAL_TRY(trace_contents_flush(contents, directory, output));
     if (bytes >= LARGE_BYTES)
-        return write_frame(directory, output, data, bytes, &size, &digest->sha256, &elsewhere, 1,
-                           digest->has_checksum ? &digest->checksum : NULL);
+        return write_frame(directory, output, source->data, bytes, &source->bytes,
+                           source->sha256 != NULL, (const uint8_t(*)[32])source->sha256,
+                           &source->elsewhere, 1, source->checksum);
     if (!trace_bytes_reserve(&contents->batch, bytes))
         return hal_fail(HAL_NO_MEMORY, "no memory for a content of %zu bytes", bytes);
     if (bytes)
-        memcpy(contents->batch.data + contents->batch.count, data, bytes);
+        memcpy(contents->batch.data + contents->batch.count, source->data, bytes);
     contents->batch.count += bytes;
-    contents->batch_sizes[contents->batch_count] = size;
-    contents->batch_elsewhere[contents->batch_count] = elsewhere;
-    memcpy(contents->batch_sha256[contents->batch_count++], digest->sha256, 32);
+    contents->batch_sizes[contents->batch_count] = source->bytes;
+    contents->batch_elsewhere[contents->batch_count] = source->elsewhere;
+    contents->batch_refers |= source->elsewhere;
+    if (source->sha256)
+        memcpy(contents->batch_sha256[contents->batch_count], source->sha256, 32);
+    contents->batch_count++;
     return HAL_OK;
 }
 
-/* The number of the content, which is new to the file if it was not there. */
-static enum hal_status number(struct trace_contents *contents, struct trace_directory *directory,
-                              struct trace_output *output, const void *data, uint64_t bytes,
-                              bool elsewhere, const struct trace_digest *digest,
-                              uint64_t *out_number)
+/* The entry with this identity; if that has no number, there is room for one more. */
+static enum hal_status find_entry(struct trace_contents *contents,
+                                  const uint8_t identity[TRACE_IDENTITY_BYTES],
+                                  struct trace_content_entry **out_entry)
 {
     if (contents->count * 2 >= contents->capacity)
         HAL_TRY(grow(contents));
-    struct trace_content_entry *entry = find(contents->entries, contents->capacity, digest->sha256);
-    if (!entry->number) {
-        HAL_TRY(store(contents, directory, output, data, bytes, elsewhere, digest));
-        memcpy(entry->sha256, digest->sha256, 32);
-        entry->number = ++contents->count;
-    }
-    *out_number = entry->number;
+    *out_entry = find(contents->entries, contents->capacity, identity);
     return HAL_OK;
+}
+
+static void enter(struct trace_contents *contents, struct trace_content_entry *entry,
+                  const uint8_t identity[TRACE_IDENTITY_BYTES])
+{
+    memcpy(entry->identity, identity, TRACE_IDENTITY_BYTES);
+    entry->number = ++contents->count;
 }
 
 static enum hal_status check_size(uint64_t bytes)
@@ -179,24 +214,59 @@ static enum hal_status check_size(uint64_t bytes)
     return HAL_OK;
 }
 
+/* Whether the other trace has the bytes of a content that is new. A digest is computed only if that
+ * has a content of this size. */
+static enum hal_status look_elsewhere(const struct trace_contents *contents, struct source *source,
+                                      uint8_t sha256[32])
+{
+    if (source->bytes < LEAST_REFERRED_BYTES ||
+        !trace_base_has_size(&contents->base, source->bytes))
+        return HAL_OK;
+    if (!source->sha256)
+        HAL_TRY(trace_sha256(source->data, (size_t)source->bytes, sha256));
+    source->sha256 = sha256;
+    source->elsewhere = trace_base_find(&contents->base, sha256, source->bytes) != 0;
+    if (!source->elsewhere && !trace_identity_is_sha256(&contents->identity))
+        source->sha256 = NULL;
+    return HAL_OK;
+}
+
 enum hal_status trace_contents_add(struct trace_contents *contents,
                                    struct trace_directory *directory, struct trace_output *output,
                                    const void *data, size_t bytes, uint64_t *out_number)
 {
     struct trace_digest digest;
+    struct trace_content_entry *entry;
     HAL_TRY(check_size(bytes));
-    HAL_TRY(trace_digester_take(contents->digester, data, bytes, &digest));
-    const bool elsewhere =
-        bytes >= LEAST_REFERRED_BYTES && trace_base_find(&contents->base, digest.sha256) != 0;
-    return number(contents, directory, output, data, bytes, elsewhere, &digest, out_number);
+    HAL_TRY(trace_digester_take(contents->digester, &contents->identity, data, bytes, &digest));
+    HAL_TRY(find_entry(contents, digest.identity, &entry));
+    if (!entry->number) {
+        uint8_t sha256[32];
+        struct source source = {.data = data,
+                                .bytes = bytes,
+                                .checksum = digest.has_checksum ? &digest.checksum : NULL};
+        if (trace_identity_is_sha256(&contents->identity))
+            source.sha256 = memcpy(sha256, digest.identity, sizeof sha256);
+        HAL_TRY(look_elsewhere(contents, &source, sha256));
+        HAL_TRY(store(contents, directory, output, &source));
+        enter(contents, entry, digest.identity);
+    }
+    *out_number = entry->number;
+    return HAL_OK;
 }
 
 enum hal_status trace_contents_refer(struct trace_contents *contents,
                                      struct trace_directory *directory, struct trace_output *output,
                                      const uint8_t sha256[32], uint64_t bytes, uint64_t *out_number)
 {
-    struct trace_digest digest = {.has_checksum = false};
+    struct trace_content_entry *entry;
     HAL_TRY(check_size(bytes));
-    memcpy(digest.sha256, sha256, sizeof digest.sha256);
-    return number(contents, directory, output, NULL, bytes, true, &digest, out_number);
+    HAL_TRY(find_entry(contents, sha256, &entry));
+    if (!entry->number) {
+        const struct source source = {.bytes = bytes, .elsewhere = true, .sha256 = sha256};
+        HAL_TRY(store(contents, directory, output, &source));
+        enter(contents, entry, sha256);
+    }
+    *out_number = entry->number;
+    return HAL_OK;
 }

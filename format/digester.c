@@ -35,6 +35,7 @@ struct trace_digester {
     _Atomic uint64_t computed; /* by the threads */
     uint32_t thread_count, thread_limit;
     pthread_t threads[MOST_THREADS];
+    struct trace_identity *identity; /* of the announcing thread */
 };
 
 static bool claim(struct place *place)
@@ -43,10 +44,10 @@ static bool claim(struct place *place)
     return atomic_compare_exchange_strong(&place->state, &waiting, IN_WORK);
 }
 
-static void compute(struct place *place, bool with_checksum)
+static void compute(struct place *place, struct trace_identity *identity, bool with_checksum)
 {
     const enum hal_status status =
-        trace_sha256(place->data, (size_t)place->bytes, place->digest.sha256);
+        trace_identify(identity, place->data, (size_t)place->bytes, place->digest.identity);
     place->digest.has_checksum = with_checksum;
     if (with_checksum)
         place->digest.checksum = trace_checksum(place->data, (size_t)place->bytes);
@@ -55,14 +56,14 @@ static void compute(struct place *place, bool with_checksum)
 }
 
 /* In the order in which they will be wanted. */
-static bool compute_one(struct trace_digester *digester)
+static bool compute_one(struct trace_digester *digester, struct trace_identity *identity)
 {
     const uint32_t first = atomic_load(&digester->first);
     for (uint32_t i = 0; i < TRACE_DIGESTER_PLACES; i++) {
         struct place *place = &digester->places[(first + i) % TRACE_DIGESTER_PLACES];
         if (!claim(place))
             continue;
-        compute(place, true);
+        compute(place, identity, true);
         return true;
     }
     return false;
@@ -71,13 +72,17 @@ static bool compute_one(struct trace_digester *digester)
 static void *run(void *argument)
 {
     struct trace_digester *digester = argument;
+    struct trace_identity identity;
+    if (trace_identity_copy(digester->identity, &identity) != HAL_OK)
+        return NULL; /* the announcing thread computes everything */
     while (!atomic_load(&digester->ending)) {
         const uint32_t seen = atomic_load(&digester->announced);
-        if (compute_one(digester))
+        if (compute_one(digester, &identity))
             atomic_fetch_add_explicit(&digester->computed, 1, memory_order_relaxed);
         else if (!atomic_load(&digester->ending))
             hal_word_wait(&digester->announced, seen, HAL_FOREVER);
     }
+    trace_identity_finish(&identity);
     return NULL;
 }
 
@@ -90,20 +95,24 @@ static void start_thread(struct trace_digester *digester)
         digester->thread_count++;
 }
 
-struct trace_digester *trace_digester_create(uint32_t threads)
+struct trace_digester *trace_digester_create(uint32_t threads, struct trace_identity *identity)
 {
     struct trace_digester *digester = hal_alloc(1, sizeof *digester);
-    if (digester)
-        digester->thread_limit = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    if (!digester)
+        return NULL;
+    digester->thread_limit = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    digester->identity = identity;
     return digester;
 }
 
-bool trace_digester_announce(struct trace_digester **digester, const void *data, uint64_t bytes)
+bool trace_digester_announce(struct trace_digester **digester, struct trace_identity *identity,
+                             const void *data, uint64_t bytes)
 {
     if (bytes < TRACE_DIGESTER_LEAST_BYTES)
         return true;
-    if (!*digester)
-        *digester = trace_digester_create(hal_processor_count() / PROCESSORS_PER_THREAD);
+    const uint32_t share = hal_processor_count() / PROCESSORS_PER_THREAD;
+    if (!*digester && share)
+        *digester = trace_digester_create(share, identity);
     struct trace_digester *to = *digester;
     if (!to)
         return true;
@@ -125,7 +134,7 @@ static uint32_t finish_first(struct trace_digester *digester, bool wanted)
     struct place *place = &digester->places[digester->first];
     if (claim(place)) {
         if (wanted)
-            compute(place, false);
+            compute(place, digester->identity, false);
     } else {
         uint32_t state;
         while ((state = atomic_load(&place->state)) == IN_WORK)
@@ -148,7 +157,8 @@ static bool is_announced(const struct trace_digester *digester, const void *data
     return false;
 }
 
-enum hal_status trace_digester_take(struct trace_digester *digester, const void *data,
+enum hal_status trace_digester_take(struct trace_digester *digester,
+                                    struct trace_identity *identity, const void *data,
                                     uint64_t bytes, struct trace_digest *out_digest)
 {
     while (is_announced(digester, data, bytes)) {
@@ -164,7 +174,7 @@ enum hal_status trace_digester_take(struct trace_digester *digester, const void 
             break;
     }
     *out_digest = (struct trace_digest){0};
-    return trace_sha256(data, (size_t)bytes, out_digest->sha256);
+    return trace_identify(identity, data, (size_t)bytes, out_digest->identity);
 }
 
 uint64_t trace_digester_computed(const struct trace_digester *digester)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests and checksums of large contents, computed by other threads while the first one writes:
- * one, and more of them where there are many processors. A SHA-256 takes as long as everything else
- * that storing a content does.
+/* Identities and checksums of large contents, computed by other threads while the first one writes:
+ * one, and more of them where there are many processors.
  *
  * Contents are announced in the order in which they will be asked for. One that nobody has begun
  * is computed by whoever asks, so that nothing ever waits for an idle thread; threads are started
@@ -9,15 +8,12 @@
 #ifndef FORMAT_DIGESTER_H
 #define FORMAT_DIGESTER_H
 
-#include "hal/base/status.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "format/identity.h"
 
 struct trace_digester;
 
 struct trace_digest {
-    uint8_t sha256[32];
+    uint8_t identity[TRACE_IDENTITY_BYTES];
     /* trace_checksum of the bytes, which not every content needs: known where another thread has
      * computed it. */
     uint64_t checksum;
@@ -26,17 +22,21 @@ struct trace_digest {
 
 enum { TRACE_DIGESTER_PLACES = 8, TRACE_DIGESTER_LEAST_BYTES = 64 << 10 };
 
-/* With at least one thread and at most four, whatever is asked for; NULL: there is no memory. */
-struct trace_digester *trace_digester_create(uint32_t threads);
+/* With at least one thread and at most four, whatever is asked for; NULL: there is no memory. All
+ * are told `identity`, which stays. */
+struct trace_digester *trace_digester_create(uint32_t threads, struct trace_identity *identity);
 
 /* `bytes` at `data` stay as they are until the digest was asked for, or trace_digester_forget.
  * Small ones, and those for which there is no memory, are forgotten at once. false: so is this one,
  * since there are as many as there are places; it may be announced later. `digester` may begin as
- * NULL: one is made that uses a share of the processors. */
-bool trace_digester_announce(struct trace_digester **digester, const void *data, uint64_t bytes);
+ * NULL: one is made that uses a share of the processors, where there are four or more: of fewer the
+ * program needs all, and a writer alone is as fast. */
+bool trace_digester_announce(struct trace_digester **digester, struct trace_identity *identity,
+                             const void *data, uint64_t bytes);
 
 /* The digest of the bytes, announced or not. May wait for another thread. */
-enum hal_status trace_digester_take(struct trace_digester *digester, const void *data,
+enum hal_status trace_digester_take(struct trace_digester *digester,
+                                    struct trace_identity *identity, const void *data,
                                     uint64_t bytes, struct trace_digest *out_digest) HAL_CHECKED;
 
 /* How many contents its threads have computed digests of, so far. */

@@ -51,7 +51,8 @@ Haltrace__Note *trace_directory_new_note(struct trace_directory *directory)
     return note;
 }
 
-Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, size_t count)
+Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, size_t count,
+                                           bool with_sha256)
 {
     Haltrace__Blobs *blobs = trace_arena_alloc(&directory->arena, sizeof *blobs);
     if (!blobs)
@@ -59,6 +60,9 @@ Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, si
     haltrace__blobs__init(blobs);
     blobs->n_size = count;
     blobs->size = trace_arena_array(&directory->arena, count, sizeof *blobs->size);
+    blobs->without_sha256 = !with_sha256;
+    if (!with_sha256)
+        return blobs->size ? blobs : NULL;
     blobs->sha256.len = count * SHA256_BYTES;
     blobs->sha256.data = trace_arena_array(&directory->arena, count, SHA256_BYTES);
     return blobs->size && blobs->sha256.data ? blobs : NULL;
@@ -91,6 +95,18 @@ enum hal_status trace_directory_add_data(struct trace_directory *directory,
     return HAL_OK;
 }
 
+/* One for each content, or none, where all are here. */
+static bool has_right_digests(const Haltrace__Blobs *blobs)
+{
+    if (!blobs->without_sha256)
+        return blobs->sha256.len / SHA256_BYTES == blobs->n_size &&
+               blobs->sha256.len % SHA256_BYTES == 0;
+    bool refers = false;
+    for (size_t i = 0; i < blobs->n_elsewhere; i++)
+        refers |= blobs->elsewhere[i];
+    return blobs->sha256.len == 0 && !refers;
+}
+
 static enum hal_status check_blobs(const struct trace_directory *directory,
                                    const Haltrace__Blobs *blobs, uint64_t offset, uint64_t bytes)
 {
@@ -107,8 +123,8 @@ static enum hal_status check_blobs(const struct trace_directory *directory,
             sum += trace_blob_is_elsewhere(blobs, i) ? 0 : blobs->size[i];
     }
     if (blobs->n_size == 0 || (blobs->n_elsewhere && blobs->n_elsewhere != blobs->n_size) ||
-        blobs->sha256.len / SHA256_BYTES != blobs->n_size || blobs->sha256.len % SHA256_BYTES ||
-        sum > TRACE_MAX_FRAME_BYTES || bytes > 2ull * TRACE_MAX_FRAME_BYTES)
+        !has_right_digests(blobs) || sum > TRACE_MAX_FRAME_BYTES ||
+        bytes > 2ull * TRACE_MAX_FRAME_BYTES)
         return hal_fail(HAL_CORRUPT, "the contents at byte %" PRIu64 " contradict themselves",
                         offset);
     return HAL_OK;

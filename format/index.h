@@ -37,7 +37,14 @@ static inline bool trace_blob_is_elsewhere(const Haltrace__Blobs *blobs, size_t 
     return blobs->n_elsewhere && blobs->elsewhere[index];
 }
 
-Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, size_t count);
+/* The SHA-256 of the content. NULL: the file goes without. */
+static inline const uint8_t *trace_blob_sha256(const Haltrace__Blobs *blobs, size_t index)
+{
+    return blobs->without_sha256 ? NULL : blobs->sha256.data + 32 * index;
+}
+
+Haltrace__Blobs *trace_directory_new_blobs(struct trace_directory *directory, size_t count,
+                                           bool with_sha256);
 
 /* Frames are added in the order of the file. HAL_NO_MEMORY; HAL_CORRUPT: impossible values. */
 enum hal_status trace_directory_add_data(struct trace_directory *directory,

@@ -71,6 +71,7 @@ void trace_reader_close(struct trace_reader *reader)
     free(reader->chunks);
     free(reader->places);
     free(reader->frame_last_content);
+    free(reader->frame_digests);
     free(reader->blobs_raw.data);
     free(reader->events.data);
     free(reader->segments.data);
@@ -445,14 +446,12 @@ static enum hal_status find_content(const struct trace_reader *reader, uint64_t 
     return HAL_OK;
 }
 
-enum hal_status trace_reader_content_info(const struct trace_reader *reader, uint64_t content,
-                                          uint64_t *out_bytes, uint8_t out_sha256[32])
+enum hal_status trace_reader_content_size(const struct trace_reader *reader, uint64_t content,
+                                          uint64_t *out_bytes)
 {
     size_t frame, index;
     HAL_TRY(find_content(reader, content, &frame, &index));
-    const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
-    *out_bytes = blobs->size[index];
-    memcpy(out_sha256, blobs->sha256.data + 32 * index, 32);
+    *out_bytes = reader->directory.blobs[frame].blobs->size[index];
     return HAL_OK;
 }
 
@@ -494,12 +493,51 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
     if (bytes)
         memcpy(out, reader->blobs_raw.data + at, bytes);
     uint8_t sha256[32];
+    const uint8_t *wanted = trace_blob_sha256(blobs, index);
+    if (!wanted) /* the checksum of the frame has told */
+        return HAL_OK;
     HAL_TRY(trace_sha256(out, bytes, sha256));
-    if (memcmp(sha256, blobs->sha256.data + 32 * index, 32) != 0)
+    if (memcmp(sha256, wanted, sizeof sha256) != 0)
         return hal_fail(HAL_CORRUPT,
                         "damaged: wrong SHA-256 of content %" PRIu64 " in the frame at "
                         "byte %" PRIu64,
                         blobs->first + index, reader->directory.blobs[frame].offset);
+    return HAL_OK;
+}
+
+/* Of all contents of a frame, since reading one of them is reading all. */
+static enum hal_status compute_digests(struct trace_reader *reader, size_t frame)
+{
+    const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
+    HAL_TRY(load_blobs(reader, frame));
+    if (!reader->frame_digests)
+        reader->frame_digests = hal_alloc(reader->directory.blobs_count, sizeof(uint8_t *));
+    uint8_t *digests = trace_arena_array(&reader->kept, blobs->n_size, TRACE_DIGEST_BYTES);
+    if (!reader->frame_digests || !digests)
+        return no_memory();
+    const uint8_t *data = reader->blobs_raw.data;
+    for (size_t i = 0; i < blobs->n_size; i++) {
+        HAL_TRY(trace_sha256(data, (size_t)blobs->size[i], digests + TRACE_DIGEST_BYTES * i));
+        data += blobs->size[i];
+    }
+    reader->frame_digests[frame] = digests;
+    return HAL_OK;
+}
+
+enum hal_status trace_reader_content_info(struct trace_reader *reader, uint64_t content,
+                                          uint64_t *out_bytes, uint8_t out_sha256[32])
+{
+    size_t frame, index;
+    HAL_TRY(find_content(reader, content, &frame, &index));
+    const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
+    const uint8_t *sha256 = trace_blob_sha256(blobs, index);
+    if (!sha256) {
+        if (!reader->frame_digests || !reader->frame_digests[frame])
+            HAL_TRY(with_path(reader, compute_digests(reader, frame)));
+        sha256 = reader->frame_digests[frame] + TRACE_DIGEST_BYTES * index;
+    }
+    *out_bytes = blobs->size[index];
+    memcpy(out_sha256, sha256, TRACE_DIGEST_BYTES);
     return HAL_OK;
 }
 
@@ -517,10 +555,11 @@ enum hal_status trace_reader_add_base(struct trace_reader *reader, const char *p
 
 /* NULL: no base holds it; else it has that number there. */
 static const struct trace_base *find_base(const struct trace_reader *reader,
-                                          const uint8_t sha256[32], uint64_t *out_number)
+                                          const uint8_t sha256[32], uint64_t bytes,
+                                          uint64_t *out_number)
 {
     for (size_t i = 0; i < reader->base_count; i++) {
-        *out_number = trace_base_find(&reader->bases[i], sha256);
+        *out_number = trace_base_find(&reader->bases[i], sha256, bytes);
         if (*out_number)
             return &reader->bases[i];
     }
@@ -537,7 +576,7 @@ struct trace_missing trace_reader_missing(const struct trace_reader *reader)
         for (size_t i = 0; i < blobs->n_size; i++) {
             uint64_t number;
             if (!trace_blob_is_elsewhere(blobs, i) ||
-                find_base(reader, blobs->sha256.data + 32 * i, &number))
+                find_base(reader, trace_blob_sha256(blobs, i), blobs->size[i], &number))
                 continue;
             missing.first = missing.first ? missing.first : blobs->first + i;
             missing.contents++;
@@ -555,14 +594,14 @@ bool trace_reader_has_content(const struct trace_reader *reader, uint64_t conten
         return false;
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
     return !trace_blob_is_elsewhere(blobs, index) ||
-           find_base(reader, blobs->sha256.data + 32 * index, &number);
+           find_base(reader, trace_blob_sha256(blobs, index), blobs->size[index], &number);
 }
 
 static enum hal_status fetch_content(struct trace_reader *reader, uint64_t content,
                                      const uint8_t sha256[32], void *out, size_t bytes)
 {
     uint64_t number;
-    const struct trace_base *base = find_base(reader, sha256, &number);
+    const struct trace_base *base = find_base(reader, sha256, bytes, &number);
     if (!base)
         return hal_fail(HAL_NOT_FOUND,
                         "content %" PRIu64 " of %zu bytes is not in the file, but in '%s', which "
@@ -583,6 +622,6 @@ enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t conte
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
     return with_path(
         reader, trace_blob_is_elsewhere(blobs, index)
-                    ? fetch_content(reader, content, blobs->sha256.data + 32 * index, out, bytes)
+                    ? fetch_content(reader, content, trace_blob_sha256(blobs, index), out, bytes)
                     : copy_content(reader, frame, index, out, bytes));
 }

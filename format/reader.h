@@ -51,6 +51,7 @@ struct trace_reader {
     uint64_t *frame_last_content; /* number of the last content of each contents frame */
     size_t cached_blobs;          /* frame in blobs_raw + 1; 0: none */
     struct trace_bytes blobs_raw;
+    uint8_t **frame_digests; /* of each contents frame without digests: those that were computed */
     struct trace_bytes events, segments; /* of the chunk being decoded */
     struct trace_base bases[TRACE_MAX_BASES];
     size_t base_count;

@@ -239,12 +239,13 @@ static enum hal_status copy_contents(struct recovery *recovery)
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t bytes;
         uint8_t digest[32];
-        HAL_TRY(trace_reader_content_info(recovery->reader, i, &bytes, digest));
         uint64_t *number = &recovery->content_numbers[i];
         if (!trace_reader_has_content(recovery->reader, i)) {
+            HAL_TRY(trace_reader_content_info(recovery->reader, i, &bytes, digest));
             HAL_TRY(trace_writer_refer(recovery->writer, digest, bytes, number));
             continue;
         }
+        HAL_TRY(trace_reader_content_size(recovery->reader, i, &bytes));
         HAL_TRY(make_room(recovery, bytes));
         HAL_TRY(trace_reader_content(recovery->reader, i, recovery->bytes, (size_t)bytes));
         HAL_TRY(trace_writer_content(recovery->writer, recovery->bytes, (size_t)bytes, number));

@@ -152,12 +152,13 @@ static enum hal_status copy_content(struct trace_rewrite *rewrite,
         return HAL_OK;
     uint64_t *copied = &source->contents[*number];
     if (!*copied) {
-        HAL_TRY(trace_reader_content_info(source->reader, *number, &bytes, digest));
         if (trace_reader_has_content(source->reader, *number)) {
+            HAL_TRY(trace_reader_content_size(source->reader, *number, &bytes));
             HAL_TRY(make_room(rewrite, bytes));
             HAL_TRY(trace_reader_content(source->reader, *number, rewrite->bytes, (size_t)bytes));
             HAL_TRY(trace_writer_content(rewrite->writer, rewrite->bytes, (size_t)bytes, copied));
         } else {
+            HAL_TRY(trace_reader_content_info(source->reader, *number, &bytes, digest));
             HAL_TRY(trace_writer_refer(rewrite->writer, digest, bytes, copied));
         }
     }

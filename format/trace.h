@@ -120,6 +120,9 @@ struct trace_writer_options {
     bool named_at_end; /* the file has no name before trace_writer_close wrote all of it */
     int compression_level; /* of zstd; 0: the default */
     const char *base;      /* a trace; contents that it holds are referred to; NULL: none */
+    /* The file goes without digests of the contents that it holds, which saves most of the time
+     * that storing them takes; who asks a reader for one has it computed then. */
+    bool without_sha256;
 };
 
 /* Creates the file and writes the header (copied). HAL_EXISTS: there is a file, or (with `force`)
@@ -261,9 +264,13 @@ typedef enum hal_status trace_visit(void *user, const struct trace_event *event,
 enum hal_status trace_reader_each(struct trace_reader *reader, trace_visit *visit,
                                   void *user) HAL_CHECKED;
 
-/* Size and SHA-256 of a content without reading it, wherever it is. HAL_NOT_FOUND: no such number.
- */
-enum hal_status trace_reader_content_info(const struct trace_reader *reader, uint64_t content,
+/* Size of a content without reading it, wherever it is. HAL_NOT_FOUND: no such number. */
+enum hal_status trace_reader_content_size(const struct trace_reader *reader, uint64_t content,
+                                          uint64_t *out_bytes) HAL_CHECKED;
+
+/* Size and SHA-256 of a content, wherever it is. The digest of one whose file goes without is
+ * computed from its bytes, and kept. As trace_reader_content_size; HAL_CORRUPT: damaged. */
+enum hal_status trace_reader_content_info(struct trace_reader *reader, uint64_t content,
                                           uint64_t *out_bytes, uint8_t out_sha256[32]) HAL_CHECKED;
 
 /* Contents that the trace refers to are taken from the file at `path`, if it holds any of that
@@ -281,8 +288,8 @@ struct trace_missing trace_reader_missing(const struct trace_reader *reader);
 /* False: trace_reader_content would not find it. */
 bool trace_reader_has_content(const struct trace_reader *reader, uint64_t content);
 
-/* The bytes of a content into `out` of exactly its size, checked against checksum and SHA-256.
- * HAL_NOT_FOUND: also, they are in another trace, which was not added. */
+/* The bytes of a content into `out` of exactly its size, checked against checksum and SHA-256 (if
+ * there is one). HAL_NOT_FOUND: also, they are in another trace, which was not added. */
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,
                                      size_t bytes) HAL_CHECKED;
 

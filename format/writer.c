@@ -365,7 +365,8 @@ enum hal_status trace_writer_content(struct trace_writer *writer, const void *da
 bool trace_writer_announce(struct trace_writer *writer, const void *data, size_t bytes)
 {
     return writer->output.status != HAL_OK ||
-           trace_digester_announce(&writer->contents.digester, data, bytes);
+           trace_digester_announce(&writer->contents.digester, &writer->contents.identity, data,
+                                   bytes);
 }
 
 void trace_writer_hurry(struct trace_writer *writer, bool hurries)
@@ -438,7 +439,7 @@ enum hal_status trace_writer_open(const struct trace_writer_options *options,
     trace_arena_init(&writer->scratch, SIZE_MAX);
     enum hal_status status = trace_packets_init(&writer->packets, header, &writer->tables);
     if (status == HAL_OK)
-        status = trace_contents_init(&writer->contents);
+        status = trace_contents_init(&writer->contents, options->without_sha256);
     if (status == HAL_OK && options->base)
         status = hal_add_context(trace_base_open(options->base, &writer->contents.base),
                                  "the trace to refer to");

@@ -131,9 +131,8 @@ enum hal_status replay_decode_content(struct replay_decoder *decoder, uint64_t *
 {
     struct replay_plan *plan = decoder->plan;
     uint64_t bytes = 0;
-    uint8_t digest[32];
     uint32_t index;
-    HAL_TRY(trace_reader_content_info(plan->reader, *content, &bytes, digest));
+    HAL_TRY(trace_reader_content_size(plan->reader, *content, &bytes));
     if (bytes != size)
         return hal_fail(HAL_CORRUPT, "content %" PRIu64 " has %" PRIu64 " bytes, not %" PRIu64,
                         *content, bytes, size);

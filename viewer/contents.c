@@ -49,7 +49,6 @@ enum hal_status view_contents_create(const struct view_model *model,
 static const struct kept *keep(struct view_contents *c, uint64_t content)
 {
     struct kept *oldest = &c->kept[0];
-    uint8_t digest[32];
     uint64_t size;
     for (size_t i = 0; i < KEPT_CONTENTS; i++) {
         if (c->kept[i].bytes && c->kept[i].content == content) {
@@ -58,7 +57,7 @@ static const struct kept *keep(struct view_contents *c, uint64_t content)
         }
         oldest = c->kept[i].used < oldest->used ? &c->kept[i] : oldest;
     }
-    if (trace_reader_content_info(c->model->reader, content, &size, digest) != HAL_OK)
+    if (trace_reader_content_size(c->model->reader, content, &size) != HAL_OK)
         return NULL;
     uint8_t *bytes = hal_alloc((size_t)size, 1);
     if (!bytes || view_model_content(c->model, content, bytes, (size_t)size) != HAL_OK) {

@@ -30,8 +30,7 @@ static enum hal_status read_content(struct trace_reader *reader, uint64_t number
                                     size_t *out_bytes)
 {
     uint64_t size;
-    uint8_t digest[32];
-    HAL_TRY(trace_reader_content_info(reader, number, &size, digest));
+    HAL_TRY(trace_reader_content_size(reader, number, &size));
     *out_bytes = (size_t)size;
     *out = hal_alloc((size_t)size, 1);
     if (!*out)

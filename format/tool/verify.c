@@ -57,8 +57,7 @@ static enum hal_status verify_content(struct verify *v, uint64_t number, uint8_t
                                       uint64_t *capacity)
 {
     uint64_t size;
-    uint8_t digest[32];
-    HAL_TRY(trace_reader_content_info(v->reader, number, &size, digest));
+    HAL_TRY(trace_reader_content_size(v->reader, number, &size));
     if (size > *capacity) {
         uint8_t *grown = realloc(*bytes, (size_t)size);
         if (!grown)

@@ -64,11 +64,10 @@ static enum hal_status copy_content(struct copy *copy, uint64_t content, bool ch
                                     uint64_t *out_content)
 {
     uint64_t bytes;
-    uint8_t sha256[32];
     *out_content = 0;
     if (!content)
         return HAL_OK;
-    HAL_TRY(trace_reader_content_info(copy->reader, content, &bytes, sha256));
+    HAL_TRY(trace_reader_content_size(copy->reader, content, &bytes));
     uint8_t *data = hal_alloc(1, bytes);
     if (!data)
         return hal_fail(HAL_NO_MEMORY, "a content of %llu bytes", (unsigned long long)bytes);

@@ -88,6 +88,32 @@ static void nothing_is_kept_where_nothing_is_wanted(void **state)
     captured_close(&captured);
 }
 
+/* A byte for its size, and the frame's head, is all that a random content takes besides its bytes:
+ * no digest of 32. Repeated, it takes nothing. */
+static void bytes_are_stored_once_and_without_digests(void **state)
+{
+    (void)state;
+    enum { COUNT = 200, EACH = 100, MOST_HEADS = 3 * 100 };
+    struct captured captured;
+    uint64_t random = fixture_seed();
+    uint8_t data[COUNT * EACH];
+    contents_random(data, sizeof data, &random);
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){0});
+    struct hal_buffer *buffer = contents_buffer(device, 0, EACH);
+    for (size_t i = 0; i < (size_t)2 * COUNT; i++)
+        assert_ok(hal_buffer_write(buffer, 0, data + i % COUNT * EACH, EACH));
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, contents_path);
+    const struct trace_counts *counts = trace_reader_counts(captured.reader);
+    assert_int_equal(counts->contents, COUNT);
+    assert_in_range(counts->stored_content_bytes, COUNT * (EACH + 1),
+                    COUNT * (EACH + 1) + MOST_HEADS);
+    captured_close(&captured);
+}
+
 /* 1000 of 2500 bytes are used by the first write and 1000 by its read; the second pair does not
  * fit, the third one, which is smaller, does. */
 static void the_budget_ends_bytes_and_not_the_capture(void **state)
@@ -201,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(digests_stand_for_bytes, contents_by_pages),
         cmocka_unit_test_setup(nothing_is_kept_where_nothing_is_wanted, contents_by_pages),
+        cmocka_unit_test_setup(bytes_are_stored_once_and_without_digests, contents_by_pages),
         cmocka_unit_test_setup(the_budget_ends_bytes_and_not_the_capture, contents_by_pages),
         cmocka_unit_test_setup(a_capture_refers_to_another_one, contents_by_pages),
         cmocka_unit_test_setup(wrong_policies_are_refused, contents_by_pages),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/contents.c: the same bytes once, batches, large and incompressible contents. */
+/* format/contents.c: the same bytes once, batches, large and incompressible contents, with digests
+ * in the file and without. */
 #include "format/limits.h"
+#include "format/rewrite.h"
 #include "format/trace.h"
 #include "tests/support/random_records.h"
 
@@ -18,6 +20,8 @@
 
 static char folder[] = "/tmp/haltrace-contents-XXXXXX";
 static char path[sizeof folder + 16];
+
+static bool without_sha256; /* what the test in progress writes */
 
 static int make_folder(void **state)
 {
@@ -39,7 +43,8 @@ static struct trace_writer *open_writer(void)
 {
     static const struct trace_header header = {.program = "x"};
     struct trace_writer *writer;
-    const struct trace_writer_options options = {.path = path, .force = true};
+    const struct trace_writer_options options = {
+        .path = path, .force = true, .without_sha256 = without_sha256};
     assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
     return writer;
 }
@@ -82,7 +87,7 @@ static void check(struct trace_reader *reader, uint64_t number, const uint8_t *d
 /* Sizes around what is written alone (256 KiB) and what a batch holds (1 MiB). */
 static void all_sizes_come_back_and_are_stored_once(void **state)
 {
-    (void)state;
+    without_sha256 = *(const bool *)*state;
     static const size_t sizes[] = {0,      1,       31,      4096,    65536,  262143,
                                    262144, 1048575, 1048576, 1048577, 4194304};
     enum { COUNT = sizeof sizes / sizeof sizes[0] };
@@ -116,7 +121,7 @@ static void all_sizes_come_back_and_are_stored_once(void **state)
 
 static void thousands_of_small_ones(void **state)
 {
-    (void)state;
+    without_sha256 = *(const bool *)*state;
     enum { COUNT = 20000 };
     struct trace_writer *writer = open_writer();
     uint8_t data[64];
@@ -130,6 +135,9 @@ static void thousands_of_small_ones(void **state)
     assert_int_equal(counts->contents, COUNT);
     assert_int_equal(counts->content_bytes, COUNT * sizeof data);
     assert_true(counts->frames < 30); /* many in one frame */
+    /* A byte for the size, and 32 for the digest. */
+    const size_t each = sizeof data + 1 + (without_sha256 ? 0 : 32);
+    assert_in_range(counts->stored_content_bytes, COUNT * each, COUNT * each + 30 * 100);
     for (uint64_t i = 0; i < COUNT; i += 997) {
         fill(data, sizeof data, 77 * i, true);
         check(reader, i + 1, data, sizeof data);
@@ -198,11 +206,79 @@ static void limits_and_wrong_numbers(void **state)
     free(data);
 }
 
+/* Without a digest the checksum tells. */
+static void damage_is_seen(void **state)
+{
+    without_sha256 = *(const bool *)*state;
+    const size_t bytes = 1 << 20;
+    uint64_t size;
+    uint8_t sha256[32], *data = malloc(bytes);
+    struct trace_writer *writer = open_writer();
+    fill(data, bytes, 5, true);
+    add(writer, data, bytes);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)bytes / 2, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, (long)bytes / 2, SEEK_SET), 0);
+    assert_int_equal(fputc(byte ^ 4, file), byte ^ 4);
+    assert_int_equal(fclose(file), 0);
+    struct trace_reader *reader = open_reader();
+    assert_int_equal(trace_reader_content_size(reader, 1, &size), HAL_OK);
+    assert_int_equal(size, bytes);
+    assert_int_equal(trace_reader_content_info(reader, 1, &size, sha256),
+                     without_sha256 ? HAL_CORRUPT : HAL_OK); /* known without the bytes */
+    assert_int_equal(trace_reader_content(reader, 1, data, bytes), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), path));
+    trace_reader_close(reader);
+    free(data);
+}
+
+/* Recompressing puts them in. */
+static void recompressed_traces_have_digests(void **state)
+{
+    (void)state;
+    char other[sizeof path + 8];
+    uint8_t data[1000];
+    without_sha256 = true;
+    struct trace_writer *writer = open_writer();
+    for (int i = 0; i < 100; i++) {
+        fill(data, sizeof data, (uint64_t)i, true);
+        add(writer, data, sizeof data - (size_t)i);
+    }
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    const uint64_t before = trace_reader_counts(reader)->stored_content_bytes;
+    snprintf(other, sizeof other, "%s.again", path);
+    trace_reader_close(reader);
+    assert_int_equal(trace_recompress(path, &(struct trace_rewrite_options){.path = other},
+                                      "recompress", NULL, NULL),
+                     HAL_OK);
+    assert_int_equal(trace_reader_open(other, &reader), HAL_OK);
+    assert_in_range(trace_reader_counts(reader)->stored_content_bytes, before + 100 * 32 - 2,
+                    before + 100 * 32 + 8);
+    for (int i = 0; i < 100; i++) {
+        fill(data, sizeof data, (uint64_t)i, true);
+        check(reader, (uint64_t)i + 1, data, sizeof data - (size_t)i);
+    }
+    trace_reader_close(reader);
+    unlink(other);
+}
+
 int main(void)
 {
+    static const bool with = false, without = true;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_sizes_come_back_and_are_stored_once),
-        cmocka_unit_test(thousands_of_small_ones),
+        cmocka_unit_test_prestate(all_sizes_come_back_and_are_stored_once,
+                                  (void *)(uintptr_t)&with),
+        cmocka_unit_test_prestate(all_sizes_come_back_and_are_stored_once,
+                                  (void *)(uintptr_t)&without),
+        cmocka_unit_test_prestate(thousands_of_small_ones, (void *)(uintptr_t)&with),
+        cmocka_unit_test_prestate(thousands_of_small_ones, (void *)(uintptr_t)&without),
+        cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&with),
+        cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&without),
+        cmocka_unit_test(recompressed_traces_have_digests),
         cmocka_unit_test(what_compresses_is_compressed),
         cmocka_unit_test(contents_come_before_the_events_that_name_them),
         cmocka_unit_test(limits_and_wrong_numbers),

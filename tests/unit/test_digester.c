@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/digester.c: whatever was announced and forgotten before, the digest is that of the bytes.
- */
+/* format/digester.c, format/identity.c: whatever was announced and forgotten before, what comes
+ * back is that of the bytes; a code tells the same as a SHA-256 does, and nothing to others. */
 #include "format/digester.h"
 
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
+#include <openssl/params.h>
 #include <sched.h>
 #include <xxhash.h>
 
@@ -17,6 +19,8 @@ struct content {
     size_t bytes;
 };
 
+static struct trace_identity by_sha256;
+
 /* Whether it came with the checksum. */
 static bool check(struct trace_digester *digester, const struct content *content)
 {
@@ -24,8 +28,8 @@ static bool check(struct trace_digester *digester, const struct content *content
     uint8_t wanted[32];
     assert_int_equal(EVP_Digest(content->data, content->bytes, wanted, NULL, EVP_sha256(), NULL),
                      1);
-    assert_ok(trace_digester_take(digester, content->data, content->bytes, &found));
-    assert_memory_equal(found.sha256, wanted, 32);
+    assert_ok(trace_digester_take(digester, &by_sha256, content->data, content->bytes, &found));
+    assert_memory_equal(found.identity, wanted, 32);
     if (found.has_checksum)
         assert_int_equal(found.checksum, XXH3_64bits(content->data, content->bytes));
     return found.has_checksum;
@@ -42,7 +46,7 @@ static void fill(struct content *content, uint64_t *random)
 static void digests_are_those_of_the_bytes(void **state)
 {
     const uint32_t threads = *(const uint32_t *)*state;
-    struct trace_digester *digester = threads ? trace_digester_create(threads) : NULL;
+    struct trace_digester *digester = threads ? trace_digester_create(threads, &by_sha256) : NULL;
     struct content contents[CONTENTS];
     uint64_t random = fixture_seed();
     for (int i = 0; i < CONTENTS; i++) {
@@ -55,12 +59,13 @@ static void digests_are_those_of_the_bytes(void **state)
         for (uint64_t i = 0; i < CONTENTS; i++)
             fill(&contents[i], &random);
         for (uint64_t i = 0; i < count; i++)
-            (void)trace_digester_announce(&digester, contents[i].data, contents[i].bytes);
+            (void)trace_digester_announce(&digester, &by_sha256, contents[i].data,
+                                          contents[i].bytes);
         for (uint64_t i = fixture_random(&random) % 3; i < asked; i++)
             (void)check(digester, &contents[i]);
         trace_digester_forget(digester);
     }
-    (void)trace_digester_announce(&digester, contents[0].data, MOST_BYTES);
+    (void)trace_digester_announce(&digester, &by_sha256, contents[0].data, MOST_BYTES);
     trace_digester_free(digester);
     for (int i = 0; i < CONTENTS; i++)
         free(contents[i].data);
@@ -71,7 +76,7 @@ static void threads_compute_what_was_announced(void **state)
 {
     (void)state;
     enum { ANNOUNCED = 4 };
-    struct trace_digester *digester = trace_digester_create(2);
+    struct trace_digester *digester = trace_digester_create(2, &by_sha256);
     struct content contents[ANNOUNCED];
     const int64_t limit_ns = hal_clock_ns() + INT64_C(60000000000);
     assert_non_null(digester);
@@ -79,7 +84,7 @@ static void threads_compute_what_was_announced(void **state)
         contents[i] = (struct content){calloc(1, MOST_BYTES), MOST_BYTES};
         assert_non_null(contents[i].data);
         contents[i].data[i] = 1;
-        assert_true(trace_digester_announce(&digester, contents[i].data, MOST_BYTES));
+        assert_true(trace_digester_announce(&digester, &by_sha256, contents[i].data, MOST_BYTES));
     }
     while (trace_digester_computed(digester) < ANNOUNCED && hal_clock_ns() < limit_ns)
         sched_yield();
@@ -101,6 +106,77 @@ static void without_a_digester_it_is_computed_here(void **state)
     trace_digester_free(NULL);
 }
 
+/* GMAC as another part of the library computes it. */
+static void expect_gmac(const struct trace_identity *identity, const void *data, size_t bytes,
+                        uint8_t wanted[32])
+{
+    uint8_t nonce[12] = {0};
+    size_t written;
+    char cipher[] = "AES-128-GCM";
+    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string("cipher", cipher, 0),
+                                     OSSL_PARAM_construct_octet_string("iv", nonce, sizeof nonce),
+                                     OSSL_PARAM_construct_end()};
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, "GMAC", NULL);
+    EVP_MAC_CTX *context = EVP_MAC_CTX_new(mac);
+    memset(wanted, 0, 32);
+    assert_int_equal(EVP_MAC_init(context, identity->key, sizeof identity->key, parameters), 1);
+    assert_int_equal(EVP_MAC_update(context, data, bytes), 1);
+    assert_int_equal(EVP_MAC_final(context, wanted, &written, 16), 1);
+    EVP_MAC_CTX_free(context);
+    EVP_MAC_free(mac);
+}
+
+static void codes_are_those_of_the_bytes_under_a_key_of_their_own(void **state)
+{
+    (void)state;
+    struct trace_identity one, same, other;
+    uint8_t data[1000], wanted[32], code[3][32];
+    uint64_t random = fixture_seed();
+    assert_ok(trace_identity_init_code(&one));
+    assert_ok(trace_identity_copy(&one, &same));
+    assert_ok(trace_identity_init_code(&other));
+    assert_false(trace_identity_is_sha256(&one));
+    for (int round = 0; round < ROUNDS; round++) {
+        const size_t bytes = round ? fixture_random(&random) % sizeof data : 0;
+        for (size_t i = 0; i < bytes; i++)
+            data[i] = (uint8_t)fixture_random(&random);
+        expect_gmac(&one, data, bytes, wanted);
+        assert_ok(trace_identify(&one, data, bytes, code[0]));
+        assert_ok(trace_identify(&same, data, bytes, code[1]));
+        assert_ok(trace_identify(&other, data, bytes, code[2]));
+        assert_memory_equal(code[0], wanted, 32);
+        assert_memory_equal(code[1], wanted, 32);
+        assert_memory_not_equal(code[2], wanted, 32); /* by chance: once in 2^128 */
+    }
+    trace_identity_finish(&one);
+    trace_identity_finish(&same);
+    trace_identity_finish(&other);
+}
+
+/* The threads have the announcing one's key. */
+static void threads_compute_the_same_codes(void **state)
+{
+    (void)state;
+    struct trace_identity identity;
+    struct trace_digest found;
+    uint8_t wanted[32], *data = calloc(1, MOST_BYTES);
+    const int64_t limit_ns = hal_clock_ns() + INT64_C(60000000000);
+    assert_non_null(data);
+    assert_ok(trace_identity_init_code(&identity));
+    struct trace_digester *digester = trace_digester_create(1, &identity);
+    assert_non_null(digester);
+    assert_true(trace_digester_announce(&digester, &identity, data, MOST_BYTES));
+    while (trace_digester_computed(digester) < 1 && hal_clock_ns() < limit_ns)
+        sched_yield();
+    assert_ok(trace_digester_take(digester, &identity, data, MOST_BYTES, &found));
+    assert_true(found.has_checksum); /* it was a thread */
+    expect_gmac(&identity, data, MOST_BYTES, wanted);
+    assert_memory_equal(found.identity, wanted, 32);
+    trace_digester_free(digester);
+    trace_identity_finish(&identity);
+    free(data);
+}
+
 int main(void)
 {
     static const uint32_t by_itself = 0, two = 2, more_than_there_are = 100;
@@ -111,6 +187,8 @@ int main(void)
                                   (void *)(uintptr_t)&more_than_there_are),
         cmocka_unit_test(threads_compute_what_was_announced),
         cmocka_unit_test(without_a_digester_it_is_computed_here),
+        cmocka_unit_test(codes_are_those_of_the_bytes_under_a_key_of_their_own),
+        cmocka_unit_test(threads_compute_the_same_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

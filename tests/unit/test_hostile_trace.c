@@ -53,6 +53,7 @@ struct hostile {
     uint64_t blobs_sizes[2];
     size_t blobs_bytes;
     uint8_t sha256[64];
+    bool without_sha256, stray_sha256; /* of try_blobs */
     protobuf_c_boolean elsewhere[2];
     size_t elsewhere_count;
 };
@@ -121,7 +122,7 @@ static void add_frame(struct trace_directory *directory, struct trace_output *ou
 static void add_blobs(struct trace_directory *directory, struct trace_output *output,
                       const struct hostile *h)
 {
-    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, 2);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(directory, 2, true);
     uint64_t bytes;
     const uint64_t offset = output->offset;
     blobs->first = 1;
@@ -202,7 +203,9 @@ static enum hal_status try_blobs(const struct hostile *h)
 {
     struct trace_directory directory;
     trace_directory_init(&directory);
-    Haltrace__Blobs *blobs = trace_directory_new_blobs(&directory, 2);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(&directory, 2, !h->without_sha256);
+    if (h->stray_sha256)
+        blobs->sha256 = (ProtobufCBinaryData){.len = 32, .data = (uint8_t *)(uintptr_t)h->sha256};
     blobs->first = 1;
     memcpy(blobs->size, h->blobs_sizes, sizeof h->blobs_sizes);
     blobs->elsewhere = (protobuf_c_boolean *)(uintptr_t)h->elsewhere;
@@ -355,6 +358,27 @@ static void what_is_elsewhere_has_no_bytes(void **state)
     refuse(&h, HAL_CORRUPT, "other contents"); /* eight bytes are said to be there */
 }
 
+/* None at all, and of contents that are here: of others nobody could compute them. */
+static void digests_are_left_out_of_whole_frames(void **state)
+{
+    (void)state;
+    struct hostile h;
+    prepare(&h);
+    h.blobs_sizes[0] = h.blobs_sizes[1] = 4;
+    h.elsewhere_count = 2;
+    h.without_sha256 = true;
+    assert_int_equal(try_blobs(&h), HAL_OK);
+    h.stray_sha256 = true;
+    assert_int_equal(try_blobs(&h), HAL_CORRUPT);
+    h.stray_sha256 = false;
+    h.elsewhere[1] = 1;
+    assert_int_equal(try_blobs(&h), HAL_CORRUPT);
+    h.without_sha256 = false;
+    assert_int_equal(try_blobs(&h), HAL_OK);
+    h.stray_sha256 = true; /* one of two */
+    assert_int_equal(try_blobs(&h), HAL_CORRUPT);
+}
+
 /* An event between two others that a newer version knows: it has a ticket and columns of its own.
  */
 static void optional_events_are_skipped(void **state)
@@ -408,6 +432,7 @@ int main(void)
         cmocka_unit_test(kinds_of_frames_and_versions),
         cmocka_unit_test(contents_must_be_those_of_the_digests),
         cmocka_unit_test(what_is_elsewhere_has_no_bytes),
+        cmocka_unit_test(digests_are_left_out_of_whole_frames),
         cmocka_unit_test(optional_events_are_skipped),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
