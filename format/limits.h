@@ -35,6 +35,8 @@
 /* Segments of one command buffer. */
 #define TRACE_MAX_SEGMENTS (1u << 26)
 #define TRACE_MAX_QUEUES   64u
+/* That a trace was merged of: each has a queue of its own, so there are never many. */
+#define TRACE_MAX_CAPTURES 1024u
 /* The index at the end of the file, decompressed. */
 #define TRACE_MAX_INDEX_BYTES (1u << 30)
 

@@ -77,6 +77,9 @@ static void take_device(struct trace_reader *reader, const Haltrace__Device *mes
 
 static enum hal_status take_captures(struct trace_reader *reader, const Haltrace__Header *message)
 {
+    if (message->n_capture > TRACE_MAX_CAPTURES)
+        return hal_fail(HAL_CORRUPT, "a trace that was merged of %zu captures, the limit is %u",
+                        message->n_capture, TRACE_MAX_CAPTURES);
     struct trace_capture *captures =
         trace_arena_array(&reader->kept, message->n_capture, sizeof *captures);
     if (!captures)

@@ -4,6 +4,7 @@
 
 #include "hal/base/mem.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct groups_process {
@@ -53,12 +54,26 @@ static bool is_mixed(const struct trace_header *header)
     return false;
 }
 
-static enum hal_status find_process(struct groups_all *all, const struct groups_process *wanted,
+/* To two captures of one trace different things were added: they are of different processes, though
+ * these had the same number, one after the other or on machines of one name. */
+static bool is_another(const struct groups *groups, size_t process, uint64_t old_base)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        if (groups->captures[i].process == process && groups->captures[i].old_base != old_base)
+            return true;
+    }
+    return false;
+}
+
+static enum hal_status find_process(const struct groups *groups,
+                                    const struct groups_process *wanted, uint64_t old_base,
                                     size_t *out_process)
 {
+    struct groups_all *all = groups->all;
     void *processes = all->processes;
     size_t i = 0;
-    while (i < all->count && !is_same(&all->processes[i], wanted))
+    while (i < all->count &&
+           (!is_same(&all->processes[i], wanted) || is_another(groups, i, old_base)))
         i++;
     *out_process = i;
     if (i < all->count)
@@ -82,12 +97,12 @@ enum hal_status groups_open(struct groups *groups, struct groups_all *all,
         struct groups_capture *capture = &groups->captures[groups->count];
         struct groups_process process = process_of(header, groups->count);
         process.is_mixed = mixed;
+        if (!mixed && header->capture_count)
+            capture->old_base = header->captures[groups->count].group_base;
         if (mixed && groups->count)
             *capture = groups->captures[0];
         else
-            HAL_TRY(find_process(all, &process, &capture->process));
-        if (!mixed && header->capture_count)
-            capture->old_base = header->captures[groups->count].group_base;
+            HAL_TRY(find_process(groups, &process, capture->old_base, &capture->process));
     }
     return HAL_OK;
 }
@@ -111,13 +126,19 @@ void groups_note(struct groups *groups, uint64_t number)
 {
     const struct groups_capture *capture = capture_of(groups, number);
     struct groups_process *process = &groups->all->processes[capture->process];
-    if (number > capture->old_base && number - capture->old_base > process->last)
+    if (!number)
+        return;
+    if (number <= capture->old_base)
+        groups->all->stray = number;
+    else if (number - capture->old_base > process->last)
         process->last = number - capture->old_base;
 }
 
 enum hal_status groups_number(struct groups_all *all)
 {
     uint64_t end = 0;
+    if (all->stray)
+        return hal_fail(HAL_CORRUPT, "group %" PRIu64 " is of none of the captures", all->stray);
     for (size_t i = 0; i < all->count; i++) {
         struct groups_process *process = &all->processes[i];
         process->base = end;

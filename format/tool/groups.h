@@ -19,6 +19,7 @@
 struct groups_all {
     struct groups_process *processes;
     size_t count, capacity;
+    uint64_t stray; /* a number that none of its trace's captures has; 0: there is none */
 };
 
 /* Those of one trace. All zero: none. */
@@ -32,8 +33,10 @@ struct groups {
 enum hal_status groups_open(struct groups *groups, struct groups_all *all,
                             const struct trace_header *header) HAL_CHECKED;
 void groups_note(struct groups *groups, uint64_t number);
-/* HAL_UNSUPPORTED: the numbers become too large. */
+/* HAL_UNSUPPORTED: the numbers become too large. HAL_CORRUPT: one was noted that is of none of its
+ * trace's captures. */
 enum hal_status groups_number(struct groups_all *all) HAL_CHECKED;
+/* Of one that was noted. */
 uint64_t groups_new_number(const struct groups *groups, uint64_t number);
 /* Of the trace's capture with that index: what its process's first number, less 1, is now. */
 uint64_t groups_new_base(const struct groups *groups, size_t capture);

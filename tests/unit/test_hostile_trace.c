@@ -358,6 +358,22 @@ static void what_is_elsewhere_has_no_bytes(void **state)
     refuse(&h, HAL_CORRUPT, "other contents"); /* eight bytes are said to be there */
 }
 
+static void captures_are_few(void **state)
+{
+    (void)state;
+    struct hostile h;
+    Haltrace__Capture capture = HALTRACE__CAPTURE__INIT;
+    static Haltrace__Capture *captures[TRACE_MAX_CAPTURES + 1];
+    for (size_t i = 0; i <= TRACE_MAX_CAPTURES; i++)
+        captures[i] = &capture;
+    prepare(&h);
+    h.header.capture = captures;
+    h.header.n_capture = TRACE_MAX_CAPTURES;
+    assert_int_equal(read_hostile(&h), HAL_OK);
+    h.header.n_capture++;
+    refuse(&h, HAL_CORRUPT, "merged of 1025 captures");
+}
+
 /* None at all, and of contents that are here: of others nobody could compute them. */
 static void digests_are_left_out_of_whole_frames(void **state)
 {
@@ -433,6 +449,7 @@ int main(void)
         cmocka_unit_test(contents_must_be_those_of_the_digests),
         cmocka_unit_test(what_is_elsewhere_has_no_bytes),
         cmocka_unit_test(digests_are_left_out_of_whole_frames),
+        cmocka_unit_test(captures_are_few),
         cmocka_unit_test(optional_events_are_skipped),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
