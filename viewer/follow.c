@@ -3,183 +3,97 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
-#include "viewer/filter.h"
 #include "viewer/job.h"
-#include "viewer/text.h"
 
-#include <string.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
-/* ---- The same part of a longer trace ------------------------------------------------------ */
+/* ---- Reading anew ------------------------------------------------------------------------- */
 
-/* Rows are numbered as the file mentions them first: a longer file gives the same numbers. */
-static uint32_t same_lane(const struct view_model *m, const struct view_lane *lane)
-{
-    for (uint32_t i = 0; i < m->lanes_count; i++) {
-        const struct view_lane *other = &m->lanes[i];
-        if (other->kind == lane->kind && other->object == lane->object &&
-            other->depth == lane->depth)
-            return i;
-    }
-    return VIEW_NO_LANE;
-}
+/* A job. */
+struct view_growth {
+    const char *path;
+    struct view_wishes wishes;
+    struct view_model *model; /* of the file as it is now; NULL: it is to be read */
+    struct view *view;        /* of that, prepared */
+};
 
-static uint32_t same_event(const struct view_lane *lane, const struct view_span *event,
-                           int64_t by_ns)
+void view_growth_destroy(struct view_growth *growth)
 {
-    const int64_t begin_ns = event->begin_ns + by_ns;
-    uint32_t found = VIEW_NO_REF;
-    for (size_t i = view_spans_before(&lane->events, begin_ns);
-         i < lane->events.count && view_spans_at(&lane->events, i).begin_ns == begin_ns; i++) {
-        if (view_spans_at(&lane->events, i).class != event->class)
-            continue;
-        if (view_spans_at(&lane->events, i).ref == event->ref)
-            return (uint32_t)i;
-        found = found == VIEW_NO_REF ? (uint32_t)i : found;
-    }
-    return found;
-}
-
-static int64_t moved(int64_t ns, int64_t by_ns)
-{
-    return ns == VIEW_NO_TIME ? ns : ns + by_ns;
-}
-
-static void carry_window(struct view *view, const struct view *old, int64_t by_ns)
-{
-    const struct view_window w = old->window;
-    const bool at_end = w.begin_ns + w.span_ns >= old->model->last_ns;
-    for (int i = 0; i < old->past_count; i++) {
-        view->past[i] = old->past[i];
-        view->past[i].begin_ns += by_ns;
-    }
-    for (int i = 0; i < old->future_count; i++) {
-        view->future[i] = old->future[i];
-        view->future[i].begin_ns += by_ns;
-    }
-    view->past_count = old->past_count;
-    view->future_count = old->future_count;
-    view->moved_by = old->moved_by;
-    view->layout = old->layout;
-    if (at_end && !old->past_count) /* never moved: everything, as at the start */
+    if (!growth)
         return;
-    view->window = w;
-    view->window.begin_ns += by_ns;
-    if (at_end && w.begin_ns <= old->model->first_ns)
-        view->window = (struct view_window){view->model->first_ns,
-                                            view->model->last_ns - view->model->first_ns};
-    else if (at_end)
-        view->window.begin_ns = view->model->last_ns - w.span_ns;
+    view_destroy(growth->view);
+    view_model_close(growth->model);
+    free(growth);
 }
 
-/* Lanes that are new stand behind those that were there, children behind their parents. */
-static void carry_places(struct view *view, const struct view *old)
+static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
 {
-    const struct view_model *m = view->model, *before = old->model;
-    size_t at = 0;
-    bool *placed = hal_alloc(m->lanes_count, sizeof *placed);
-    for (size_t i = 0; placed && i < before->lanes_count; i++) {
-        const uint32_t lane = same_lane(m, &before->lanes[old->places[i]]);
-        if (lane == VIEW_NO_LANE || placed[lane] || m->lanes[lane].parent != VIEW_NO_LANE)
-            continue;
-        placed[lane] = true;
-        view->places[at++] = lane;
-        for (uint32_t k = 0; k < m->lanes_count; k++) {
-            if (m->lanes[k].parent != lane)
-                continue;
-            placed[k] = true;
-            view->places[at++] = k;
-        }
-    }
-    for (uint32_t i = 0; placed && i < m->lanes_count; i++) {
-        if (!placed[i])
-            view->places[at++] = i;
-    }
-    free(placed);
+    struct view_task *task = user;
+    (void)reader;
+    view_task_advance(task, (size_t)read, (size_t)total);
+    return !view_task_stopped(task);
 }
 
-static void carry_lanes(struct view *view, const struct view *old, int64_t by_ns)
+static enum hal_status read_anew(const struct view_model *model, void *work, struct view_task *task)
 {
-    const struct view_model *m = view->model, *before = old->model;
-    for (uint32_t i = 0; i < before->lanes_count; i++) {
-        const uint32_t lane = same_lane(m, &before->lanes[i]);
-        if (lane == VIEW_NO_LANE)
-            continue;
-        view->open[lane] = old->open[i];
-        view->hidden[lane] = old->hidden[i];
-        view->pinned[lane] = old->pinned[i];
-    }
-    carry_places(view, old);
-    if (old->lane == VIEW_NO_LANE)
-        return;
-    const uint32_t lane = same_lane(m, &before->lanes[old->lane]);
-    view->lane = lane == VIEW_NO_LANE ? view->lane : lane;
-    view->event = VIEW_NO_REF;
-    if (lane != VIEW_NO_LANE && old->event != VIEW_NO_REF) {
-        const struct view_span event = view_spans_at(&before->lanes[old->lane].events, old->event);
-        view->event = same_event(&m->lanes[lane], &event, by_ns);
-    }
+    struct view_growth *growth = work;
+    const struct view_progress progress = {.tell = goes_on, .user = task};
+    (void)model;
+    if (!growth->model)
+        HAL_TRY(view_model_open_slowly(growth->path, &progress, &growth->model));
+    view_destroy(growth->view); /* of other wishes */
+    HAL_TRY(view_create(growth->model, &growth->view));
+    growth->view->task = task;
+    view_prepare(growth->view, &growth->wishes);
+    growth->view->task = NULL;
+    return view_task_check(task);
 }
 
-/* Lists are sorted as they were; those that are not there yet, once they are. */
-static void carry_orders(struct view *view, const struct view *old)
+static void take_growth(struct view *view, void *work)
 {
-    view->submissions.by = old->submissions.by;
-    view->gaps.by = old->gaps.by;
-    view->buffers.by = old->buffers.by;
-    if (view->submissions.by)
-        view_submissions_sort(view);
-    if (view->gaps.by)
-        view_gaps_sort(view);
-    if (view->buffers.by)
-        view_buffers_sort(view);
-    view->repeats.by = old->repeats.by;
-    view->kernels_by = old->kernels_by;
-    view->findings_by = old->findings_by;
+    view_growth_destroy(view->growth);
+    view->growth = work;
 }
 
-static void carry_search(struct view *view, const struct view *old)
+static void destroy_growth(void *work)
 {
-    const struct view_filter *next = view_job_work(old, VIEW_JOB_FILTER);
-    const uint32_t event = view->event;
-    if (next || old->filter)
-        view_filter_by(view, next ? next->text : old->filter->text);
-    view->event = event; /* which a filter chooses anew */
-    if (old->has_search)
-        (void)view_search_begin(view, old->searched);
+    view_growth_destroy(work);
 }
 
-void view_carry(struct view *view, const struct view *old)
+static const struct view_job_type reading_type = {.kind = VIEW_JOB_READING,
+                                                  .name = "reading",
+                                                  .always_aside = true,
+                                                  .is_unasked = true,
+                                                  .run = read_anew,
+                                                  .take = take_growth,
+                                                  .destroy = destroy_growth};
+
+/* Freeing a large model takes longer than a frame, too. */
+static enum hal_status release(const struct view_model *model, void *work, struct view_task *task)
 {
-    const int64_t by_ns = old->model->offset_ns - view->model->offset_ns;
-    carry_window(view, old, by_ns);
-    view->cursor_ns = old->cursor_ns + by_ns;
-    carry_lanes(view, old, by_ns);
-    for (size_t i = 0; i < VIEW_MARKS; i++)
-        view->marks[i] = moved(old->marks[i], by_ns);
-    view->range = old->range;
-    view->range_begin_ns = old->range_begin_ns + by_ns;
-    view->range_end_ns = old->range_end_ns + by_ns;
-    view->first_row = old->first_row;
-    carry_orders(view, old);
-    carry_search(view, old);
-    view->panel = old->panel == VIEW_PANEL_DIFFERENCE ? VIEW_PANEL_SUMMARY : old->panel;
-    view->flow = old->flow;
-    view->shows_path = old->shows_path;
-    memcpy(view->hidden_columns, old->hidden_columns, sizeof view->hidden_columns);
-    view->panel_full = old->panel_full;
-    view->help = old->help;
-    view->scroll = old->scroll;
-    view->awaited = old->awaited;
-    view->prompt = old->prompt;
-    memcpy(view->typed, old->typed, sizeof view->typed);
-    view->mouse = old->mouse;
-    view->quit = old->quit;
-    view->is_live = old->is_live;
-    view->following = old->following;
-    view->frames = old->frames;
-    view->show_frames = old->show_frames;
+    struct view_growth *growth = work;
+    (void)model, (void)task;
+    view_destroy(growth->view);
+    view_model_close(growth->model);
+    growth->view = NULL;
+    growth->model = NULL;
+    return HAL_OK;
 }
+
+static void take_nothing(struct view *view, void *work)
+{
+    (void)view;
+    free(work);
+}
+
+static const struct view_job_type release_type = {.kind = VIEW_JOB_RELEASE,
+                                                  .name = "release",
+                                                  .always_aside = true,
+                                                  .is_unasked = true,
+                                                  .run = release,
+                                                  .take = take_nothing,
+                                                  .destroy = destroy_growth};
 
 /* ---- The file ----------------------------------------------------------------------------- */
 
@@ -212,46 +126,87 @@ void view_follow_begin(struct view_follow *follow, const char *path, const struc
     pause_for(follow, took_ns); /* its size is not known: what came meanwhile is seen then */
 }
 
-int64_t view_follow_pause_ns(const struct view_follow *follow)
+/* Something else is done that somebody waits for. */
+static bool is_busy(const struct view *view)
 {
-    if (follow->ended)
+    return view_has_steps(view) || view_jobs_awaited(view);
+}
+
+int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view *view)
+{
+    if (follow->ended || is_busy(view) || view_job_runs(view, VIEW_JOB_READING))
         return -1;
+    if (view->growth)
+        return 0;
     const int64_t pause_ns = follow->next_ns - hal_clock_ns();
     return pause_ns > 0 ? pause_ns : 0;
 }
 
-static enum hal_status replace(struct view_follow *follow, struct view_model *fresh,
-                               struct view_model **model, struct view **view)
+/* `growth`: of what was read before, for other wishes; NULL: the file is read. */
+static void start(struct view_follow *follow, struct view *view, struct view_growth *growth)
 {
-    struct view *next;
-    HAL_TRY(view_create(fresh, &next));
-    view_carry(next, *view);
-    follow->ended = fresh->health != NULL;
+    if (!growth && !(growth = hal_alloc(1, sizeof *growth))) {
+        view_say(view, "no memory to read the file anew");
+        return;
+    }
+    growth->path = follow->path;
+    view_wishes_of(view, &growth->wishes);
+    view_job_start(view, &reading_type, growth, 0);
+}
+
+static void replace(struct view_follow *follow, struct view_model **model, struct view **view)
+{
+    struct view *old = *view;
+    struct view_growth *growth = old->growth;
+    struct view *next = growth->view;
+    old->growth = NULL;
+    view_carry_prepared(next, old);
+    follow->ended = growth->model->health != NULL;
     next->following = !follow->ended;
     if (follow->ended)
         view_say(next, "the capture has ended");
-    view_destroy(*view);
-    view_model_close(*model);
     *view = next;
-    *model = fresh;
-    return HAL_OK;
+    growth->view = old;
+    struct view_model *const before = *model;
+    *model = growth->model;
+    growth->model = before;
+    view_job_start(next, &release_type, growth, 0);
 }
 
-enum hal_status view_follow_look(struct view_follow *follow, struct view_model **model,
-                                 struct view **view)
+/* Takes the place of what is shown, if it has what the user has by now. */
+static void take_place(struct view_follow *follow, struct view_model **model, struct view **view)
 {
-    struct view_model *fresh;
-    const int64_t begin_ns = hal_clock_ns();
-    if (follow->ended || begin_ns < follow->next_ns)
-        return HAL_OK;
-    enum hal_status status = HAL_OK;
-    if (file_changed(follow)) {
-        status = view_model_open(follow->path, &fresh);
-        if (status == HAL_OK && (status = replace(follow, fresh, model, view)) != HAL_OK)
-            view_model_close(fresh);
-        else if (status != HAL_OK)
-            view_say(*view, "%s", hal_message());
+    struct view_growth *growth = (*view)->growth;
+    struct view_wishes wishes;
+    view_wishes_of(*view, &wishes);
+    if (view_wishes_equal(&wishes, &growth->wishes)) {
+        replace(follow, model, view);
+        return;
     }
-    pause_for(follow, hal_clock_ns() - begin_ns);
-    return status == HAL_NO_MEMORY ? status : HAL_OK;
+    (*view)->growth = NULL;
+    start(follow, *view, growth);
+}
+
+void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view)
+{
+    const int64_t now_ns = hal_clock_ns();
+    if (follow->ended || is_busy(*view) || view_job_runs(*view, VIEW_JOB_READING))
+        return;
+    if (!follow->reads && now_ns >= follow->next_ns) {
+        follow->began_ns = now_ns;
+        if (file_changed(follow)) {
+            start(follow, *view, NULL);
+            follow->reads = true;
+        } else {
+            pause_for(follow, 0);
+        }
+    }
+    if (!follow->reads || view_job_runs(*view, VIEW_JOB_READING))
+        return;
+    if ((*view)->growth)
+        take_place(follow, model, view);
+    if (view_job_runs(*view, VIEW_JOB_READING))
+        return;
+    follow->reads = false; /* there, or not to be read now */
+    pause_for(follow, now_ns - follow->began_ns);
 }

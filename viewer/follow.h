@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that is still being written: looked at from time to time, and read anew when it grew, with
- * the same part of it shown as before. One thread at a time. */
+/* A file that is still being written: looked at from time to time, and when it grew read anew
+ * beside the screen, with all that the user had made of it, until it can take the place of what is
+ * shown. One thread at a time. */
 #ifndef VIEWER_FOLLOW_H
 #define VIEWER_FOLLOW_H
 
-#include "viewer/view.h"
+#include "viewer/carry.h"
 
 struct view_follow {
     const char *path;
     int64_t bytes, changed_s; /* of the file, when it was read */
     int64_t next_ns;          /* when to look again; hal_clock_ns */
+    int64_t began_ns;         /* when reading began */
+    bool reads;               /* it did */
     bool ended;               /* its capture has ended: nothing more will come */
 };
 
@@ -17,16 +20,18 @@ struct view_follow {
 void view_follow_begin(struct view_follow *follow, const char *path, const struct view_model *model,
                        int64_t took_ns);
 
-/* Nanoseconds until the file is to be looked at; -1: never again. */
-int64_t view_follow_pause_ns(const struct view_follow *follow);
+/* Nanoseconds until there is something to do; -1: nothing before a key, or before what is done
+ * beside the screen has ended. */
+int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view *view);
 
-/* Looks at the file if it is time to. When it grew, replaces model and view; a file that cannot be
- * read just now leaves both and says why. HAL_NO_MEMORY. */
-enum hal_status view_follow_look(struct view_follow *follow, struct view_model **model,
-                                 struct view **view) HAL_CHECKED;
+/* Looks at the file if it is time to, and has it read when it grew. Once that is done, replaces
+ * model and view, unless something else is done beside the screen, or looked for: that comes to its
+ * end first. Takes little time where the view is live. A file that cannot be read just now leaves
+ * both, and the view says why. */
+void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view);
 
-/* Shows in `view` what `old` showed, of an earlier reading of the same file: window, cursor,
- * selection, lanes, marks, filter, search, panel. What reached the end of the trace still does. */
-void view_carry(struct view *view, const struct view *old);
+/* What was read of a view that ends. */
+struct view_growth;
+void view_growth_destroy(struct view_growth *growth);
 
 #endif

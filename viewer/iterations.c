@@ -79,9 +79,9 @@ static int64_t begin_of(const struct view_model *m, const struct view_submission
 /* An iteration lasts until the next one begins; the last one until its work has ended. */
 static enum hal_status add_pattern(const struct view_model *m,
                                    const struct trace_iterations *pattern,
-                                   struct view_iterations *its)
+                                   const struct view_task *task, struct view_iterations *its)
 {
-    for (size_t k = 0; k < pattern->count; k++) {
+    for (size_t k = 0; k < pattern->count && !view_task_stopped(task); k++) {
         const size_t first = pattern->first + k * pattern->period;
         const int64_t begin_ns = begin_of(m, &m->submissions[first]);
         int64_t end_ns = begin_ns;
@@ -115,7 +115,7 @@ static enum hal_status take_pattern(const struct view_model *m, const struct vie
         status = trace_iterations_find(signatures, m->submissions_count, &pattern);
     free(signatures);
     HAL_TRY(status);
-    return pattern.period ? add_pattern(m, &pattern, its) : HAL_OK;
+    return pattern.period ? add_pattern(m, &pattern, task, its) : HAL_OK;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------ */
@@ -213,13 +213,16 @@ static enum hal_status add_numbers(const struct view_model *m, struct view_task 
     double sum = 0;
     if (!values)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu iterations", its->list_count);
-    for (size_t i = 0; i < its->list_count; i++) {
-        if (!view_task_stopped(task))
-            measure(m, &its->list[i]);
+    for (size_t i = 0; i < its->list_count && !view_task_stopped(task); i++) {
+        measure(m, &its->list[i]);
         view_task_advance(task, i, its->list_count);
         values[i] = length_of(&its->list[i]);
     }
     assign_submissions(m, task, its);
+    if (view_task_stopped(task)) {
+        free(values);
+        return view_task_check(task);
+    }
     find_warm_up(its, median(values, its->list_count));
     const size_t count = its->list_count - its->warm_up;
     for (size_t i = 0; i < count; i++) {

@@ -47,7 +47,7 @@ static void give_up(struct view *view, const struct view_job_type *type, const v
 
 static void run_here(struct view *view, const struct view_job_type *type, void *work)
 {
-    if (type->run(view->model, work, NULL) == HAL_OK) {
+    if (type->run(view->model, work, view->task) == HAL_OK) {
         type->take(view, work);
         return;
     }
@@ -108,11 +108,22 @@ static unsigned percent(const struct view_job *job)
     return atomic_load_explicit(&job->task.done, memory_order_relaxed) * 100 / VIEW_TASK_WHOLE;
 }
 
+/* The next one that somebody waits for, from this one on. */
+static struct view_job *awaited(struct view_job *job)
+{
+    while (job && (job->is_unwanted || job->type->is_unasked))
+        job = job->next;
+    return job;
+}
+
+bool view_jobs_awaited(const struct view *view)
+{
+    return awaited(view->jobs) != NULL;
+}
+
 void view_job_text(const struct view *view, char *out, size_t bytes)
 {
-    const struct view_job *job = view->jobs;
-    while (job && job->is_unwanted)
-        job = job->next;
+    const struct view_job *job = awaited(view->jobs);
     if (job)
         snprintf(out, bytes, "%s %u %%", job->type->name, percent(job));
 }
@@ -180,9 +191,7 @@ void view_job_stop(struct view *view, enum view_job_kind kind)
 bool view_jobs_give_up(struct view *view)
 {
     char names[128] = "";
-    for (struct view_job *job = view->jobs; job; job = job->next) {
-        if (job->is_unwanted)
-            continue;
+    for (struct view_job *job = awaited(view->jobs); job; job = awaited(job->next)) {
         const size_t length = strlen(names);
         snprintf(names + length, sizeof names - length, "%s%s", *names ? ", " : "",
                  job->type->name);

@@ -14,6 +14,7 @@ struct view_job_type {
     enum view_job_kind kind;
     const char *name;  /* in the status line, and of the thread: at most 15 bytes */
     bool always_aside; /* also in a small trace */
+    bool is_unasked;   /* nobody waits for it: it is not shown, and not given up by a key */
     /* On the thread. HAL_TIMEOUT when the task was stopped. */
     enum hal_status (*run)(const struct view_model *model, void *work, struct view_task *task);
     /* It is done: what was made belongs to the view from now on. */
@@ -34,7 +35,10 @@ bool view_job_runs(const struct view *view, enum view_job_kind kind);
 /* The work of one that runs, which only its thread may change. NULL: none does. */
 const void *view_job_work(const struct view *view, enum view_job_kind kind);
 
-/* Of the one that was started last, "filter 43 %"; none runs: nothing is written. */
+/* Whether one runs that somebody asked for. */
+bool view_jobs_awaited(const struct view *view);
+
+/* Of the one of these that was started last, "filter 43 %"; none runs: nothing is written. */
 void view_job_text(const struct view *view, char *out, size_t bytes);
 /* Why what it makes is not there, when that is so: it runs, or was given up. */
 void view_job_missing(const struct view *view, enum view_job_kind kind, char *out, size_t bytes);
@@ -42,8 +46,8 @@ void view_job_missing(const struct view *view, enum view_job_kind kind, char *ou
 /* Takes what is done; false: none ran, and nothing is new. Never blocks. */
 bool view_jobs_poll(struct view *view);
 
-/* Ends one that nobody wants, or all that somebody gives up, wherever they are, and does not wait
- * for their ends. False: none ran. */
+/* Ends one that nobody wants, or all that were asked for and are given up, wherever they are, and
+ * does not wait for their ends. False: none ran. */
 void view_job_stop(struct view *view, enum view_job_kind kind);
 bool view_jobs_give_up(struct view *view);
 

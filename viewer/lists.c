@@ -182,27 +182,40 @@ static void give_up_sorting(struct view *view, const void *work)
     s->order->by = s->order->shown_by;
 }
 
-static const struct view_job_type sorting_type = {.kind = VIEW_JOB_SORT,
-                                                  .name = "sorting",
-                                                  .run = sort_rows,
-                                                  .take = take_rows,
-                                                  .give_up = give_up_sorting,
-                                                  .destroy = destroy_sorting};
+/* The list's own, so that sorting one leaves another's sorting alone. */
+static const struct view_job_type *sorting_type(const struct view *view,
+                                                const struct view_order *order)
+{
+#define SORTING(of, noun)                                                                          \
+    {                                                                                              \
+        .kind = (of), .name = (noun), .run = sort_rows, .take = take_rows,                         \
+        .give_up = give_up_sorting, .destroy = destroy_sorting                                     \
+    }
+    static const struct view_job_type submissions = SORTING(VIEW_JOB_SORT, "sorting"),
+                                      gaps = SORTING(VIEW_JOB_SORT_GAPS, "sorting gaps"),
+                                      buffers = SORTING(VIEW_JOB_SORT_BUFFERS, "sorting buffers"),
+                                      repeats =
+                                          SORTING(VIEW_JOB_SORT_ITERATIONS, "sorting repeats"),
+                                      kernels = SORTING(VIEW_JOB_SORT_KERNELS, "sorting kernels");
+#undef SORTING
+    return order == &view->submissions ? &submissions
+           : order == &view->gaps      ? &gaps
+           : order == &view->buffers   ? &buffers
+           : order == &view->repeats   ? &repeats
+                                       : &kernels;
+}
 
 void view_order_sort(struct view *view, struct view_order *order, view_order_key *key,
                      const void *of)
 {
     struct sorting *s = hal_alloc(1, sizeof *s);
-    const struct sorting *last = view_job_work(view, VIEW_JOB_SORT);
     if (!s) {
         view_say(view, "no memory to sort");
         return;
     }
-    if (last && last->order != order) /* another list's */
-        give_up_sorting(view, last);
     *s = (struct sorting){
         .order = order, .key = key, .of = of, .by = order->by, .count = order->count};
-    view_job_start(view, &sorting_type, s, order->count);
+    view_job_start(view, sorting_type(view, order), s, order->count);
 }
 
 size_t view_order_find(const struct view_order *order, uint32_t row)

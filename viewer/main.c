@@ -209,17 +209,17 @@ struct session {
 enum { FRAME_NS = 33000000 };
 
 /* Until something happens, or the file has to be looked at. */
-static enum hal_status await(struct session *s, struct view_term_event *out_event)
+static void await(struct session *s, struct view_term_event *out_event)
 {
     const int64_t step_ns = 100000000; /* of what is shown of work beside the screen */
     const int64_t until_ns = hal_clock_ns() + FRAME_NS;
-    int64_t pause_ns = s->follows ? view_follow_pause_ns(&s->follow) : -1;
+    int64_t pause_ns = s->follows ? view_follow_pause_ns(&s->follow, s->view) : -1;
     const bool steps = view_has_steps(s->view);
     while (view_has_steps(s->view) && hal_clock_ns() < until_ns) {
         view_poll(s->view);
         *out_event = view_term_read(0);
         if (out_event->kind != VIEW_TERM_NOTHING)
-            return HAL_OK;
+            return;
     }
     if (steps)
         pause_ns = 0; /* what they have come to is shown */
@@ -227,8 +227,7 @@ static enum hal_status await(struct session *s, struct view_term_event *out_even
         pause_ns = step_ns;
     *out_event = view_term_read(pause_ns);
     if (s->follows && out_event->kind == VIEW_TERM_NOTHING)
-        return view_follow_look(&s->follow, &s->model, &s->view);
-    return HAL_OK;
+        view_follow_look(&s->follow, &s->model, &s->view);
 }
 
 /* What arrived meanwhile is handled before the next frame, and there are at most 30 of them in a
@@ -259,7 +258,7 @@ static enum hal_status interact(struct session *s, const char *keys)
         view_term_draw(&screen);
         const int64_t next_ns = hal_clock_ns() + FRAME_NS;
         struct view_term_event event;
-        status = await(s, &event);
+        await(s, &event);
         view = s->view;
         while (event.kind != VIEW_TERM_NOTHING && !view->quit) {
             handle(view, event);

@@ -43,6 +43,16 @@ enum hal_status view_model_open(const char *path, struct view_model **out_model)
     return view_model_open_slowly(path, NULL, out_model);
 }
 
+/* All is read, and must be arranged. */
+static enum hal_status go_on(const struct view_model *m, const struct view_progress *progress)
+{
+    const struct trace_counts *counts = trace_reader_counts(m->reader);
+    const uint64_t all = counts->events + counts->segments;
+    return !progress || progress->tell(progress->user, m->reader, all, all)
+               ? HAL_OK
+               : hal_fail(HAL_TIMEOUT, "given up");
+}
+
 enum hal_status view_model_open_slowly(const char *path, const struct view_progress *progress,
                                        struct view_model **out_model)
 {
@@ -66,7 +76,11 @@ enum hal_status view_model_open_slowly(const char *path, const struct view_progr
         status = view_build_tables(model, progress);
     }
     if (status == HAL_OK)
+        status = go_on(model, progress);
+    if (status == HAL_OK)
         status = view_build_lanes(model);
+    if (status == HAL_OK)
+        status = go_on(model, progress);
     if (status == HAL_OK)
         status = view_build_numbers(model);
     if (status == HAL_OK)

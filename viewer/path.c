@@ -59,13 +59,14 @@ static bool is_wait(const struct view_model *m, const struct view_span *event)
 }
 
 /* The thread's last wait that ended by that moment, or VIEW_NO_REF. With `blocking`: one that
- * returned because a submission ended meanwhile. */
-static uint32_t wait_before(const struct view_model *m, uint32_t host, int64_t ns, bool blocking)
+ * returned because a submission ended meanwhile. `task` may be NULL. */
+static uint32_t wait_before(const struct view_model *m, const struct view_task *task, uint32_t host,
+                            int64_t ns, bool blocking)
 {
     if (m->hosts[host].lane == VIEW_NO_LANE)
         return VIEW_NO_REF;
     const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
-    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0;) {
+    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0 && !view_task_stopped(task);) {
         const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
         if (!is_wait(m, event) || event->end_ns > ns)
             continue;
@@ -136,7 +137,7 @@ struct view_node view_node_producer(const struct view_model *model, struct view_
     const struct view_call *call = &model->calls[node.index];
     if (call->kind == TRACE_SEMAPHORE_WAIT)
         return node_of(VIEW_NODE_SUBMISSION, view_path_awaited(model, call));
-    return node_of(VIEW_NODE_CALL, wait_before(model, call->host, call->begin_ns, false));
+    return node_of(VIEW_NODE_CALL, wait_before(model, NULL, call->host, call->begin_ns, false));
 }
 
 /* The first submission that waited for what the call signalled. */
@@ -205,6 +206,7 @@ int64_t view_path_slack(const struct view_model *model, uint32_t submission)
 /* The walk, backwards in time. */
 struct walk {
     const struct view_model *model;
+    const struct view_task *task;
     struct view_path *path;
     enum hal_status status;
     int64_t start_ns;    /* the first call that submitted: what came before is start-up */
@@ -246,11 +248,12 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* When the calls of a thread that lie close together before that moment began. */
-static int64_t burst_begin(const struct view_model *m, uint32_t host, int64_t ns)
+static int64_t burst_begin(const struct walk *w, uint32_t host, int64_t ns)
 {
+    const struct view_model *m = w->model;
     const struct view_lane *lane = &m->lanes[m->hosts[host].lane];
     int64_t begin_ns = ns;
-    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0;) {
+    for (size_t i = view_spans_before(&lane->events, ns); i-- > 0 && !view_task_stopped(w->task);) {
         if (view_spans_at(&lane->events, i).end_ns < begin_ns - HAND_OVER_NS)
             break;
         begin_ns = view_spans_at(&lane->events, i).begin_ns < begin_ns
@@ -288,7 +291,7 @@ static uint32_t walk_burst(struct walk *w, uint32_t host)
     const struct view_model *m = w->model;
     if (m->hosts[host].lane == VIEW_NO_LANE)
         return VIEW_NO_REF;
-    const int64_t begin_ns = burst_begin(m, host, w->at_ns);
+    const int64_t begin_ns = burst_begin(w, host, w->at_ns);
     const uint32_t other = begin_ns > w->start_ns ? handed_over_by(m, host, begin_ns) : VIEW_NO_REF;
     if (other != VIEW_NO_REF)
         add(w, VIEW_PATH_HOST, host, begin_ns);
@@ -299,11 +302,11 @@ static uint32_t walk_burst(struct walk *w, uint32_t host)
 static bool walk_host(struct walk *w, uint32_t host)
 {
     const struct view_model *m = w->model;
-    uint32_t wait = wait_before(m, host, w->at_ns, true);
+    uint32_t wait = wait_before(m, w->task, host, w->at_ns, true);
     if (wait == VIEW_NO_REF) {
         const uint32_t other = walk_burst(w, host);
         host = other == VIEW_NO_REF ? host : other;
-        wait = other == VIEW_NO_REF ? VIEW_NO_REF : wait_before(m, other, w->at_ns, true);
+        wait = other == VIEW_NO_REF ? VIEW_NO_REF : wait_before(m, w->task, other, w->at_ns, true);
     }
     if (wait == VIEW_NO_REF) {
         add(w, VIEW_PATH_HOST, host, w->start_ns);
@@ -370,12 +373,15 @@ enum hal_status view_path_find(const struct view_model *model, struct view_task 
                                struct view_path *out)
 {
     enum { SHIFT = 10 }; /* of nanoseconds: VIEW_TASK_WHOLE times as many still fit */
-    struct walk w = {
-        .model = model, .path = out, .start_ns = model->last_ns, .submission = VIEW_NO_REF};
+    struct walk w = {.model = model,
+                     .task = task,
+                     .path = out,
+                     .start_ns = model->last_ns,
+                     .submission = VIEW_NO_REF};
     *out = (struct view_path){0};
     for (int kind = 0; kind < VIEW_PATH_KIND_COUNT; kind++)
         out->longest[kind] = VIEW_NO_REF;
-    for (uint32_t i = 0; i < model->submissions_count; i++) {
+    for (uint32_t i = 0; i < model->submissions_count && !view_task_stopped(task); i++) {
         const struct view_submission *s = &model->submissions[i];
         const int64_t submit_ns = view_submit_ns(model, s);
         if (submit_ns != VIEW_NO_TIME && submit_ns < w.start_ns)
@@ -397,6 +403,8 @@ enum hal_status view_path_find(const struct view_model *model, struct view_task 
             !walk_submission(&w))
             break;
     }
+    if (w.status == HAL_OK)
+        w.status = view_task_check(task);
     if (w.status != HAL_OK)
         view_path_finish(out);
     else

@@ -221,7 +221,8 @@ void view_next_iteration(struct view *view, bool forward)
     view->given_up[VIEW_JOB_KERNELS] = view->given_up[VIEW_JOB_ITERATIONS] = false;
     const struct view_iterations *its = iterations_of(view);
     char text[256];
-    if (!its && view->jobs) {
+    if (!its &&
+        (view_job_runs(view, VIEW_JOB_KERNELS) || view_job_runs(view, VIEW_JOB_ITERATIONS))) {
         view_say(view, "iterations are being looked for: again when they are there");
         return;
     }

@@ -6,6 +6,7 @@
 #include "viewer/commands.h"
 #include "viewer/contents.h"
 #include "viewer/filter.h"
+#include "viewer/follow.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/path.h"
@@ -40,6 +41,7 @@ void view_destroy(struct view *view)
     if (!view)
         return;
     view_jobs_finish(view);
+    view_growth_destroy(view->growth);
     view_search_finish(view);
     free(view->open);
     free(view->places);

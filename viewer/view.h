@@ -172,7 +172,13 @@ enum view_job_kind {
     VIEW_JOB_ITERATIONS,
     VIEW_JOB_PATH,
     VIEW_JOB_RANGE,
-    VIEW_JOB_SORT,
+    VIEW_JOB_SORT, /* the submissions; likewise the others, side by side */
+    VIEW_JOB_SORT_GAPS,
+    VIEW_JOB_SORT_BUFFERS,
+    VIEW_JOB_SORT_ITERATIONS,
+    VIEW_JOB_SORT_KERNELS,
+    VIEW_JOB_READING, /* of a file that grew: follow.c */
+    VIEW_JOB_RELEASE,
     VIEW_JOB_COUNT
 };
 
@@ -226,6 +232,8 @@ struct view {
     struct view_job *jobs;         /* that run, the last one first */
     uint64_t jobs_from;            /* things to look at: fewer are looked at at once */
     bool given_up[VIEW_JOB_COUNT]; /* until what they make is asked for anew */
+    struct view_task *task;        /* of the job that makes this view; NULL: it is made */
+    struct view_growth *growth;    /* what was read of a longer file, to take its place, or NULL */
     bool is_live;                  /* somebody waits at a screen, and calls view_poll */
     bool awaits_finding;           /* the first one is chosen when they are there */
     size_t finding;                /* the current one; SIZE_MAX: none */

@@ -3,6 +3,8 @@
 #include "hal/base/os.h"
 #include "tests/bench/bench.h"
 #include "tests/viewer/decode_trace.h"
+#include "viewer/follow.h"
+#include "viewer/job.h"
 #include "viewer/preview.h"
 #include "viewer/view.h"
 
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -227,6 +230,67 @@ static void bench_using(struct bench *bench, const struct subject *subject)
     view_model_close(model);
 }
 
+/* As the program's loop does it. Milliseconds of the longest frame until nothing is done any more,
+ * and with `model` replaced until it was. */
+static double longest_frame(struct view_follow *follow, struct view_model **model,
+                            struct view **view, struct view_screen *screen, bool replaced)
+{
+    const struct view_model *const before = *model;
+    double longest_ms = 0;
+    bool more = true;
+    while (replaced ? *model == before : more) {
+        const double begin_ms = processor_ms();
+        if (replaced)
+            view_follow_look(follow, model, view);
+        more = view_poll(*view);
+        view_draw(*view, screen);
+        const double ms = processor_ms() - begin_ms;
+        longest_ms = ms > longest_ms ? ms : longest_ms;
+        usleep(1000);
+    }
+    return longest_ms;
+}
+
+/* A tenth of the file comes while it is looked at, with a filter, an order and findings. Takes the
+ * file away. */
+static void bench_following(struct bench *bench, const struct subject *subject, const char *folder)
+{
+    struct view_model *model;
+    struct view *view;
+    struct view_follow follow;
+    struct view_screen screen = {0};
+    struct stat whole;
+    char grows[80], command[256];
+    snprintf(grows, sizeof grows, "%s/grows.pb.zst", folder);
+    if (stat(subject->path, &whole) != 0)
+        bench_die("stat");
+    snprintf(command, sizeof command, "head -c %lld '%s' >'%s'", (long long)whole.st_size / 10 * 9,
+             subject->path, grows);
+    if (system(command) != 0)
+        bench_die("head");
+    bench_try(view_model_open(grows, &model));
+    bench_try(view_create(model, &view));
+    bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
+    view->is_live = true;
+    view_draw(view, &screen);
+    bench_try(view_type(view, "&name~mul<Enter>3S5"));
+    (void)longest_frame(NULL, &model, &view, &screen, false);
+    view_follow_begin(&follow, grows, model, 0);
+    if (rename(subject->path, grows) != 0)
+        bench_die("rename");
+    const int64_t begin_ns = hal_clock_ns();
+    const double reading_ms = longest_frame(&follow, &model, &view, &screen, true);
+    const double seconds = seconds_since(begin_ns);
+    const double after_ms = longest_frame(NULL, &model, &view, &screen, false);
+    row(bench, subject, "a file that grew: longest frame",
+        reading_ms > after_ms ? reading_ms : after_ms, "ms", BENCH_LOWER, FRAME_MS);
+    row(bench, subject, "a file that grew", seconds, "s", BENCH_LOWER, NAN);
+    view_screen_finish(&screen);
+    view_destroy(view);
+    view_model_close(model);
+    unlink(grows);
+}
+
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/bench-view.XXXXXX", path[64];
@@ -257,6 +321,7 @@ int main(int argc, char **argv)
         bench_try(decode_trace_write(path, &options, true));
         bench_opening(&bench, &subject);
         bench_using(&bench, &subject);
+        bench_following(&bench, &subject, folder);
     }
     unlink(path);
     rmdir(folder);

@@ -2,8 +2,8 @@
 /* viewer/job.c: what is done beside the screen comes to the same as without it, the model can be
  * used meanwhile, and a job ends wherever it is. */
 #include "tests/viewer/decode_trace.h"
+#include "viewer/carry.h"
 #include "viewer/filter.h"
-#include "viewer/follow.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/path.h"
@@ -126,8 +126,8 @@ static void shows_what_is_shown_without_it(void **state)
         {"findings", "5", VIEW_JOB_FINDINGS},
         {"submissions by execution", "3S", VIEW_JOB_SORT},
         {"submissions by queueing", "3SS", VIEW_JOB_SORT},
-        {"gaps by length", "4S", VIEW_JOB_SORT},
-        {"buffers by life", "7SS", VIEW_JOB_SORT},
+        {"gaps by length", "4S", VIEW_JOB_SORT_GAPS},
+        {"buffers by life", "7SS", VIEW_JOB_SORT_BUFFERS},
     };
     struct view_screen screens[2] = {0};
     (void)state;
@@ -299,6 +299,20 @@ static void kernels_are_those_of_the_range(void **state)
     view_screen_finish(&screen);
 }
 
+/* Whether the list is in the order that was asked for last, equal ones by their numbers. */
+static bool gaps_are_by_length(const struct view *view)
+{
+    bool sorted = view->gaps.by == 1 && view->gaps.shown_by == 1;
+    for (size_t i = 1; i < model->gaps_count; i++) {
+        const struct view_gap *a = &model->gaps[view->gaps.rows[i - 1]];
+        const struct view_gap *b = &model->gaps[view->gaps.rows[i]];
+        const int64_t first_ns = a->end_ns - a->begin_ns, second_ns = b->end_ns - b->begin_ns;
+        sorted = sorted && (first_ns > second_ns ||
+                            (first_ns == second_ns && view->gaps.rows[i - 1] < view->gaps.rows[i]));
+    }
+    return sorted;
+}
+
 /* What is asked for last holds. */
 static void another_order_or_filter_takes_the_place_of_one_that_runs(void **state)
 {
@@ -311,18 +325,79 @@ static void another_order_or_filter_takes_the_place_of_one_that_runs(void **stat
     type(view, "&name~rms<Enter>\\");
     finish(view);
     assert_null(view->filter);
-    type(view, "3S4S"); /* the first one is left for the second */
+    type(view, "3SS"); /* the first one is left for the second */
     finish(view);
-    assert_int_equal(view->submissions.by, view->submissions.shown_by);
-    assert_int_equal(view->gaps.by, 1);
-    for (size_t i = 1; i < model->gaps_count; i++) {
-        const struct view_gap *a = &model->gaps[view->gaps.rows[i - 1]];
-        const struct view_gap *b = &model->gaps[view->gaps.rows[i]];
-        assert_true(a->end_ns - a->begin_ns >= b->end_ns - b->begin_ns);
-        if (a->end_ns - a->begin_ns == b->end_ns - b->begin_ns)
-            assert_true(view->gaps.rows[i - 1] < view->gaps.rows[i]);
-    }
+    assert_int_equal(view->submissions.by, 2);
+    assert_int_equal(view->submissions.shown_by, 2);
     view_destroy(view);
+}
+
+/* Two lists are sorted side by side. */
+static void one_list_does_not_end_the_sorting_of_another(void **state)
+{
+    (void)state;
+    struct view *view = create_live();
+    type(view, "3S4S");
+    assert_true(view_job_runs(view, VIEW_JOB_SORT));
+    assert_true(view_job_runs(view, VIEW_JOB_SORT_GAPS));
+    finish(view);
+    assert_int_equal(view->submissions.by, 1);
+    assert_int_equal(view->submissions.shown_by, 1);
+    assert_true(gaps_are_by_length(view));
+    type(view, "8");
+    finish(view);
+    struct view_screen screen = {0};
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    draw_until_done(view, &screen);
+    type(view, "S6S7S"); /* iterations, kernels, buffers */
+    assert_true(view_job_runs(view, VIEW_JOB_SORT_ITERATIONS));
+    assert_true(view_job_runs(view, VIEW_JOB_SORT_KERNELS));
+    assert_true(view_job_runs(view, VIEW_JOB_SORT_BUFFERS));
+    finish(view);
+    view_screen_finish(&screen);
+    view_destroy(view);
+}
+
+/* A range's kernels are being looked for. */
+static void ends_while_a_range_is_looked_at(void **state)
+{
+    struct view_screen screen = {0};
+    (void)state;
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    struct view *view = create_live();
+    type(view, "6");
+    draw_until_done(view, &screen);
+    type(view, "g30%<Enter>vg60%<Enter>v");
+    view_draw(view, &screen);
+    assert_true(view_job_runs(view, VIEW_JOB_RANGE));
+    view_destroy(view);
+    view_screen_finish(&screen);
+}
+
+/* As when a file has grown: what runs on the old model is made for the new one. */
+static void what_runs_is_carried(void **state)
+{
+    struct view_screen screen = {0};
+    (void)state;
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    struct view *old = create_live(), *view;
+    type(old, "3S&name~rms<Enter>");
+    finish(old);
+    type(old, "3SS&<BS><BS><BS>mul<Enter>");
+    assert_true(view_job_runs(old, VIEW_JOB_FILTER));
+    assert_true(view_job_runs(old, VIEW_JOB_SORT));
+    assert_int_equal(view_create(model, &view), HAL_OK);
+    view_carry(view, old);
+    view_destroy(old);
+    assert_non_null(view->filter);
+    assert_string_equal(view->filter->text, "name~mul");
+    assert_true(view->filter->passed > 0);
+    assert_int_equal(view->submissions.shown_by, view->submissions.by);
+    assert_true(view->is_live);
+    view_draw(view, &screen);
+    assert_false(view_jobs_awaited(view));
+    view_destroy(view);
+    view_screen_finish(&screen);
 }
 
 static void ends_wherever_it_is(void **state)
@@ -407,6 +482,9 @@ int main(void)
         cmocka_unit_test(escape_gives_up),
         cmocka_unit_test(kernels_are_those_of_the_range),
         cmocka_unit_test(another_order_or_filter_takes_the_place_of_one_that_runs),
+        cmocka_unit_test(one_list_does_not_end_the_sorting_of_another),
+        cmocka_unit_test(ends_while_a_range_is_looked_at),
+        cmocka_unit_test(what_runs_is_carried),
         cmocka_unit_test(ends_wherever_it_is),
         cmocka_unit_test(orders_are_carried),
         cmocka_unit_test(a_stopped_task_finds_nothing),

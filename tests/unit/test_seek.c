@@ -3,7 +3,7 @@
  * at all events in order finds. */
 #include "tests/support/folder.h"
 #include "tests/viewer/decode_trace.h"
-#include "viewer/follow.h"
+#include "viewer/carry.h"
 #include "viewer/view.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include "tests/support/trace_builder.h"
 #include "viewer/commands.h"
 #include "viewer/contents.h"
-#include "viewer/follow.h"
+#include "viewer/carry.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -217,6 +217,8 @@ enum hal_status decode_trace_write(const char *path, const struct decode_options
         d->b.thread = MAIN;
         d->b.begin_ns = d->now_ns;
         builder_scope_end(&d->b);
+        if (options->flushes)
+            builder_flush(&d->b);
     }
     const enum hal_status status = builder_close(&d->b, &health);
     free(d);

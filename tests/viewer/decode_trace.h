@@ -16,6 +16,7 @@ struct decode_options {
     uint32_t tokens, layers;
     enum decode_sync sync; /* after what the host waits for the device */
     uint32_t seed;         /* of the times' variation */
+    bool flushes;          /* after each token: a file that is cut off lacks only what follows */
 };
 
 enum hal_status decode_trace_write(const char *path, const struct decode_options *options,

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* viewer/follow.c: a file that grows is read beside the screen, and what the user had is there when
+ * it takes the place of what was shown. Which thread did what is counted in the linker's wraps. */
+#include "tests/viewer/decode_trace.h"
+#include "viewer/follow.h"
+#include "viewer/job.h"
+#include "viewer/kernels.h"
+#include "viewer/path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- Who does it -------------------------------------------------------------------------- */
+
+enum work { OPENING, CLOSING, FILTERING, COUNTING, LOOKING, WALKING, REPEATING, SORTING, WORKS };
+
+static pthread_t screen_thread;
+static atomic_uint here[WORKS], elsewhere[WORKS];
+
+static void count(enum work work)
+{
+    atomic_fetch_add(pthread_equal(pthread_self(), screen_thread) ? &here[work] : &elsewhere[work],
+                     1);
+}
+
+static void forget_counts(void)
+{
+    for (size_t i = 0; i < WORKS; i++) {
+        atomic_store(&here[i], 0);
+        atomic_store(&elsewhere[i], 0);
+    }
+}
+
+/* The linker gives each of these the place of the function, which keeps its second name. */
+#define WRAP(result, name, parameters, arguments, work)                                            \
+    result __real_##name parameters;                                                               \
+    result __wrap_##name parameters;                                                               \
+    result __wrap_##name parameters                                                                \
+    {                                                                                              \
+        count(work);                                                                               \
+        return __real_##name arguments;                                                            \
+    }
+
+WRAP(enum hal_status, trace_reader_open, (const char *path, struct trace_reader **out_reader),
+     (path, out_reader), OPENING)
+WRAP(void, trace_reader_close, (struct trace_reader * reader), (reader), CLOSING)
+WRAP(enum hal_status, view_filter_apply, (struct view_filter * filter, struct view_task *task),
+     (filter, task), FILTERING)
+WRAP(enum hal_status, view_work_init,
+     (const struct view_model *model, struct view_task *task, struct view_work *out_work),
+     (model, task, out_work), COUNTING)
+WRAP(enum hal_status, view_findings_audit,
+     (const struct view_model *model, struct view_findings *findings), (model, findings), LOOKING)
+WRAP(enum hal_status, view_path_find,
+     (const struct view_model *model, struct view_task *task, struct view_path *out),
+     (model, task, out), WALKING)
+WRAP(enum hal_status, view_iterations_find,
+     (const struct view_model *model, const struct view_work *work, struct view_task *task,
+      struct view_iterations *out_iterations),
+     (model, work, task, out_iterations), REPEATING)
+WRAP(void, view_order_sort,
+     (struct view * view, struct view_order *order, view_order_key *key, const void *of),
+     (view, order, key, of), SORTING)
+
+/* ---- A file that grows -------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/test_follow.XXXXXX";
+static char path[64], written[64];
+
+static bool has_end(const char *name)
+{
+    struct trace_reader *reader;
+    assert_int_equal(trace_reader_open(name, &reader), HAL_OK);
+    const bool has = trace_reader_health(reader) != NULL;
+    trace_reader_close(reader);
+    return has;
+}
+
+/* Written so far: without its index and its end, or whole. */
+static void grow_to(uint32_t tokens, bool ended)
+{
+    const struct decode_options options = {
+        .tokens = tokens, .layers = 2, .sync = DECODE_SYNC_OP, .flushes = true};
+    assert_int_equal(decode_trace_write(written, &options, true), HAL_OK);
+    if (!ended) {
+        FILE *file = fopen(written, "rb");
+        assert_non_null(file);
+        assert_int_equal(fseek(file, 0, SEEK_END), 0);
+        long bytes = ftell(file);
+        fclose(file);
+        while (has_end(written))
+            assert_int_equal(truncate(written, bytes -= 200), 0);
+    }
+    assert_int_equal(rename(written, path), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    screen_thread = pthread_self();
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
+    snprintf(written, sizeof written, "%s/w.pb.zst", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+/* What hal-view -f has. */
+struct followed {
+    struct view_follow follow;
+    struct view_model *model;
+    struct view *view;
+    struct view_screen screen;
+};
+
+static void begin(struct followed *f)
+{
+    *f = (struct followed){0};
+    assert_int_equal(view_model_open(path, &f->model), HAL_OK);
+    assert_null(f->model->health);
+    assert_int_equal(view_create(f->model, &f->view), HAL_OK);
+    f->view->is_live = true;
+    f->view->jobs_from = 0; /* however few there are */
+    assert_int_equal(view_screen_resize(&f->screen, 40, 120), HAL_OK);
+    view_follow_begin(&f->follow, path, f->model, 0);
+    f->view->following = true;
+    view_draw(f->view, &f->screen);
+}
+
+static void end(struct followed *f)
+{
+    view_destroy(f->view);
+    view_model_close(f->model);
+    view_screen_finish(&f->screen);
+}
+
+static void type(struct followed *f, const char *keys)
+{
+    if (view_type(f->view, keys) != HAL_OK)
+        fail_msg("%s", hal_message());
+    view_draw(f->view, &f->screen);
+}
+
+static void settle(struct followed *f)
+{
+    while (view_jobs_awaited(f->view)) {
+        view_poll(f->view);
+        view_draw(f->view, &f->screen);
+    }
+}
+
+/* As the program's loop does it, until what was read is shown. */
+static void follow_until_replaced(struct followed *f)
+{
+    const struct view_model *const before = f->model;
+    while (f->model == before) {
+        f->follow.next_ns = 0; /* now, whatever its pause is */
+        view_follow_look(&f->follow, &f->model, &f->view);
+        view_poll(f->view);
+        view_draw(f->view, &f->screen);
+    }
+}
+
+/* Until nothing is done beside the screen any more. */
+static void end_of_jobs(struct followed *f)
+{
+    while (f->view->jobs)
+        view_poll(f->view);
+}
+
+/* ---- Cases -------------------------------------------------------------------------------- */
+
+/* Everything that takes long stands there before a longer trace is shown, and none of it was done
+ * by who draws. */
+static void the_screen_s_thread_reads_nothing(void **state)
+{
+    static const char *const panels[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
+    struct followed f;
+    (void)state;
+    grow_to(4, false);
+    begin(&f);
+    type(&f, "5!");
+    settle(&f);
+    type(&f, "8c");
+    settle(&f);
+    type(&f, "SS3S4S7S6S");
+    settle(&f);
+    type(&f, "g10%<Enter>vg60%<Enter>v&name~mul<Enter>");
+    settle(&f);
+    type(&f, "0mb/mul<Enter>");
+    while (view_has_steps(f.view))
+        view_poll(f.view);
+    const struct view_span selected = *view_selected(f.view, &(struct view_span){0});
+    const int64_t offset_ns = f.model->offset_ns, range_ns = f.view->range_begin_ns;
+    const uint64_t submissions = f.model->submissions_count, passed = f.view->filter->passed;
+    const enum view_finding_kind finding = f.view->findings.list[f.view->finding].kind;
+    assert_non_null(f.view->range_kernels);
+    snprintf(f.view->message, sizeof f.view->message, "said to the user");
+
+    grow_to(8, false);
+    forget_counts();
+    follow_until_replaced(&f);
+    assert_true(f.model->submissions_count > submissions);
+    assert_true(f.view->filter->passed > passed);
+    assert_string_equal(f.view->message, "said to the user");
+    const int64_t by_ns = offset_ns - f.model->offset_ns;
+    assert_int_equal(view_selected(f.view, &(struct view_span){0})->begin_ns,
+                     selected.begin_ns + by_ns);
+    assert_int_equal(f.view->range_begin_ns, range_ns + by_ns);
+    assert_int_not_equal(f.view->marks[1], VIEW_NO_TIME);
+    assert_true(f.view->has_search && f.view->shows_path);
+    assert_int_equal(f.view->findings.list[f.view->finding].kind, finding);
+    assert_int_equal(f.view->repeats.by, 2);
+    assert_int_equal(f.view->submissions.shown_by, 1);
+    assert_int_equal(f.view->gaps.shown_by, 1);
+    assert_int_equal(f.view->buffers.shown_by, f.view->buffers.by);
+    for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
+        type(&f, panels[i]);
+        if (view_jobs_awaited(f.view))
+            fail_msg("panel %s is made anew", panels[i]);
+    }
+    end_of_jobs(&f); /* of the older model, too */
+    for (size_t i = 0; i < WORKS; i++) {
+        if (here[i])
+            fail_msg("work %zu was done by the screen's thread", i);
+        if (!elsewhere[i])
+            fail_msg("work %zu was not done", i);
+    }
+    assert_int_equal(elsewhere[OPENING], 1);
+    assert_int_equal(elsewhere[CLOSING], 1);
+    end(&f);
+}
+
+/* What is asked for while a file is read holds when it is shown; the file is read once. */
+static void what_changes_meanwhile_is_made_for_it(void **state)
+{
+    struct followed f;
+    (void)state;
+    grow_to(3, false);
+    begin(&f);
+    grow_to(6, false);
+    forget_counts();
+    f.follow.next_ns = 0;
+    view_follow_look(&f.follow, &f.model, &f.view);
+    assert_true(view_job_runs(f.view, VIEW_JOB_READING));
+    type(&f, "&name~mul<Enter>3S");
+    follow_until_replaced(&f);
+    assert_non_null(f.view->filter);
+    assert_string_equal(f.view->filter->text, "name~mul");
+    assert_int_equal(f.view->submissions.shown_by, 1);
+    assert_false(view_jobs_awaited(f.view));
+    assert_int_equal(elsewhere[OPENING], 1);
+    assert_int_equal(here[OPENING], 0);
+    end(&f);
+}
+
+/* Else one that takes longer than the file needs to grow would never be done. */
+static void what_runs_comes_to_its_end_first(void **state)
+{
+    struct followed f;
+    (void)state;
+    grow_to(3, false);
+    begin(&f);
+    grow_to(6, false);
+    f.follow.next_ns = 0;
+    view_follow_look(&f.follow, &f.model, &f.view);
+    while (view_job_runs(f.view, VIEW_JOB_READING))
+        view_poll(f.view);
+    assert_non_null(f.view->growth);
+    const struct view_model *before = f.model;
+    type(&f, "5!");
+    assert_true(view_job_runs(f.view, VIEW_JOB_FINDINGS));
+    assert_int_equal(view_follow_pause_ns(&f.follow, f.view), -1);
+    for (int i = 0; i < 100; i++)
+        view_follow_look(&f.follow, &f.model, &f.view); /* nobody polls: it runs for all that */
+    assert_ptr_equal(f.model, before);
+    settle(&f);
+    assert_true(f.view->findings.list_count > 0);
+    assert_int_equal(view_follow_pause_ns(&f.follow, f.view), 0);
+    follow_until_replaced(&f);
+    assert_true(f.view->findings.list_count > 0);
+    assert_int_equal(f.view->finding, 0);
+    end(&f);
+}
+
+/* A panel that was left is not filled by the next growth. Escape leaves the reading alone. */
+static void what_was_given_up_stays_so(void **state)
+{
+    struct followed f;
+    (void)state;
+    grow_to(3, false);
+    begin(&f);
+    type(&f, "6<Esc>");
+    assert_string_equal(f.view->message, "given up: kernels");
+    grow_to(6, false);
+    f.follow.next_ns = 0;
+    view_follow_look(&f.follow, &f.model, &f.view);
+    assert_true(view_job_runs(f.view, VIEW_JOB_READING));
+    char text[64] = "";
+    view_job_text(f.view, text, sizeof text);
+    assert_string_equal(text, "");
+    type(&f, "<Esc>");
+    assert_true(view_job_runs(f.view, VIEW_JOB_READING));
+    follow_until_replaced(&f);
+    assert_int_equal(f.view->panel, VIEW_PANEL_KERNELS);
+    assert_null(f.view->kernels);
+    assert_false(view_jobs_awaited(f.view));
+    type(&f, "16");
+    settle(&f);
+    assert_non_null(f.view->kernels);
+    end(&f);
+}
+
+/* Whatever is being typed, chosen or dragged. */
+static void a_dialogue_goes_on(void **state)
+{
+    struct followed f;
+    (void)state;
+    grow_to(3, false);
+    begin(&f);
+    type(&f, "E");
+    assert_non_null(f.view->menu);
+    type(&f, "j");
+    const struct view_menu *menu = f.view->menu;
+    const size_t row = f.view->menu_row;
+    grow_to(6, false);
+    follow_until_replaced(&f);
+    assert_ptr_equal(f.view->menu, menu);
+    assert_int_equal(f.view->menu_row, row);
+    type(&f, "<Esc>/rm");
+    grow_to(8, true);
+    follow_until_replaced(&f);
+    assert_int_equal(f.view->prompt, VIEW_PROMPT_SEARCH);
+    assert_string_equal(f.view->typed, "rm");
+    assert_true(f.follow.ended); /* and with it the following */
+    assert_false(f.view->following);
+    assert_int_equal(view_follow_pause_ns(&f.follow, f.view), -1);
+    end(&f);
+}
+
+/* A file that is no trace just now leaves what is shown, and says why; the next one is read. */
+static void what_cannot_be_read_is_said(void **state)
+{
+    struct followed f;
+    (void)state;
+    grow_to(3, false);
+    begin(&f);
+    const struct view_model *before = f.model;
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs("no trace", file) >= 0);
+    fclose(file);
+    while (!*f.view->message) {
+        f.follow.next_ns = f.follow.reads ? f.follow.next_ns : 0;
+        view_follow_look(&f.follow, &f.model, &f.view);
+        view_poll(f.view);
+    }
+    assert_non_null(strstr(f.view->message, path));
+    assert_ptr_equal(f.model, before);
+    grow_to(6, false);
+    follow_until_replaced(&f);
+    end(&f);
+}
+
+/* Whoever quits waits for nothing that is only read for later. */
+static void ends_wherever_it_is(void **state)
+{
+    (void)state;
+    for (int polls = 0; polls < 12; polls++) {
+        struct followed f;
+        grow_to(3, false);
+        begin(&f);
+        grow_to(6, false);
+        f.follow.next_ns = 0;
+        view_follow_look(&f.follow, &f.model, &f.view);
+        for (int i = 0; i < 1 << polls; i++) {
+            if (polls % 2)
+                view_follow_look(&f.follow, &f.model, &f.view);
+            view_poll(f.view);
+        }
+        end(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_screen_s_thread_reads_nothing),
+        cmocka_unit_test(what_changes_meanwhile_is_made_for_it),
+        cmocka_unit_test(what_runs_comes_to_its_end_first),
+        cmocka_unit_test(what_was_given_up_stays_so),
+        cmocka_unit_test(a_dialogue_goes_on),
+        cmocka_unit_test(what_cannot_be_read_is_said),
+        cmocka_unit_test(ends_wherever_it_is),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
