@@ -275,6 +275,7 @@ static enum hal_status interact(struct session *s, const char *keys)
 /* A trace while it is read. */
 struct reading {
     const char *path;
+    struct view_preview preview;
     struct view_screen screen;
     int64_t next_ns; /* when to show how far it is */
     bool given_up;
@@ -297,7 +298,7 @@ static bool show_progress(void *user, struct trace_reader *reader, uint64_t read
     }
     view_term_size(&rows, &columns);
     if (view_screen_resize(&r->screen, rows, columns) == HAL_OK) {
-        view_preview_draw(&r->screen, reader, r->path, read, total);
+        view_preview_draw(&r->preview, &r->screen, reader, r->path, read, total);
         view_term_draw(&r->screen);
     }
     return !r->given_up;

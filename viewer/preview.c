@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* Longest axis that is drawn; more columns stay blank. */
-enum { MOST_COLUMNS = 1000 };
-
 /* Submissions per column, each frame's spread evenly over its time. */
 static double spread(struct trace_reader *reader, int columns, double *out_density)
 {
@@ -38,41 +35,36 @@ static double spread(struct trace_reader *reader, int columns, double *out_densi
 }
 
 /* Of an older file. */
-static void draw_submissions(struct view_area axis, struct trace_reader *reader)
+static void shape_submissions(struct trace_reader *reader, int columns, uint8_t *out_levels)
 {
-    double density[MOST_COLUMNS];
-    const int columns = axis.columns < MOST_COLUMNS ? axis.columns : MOST_COLUMNS;
+    double density[VIEW_PREVIEW_COLUMNS];
     const double most = columns > 0 ? spread(reader, columns, density) : 0;
-    for (int column = 0; column < columns && most > 0; column++) {
-        const int level = (int)(density[column] / most * 7.99);
-        if (density[column] > 0)
-            view_put(axis, 0, column, 0x2581u + (uint32_t)level, VIEW_STYLE_DIM);
-    }
+    for (int column = 0; column < columns && most > 0; column++)
+        out_levels[column] =
+            density[column] > 0 ? (uint8_t)(1 + (int)(density[column] / most * 7.99)) : 0;
 }
 
-static uint32_t block(double share)
+static uint8_t level_of(double share)
 {
     const double level = share < 1 ? share * 8 : 7;
-    return 0x2581u + (uint32_t)level;
+    return share > 0 ? (uint8_t)(1 + (int)level) : 0;
 }
 
 /* A row for each queue whose work the index knows. Returns how many. */
-static int draw_queues(struct view_area axis, struct trace_reader *reader)
+static int shape_queues(struct trace_reader *reader, int rows, int columns,
+                        struct view_preview *preview)
 {
-    double shares[MOST_COLUMNS];
+    double shares[VIEW_PREVIEW_COLUMNS];
     const struct trace_counts *counts = trace_reader_counts(reader);
-    const int columns = axis.columns < MOST_COLUMNS ? axis.columns : MOST_COLUMNS;
     uint64_t queues = trace_reader_active_queues(reader);
     int row = 0;
-    for (uint32_t queue = 0; queues && columns > 0 && row < axis.rows; queue++, queues >>= 1) {
+    for (uint32_t queue = 0; queues && columns > 0 && row < rows; queue++, queues >>= 1) {
         if (!(queues & 1))
             continue;
         trace_reader_activity(reader, queue, counts->first_ns, counts->last_ns, (size_t)columns,
                               shares);
-        for (int column = 0; column < columns; column++) {
-            if (shares[column] > 0)
-                view_put(axis, row, column, block(shares[column]), VIEW_STYLE_DIM);
-        }
+        for (int column = 0; column < columns; column++)
+            preview->levels[row][column] = level_of(shares[column]);
         row++;
     }
     return row;
@@ -81,17 +73,36 @@ static int draw_queues(struct view_area axis, struct trace_reader *reader)
 /* As many as leave the text its room. */
 static int queue_rows(int rows)
 {
-    enum { TEXT = 9, MOST = 8 };
-    return rows <= TEXT ? 1 : rows - TEXT < MOST ? rows - TEXT : MOST;
+    enum { TEXT = 9 };
+    const int most = rows <= TEXT ? 1 : rows - TEXT;
+    return most < VIEW_PREVIEW_ROWS ? most : VIEW_PREVIEW_ROWS;
+}
+
+static void shape_work(struct view_preview *preview, struct trace_reader *reader, int rows,
+                       int columns)
+{
+    const int most = columns < VIEW_PREVIEW_COLUMNS ? columns : VIEW_PREVIEW_COLUMNS;
+    *preview = (struct view_preview){.asked_rows = rows, .asked_columns = columns};
+    preview->rows = shape_queues(reader, rows, most, preview);
+    if (preview->rows)
+        return;
+    shape_submissions(reader, most, preview->levels[0]);
+    preview->rows = 1;
 }
 
 /* Returns the rows that it takes. */
-static int draw_work(struct view_area area, struct trace_reader *reader)
+static int draw_work(struct view_preview *preview, struct view_area area,
+                     struct trace_reader *reader)
 {
-    const int rows = draw_queues(area, reader);
-    if (!rows)
-        draw_submissions(area, reader);
-    return rows ? rows : 1;
+    if (preview->asked_rows != area.rows || preview->asked_columns != area.columns)
+        shape_work(preview, reader, area.rows, area.columns);
+    for (int row = 0; row < preview->rows; row++) {
+        for (int column = 0; column < area.columns && column < VIEW_PREVIEW_COLUMNS; column++) {
+            if (preview->levels[row][column])
+                view_put(area, row, column, 0x2580u + preview->levels[row][column], VIEW_STYLE_DIM);
+        }
+    }
+    return preview->rows;
 }
 
 static void draw_bar(struct view_area area, int row, double share)
@@ -101,8 +112,8 @@ static void draw_bar(struct view_area area, int row, double share)
     view_fill(area, row, 1, filled, 0x2588, VIEW_STYLE_TITLE);
 }
 
-void view_preview_draw(struct view_screen *screen, struct trace_reader *reader, const char *path,
-                       uint64_t read, uint64_t total)
+void view_preview_draw(struct view_preview *preview, struct view_screen *screen,
+                       struct trace_reader *reader, const char *path, uint64_t read, uint64_t total)
 {
     const struct trace_counts *counts = trace_reader_counts(reader);
     const struct trace_header *header = trace_reader_header(reader);
@@ -115,7 +126,8 @@ void view_preview_draw(struct view_screen *screen, struct trace_reader *reader, 
                slash ? slash + 1 : path, view_time(counts->last_ns - counts->first_ns).text,
                view_things(counts->submissions, "submission").text,
                view_things(counts->dispatches, "dispatch").text);
-    row += draw_work(view_area_part(all, row, 1, queue_rows(all.rows), all.columns - 2), reader);
+    row += draw_work(preview, view_area_part(all, row, 1, queue_rows(all.rows), all.columns - 2),
+                     reader);
     if (all.rows > 8)
         row++;
     view_print(all, row++, 1, VIEW_STYLE_TEXT, "program  %s", header->program);

@@ -84,11 +84,12 @@ static double first_frame(const char *path)
 static double first_preview(const char *path)
 {
     struct trace_reader *reader;
+    struct view_preview preview = {0};
     struct view_screen screen = {0};
     const int64_t begin_ns = hal_clock_ns();
     bench_try(trace_reader_open(path, &reader));
     bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
-    view_preview_draw(&screen, reader, path, 0, 1);
+    view_preview_draw(&preview, &screen, reader, path, 0, 1);
     const double seconds = seconds_since(begin_ns);
     view_screen_finish(&screen);
     trace_reader_close(reader);

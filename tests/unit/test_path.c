@@ -478,23 +478,24 @@ struct told {
 static bool note_progress(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
 {
     struct told *told = user;
-    struct view_screen preview = {0};
+    struct view_screen cells = {0};
+    struct view_preview preview = {0};
     assert_true(read >= told->last && read <= total);
     *told = (struct told){told->calls + 1, read, total, told->go_on};
     for (int size = 1; size < 40; size += 13) { /* whatever the size: nothing beside the screen */
-        assert_int_equal(view_screen_resize(&preview, size, 3 * size), HAL_OK);
-        view_preview_draw(&preview, reader, "/a/b.pb.zst", read, total);
+        assert_int_equal(view_screen_resize(&cells, size, 3 * size), HAL_OK);
+        view_preview_draw(&preview, &cells, reader, "/a/b.pb.zst", read, total);
     }
     char *text = NULL;
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
     assert_non_null(file);
-    view_screen_write_text(&preview, file, (struct view_text_form){0});
+    view_screen_write_text(&cells, file, (struct view_text_form){0});
     fclose(file);
     assert_non_null(strstr(text, "b.pb.zst"));
     assert_non_null(strstr(text, "q or Esc gives up"));
     free(text);
-    view_screen_finish(&preview);
+    view_screen_finish(&cells);
     return told->go_on;
 }
 
@@ -517,7 +518,8 @@ static void the_first_screen_has_a_row_for_each_queue(void **state)
 {
     (void)state;
     static const char half[] = "\342\226\205", full[] = "\342\226\210"; /* of a cell, in UTF-8 */
-    struct view_screen preview = {0};
+    struct view_screen cells = {0};
+    struct view_preview preview = {0};
     struct trace_reader *reader;
     char file[80], *text = NULL, first[256] = "\n ", second[256] = "\n                 ";
     size_t bytes;
@@ -531,17 +533,50 @@ static void the_first_screen_has_a_row_for_each_queue(void **state)
     for (int i = 0; i < 8; i++)
         strcat(first, half);
     assert_int_equal(trace_reader_open(file, &reader), HAL_OK);
-    assert_int_equal(view_screen_resize(&preview, 24, 34), HAL_OK);
-    view_preview_draw(&preview, reader, "queues", 0, 1);
+    assert_int_equal(view_screen_resize(&cells, 24, 34), HAL_OK);
+    view_preview_draw(&preview, &cells, reader, "queues", 0, 1);
     FILE *stream = open_memstream(&text, &bytes);
     assert_non_null(stream);
-    view_screen_write_text(&preview, stream, (struct view_text_form){0});
+    view_screen_write_text(&cells, stream, (struct view_text_form){0});
     fclose(stream);
     const char *row = strstr(text, first);
     assert_non_null(row);
     assert_ptr_equal(strstr(row + 1, second), strchr(row + 1, '\n'));
     free(text);
-    view_screen_finish(&preview);
+    view_screen_finish(&cells);
+    trace_reader_close(reader);
+    unlink(file);
+}
+
+/* Once for a size of the screen: a reader of nothing afterwards has the same shape, until the size
+ * is another one. */
+static void the_first_screen_looks_at_the_index_once(void **state)
+{
+    (void)state;
+    struct view_screen cells = {0};
+    struct view_preview preview = {0};
+    struct trace_builder b;
+    struct trace_reader *reader;
+    char file[80];
+    snprintf(file, sizeof file, "%s/queues.pb.zst", folder);
+    write_two_queues(file);
+    assert_int_equal(trace_reader_open(file, &reader), HAL_OK);
+    assert_int_equal(view_screen_resize(&cells, 24, 34), HAL_OK);
+    view_preview_draw(&preview, &cells, reader, "queues", 0, 1);
+    trace_reader_close(reader);
+    assert_int_equal(preview.rows, 2);
+    assert_int_equal(preview.levels[0][0], 8);
+    builder_open(&b, file, NULL);
+    builder_submission_done(&b, 0, 7, 0, 1000000, 1320000);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(trace_reader_open(file, &reader), HAL_OK);
+    view_preview_draw(&preview, &cells, reader, "queues", 1, 1);
+    assert_int_equal(preview.rows, 2);
+    assert_int_equal(view_screen_resize(&cells, 24, 50), HAL_OK);
+    view_preview_draw(&preview, &cells, reader, "queues", 1, 1);
+    assert_int_equal(preview.rows, 1);
+    assert_int_equal(preview.levels[0][47], 8);
+    view_screen_finish(&cells);
     trace_reader_close(reader);
     unlink(file);
 }
@@ -583,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_pinned_lane_stays_at_the_top_of_a_small_screen),
         cmocka_unit_test(busy_threads_stand_with_the_queues_and_others_below),
         cmocka_unit_test(the_first_screen_has_a_row_for_each_queue),
+        cmocka_unit_test(the_first_screen_looks_at_the_index_once),
         cmocka_unit_test(reading_tells_how_far_it_is_and_can_be_given_up),
         cmocka_unit_test(the_cost_of_waits_is_what_leaving_them_out_saves),
     };
