@@ -2,6 +2,7 @@
 #include "viewer/carry.h"
 
 #include "hal/base/mem.h"
+#include "viewer/counters.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/path.h"
@@ -28,6 +29,7 @@ void view_wishes_of(const struct view *view, struct view_wishes *out_wishes)
                [VIEW_WISH_ITERATIONS] = view->iterations != NULL,
                [VIEW_WISH_FINDINGS] = view->has_findings,
                [VIEW_WISH_PATH] = view->path != NULL,
+               [VIEW_WISH_COUNTERS] = view->counters != NULL,
                [VIEW_WISH_RANGE] = has_range,
                [VIEW_WISH_RANGE_BEGIN_NS] = has_range ? view->range_begin_ns + offset_ns : 0,
                [VIEW_WISH_RANGE_END_NS] = has_range ? view->range_end_ns + offset_ns : 0}};
@@ -85,6 +87,8 @@ void view_prepare(struct view *view, const struct view_wishes *wishes)
         (void)view_findings_pane.list->count(view);
     if (wish[VIEW_WISH_PATH])
         (void)view_critical_path(view);
+    if (wish[VIEW_WISH_COUNTERS])
+        (void)view_counters_of(view);
     if (wish[VIEW_WISH_RANGE])
         prepare_range(view, wish);
 }
@@ -323,6 +327,7 @@ void view_carry_prepared(struct view *view, struct view *old)
     view->panel = old->panel;
     view->flow = old->flow;
     view->shows_path = old->shows_path;
+    view->shows_counters = old->shows_counters;
     memcpy(view->hidden_columns, old->hidden_columns, sizeof view->hidden_columns);
     view->panel_full = old->panel_full;
     view->is_live = old->is_live;

@@ -19,6 +19,7 @@ enum view_wish {
     VIEW_WISH_ITERATIONS,
     VIEW_WISH_FINDINGS,
     VIEW_WISH_PATH,
+    VIEW_WISH_COUNTERS,
     VIEW_WISH_RANGE,
     VIEW_WISH_RANGE_BEGIN_NS, /* since the capture's begin */
     VIEW_WISH_RANGE_END_NS,

@@ -50,6 +50,7 @@ const struct view_command view_commands[] = {
     {"hidden lanes", "X", false, "listed, to show them again"},
     {"order lanes", "o", false, "most work first, by name, one by one"},
     {"pin lane", "*", false, "to the top, and back"},
+    {"counters", "i", false, "below the lanes: waiting, in flight, bytes per second"},
     {"open", "<Space>", false, "or close the lane"},
     {"summary", "1", false, "panel"},
     {"details", "2", false, "panel: all about the selection"},

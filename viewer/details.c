@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The second panel: everything about the selected event. */
+#include "viewer/counters.h"
 #include "viewer/stacks.h"
 #include "viewer/view.h"
 
@@ -50,6 +51,7 @@ static void draw(struct view *view, struct view_area area)
         view_lines_add(&lines, "{ }", "previous and next gap of the device");
         view_lines_add(&lines, "( )", "previous and next host synchronisation");
     }
+    view_describe_counters(view, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The help, made from the same tables that keys are looked up in, and what letters mean. */
-#include "viewer/view.h"
+#include "viewer/counters.h"
 
 static void add_bindings(const char *title, const struct view_binding *bindings,
                          struct view_lines *lines)
@@ -75,6 +75,7 @@ static void draw(struct view *view, struct view_area area)
     add_bindings("Taking along", view_copy_bindings, &lines);
     add_bindings("Other programs", view_action_bindings, &lines);
     add_bindings("Measuring", view_range_bindings, &lines);
+    add_bindings("Counting", view_meter_bindings, &lines);
     add_bindings("Panels", view_common_bindings, &lines);
     add_bindings("Lists", view_column_bindings, &lines);
     for (unsigned p = 0; p < VIEW_PANEL_COUNT; p++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the panes stand on a screen of any size, and drawing them there. */
 #include "viewer/commands.h"
+#include "viewer/counters.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -37,8 +38,9 @@ static void lay_out(struct view *view, struct view_screen *screen)
     struct view_layout *l = &view->layout;
     struct view_area all = view_area_all(screen);
     const int middle = all.rows - 4; /* between the ruler and the status */
-    int lanes = (int)view_row_count(view) * view_lane_height(view) + (view->shadow != NULL), panel,
-        columns = all.columns;
+    int lanes = (int)view_row_count(view) * view_lane_height(view) + (view->shadow != NULL) +
+                view_meter_rows(view),
+        panel, columns = all.columns;
     l->side = all.columns > SIDE_PANEL_FROM;
     lanes = lanes < 1 ? 1 : lanes;
     /* On a small screen a panel of one line, unless the lanes leave room. */

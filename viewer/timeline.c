@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lanes. A column that one event fills shows its bar; one short event shows its letter, never
  * nothing; several show how much of the column they fill. */
+#include "viewer/counters.h"
 #include "viewer/filter.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
@@ -393,6 +394,8 @@ static void draw(struct view *view, struct view_area area)
         view_shadow_draw_delta(view, view_area_part(area, area.rows - 1, 0, 1, area.columns));
         area.rows--;
     }
+    view->layout.meters = view_meters_draw(view, area);
+    area.rows -= view->layout.meters;
     keep_current_row_visible(view, area.rows);
     if (!view->model->lanes_count)
         view_write(area, 0, gutter, VIEW_STYLE_DIM, "nothing happened in this trace");
@@ -420,7 +423,9 @@ static void point(struct view *view, struct view_area area, struct view_pointer 
 {
     const struct view_area axis =
         view_area_part(area, 0, view->layout.gutter, area.rows, area.columns - view->layout.gutter);
-    const uint32_t lane = view_lane_of_row(view, view_row_drawn(view, pointer.row));
+    const bool counts = pointer.row >= area.rows - view->layout.meters; /* no lane stands there */
+    const uint32_t lane =
+        counts ? VIEW_NO_LANE : view_lane_of_row(view, view_row_drawn(view, pointer.row));
     const int column = pointer.column - view->layout.gutter;
     if (column >= 0 && column < axis.columns)
         view->cursor_ns = view_column_begin(view->window, axis.columns, column);

@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "viewer/commands.h"
 #include "viewer/contents.h"
+#include "viewer/counters.h"
 #include "viewer/filter.h"
 #include "viewer/follow.h"
 #include "viewer/job.h"
@@ -54,6 +55,7 @@ void view_destroy(struct view *view)
     if (view->path)
         view_path_finish(view->path);
     free(view->path);
+    view_counters_destroy(view->counters);
     view_kernels_destroy(view->kernels);
     view_range_kernels_destroy(view->range_kernels);
     view_contents_destroy(view->contents);
@@ -303,7 +305,8 @@ void view_key(struct view *view, int key)
              !view_run_binding(view, view_find_bindings, key) &&
              !view_run_binding(view, view_trail_bindings, key) &&
              !view_run_binding(view, view_copy_bindings, key) &&
-             !view_run_binding(view, view_range_bindings, key) && key != VIEW_KEY_ESCAPE)
+             !view_run_binding(view, view_range_bindings, key) &&
+             !view_run_binding(view, view_meter_bindings, key) && key != VIEW_KEY_ESCAPE)
         view_say(view, "this key does nothing: ? shows those that do");
 }
 

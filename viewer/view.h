@@ -120,6 +120,7 @@ struct view_visited {
 struct view_layout {
     struct view_area title, overview, ruler, lanes, bar, panel, status;
     int gutter;      /* columns of the lanes' names, to the left of the time axis */
+    int meters;      /* rows of counters, the last ones of the lanes */
     int axis;        /* columns of the time axis, at least 1 */
     bool short_tabs; /* the panels' names do not fit */
     bool side;       /* the panel stands beside the lanes, not below */
@@ -177,6 +178,7 @@ enum view_job_kind {
     VIEW_JOB_SORT_BUFFERS,
     VIEW_JOB_SORT_ITERATIONS,
     VIEW_JOB_SORT_KERNELS,
+    VIEW_JOB_COUNTERS,
     VIEW_JOB_READING, /* of a file that grew: follow.c */
     VIEW_JOB_RELEASE,
     VIEW_JOB_COUNT
@@ -209,6 +211,8 @@ struct view {
     enum view_flow flow;
     struct view_path *path; /* NULL: not asked for yet */
     bool shows_path;
+    struct view_counters *counters; /* NULL: not asked for yet */
+    bool shows_counters;
 
     enum view_panel panel;
     bool panel_full, help;

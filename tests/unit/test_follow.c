@@ -2,6 +2,7 @@
 /* viewer/follow.c: a file that grows is read beside the screen, and what the user had is there when
  * it takes the place of what was shown. Which thread did what is counted in the linker's wraps. */
 #include "tests/viewer/decode_trace.h"
+#include "viewer/counters.h"
 #include "viewer/follow.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
@@ -20,7 +21,18 @@
 
 /* ---- Who does it -------------------------------------------------------------------------- */
 
-enum work { OPENING, CLOSING, FILTERING, COUNTING, LOOKING, WALKING, REPEATING, SORTING, WORKS };
+enum work {
+    OPENING,
+    CLOSING,
+    FILTERING,
+    COUNTING,
+    LOOKING,
+    WALKING,
+    REPEATING,
+    METERING,
+    SORTING,
+    WORKS
+};
 
 static pthread_t screen_thread;
 static atomic_uint here[WORKS], elsewhere[WORKS];
@@ -66,6 +78,9 @@ WRAP(enum hal_status, view_iterations_find,
      (const struct view_model *model, const struct view_work *work, struct view_task *task,
       struct view_iterations *out_iterations),
      (model, work, task, out_iterations), REPEATING)
+WRAP(enum hal_status, view_counters_find,
+     (const struct view_model *model, struct view_task *task, struct view_counters *out_counters),
+     (model, task, out_counters), METERING)
 WRAP(void, view_order_sort,
      (struct view * view, struct view_order *order, view_order_key *key, const void *of),
      (view, order, key, of), SORTING)
@@ -196,7 +211,7 @@ static void the_screen_s_thread_reads_nothing(void **state)
     begin(&f);
     type(&f, "5!");
     settle(&f);
-    type(&f, "8c");
+    type(&f, "8ci");
     settle(&f);
     type(&f, "SS3S4S7S6S");
     settle(&f);
@@ -223,7 +238,7 @@ static void the_screen_s_thread_reads_nothing(void **state)
                      selected.begin_ns + by_ns);
     assert_int_equal(f.view->range_begin_ns, range_ns + by_ns);
     assert_int_not_equal(f.view->marks[1], VIEW_NO_TIME);
-    assert_true(f.view->has_search && f.view->shows_path);
+    assert_true(f.view->has_search && f.view->shows_path && f.view->shows_counters);
     assert_int_equal(f.view->findings.list[f.view->finding].kind, finding);
     assert_int_equal(f.view->repeats.by, 2);
     assert_int_equal(f.view->submissions.shown_by, 1);

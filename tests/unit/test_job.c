@@ -124,6 +124,7 @@ static void shows_what_is_shown_without_it(void **state)
         {"kernels of a range", "g30%<Enter>vg60%<Enter>v", VIEW_JOB_KERNELS},
         {"critical path", "c", VIEW_JOB_PATH},
         {"findings", "5", VIEW_JOB_FINDINGS},
+        {"counters", "i2", VIEW_JOB_COUNTERS},
         {"submissions by execution", "3S", VIEW_JOB_SORT},
         {"submissions by queueing", "3SS", VIEW_JOB_SORT},
         {"gaps by length", "4S", VIEW_JOB_SORT_GAPS},
@@ -213,6 +214,7 @@ static void escape_gives_up(void **state)
     } cases[] = {{"&name~mul<Enter>", "given up: filter", VIEW_JOB_FILTER},
                  {"6", "given up: kernels", VIEW_JOB_KERNELS},
                  {"c", "given up: critical path", VIEW_JOB_PATH},
+                 {"i", "given up: counters", VIEW_JOB_COUNTERS},
                  {"5", "given up: findings", VIEW_JOB_FINDINGS},
                  {"g30%<Enter>vg60%<Enter>v", "given up: kernels", VIEW_JOB_KERNELS},
                  {"3S", "given up: sorting", VIEW_JOB_SORT}};
@@ -235,7 +237,9 @@ static void escape_gives_up(void **state)
         assert_null(view->kernels);
         assert_null(view->path);
         assert_null(view->range_kernels);
+        assert_null(view->counters);
         assert_false(view->shows_path);
+        assert_false(view->shows_counters);
         assert_int_equal(view->findings.list_count, 0);
         assert_int_equal(view->submissions.by, 0);
         assert_int_equal(view->submissions.rows[1], 1);
@@ -244,8 +248,8 @@ static void escape_gives_up(void **state)
         type(view, cases[i].keys);
         view_draw(view, &screen);
         draw_until_done(view, &screen);
-        assert_true(view->filter || view->kernels || view->path || view->findings.list_count ||
-                    view->submissions.rows[1] != 1);
+        assert_true(view->filter || view->kernels || view->path || view->counters ||
+                    view->findings.list_count || view->submissions.rows[1] != 1);
         view_destroy(view);
     }
     view_screen_finish(&screen);

@@ -32,6 +32,8 @@ static const struct frame frames[] = {
     {.name = "ops-120x32", .sync = DECODE_SYNC_OP, .columns = 120, .rows = 32, .keys = "jj"},
     {"flow-120x32", DECODE_SYNC_TOKEN, false, 120, 32, "g#s5<Enter>wwww", false},
     {"path-120x32", DECODE_SYNC_OP, false, 120, 32, "cg#s9<Enter>wwwwjjj*kk", false},
+    {"counters-120x32", DECODE_SYNC_TOKEN, false, 120, 32, "i))2", false},
+    {"counters-40x10", DECODE_SYNC_TOKEN, false, 40, 10, "i", false},
     {"commands-120x32", DECODE_SYNC_LAYER, false, 120, 32, "g#s4<Enter>fj<Enter>ss", false},
     {"findings-120x32", DECODE_SYNC_OP, false, 120, 32, "5!", false},
     {"submissions-120x32", DECODE_SYNC_LAYER, false, 120, 32, "3JJJS", false},
