@@ -85,10 +85,7 @@ static enum hal_status make_knots(struct view_counters *counters, enum view_coun
         knot.ns = change->ns;
         going_on = change->by > 0 ? going_on + 1 : going_on - 1;
         knot.level = going_on ? knot.level + change->by : 0;
-        const size_t count = counters->of[which].knots_count;
-        const bool again = count && counters->of[which].knots[count - 1].ns == knot.ns;
-        counters->of[which].knots[again ? count - 1 : count] = knot;
-        counters->of[which].knots_count += !again;
+        counters->of[which].knots[counters->of[which].knots_count++] = knot;
     }
     return view_task_check(task);
 }

@@ -416,7 +416,9 @@ static void sort(struct view *view, int key)
 {
     (void)key;
     if (!count(view)) {
-        view_say(view, "there are no findings to sort");
+        char why[160] = "there are no findings to sort";
+        view_job_missing(view, VIEW_JOB_FINDINGS, why, sizeof why);
+        view_say(view, "%s", why);
         return;
     }
     view->findings_by = (view->findings_by + 1) % ORDERS;

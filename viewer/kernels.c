@@ -195,8 +195,12 @@ static void sort(struct view *view, int key)
     (void)key;
     static const char *const names[ORDERS] = {"time of submissions of it alone", "dispatches",
                                               "workgroups"};
-    if (!count(view))
+    if (!count(view)) {
+        char why[160] = "there are no kernels to sort";
+        missing(view, why, sizeof why);
+        view_say(view, "%s", why);
         return;
+    }
     struct view_order *order = &view->kernels->order;
     view->kernels_by = order->by = (order->by + 1) % ORDERS;
     view_say(view, "kernels by %s", names[order->by]);

@@ -135,9 +135,9 @@ void view_describe_counters(struct view *view, struct view_lines *lines)
         view_counter_text(which, view_counter_at(counters, which, view->cursor_ns), level,
                           sizeof level);
         length += (size_t)snprintf(text + length, sizeof text - length, "%s%s %s", i ? ", " : "",
-                                   level, view_counter_names[i]);
+                                   view_counter_names[i], level);
     }
-    view_lines_add(lines, "counters", "%s, at the cursor", text);
+    view_lines_add(lines, "counters", "at the cursor: %s", text);
 }
 
 /* ---- Keys --------------------------------------------------------------------------------- */

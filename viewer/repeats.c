@@ -201,7 +201,9 @@ static void sort(struct view *view, int key)
     const int by = (view->repeats.by + 1) % ORDERS;
     (void)key;
     if (!count(view)) {
-        view_say(view, "there are no iterations to sort");
+        char why[160] = "there are no iterations to sort";
+        missing(view, why, sizeof why);
+        view_say(view, "%s", why);
         return;
     }
     view_say(view, "iterations by %s", names[by]);

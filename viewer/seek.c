@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP = 4096 }; /* events that are looked at between two frames */
+enum { STEP = 2048 }; /* events that are looked at between two frames */
 
 /* ---- Where to look ------------------------------------------------------------------------ */
 

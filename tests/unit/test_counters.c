@@ -72,6 +72,41 @@ static void means_are_areas_by_lengths(void **state)
     view_counters_finish(&counters);
 }
 
+/* Fractions do not add up to nothing, what has ended does. */
+static void nothing_is_left_of_what_has_ended(void **state)
+{
+    enum { COUNT = 40 };
+    struct view_transfer overlapping[COUNT];
+    const struct view_model m = {
+        .transfers = overlapping, .transfers_count = COUNT, .last_ns = 1000};
+    struct view_counters counters;
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        const int64_t ns = 7 + i % 11;
+        overlapping[i] = (struct view_transfer){
+            .begin_ns = i, .end_ns = i + ns, .bytes = 1, .class = VIEW_UPLOAD};
+    }
+    assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
+    assert_true(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, COUNT) > 0);
+    assert_true(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 500) == 0);
+    assert_true(view_counter_mean(&counters, VIEW_COUNTER_UPLOADS, 500, 600) == 0);
+    view_counters_finish(&counters);
+}
+
+/* What is small is exact behind what is large. */
+static void means_do_not_drown(void **state)
+{
+    struct view_transfer two[] = {
+        {.begin_ns = 0, .end_ns = 1000, .bytes = 1000000000000000000u, .class = VIEW_UPLOAD},
+        {.begin_ns = 2000, .end_ns = 2010, .bytes = 30, .class = VIEW_UPLOAD}};
+    const struct view_model m = {.transfers = two, .transfers_count = 2, .last_ns = 3000};
+    struct view_counters counters;
+    (void)state;
+    assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
+    assert_float_equal(view_counter_mean(&counters, VIEW_COUNTER_UPLOADS, 2002, 2003), 3e9, 1);
+    view_counters_finish(&counters);
+}
+
 static void a_stopped_task_counts_nothing(void **state)
 {
     struct view_task task = {.stop = true};
@@ -109,6 +144,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_rise_and_fall_with_what_happens),
         cmocka_unit_test(means_are_areas_by_lengths),
+        cmocka_unit_test(nothing_is_left_of_what_has_ended),
+        cmocka_unit_test(means_do_not_drown),
         cmocka_unit_test(a_stopped_task_counts_nothing),
         cmocka_unit_test(texts_have_units),
     };
