@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The panel that compares the trace with another one: there once a second trace was named. */
+#include "hal/base/mem.h"
 #include "viewer/compare.h"
-#include "viewer/view.h"
+#include "viewer/follow.h"
+#include "viewer/job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,16 +35,6 @@ void view_shadow_close(struct view *view)
     view_destroy(view->shadow);
     view_model_close((struct view_model *)(uintptr_t)model); /* the shadow's own */
     view->shadow = NULL;
-}
-
-static enum hal_status show_below(struct view *view, struct view_model *other)
-{
-    struct view *shadow;
-    HAL_TRY(view_create(other, &shadow));
-    shadow->has_findings = true; /* nobody asks for them there */
-    view_shadow_close(view);
-    view->shadow = shadow;
-    return HAL_OK;
 }
 
 /* Threads by their names, since programs differ in how many they have; the rest by what it is. */
@@ -106,31 +98,87 @@ void view_shadow_draw_delta(struct view *view, struct view_area row)
 
 /* ---- The panel ---------------------------------------------------------------------------- */
 
-void view_difference(struct view *view)
-{
+/* A job: another trace is opened and compared with this one. */
+struct comparing {
     char path[4096];
-    struct view_lines lines = {0};
-    struct view_model *other = NULL;
-    expand_home(view->typed, path, sizeof path);
-    if (!*path) {
-        view_shadow_close(view);
-        return;
-    }
-    enum hal_status status = view_model_open(path, &other);
-    if (status == HAL_OK)
-        status = compare(view->model, other, &lines);
-    if (status == HAL_OK)
-        status = show_below(view, other);
-    if (status != HAL_OK) {
-        view_model_close(other);
-        view_lines_finish(&lines);
-        view_say(view, "%s", hal_message());
-        return;
-    }
+    struct view_model *other;
+    struct view *shadow;
+    struct view_lines lines;
+};
+
+static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint64_t total)
+{
+    struct view_task *task = user;
+    (void)reader;
+    view_task_advance(task, (size_t)read, (size_t)total);
+    return !view_task_stopped(task);
+}
+
+static enum hal_status open_and_compare(const struct view_model *model, void *work,
+                                        struct view_task *task)
+{
+    enum { READ_END = 900 }; /* of VIEW_TASK_WHOLE */
+    struct comparing *c = work;
+    const struct view_progress progress = {.tell = goes_on, .user = task};
+    view_task_part(task, 0, READ_END);
+    HAL_TRY(view_model_open_slowly(c->path, &progress, &c->other));
+    HAL_TRY(compare(model, c->other, &c->lines));
+    HAL_TRY(view_create(c->other, &c->shadow));
+    c->shadow->has_findings = true; /* nobody asks for them there */
+    return view_task_check(task);
+}
+
+static void destroy(void *work)
+{
+    struct comparing *c = work;
+    view_destroy(c->shadow);
+    view_model_close(c->other);
+    view_lines_finish(&c->lines);
+    free(c);
+}
+
+/* The trace that was compared with before is freed beside the screen. */
+static void leave_other(struct view *view)
+{
+    if (view->shadow)
+        view_release(view, view->shadow, (struct view_model *)(uintptr_t)view->shadow->model);
+    view->shadow = NULL;
+}
+
+static void take(struct view *view, void *work)
+{
+    struct comparing *c = work;
+    leave_other(view);
+    view->shadow = c->shadow;
     view_lines_finish(&view->difference);
-    view->difference = lines;
+    view->difference = c->lines;
     view->panel = VIEW_PANEL_DIFFERENCE;
     view->scroll = 0;
+    free(c);
+}
+
+static const struct view_job_type type = {.kind = VIEW_JOB_DIFFERENCE,
+                                          .name = "comparison",
+                                          .always_aside = true,
+                                          .run = open_and_compare,
+                                          .take = take,
+                                          .destroy = destroy};
+
+void view_difference(struct view *view)
+{
+    struct comparing *c = hal_alloc(1, sizeof *c);
+    if (!c) {
+        view_say(view, "no memory to compare");
+        return;
+    }
+    expand_home(view->typed, c->path, sizeof c->path);
+    if (*c->path) {
+        view_job_start(view, &type, c, 0);
+        return;
+    }
+    free(c);
+    view_job_stop(view, VIEW_JOB_DIFFERENCE);
+    leave_other(view);
 }
 
 static void draw(struct view *view, struct view_area area)

@@ -95,6 +95,19 @@ static const struct view_job_type release_type = {.kind = VIEW_JOB_RELEASE,
                                                   .take = take_nothing,
                                                   .destroy = destroy_growth};
 
+void view_release(struct view *view, struct view *other, struct view_model *model)
+{
+    struct view_growth *growth = hal_alloc(1, sizeof *growth);
+    if (!growth) {
+        view_destroy(other);
+        view_model_close(model);
+        return;
+    }
+    growth->view = other;
+    growth->model = model;
+    view_job_start(view, &release_type, growth, 0);
+}
+
 /* ---- The file ----------------------------------------------------------------------------- */
 
 enum { LEAST_PAUSE_MS = 300, PAUSE_PER_READING = 4 };

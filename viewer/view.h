@@ -179,6 +179,7 @@ enum view_job_kind {
     VIEW_JOB_SORT_ITERATIONS,
     VIEW_JOB_SORT_KERNELS,
     VIEW_JOB_COUNTERS,
+    VIEW_JOB_DIFFERENCE,
     VIEW_JOB_READING, /* of a file that grew: follow.c */
     VIEW_JOB_RELEASE,
     VIEW_JOB_COUNT

@@ -197,6 +197,7 @@ static void bench_all_long(struct bench *bench, const struct subject *subject,
                  {"iterations", "8"},
                  {"kernels of a range", "g10%<Enter>vg90%<Enter>v"},
                  {"critical path", "c"},
+                 {"counters", "i"},
                  {"submissions sorted", "3S"},
                  {"gaps sorted", "4S"},
                  {"findings", "5"}};

@@ -209,6 +209,12 @@ static void the_screen_s_thread_reads_nothing(void **state)
     (void)state;
     grow_to(4, false);
     begin(&f);
+    char compared[80];
+    snprintf(compared, sizeof compared, "D%s<Enter>", path);
+    type(&f, compared);
+    settle(&f);
+    const struct view *shadow = f.view->shadow;
+    assert_non_null(shadow);
     type(&f, "5!");
     settle(&f);
     type(&f, "8ci");
@@ -240,6 +246,8 @@ static void the_screen_s_thread_reads_nothing(void **state)
     assert_int_not_equal(f.view->marks[1], VIEW_NO_TIME);
     assert_true(f.view->has_search && f.view->shows_path && f.view->shows_counters);
     assert_int_equal(f.view->findings.list[f.view->finding].kind, finding);
+    assert_ptr_equal(f.view->shadow, shadow);
+    assert_non_null(strstr(f.view->difference.text, "has grown since"));
     assert_int_equal(f.view->repeats.by, 2);
     assert_int_equal(f.view->submissions.shown_by, 1);
     assert_int_equal(f.view->gaps.shown_by, 1);

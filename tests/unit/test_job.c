@@ -113,7 +113,9 @@ static void finds_what_is_found_without_it(void **state)
 /* Frames before and after, of a view that does it at once and of one that does it aside. */
 static void shows_what_is_shown_without_it(void **state)
 {
-    static const struct {
+    char compared[80];
+    snprintf(compared, sizeof compared, "D%s<Enter>", path);
+    const struct {
         const char *name, *keys;
         enum view_job_kind kind;
     } cases[] = {
@@ -125,6 +127,7 @@ static void shows_what_is_shown_without_it(void **state)
         {"critical path", "c", VIEW_JOB_PATH},
         {"findings", "5", VIEW_JOB_FINDINGS},
         {"counters", "i2", VIEW_JOB_COUNTERS},
+        {"comparison", compared, VIEW_JOB_DIFFERENCE},
         {"submissions by execution", "3S", VIEW_JOB_SORT},
         {"submissions by queueing", "3SS", VIEW_JOB_SORT},
         {"gaps by length", "4S", VIEW_JOB_SORT_GAPS},
@@ -192,6 +195,24 @@ static void the_screen_goes_on_meanwhile(void **state)
     view_destroy(view);
 }
 
+/* Whoever sorts what is not there yet hears why. */
+static void orders_of_what_is_not_there_say_why(void **state)
+{
+    static const char *const panels[] = {"5", "6", "8"};
+    struct view_screen screen = {0};
+    (void)state;
+    assert_int_equal(view_screen_resize(&screen, 40, 120), HAL_OK);
+    for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
+        struct view *view = create_live();
+        type(view, panels[i]);
+        view_draw(view, &screen);
+        type(view, "S");
+        assert_int_equal(strncmp(view->message, "being looked for, ", 18), 0);
+        view_destroy(view);
+    }
+    view_screen_finish(&screen);
+}
+
 static void a_key_gives_up_the_jump_but_not_the_search(void **state)
 {
     (void)state;
@@ -208,13 +229,16 @@ static void a_key_gives_up_the_jump_but_not_the_search(void **state)
 /* Escape ends what runs and leaves what was; asking again begins anew. */
 static void escape_gives_up(void **state)
 {
-    static const struct {
+    char compared[80];
+    snprintf(compared, sizeof compared, "D%s<Enter>", path);
+    const struct {
         const char *keys, *message;
         enum view_job_kind kind;
     } cases[] = {{"&name~mul<Enter>", "given up: filter", VIEW_JOB_FILTER},
                  {"6", "given up: kernels", VIEW_JOB_KERNELS},
                  {"c", "given up: critical path", VIEW_JOB_PATH},
                  {"i", "given up: counters", VIEW_JOB_COUNTERS},
+                 {compared, "given up: comparison", VIEW_JOB_DIFFERENCE},
                  {"5", "given up: findings", VIEW_JOB_FINDINGS},
                  {"g30%<Enter>vg60%<Enter>v", "given up: kernels", VIEW_JOB_KERNELS},
                  {"3S", "given up: sorting", VIEW_JOB_SORT}};
@@ -238,6 +262,7 @@ static void escape_gives_up(void **state)
         assert_null(view->path);
         assert_null(view->range_kernels);
         assert_null(view->counters);
+        assert_null(view->shadow);
         assert_false(view->shows_path);
         assert_false(view->shows_counters);
         assert_int_equal(view->findings.list_count, 0);
@@ -248,7 +273,7 @@ static void escape_gives_up(void **state)
         type(view, cases[i].keys);
         view_draw(view, &screen);
         draw_until_done(view, &screen);
-        assert_true(view->filter || view->kernels || view->path || view->counters ||
+        assert_true(view->filter || view->kernels || view->path || view->counters || view->shadow ||
                     view->findings.list_count || view->submissions.rows[1] != 1);
         view_destroy(view);
     }
@@ -333,6 +358,24 @@ static void another_order_or_filter_takes_the_place_of_one_that_runs(void **stat
     finish(view);
     assert_int_equal(view->submissions.by, 2);
     assert_int_equal(view->submissions.shown_by, 2);
+    view_destroy(view);
+}
+
+/* However small this trace is: nobody knows how large another one is. */
+static void another_trace_is_always_read_aside(void **state)
+{
+    char compared[80];
+    (void)state;
+    struct view *view = create_live();
+    view->jobs_from = UINT64_MAX;
+    snprintf(compared, sizeof compared, "D%s<Enter>", path);
+    type(view, compared);
+    assert_true(view_job_runs(view, VIEW_JOB_DIFFERENCE));
+    finish(view);
+    assert_non_null(view->shadow);
+    type(view, "D<Enter>"); /* shows this one alone again */
+    assert_null(view->shadow);
+    finish(view);
     view_destroy(view);
 }
 
@@ -482,10 +525,12 @@ int main(void)
         cmocka_unit_test(finds_what_is_found_without_it),
         cmocka_unit_test(shows_what_is_shown_without_it),
         cmocka_unit_test(the_screen_goes_on_meanwhile),
+        cmocka_unit_test(orders_of_what_is_not_there_say_why),
         cmocka_unit_test(a_key_gives_up_the_jump_but_not_the_search),
         cmocka_unit_test(escape_gives_up),
         cmocka_unit_test(kernels_are_those_of_the_range),
         cmocka_unit_test(another_order_or_filter_takes_the_place_of_one_that_runs),
+        cmocka_unit_test(another_trace_is_always_read_aside),
         cmocka_unit_test(one_list_does_not_end_the_sorting_of_another),
         cmocka_unit_test(ends_while_a_range_is_looked_at),
         cmocka_unit_test(what_runs_is_carried),
