@@ -494,6 +494,7 @@ static bool note_progress(void *user, struct trace_reader *reader, uint64_t read
     fclose(file);
     assert_non_null(strstr(text, "b.pb.zst"));
     assert_non_null(strstr(text, "q or Esc gives up"));
+    assert_true((strstr(text, "being arranged") != NULL) == (read == total));
     free(text);
     view_screen_finish(&cells);
     return told->go_on;

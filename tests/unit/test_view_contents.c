@@ -2,9 +2,9 @@
 /* viewer/contents.c, commands.c, follow.c: bytes of buffers at a moment, actions by name, and the
  * same part of a trace that has grown. */
 #include "tests/support/trace_builder.h"
+#include "viewer/carry.h"
 #include "viewer/commands.h"
 #include "viewer/contents.h"
-#include "viewer/carry.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
