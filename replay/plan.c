@@ -427,6 +427,8 @@ enum hal_status replay_plan_load(const char *path, const struct replay_load_opti
     status = check_replayable(plan);
     if (status == HAL_OK)
         status = add_bases(plan, options);
+    if (status == HAL_OK && options->opened)
+        options->opened(options->user, plan->info.header);
     if (status == HAL_OK)
         status = reserve_zero(plan);
     if (status == HAL_OK)

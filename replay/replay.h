@@ -43,6 +43,9 @@ struct replay_load_options {
      * where they were; they must stay valid as long as the plan. */
     const char *const *symbols;
     size_t symbol_count;
+    /* If set: the file is open and can be replayed as far as its header tells; loading goes on. */
+    void (*opened)(void *user, const struct trace_header *header);
+    void *user;
 };
 
 struct replay_plan_info {

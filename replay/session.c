@@ -27,27 +27,60 @@ static enum hal_status open_with_queues(const char *uri, uint32_t queues,
     return hal_device_open(uri, out_device);
 }
 
+static bool says_queues(const char *uri)
+{
+    const char *question = strchr(uri, '?');
+    return question && (strncmp(question + 1, "queues=", 7) == 0 || strstr(question, "&queues="));
+}
+
 /* A device that the user names has as many queues as the trace needs, unless he says how many. */
 static enum hal_status open_chosen(const char *uri, uint32_t queues, struct hal_device **out_device)
 {
-    const char *question = strchr(uri, '?');
-    const bool says =
-        question && (strncmp(question + 1, "queues=", 7) == 0 || strstr(question, "&queues="));
-    return open_with_queues(uri, says || queues <= 1 ? 0 : queues, out_device);
+    return open_with_queues(uri, says_queues(uri) || queues <= 1 ? 0 : queues, out_device);
+}
+
+/* NULL: the recorded one. */
+static const char *chosen_device(const struct replay_session *s)
+{
+    const char *uri = s->program->device ? s->program->device : getenv("HAL_DEVICE");
+    return uri && uri[0] ? uri : NULL;
+}
+
+/* The trace is being loaded. Which device it will be is known already, unless what is in the trace
+ * says how many queues that one has. */
+static void open_beside(void *user, const struct trace_header *header)
+{
+    struct replay_session *s = user;
+    const char *const chosen = chosen_device(s);
+    if (s->program->what_if || (chosen && !says_queues(chosen) && header->device.queue_count > 1))
+        return;
+    replay_opening_begin(&s->opening, chosen ? chosen : header->device.uri);
+}
+
+static enum hal_status open_now(struct replay_session *s, uint32_t queues)
+{
+    const char *const chosen = chosen_device(s);
+    const uint32_t needed = s->summary.plan->queue_count;
+    if (s->opening.begun) {
+        HAL_TRY(replay_opening_end(&s->opening, &s->device));
+        if (!chosen || says_queues(chosen) || needed <= hal_device_get_info(s->device)->queue_count)
+            return HAL_OK;
+        hal_device_release(s->device); /* the header knew of fewer */
+        s->device = NULL;
+    }
+    if (chosen)
+        return open_chosen(chosen, queues > needed ? queues : needed, &s->device);
+    return open_with_queues(s->summary.plan->header->device.uri, queues > needed ? queues : 0,
+                            &s->device);
 }
 
 static enum hal_status open_device(struct replay_session *s)
 {
-    const char *const recorded = s->summary.plan->header->device.uri;
-    const char *uri = s->program->device ? s->program->device : getenv("HAL_DEVICE");
-    const uint32_t needed = s->summary.plan->queue_count;
     const uint32_t queues = s->program->what_if ? s->program->change.queues : 0;
-    if (uri && uri[0])
-        HAL_TRY(open_chosen(uri, queues > needed ? queues : needed, &s->device));
-    else
-        HAL_TRY(
-            hal_add_context(open_with_queues(recorded, queues > needed ? queues : 0, &s->device),
-                            "the recorded device (--device chooses another)"));
+    const enum hal_status status = open_now(s, queues);
+    HAL_TRY(chosen_device(s)
+                ? status
+                : hal_add_context(status, "the recorded device (--device chooses another)"));
     s->summary.device = hal_device_get_info(s->device);
     if (queues <= s->summary.device->queue_count)
         return HAL_OK;
@@ -56,6 +89,17 @@ static enum hal_status open_device(struct replay_session *s)
         "--what-if=queues=%u: device '%s' has %u; --device=URI chooses one with more, as "
         "cpu?queues=%u",
         queues, s->summary.device->uri, s->summary.device->queue_count, queues);
+}
+
+static enum hal_status load(struct replay_session *s)
+{
+    struct replay_load_options options = s->program->load;
+    options.opened = open_beside;
+    options.user = s;
+    const enum hal_status status = replay_plan_load(s->program->path, &options, &s->plan);
+    if (status != HAL_OK)
+        replay_opening_drop(&s->opening);
+    return status;
 }
 
 /* By blanks: what leaves the jail commands no terminal. */
@@ -381,7 +425,7 @@ enum hal_status replay_session_run(struct replay_session *s)
     const struct replay_program *program = s->program;
     struct replay_summary *summary = &s->summary;
     const int64_t begin_ns = hal_clock_ns();
-    HAL_TRY(replay_plan_load(program->path, &program->load, &s->plan));
+    HAL_TRY(load(s));
     summary->plan = replay_plan_get_info(s->plan);
     summary->load_ns = hal_clock_ns() - begin_ns;
     HAL_TRY(open_device(s));

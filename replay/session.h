@@ -5,6 +5,7 @@
 #define REPLAY_SESSION_H
 
 #include "replay/jail.h"
+#include "replay/opening.h"
 #include "replay/options.h"
 
 struct replay_session {
@@ -12,6 +13,7 @@ struct replay_session {
     const struct replay_jail_note *note; /* where results that are files go */
     struct replay_summary summary;       /* of what was done, also when that failed */
     struct replay_plan *plan, *other_plan;
+    struct replay_opening opening; /* of the device, while the trace is loaded */
     struct hal_device *device;
     struct replay_player *player;
 };

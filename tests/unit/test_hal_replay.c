@@ -266,6 +266,47 @@ static void impossible_devices_are_named(void **state)
     fixture_expect(fixture, fixture->err, "memory limit of 100 bytes");
 }
 
+/* Devices are opened while the trace is loaded, by what its header says of them. */
+static void devices_are_what_the_events_need(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_header header = builder_default_header();
+    header.device.queue_count = 1;
+    fixture_start(fixture);
+    fixture_finish(fixture);
+    builder_open(&fixture->b, fixture->path, &header);
+    const struct trace_semaphore_value done = {30, 1};
+    builder_semaphore_create(&fixture->b, 30, NULL, 0);
+    builder_submit(&fixture->b, 0, 1, NULL, 0, &done, 1, NULL, 0);
+    builder_submission_done(&fixture->b, 0, 1, 10, 11, 12);
+    builder_semaphore_wait(&fixture->b, 0, &done, 1, INT64_MAX);
+    builder_buffer_create(&fixture->b, 10, NULL, 16);
+    builder_host_write(&fixture->b, 10, 0, "ab", 2);
+    builder_host_read(&fixture->b, 10, 0, "ab", 2);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--device=cpu?threads=2"), 0);
+    fixture_expect(fixture, fixture->out, "replayed on cpu?threads=2&queues=2");
+    assert_exit(replay(fixture, "--device=cpu?queues=1"), 4);
+    fixture_expect(fixture, fixture->err, "the trace uses 2 queues");
+}
+
+/* What is wrong with a trace is told before what is wrong with its device. */
+static void traces_are_judged_before_devices(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_header header = builder_default_header();
+    header.device.uri = "abacus?beads=10";
+    fixture_start(fixture);
+    fixture_finish(fixture);
+    builder_open(&fixture->b, fixture->path, &header);
+    builder_host_read(&fixture->b, 77, 0, "x", 1);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--quiet"), 3);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "host_read (ticket 1): buffer 77 does not exist");
+    assert_null(strstr(fixture->err, "abacus"));
+}
+
 static void wrong_usage_is_explained(void **state)
 {
     struct fixture *fixture = *state;
@@ -375,6 +416,8 @@ int main(void)
         cmocka_unit_test(buffers_go_where_they_went),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),
+        cmocka_unit_test(devices_are_what_the_events_need),
+        cmocka_unit_test(traces_are_judged_before_devices),
         cmocka_unit_test(wrong_usage_is_explained),
         cmocka_unit_test(json_is_json),
         cmocka_unit_test(a_replay_is_not_captured_by_accident),
