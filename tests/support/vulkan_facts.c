@@ -51,6 +51,12 @@ static VKAPI_ATTR void VKAPI_CALL GetPhysicalDeviceProperties2(VkPhysicalDevice 
     limits->maxComputeSharedMemorySize =
         or_own(facts()->group_memory, limits->maxComputeSharedMemorySize);
     limits->maxPushConstantsSize = or_own(facts()->pushed_bytes, limits->maxPushConstantsSize);
+    for (VkBaseOutStructure *part = out->pNext; part; part = part->pNext) {
+        if (part->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES &&
+            facts()->allocation_bytes)
+            ((VkPhysicalDeviceMaintenance3Properties *)(void *)part)->maxMemoryAllocationSize =
+                facts()->allocation_bytes;
+    }
     limits->maxComputeWorkGroupCount[0] =
         or_own(facts()->group_count, limits->maxComputeWorkGroupCount[0]);
 }

@@ -36,6 +36,7 @@ struct vulkan_shim_facts {
     bool has_more_families;
     bool computes_nowhere;
     uint32_t storage_range, group_count, group_memory, pushed_bytes; /* limits */
+    uint64_t allocation_bytes;                                       /* limit of one allocation */
     bool calibrates_poorly; /* ten milliseconds off, and says so, but for the third time */
     uint64_t late_ticks;    /* the first two timestamps that are read are so much older */
     uint64_t ticks_ahead;   /* of its clock */

@@ -214,6 +214,55 @@ static void what_is_coherent_is_not(void **state)
     hal_device_release(device);
 }
 
+/* ---- Imports -------------------------------------------------------------------------------- */
+
+enum { LIMIT_BYTES = 1 << 20, APART_BYTES = 256 }; /* what no device asks more than, for a place */
+
+static enum hal_status import(struct hal_device *device, uint8_t *memory, uint64_t bytes)
+{
+    struct hal_buffer *buffer = NULL;
+    const struct hal_buffer_desc desc = {.label = "lent", .bytes = bytes};
+    const enum hal_status status = hal_buffer_import(device, &desc, memory, NULL, NULL, &buffer);
+    hal_buffer_release(buffer);
+    return status;
+}
+
+/* Whole pages are imported: what lies before the buffer in its first one counts, too. */
+static void imports_are_no_larger_than_an_allocation(void **state)
+{
+    (void)state;
+    shim->facts.allocation_bytes = LIMIT_BYTES;
+    struct hal_device *device = open_device("vulkan");
+    uint8_t *memory = aligned_alloc(LIMIT_BYTES, 2 * (size_t)LIMIT_BYTES);
+    assert_non_null(memory);
+    const enum hal_status status = import(device, memory, LIMIT_BYTES);
+    if (status == HAL_UNSUPPORTED) {
+        free(memory);
+        hal_device_release(device);
+        skip(); /* no memory of the host's */
+    }
+    ok(status);
+    ok(import(device, memory + APART_BYTES, LIMIT_BYTES - APART_BYTES));
+    assert_int_equal(import(device, memory + APART_BYTES, LIMIT_BYTES - APART_BYTES + 4),
+                     HAL_NO_MEMORY);
+    assert_string_equal(hal_message(),
+                        "buffer 'lent' of 1048324 bytes: the device's limit is 1048576 bytes");
+    hal_device_release(device);
+    free(memory);
+}
+
+static void not_every_device_takes_memory_of_the_host(void **state)
+{
+    (void)state;
+    static _Alignas(4096) uint8_t memory[4096];
+    shim->facts.hidden_extension = "VK_EXT_external_memory_host";
+    struct hal_device *device = open_device("vulkan");
+    assert_int_equal(import(device, memory, sizeof memory), HAL_UNSUPPORTED);
+    assert_non_null(strstr(hal_message(), "buffer 'lent'"));
+    assert_non_null(strstr(hal_message(), "VK_EXT_external_memory_host"));
+    hal_device_release(device);
+}
+
 static int load(void **state)
 {
     (void)state;
@@ -229,6 +278,8 @@ int main(void)
         cmocka_unit_test_teardown(large_ones_do_not, forget),
         cmocka_unit_test_teardown(what_is_not_coherent_is_flushed, forget),
         cmocka_unit_test_teardown(what_is_coherent_is_not, forget),
+        cmocka_unit_test_teardown(imports_are_no_larger_than_an_allocation, forget),
+        cmocka_unit_test_teardown(not_every_device_takes_memory_of_the_host, forget),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
