@@ -475,6 +475,11 @@ HAL_API enum hal_status hal_timeline_check_submission(const struct hal_submissio
 HAL_API enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore,
                                            uint64_t value) HAL_CHECKED;
 
+/* Locked, for wait_idle: HAL_TIMEOUT, since the submission waits for the value; NULL: it runs. */
+HAL_API enum hal_status hal_timeline_fail_busy(uint64_t submission,
+                                               const struct hal_semaphore *semaphore,
+                                               uint64_t value) HAL_CHECKED;
+
 /* What a thread waits for. */
 struct hal_wish {
     enum hal_wait_mode mode;

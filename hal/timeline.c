@@ -92,6 +92,18 @@ enum hal_status hal_timeline_raise(struct hal_semaphore *semaphore, uint64_t val
     return HAL_OK;
 }
 
+enum hal_status hal_timeline_fail_busy(uint64_t submission, const struct hal_semaphore *semaphore,
+                                       uint64_t value)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    if (!semaphore)
+        return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running", submission);
+    return hal_fail(HAL_TIMEOUT,
+                    "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
+                    submission, hal_object_name(&semaphore->object, name), value,
+                    hal_timeline_value(semaphore));
+}
+
 /* ---- Waiting threads ---------------------------------------------------------------------- */
 
 bool hal_wish_is_fulfilled(const struct hal_wish *wish)

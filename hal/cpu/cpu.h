@@ -22,6 +22,7 @@
 #ifndef HAL_CPU_CPU_H
 #define HAL_CPU_CPU_H
 
+#include "hal/base/line.h"
 #include "hal/driver.h"
 #include "hal/msl/msl.h"
 #include "hal/spirv/spirv.h"
@@ -357,7 +358,7 @@ void cpu_timeline_init(void);
 /* What a change of semaphores under the lock leaves to be done without it. */
 enum { CPU_MAX_WAKES = 16 };
 struct cpu_wakes {
-    struct cpu_submission *first_ready, *last_ready; /* waits are over, well or not */
+    struct hal_line ready; /* submissions whose waits are over, well or not */
     _Atomic uint32_t *words[CPU_MAX_WAKES];
     size_t word_count;
 };
@@ -391,7 +392,7 @@ void cpu_waits_interrupt(struct hal_driver_device *self, bool on);
 struct cpu_host;
 
 struct cpu_host_call {
-    struct cpu_host_call *next;
+    struct hal_link coming;
     struct hal_host_call host;
     void *data;
     uint64_t bytes;

@@ -10,8 +10,8 @@ enum { MOST_THREADS = 4 };
 struct cpu_host {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    struct cpu_host_call *first, *last;
-    uint32_t queued;                /* calls in the list */
+    struct hal_line calls;
+    uint32_t queued;                /* of these */
     uint32_t waiting, thread_count; /* threads that wait for a call, and all */
     bool stopping;
     pthread_t threads[MOST_THREADS];
@@ -19,11 +19,9 @@ struct cpu_host {
 
 static struct cpu_host_call *take_locked(struct cpu_host *host)
 {
-    struct cpu_host_call *call = host->first;
-    host->first = call->next;
-    if (!host->first)
-        host->last = NULL;
-    host->queued--;
+    struct cpu_host_call *call =
+        hal_line_take(&host->calls, offsetof(struct cpu_host_call, coming));
+    host->queued -= call != NULL;
     return call;
 }
 
@@ -44,14 +42,14 @@ static void *work(void *argument)
     struct cpu_host *host = argument;
     pthread_mutex_lock(&host->lock);
     for (;;) {
-        while (!host->first && !host->stopping) {
+        while (!host->calls.first && !host->stopping) {
             host->waiting++;
             pthread_cond_wait(&host->wanted, &host->lock);
             host->waiting--;
         }
-        if (!host->first)
-            break;
         struct cpu_host_call *call = take_locked(host);
+        if (!call)
+            break;
         pthread_mutex_unlock(&host->lock);
         run(call);
         pthread_mutex_lock(&host->lock);
@@ -80,12 +78,7 @@ void cpu_host_start(struct cpu_host *host, struct cpu_host_call *call)
     pthread_mutex_lock(&host->lock);
     const enum hal_status status = start_thread_locked(host);
     if (status == HAL_OK) {
-        call->next = NULL;
-        if (host->last)
-            host->last->next = call;
-        else
-            host->first = call;
-        host->last = call;
+        hal_line_join(&host->calls, &call->coming);
         host->queued++;
         pthread_cond_signal(&host->wanted);
     }

@@ -16,7 +16,7 @@ struct cpu_submission {
     struct cpu_run run;
     struct cpu_device *device;
     uint64_t id, sequence;
-    struct cpu_submission *next_ready;
+    struct hal_link ready;
     struct cpu_submission *next_in_flight, *previous_in_flight; /* timeline lock */
     struct cpu_waiter waiter;
     enum cpu_effort effort;
@@ -74,23 +74,12 @@ void cpu_flight_lost_locked(struct cpu_device *device, struct cpu_wakes *wakes)
 
 void cpu_submission_ready_locked(struct cpu_submission *submission, struct cpu_wakes *wakes)
 {
-    submission->next_ready = NULL;
-    if (wakes->last_ready)
-        wakes->last_ready->next_ready = submission;
-    else
-        wakes->first_ready = submission;
-    wakes->last_ready = submission;
+    hal_line_join(&wakes->ready, &submission->ready);
 }
 
 static struct cpu_submission *take_ready(struct cpu_wakes *wakes)
 {
-    struct cpu_submission *submission = wakes->first_ready;
-    if (submission) {
-        wakes->first_ready = submission->next_ready;
-        if (!wakes->first_ready)
-            wakes->last_ready = NULL;
-    }
-    return submission;
+    return hal_line_take(&wakes->ready, offsetof(struct cpu_submission, ready));
 }
 
 /* ---- Retiring ----------------------------------------------------------------------------- */
@@ -463,24 +452,18 @@ enum hal_status cpu_queue_submit(struct hal_driver_device *self,
 static enum hal_status fail_busy_locked(const struct cpu_device *device)
 {
     const struct cpu_submission *submission = device->first_in_flight;
-    char name[HAL_OBJECT_NAME_BYTES];
     for (; submission; submission = submission->next_in_flight) {
         for (size_t i = 0; i < submission->wait_count; i++) {
             const struct cpu_wait *wait = &submission->waits[i];
             if (wait->semaphore)
-                return hal_fail(
-                    HAL_TIMEOUT,
-                    "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
-                    submission->id, hal_object_name(&wait->semaphore->base.object, name),
-                    wait->value, hal_timeline_value(&wait->semaphore->base));
+                return hal_timeline_fail_busy(submission->id, &wait->semaphore->base, wait->value);
         }
         char meeting[512];
         if (submission->collective.device &&
             hal_meeting_describe(&submission->collective.work, meeting, sizeof meeting))
             return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " %s", submission->id, meeting);
     }
-    return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",
-                    device->first_in_flight->id);
+    return hal_timeline_fail_busy(device->first_in_flight->id, NULL, 0);
 }
 
 enum hal_status cpu_wait_idle(struct hal_driver_device *self, int64_t timeout_ns)

@@ -254,16 +254,14 @@ static void *run_submitter(void *argument)
     struct metal_device *device = argument;
     pthread_mutex_lock(&metal_shared.lock);
     for (;;) {
-        struct metal_submission *submission = device->first_ready;
+        struct metal_submission *submission =
+            hal_line_take(&device->ready, offsetof(struct metal_submission, ready));
         if (!submission && device->stopping)
             break;
         if (!submission) {
             hal_condition_wait(&device->work, &metal_shared.lock, HAL_FOREVER);
             continue;
         }
-        device->first_ready = submission->next_ready;
-        if (!device->first_ready)
-            device->last_ready = NULL;
         pthread_mutex_unlock(&metal_shared.lock);
         @autoreleasepool {
             commit(submission);

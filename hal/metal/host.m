@@ -77,7 +77,8 @@ static void *work(void *argument)
     struct metal_device *device = argument;
     pthread_mutex_lock(&metal_shared.lock);
     for (;;) {
-        struct metal_submission *submission = device->first_call;
+        struct metal_submission *submission =
+            hal_line_take(&device->calls, offsetof(struct metal_submission, ready));
         if (!submission && device->stopping)
             break;
         if (!submission) {
@@ -86,9 +87,6 @@ static void *work(void *argument)
             device->idle_callers--;
             continue;
         }
-        device->first_call = submission->next_ready;
-        if (!device->first_call)
-            device->last_call = NULL;
         device->queued_calls--;
         pthread_mutex_unlock(&metal_shared.lock);
         @autoreleasepool {
@@ -135,12 +133,7 @@ void metal_host_call_locked(struct metal_submission *submission)
         metal_submission_resolve_locked(submission);
         return;
     }
-    submission->next_ready = NULL;
-    if (device->last_call)
-        device->last_call->next_ready = submission;
-    else
-        device->first_call = submission;
-    device->last_call = submission;
+    hal_line_join(&device->calls, &submission->ready);
     device->queued_calls++;
     pthread_cond_signal(&device->called);
 }

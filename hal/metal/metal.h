@@ -40,6 +40,7 @@
 #import <Foundation/Foundation.h>
 #import <Metal/Metal.h>
 
+#include "hal/base/line.h"
 #include "hal/driver.h"
 #include "hal/spirv/spirv.h"
 
@@ -283,7 +284,7 @@ struct metal_queue {
     id<MTLFence> fence; /* orders the encoders of a submission */
 
     /* Shared lock: what was committed retires in that order, one at a time. */
-    struct metal_submission *first_in_line, *last_in_line;
+    struct hal_line submissions;
     bool is_retiring;
 };
 
@@ -305,7 +306,7 @@ struct metal_device {
     bool is_lost; /* for good; `why_lost` is constant then */
     char why_lost[512];
     struct metal_submission *first_in_flight, *last_in_flight;
-    struct metal_submission *first_ready, *last_ready; /* to be committed */
+    struct hal_line ready; /* submissions to be committed */
     uint64_t next_sequence;
     struct metal_mark *free_marks;
     pthread_cond_t work; /* for the submitting thread */
@@ -315,7 +316,7 @@ struct metal_device {
     MTLSharedEventListener *listener; /* constant */
 
     pthread_cond_t called; /* for the threads of host calls */
-    struct metal_submission *first_call, *last_call;
+    struct hal_line calls;
     uint32_t caller_count, idle_callers;
     uint32_t queued_calls; /* in the list */
     pthread_t callers[METAL_MOST_CALLERS];

@@ -104,7 +104,8 @@ struct metal_submission {
     struct metal_device *device;
     uint64_t id, sequence;
     uint32_t queue;
-    struct metal_submission *next_ready, *next_retiring;
+    struct hal_link ready, in_line; /* to be committed, or called; on its queue */
+    struct metal_submission *next_retiring;
     struct metal_submission *next_in_flight, *previous_in_flight;
     void (*retired)(void *user, const struct hal_submission_result *result);
     void *user;
@@ -115,7 +116,6 @@ struct metal_submission {
     bool is_ready;     /* was handed to the submitting thread */
     bool is_retiring;  /* nothing can change how it ends */
     bool is_in_line;   /* was committed: its queue's line knows it, or did */
-    struct metal_submission *next_in_line;
     enum hal_status status;
     char *message;
     int64_t ready_ns, begin_ns, end_ns, busy_ns;

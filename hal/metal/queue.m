@@ -22,12 +22,7 @@ static void make_ready_locked(struct metal_submission *submission)
         return;
     submission->is_ready = true;
     submission->ready_ns = hal_clock_ns();
-    submission->next_ready = NULL;
-    if (device->last_ready)
-        device->last_ready->next_ready = submission;
-    else
-        device->first_ready = submission;
-    device->last_ready = submission;
+    hal_line_join(&device->ready, &submission->ready);
     pthread_cond_signal(&device->work);
 }
 
@@ -47,12 +42,11 @@ static struct metal_queue *queue_of(const struct metal_submission *submission)
  * on their order: values of a semaphore only rise. */
 static void advance_locked(struct metal_queue *queue)
 {
-    struct metal_submission *first = queue->first_in_line;
+    const size_t link = offsetof(struct metal_submission, in_line);
+    struct metal_submission *first = hal_line_first(&queue->submissions, link);
     if (queue->is_retiring || !first || first->unresolved > 0)
         return;
-    queue->first_in_line = first->next_in_line;
-    if (!queue->first_in_line)
-        queue->last_in_line = NULL;
+    (void)hal_line_take(&queue->submissions, link);
     queue->is_retiring = true;
     begin_retiring_locked(first);
 }
@@ -61,12 +55,7 @@ void metal_submission_enter_line_locked(struct metal_submission *submission)
 {
     struct metal_queue *queue = queue_of(submission);
     submission->is_in_line = true;
-    submission->next_in_line = NULL;
-    if (queue->last_in_line)
-        queue->last_in_line->next_in_line = submission;
-    else
-        queue->first_in_line = submission;
-    queue->last_in_line = submission;
+    hal_line_join(&queue->submissions, &submission->in_line);
 }
 
 void metal_submission_resolve_locked(struct metal_submission *submission)
@@ -413,21 +402,15 @@ enum hal_status metal_queue_submit(struct hal_driver_device *self,
 
 static enum hal_status fail_busy_locked(const struct metal_device *device)
 {
-    char name[HAL_OBJECT_NAME_BYTES];
     for (const struct metal_submission *submission = device->first_in_flight; submission;
          submission = submission->next_in_flight) {
         for (size_t i = 0; i < submission->wait_count; i++) {
             const struct metal_wait *wait = &submission->waits[i];
             if (wait->linked)
-                return hal_fail(
-                    HAL_TIMEOUT,
-                    "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
-                    submission->id, hal_object_name(&wait->semaphore->base.object, name),
-                    wait->value, hal_timeline_value(&wait->semaphore->base));
+                return hal_timeline_fail_busy(submission->id, &wait->semaphore->base, wait->value);
         }
     }
-    return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",
-                    device->first_in_flight->id);
+    return hal_timeline_fail_busy(device->first_in_flight->id, NULL, 0);
 }
 
 enum hal_status metal_wait_idle(struct hal_driver_device *self, int64_t timeout_ns)

@@ -12,8 +12,8 @@ struct vulkan_host {
     struct vulkan_device *device;
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    struct vulkan_host_call *first, *last;
-    uint32_t queued;                /* calls in the list */
+    struct hal_line calls;
+    uint32_t queued;                /* of these */
     uint32_t waiting, thread_count; /* threads that wait for a call, and all */
     bool is_stopping;
     pthread_t threads[MOST_THREADS];
@@ -121,17 +121,15 @@ static void *work(void *argument)
     struct vulkan_host *host = argument;
     pthread_mutex_lock(&host->lock);
     for (;;) {
-        while (!host->first && !host->is_stopping) {
+        while (!host->calls.first && !host->is_stopping) {
             host->waiting++;
             pthread_cond_wait(&host->wanted, &host->lock);
             host->waiting--;
         }
-        struct vulkan_host_call *call = host->first;
+        struct vulkan_host_call *call =
+            hal_line_take(&host->calls, offsetof(struct vulkan_host_call, coming));
         if (!call)
             break;
-        host->first = call->next;
-        if (!host->first)
-            host->last = NULL;
         host->queued--;
         pthread_mutex_unlock(&host->lock);
         call->begin_ns = hal_clock_ns();
@@ -164,12 +162,7 @@ void vulkan_host_start(struct vulkan_host *host, struct vulkan_host_call *call)
     pthread_mutex_lock(&host->lock);
     const enum hal_status status = start_thread_locked(host);
     if (status == HAL_OK) {
-        call->next = NULL;
-        if (host->last)
-            host->last->next = call;
-        else
-            host->first = call;
-        host->last = call;
+        hal_line_join(&host->calls, &call->coming);
         host->queued++;
         pthread_cond_signal(&host->wanted);
     }

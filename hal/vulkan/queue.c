@@ -82,15 +82,10 @@ static VkResult hand_over(struct vulkan_submission *submission, const struct han
     return result;
 }
 
-static void enter_queue_locked(struct vulkan_submission *submission, struct vulkan_ready *ready)
+static void enter_queue_locked(struct vulkan_submission *submission, struct hal_line *ready)
 {
     struct vulkan_queue *queue = submission->queue;
-    submission->next_on_queue = NULL;
-    if (queue->last)
-        queue->last->next_on_queue = submission;
-    else
-        queue->first = submission;
-    queue->last = submission;
+    hal_line_join(&queue->submissions, &submission->on_queue);
     for (size_t i = 0; i < submission->signal_count && !submission->is_guarded; i++)
         vulkan_promise_link_locked(&submission->signals[i], ready);
     pthread_cond_signal(&queue->handed_in);
@@ -121,8 +116,7 @@ static const char *name_of(const struct vulkan_submission *submission, char out[
     return out;
 }
 
-enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
-                                    struct vulkan_ready *ready)
+enum hal_status vulkan_queue_commit(struct vulkan_submission *submission, struct hal_line *ready)
 {
     struct vulkan_hardware_queue *hardware = submission->queue->hardware;
     struct handing handing;
@@ -241,7 +235,7 @@ static void give_up(struct vulkan_submission *submission)
 
 static void end(struct vulkan_submission *submission, VkResult result)
 {
-    struct vulkan_ready ready = {0};
+    struct hal_line ready = {0};
     if (result == VK_SUCCESS) {
         take_times(submission);
         take_dispatch_times(submission);
@@ -259,14 +253,10 @@ static void end(struct vulkan_submission *submission, VkResult result)
 static struct vulkan_submission *next_of(struct vulkan_queue *queue)
 {
     pthread_mutex_lock(&vulkan_lock);
-    while (!queue->first && !queue->device->is_stopping)
+    while (!queue->submissions.first && !queue->device->is_stopping)
         pthread_cond_wait(&queue->handed_in, &vulkan_lock);
-    struct vulkan_submission *submission = queue->first;
-    if (submission) {
-        queue->first = submission->next_on_queue;
-        if (!queue->first)
-            queue->last = NULL;
-    }
+    struct vulkan_submission *submission =
+        hal_line_take(&queue->submissions, offsetof(struct vulkan_submission, on_queue));
     pthread_mutex_unlock(&vulkan_lock);
     return submission;
 }

@@ -36,7 +36,7 @@ void vulkan_wait_link_locked(struct vulkan_wait *wait)
     wait->semaphore->waits = wait;
 }
 
-void vulkan_promise_link_locked(struct vulkan_promise *promise, struct vulkan_ready *ready)
+void vulkan_promise_link_locked(struct vulkan_promise *promise, struct hal_line *ready)
 {
     struct vulkan_semaphore *semaphore = promise->semaphore;
     promise->is_linked = true;
@@ -68,7 +68,7 @@ void vulkan_promise_unlink_locked(struct vulkan_promise *promise)
 /* ---- Changes -------------------------------------------------------------------------------- */
 
 void vulkan_semaphore_fail_locked(struct vulkan_semaphore *semaphore, enum hal_status status,
-                                  const char *message, struct vulkan_ready *ready)
+                                  const char *message, struct hal_line *ready)
 {
     if (!hal_timeline_fail(&semaphore->base, status, message))
         return;
@@ -78,7 +78,7 @@ void vulkan_semaphore_fail_locked(struct vulkan_semaphore *semaphore, enum hal_s
 }
 
 void vulkan_semaphore_raise_locked(struct vulkan_semaphore *semaphore, uint64_t value,
-                                   struct vulkan_ready *ready)
+                                   struct hal_line *ready)
 {
     if (hal_timeline_value(&semaphore->base) == UINT64_MAX)
         return;
@@ -125,7 +125,7 @@ enum hal_status vulkan_semaphore_signal(struct hal_driver_device *self, struct h
                                         uint64_t value)
 {
     struct vulkan_semaphore *semaphore = to_vulkan_semaphore(base);
-    struct vulkan_ready ready = {0};
+    struct hal_line ready = {0};
     enum hal_status status;
     (void)self;
     pthread_mutex_lock(&vulkan_lock);
@@ -140,7 +140,7 @@ enum hal_status vulkan_semaphore_signal(struct hal_driver_device *self, struct h
 void vulkan_semaphore_fail(struct hal_driver_device *self, struct hal_semaphore *base,
                            enum hal_status status, const char *message)
 {
-    struct vulkan_ready ready = {0};
+    struct hal_line ready = {0};
     (void)self;
     pthread_mutex_lock(&vulkan_lock);
     vulkan_semaphore_fail_locked(to_vulkan_semaphore(base), status, message, &ready);

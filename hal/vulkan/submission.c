@@ -16,25 +16,9 @@ static bool is_timed(const struct vulkan_submission *submission, size_t i)
 
 /* ---- Readiness ------------------------------------------------------------------------------ */
 
-static void ready_locked(struct vulkan_submission *submission, struct vulkan_ready *ready)
+static struct vulkan_submission *take_ready(struct hal_line *ready)
 {
-    submission->next_ready = NULL;
-    if (ready->last)
-        ready->last->next_ready = submission;
-    else
-        ready->first = submission;
-    ready->last = submission;
-}
-
-static struct vulkan_submission *take_ready(struct vulkan_ready *ready)
-{
-    struct vulkan_submission *submission = ready->first;
-    if (submission) {
-        ready->first = submission->next_ready;
-        if (!ready->first)
-            ready->last = NULL;
-    }
-    return submission;
+    return hal_line_take(ready, offsetof(struct vulkan_submission, ready));
 }
 
 void vulkan_submission_fail(struct vulkan_submission *submission, enum hal_status status,
@@ -46,14 +30,14 @@ void vulkan_submission_fail(struct vulkan_submission *submission, enum hal_statu
     submission->message = hal_copy_string(message);
 }
 
-static void one_less_locked(struct vulkan_wait *wait, struct vulkan_ready *ready)
+static void one_less_locked(struct vulkan_wait *wait, struct hal_line *ready)
 {
     vulkan_wait_unlink_locked(wait);
     if (--wait->submission->missing == 0)
-        ready_locked(wait->submission, ready);
+        hal_line_join(ready, &wait->submission->ready);
 }
 
-void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct vulkan_ready *ready)
+void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct hal_line *ready)
 {
     one_less_locked(wait, ready);
 }
@@ -72,7 +56,7 @@ static bool take_promise_locked(struct vulkan_submission *submission,
 
 bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
                                        const struct vulkan_submission *promiser,
-                                       struct vulkan_ready *ready)
+                                       struct hal_line *ready)
 {
     if (!take_promise_locked(wait->submission, promiser))
         return false;
@@ -80,7 +64,7 @@ bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
     return true;
 }
 
-void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct vulkan_ready *ready)
+void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct hal_line *ready)
 {
     struct vulkan_submission *submission = wait->submission;
     vulkan_submission_fail(submission, wait->semaphore->base.failure,
@@ -88,7 +72,7 @@ void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct vulkan_re
     for (size_t i = 0; i < submission->wait_count; i++)
         vulkan_wait_unlink_locked(&submission->waits[i]);
     submission->missing = 0;
-    ready_locked(submission, ready);
+    hal_line_join(ready, &submission->ready);
 }
 
 /* ---- Retiring ------------------------------------------------------------------------------- */
@@ -124,7 +108,7 @@ static void release_held(struct vulkan_submission *submission)
         hal_object_release(&submission->waits[i].semaphore->base.object);
 }
 
-static void signal_all_locked(struct vulkan_submission *submission, struct vulkan_ready *ready)
+static void signal_all_locked(struct vulkan_submission *submission, struct hal_line *ready)
 {
     for (size_t i = 0; i < submission->signal_count; i++) {
         struct vulkan_promise *signal = &submission->signals[i];
@@ -152,7 +136,7 @@ static void leave_flight_locked(struct vulkan_submission *submission)
 }
 
 /* Programs that run once at a time are free again: whoever waited for one may try. */
-static void unblock_locked(struct vulkan_submission *submission, struct vulkan_ready *ready)
+static void unblock_locked(struct vulkan_submission *submission, struct hal_line *ready)
 {
     struct vulkan_device *device = submission->device;
     if (!submission->holds_programs)
@@ -162,14 +146,14 @@ static void unblock_locked(struct vulkan_submission *submission, struct vulkan_r
     while (device->blocked) {
         struct vulkan_submission *blocked = device->blocked;
         device->blocked = blocked->next_blocked;
-        ready_locked(blocked, ready);
+        hal_line_join(ready, &blocked->ready);
     }
 }
 
 /* Command buffers are let go of before somebody can learn that they have run, so that the
  * application's release is the last one. The flight ends when nothing is held any more: then a
  * device that is idle can be destroyed. */
-void vulkan_submission_retire(struct vulkan_submission *submission, struct vulkan_ready *ready)
+void vulkan_submission_retire(struct vulkan_submission *submission, struct hal_line *ready)
 {
     report(submission);
     pthread_mutex_lock(&vulkan_lock);
@@ -206,7 +190,7 @@ static void host_call_done(struct vulkan_host_call *call, enum hal_status status
     struct vulkan_submission *submission =
         (struct vulkan_submission *)(void *)((uint8_t *)call -
                                              offsetof(struct vulkan_submission, host));
-    struct vulkan_ready ready = {0};
+    struct hal_line ready = {0};
     if (status != HAL_OK)
         vulkan_submission_fail(submission, status, hal_message());
     submission->begin_ns = call->begin_ns;
@@ -238,7 +222,7 @@ static bool is_blocked(struct vulkan_submission *submission)
     return is_busy;
 }
 
-static void start(struct vulkan_submission *submission, struct vulkan_ready *ready)
+static void start(struct vulkan_submission *submission, struct hal_line *ready)
 {
     submission->ready_ns = hal_clock_ns();
     if (submission->status == HAL_OK && submission->host.host.run) {
@@ -257,7 +241,7 @@ static void start(struct vulkan_submission *submission, struct vulkan_ready *rea
     vulkan_submission_retire(submission, ready);
 }
 
-void vulkan_go_on(struct vulkan_ready *ready)
+void vulkan_go_on(struct hal_line *ready)
 {
     for (struct vulkan_submission *submission; (submission = take_ready(ready)) != NULL;)
         start(submission, ready);
@@ -366,7 +350,7 @@ static bool is_promised_locked(struct vulkan_wait *wait)
     return false;
 }
 
-static void register_waits_locked(struct vulkan_submission *submission, struct vulkan_ready *ready)
+static void register_waits_locked(struct vulkan_submission *submission, struct hal_line *ready)
 {
     for (size_t i = 0; i < submission->wait_count; i++) {
         struct vulkan_wait *wait = &submission->waits[i];
@@ -381,14 +365,14 @@ static void register_waits_locked(struct vulkan_submission *submission, struct v
         submission->missing++;
     }
     if (submission->missing == 0)
-        ready_locked(submission, ready);
+        hal_line_join(ready, &submission->ready);
 }
 
 enum hal_status vulkan_queue_submit(struct hal_driver_device *self,
                                     const struct hal_submission *source)
 {
     struct vulkan_submission *submission = NULL;
-    struct vulkan_ready ready = {0};
+    struct hal_line ready = {0};
     HAL_TRY(create_submission(to_vulkan_device(self), source, &submission));
     retain_all(submission, source);
     pthread_mutex_lock(&vulkan_lock);
@@ -413,21 +397,15 @@ enum hal_status vulkan_queue_submit(struct hal_driver_device *self,
 
 static enum hal_status fail_busy_locked(const struct vulkan_device *device)
 {
-    char name[HAL_OBJECT_NAME_BYTES];
     for (const struct vulkan_submission *submission = device->first_in_flight; submission;
          submission = submission->next_in_flight) {
         for (size_t i = 0; i < submission->wait_count; i++) {
             const struct vulkan_wait *wait = &submission->waits[i];
             if (wait->is_linked)
-                return hal_fail(
-                    HAL_TIMEOUT,
-                    "submission %" PRIu64 " waits for %s to reach %" PRIu64 ", it is at %" PRIu64,
-                    submission->id, hal_object_name(&wait->semaphore->base.object, name),
-                    wait->value, hal_timeline_value(&wait->semaphore->base));
+                return hal_timeline_fail_busy(submission->id, &wait->semaphore->base, wait->value);
         }
     }
-    return hal_fail(HAL_TIMEOUT, "submission %" PRIu64 " is still running",
-                    device->first_in_flight->id);
+    return hal_timeline_fail_busy(device->first_in_flight->id, NULL, 0);
 }
 
 enum hal_status vulkan_wait_idle(struct hal_driver_device *self, int64_t timeout_ns)

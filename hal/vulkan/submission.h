@@ -9,7 +9,8 @@
 struct vulkan_submission {
     struct vulkan_device *device;
     uint64_t id, sequence;
-    struct vulkan_submission *next_ready, *next_blocked, *next_on_queue;
+    struct hal_link ready, on_queue;
+    struct vulkan_submission *next_blocked;
     struct vulkan_submission *next_in_flight, *previous_in_flight, *next_abandoned;
     struct vulkan_queue *queue;
     uint64_t number;     /* that it raises its queue's timeline to; 0: it is not with the device */
@@ -44,10 +45,10 @@ void vulkan_submission_fail(struct vulkan_submission *submission, enum hal_statu
 
 /* It has ended, or will never begin. What is ready by that is added to the list, for
  * vulkan_go_on. */
-void vulkan_submission_retire(struct vulkan_submission *submission, struct vulkan_ready *ready);
+void vulkan_submission_retire(struct vulkan_submission *submission, struct hal_line *ready);
 
 /* Hands it to the device (queue.c), whose thread retires it. On failure it is not there. */
 enum hal_status vulkan_queue_commit(struct vulkan_submission *submission,
-                                    struct vulkan_ready *ready) HAL_CHECKED;
+                                    struct hal_line *ready) HAL_CHECKED;
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef HAL_VULKAN_VULKAN_H
 #define HAL_VULKAN_VULKAN_H
 
+#include "hal/base/line.h"
 #include "hal/driver.h"
 #include "hal/spirv/spirv.h"
 
@@ -336,19 +337,15 @@ static inline struct vulkan_semaphore *to_vulkan_semaphore(const struct hal_sema
     return (struct vulkan_semaphore *)(uintptr_t)semaphore;
 }
 
-/* Submissions that became ready under the lock; started without it. */
-struct vulkan_ready {
-    struct vulkan_submission *first, *last;
-};
-
+/* `ready`: submissions that became ready under the lock; started without it. */
 void vulkan_wait_link_locked(struct vulkan_wait *wait);
 void vulkan_wait_unlink_locked(struct vulkan_wait *wait);
-void vulkan_promise_link_locked(struct vulkan_promise *promise, struct vulkan_ready *ready);
+void vulkan_promise_link_locked(struct vulkan_promise *promise, struct hal_line *ready);
 void vulkan_promise_unlink_locked(struct vulkan_promise *promise);
 void vulkan_semaphore_raise_locked(struct vulkan_semaphore *semaphore, uint64_t value,
-                                   struct vulkan_ready *ready);
+                                   struct hal_line *ready);
 void vulkan_semaphore_fail_locked(struct vulkan_semaphore *semaphore, enum hal_status status,
-                                  const char *message, struct vulkan_ready *ready);
+                                  const char *message, struct hal_line *ready);
 
 enum hal_status vulkan_semaphore_create(struct hal_driver_device *self, const char *label,
                                         uint64_t initial_value, struct hal_semaphore **out);
@@ -385,9 +382,9 @@ struct vulkan_queue {
     uint32_t index;
     struct vulkan_hardware_queue *hardware; /* may serve several queues */
     VkSemaphore timeline;
-    uint64_t last_number;                   /* hardware's lock */
-    uint64_t retired_number;                /* vulkan_lock */
-    struct vulkan_submission *first, *last; /* with the device; vulkan_lock */
+    uint64_t last_number;        /* hardware's lock */
+    uint64_t retired_number;     /* vulkan_lock */
+    struct hal_line submissions; /* with the device; vulkan_lock */
     pthread_cond_t handed_in;
     pthread_t thread;
     bool has_thread;
@@ -398,12 +395,12 @@ enum hal_status vulkan_queues_start(struct vulkan_device *device) HAL_CHECKED;
 void vulkan_queues_stop(struct vulkan_device *device);
 
 /* Called by semaphores (submission.c). */
-void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct vulkan_ready *ready);
+void vulkan_submission_reached_locked(struct vulkan_wait *wait, struct hal_line *ready);
 bool vulkan_submission_promised_locked(struct vulkan_wait *wait,
                                        const struct vulkan_submission *promiser,
-                                       struct vulkan_ready *ready);
-void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct vulkan_ready *ready);
-void vulkan_go_on(struct vulkan_ready *ready);
+                                       struct hal_line *ready);
+void vulkan_submission_refused_locked(struct vulkan_wait *wait, struct hal_line *ready);
+void vulkan_go_on(struct hal_line *ready);
 
 enum hal_status vulkan_queue_submit(struct hal_driver_device *self,
                                     const struct hal_submission *source);
@@ -428,12 +425,12 @@ void vulkan_clock_start(struct vulkan_device *device);
 /* ---- Host calls (host.c) -------------------------------------------------------------------- */
 
 struct vulkan_host_call {
+    struct hal_link coming;
     struct hal_host_call host;
     struct vulkan_buffer *buffer;
     uint64_t offset, bytes;
     int64_t begin_ns, end_ns;
     void (*done)(struct vulkan_host_call *call, enum hal_status status);
-    struct vulkan_host_call *next;
 };
 
 struct vulkan_host;
