@@ -292,7 +292,8 @@ static enum hal_status build_any(const struct job *job, const struct msl_text *c
             return status;
         hal_log(HAL_LOG_WARN, "'%s' runs on fibers, which is slow: %s", job->file, hal_message());
     }
-    if (there && (demands.shifts || demands.waits)) {
+    const bool may_narrow = job->options.optimise && msl_processor_is_wide();
+    if (there && (demands.shifts || demands.waits || may_narrow)) {
         status = build_on_road(job, constants, kernels, false,
                                job->options.optimise ? "--optimise" : "--keep");
         if (status == HAL_OK || status == HAL_INVALID)

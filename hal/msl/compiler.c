@@ -45,6 +45,15 @@ static void add_processor(struct hal_digest *digest)
     }
 }
 
+bool msl_processor_is_wide(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
 enum hal_status msl_program_identify(const char *path, struct msl_key *out_identity)
 {
     struct stat facts;

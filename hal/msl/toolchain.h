@@ -26,6 +26,9 @@ struct msl_compiler {
  * is no number of seconds. */
 enum hal_status msl_compiler_find(struct msl_compiler *out_compiler) HAL_CHECKED;
 
+/* Whether it has registers of 512 bits, for which hal-msl-cc decides which kernels use them. */
+bool msl_processor_is_wide(void);
+
 /* What tells any program from others: its file, by path and time, and this processor.
  * HAL_NOT_FOUND. */
 enum hal_status msl_program_identify(const char *path, struct msl_key *out_identity) HAL_CHECKED;

@@ -5,9 +5,9 @@
 #include "hal/msl/fission/pass.h"
 #include "hal/msl/fission/pipeline.h"
 #include "hal/msl/fission/stamps.h"
+#include "tests/unit/fission_fixture.h"
 
 #include <llvm-c/Analysis.h>
-#include <llvm-c/IRReader.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,38 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* The parameters of a thread function, by name. */
-#define THREAD                                                                                     \
-    "(ptr %l, i32 %gx, i32 %gy, i32 %gz, i32 %nx, i32 %ny, i32 %nz, i32 %x, i32 %y, i32 %z, "      \
-    "i32 %index, i32 %lane, i32 %simd)"
-
-static LLVMContextRef context;
-
-static LLVMModuleRef parse(const char *text)
-{
-    LLVMModuleRef module = NULL;
-    char *message = NULL;
-    if (LLVMParseIRInContext(context,
-                             LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "test"),
-                             &module, &message))
-        fail_msg("%s", message);
-    return module;
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    context = LLVMContextCreate();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    LLVMContextDispose(context);
-    return 0;
-}
 
 /* ---- ir.c -------------------------------------------------------------------------------------
  */
@@ -86,7 +54,7 @@ enum { A, B, C1, E, G, H, D };
 static void control_flow_is_known(void **state)
 {
     (void)state;
-    LLVMModuleRef module = parse(loop_text);
+    LLVMModuleRef module = fission_parse(loop_text);
     struct cfg cfg = {0};
     cfg_build(&cfg, LLVMGetNamedFunction(module, "f"));
     assert_int_equal(cfg.count, 7);
@@ -109,12 +77,12 @@ static void control_flow_is_known(void **state)
 static void cut_edges_do_not_count(void **state)
 {
     (void)state;
-    LLVMModuleRef module = parse("define void @f(i1 %c) {\n"
-                                 "a: br i1 %c, label %early, label %b\n"
-                                 "b: br label %end\n"
-                                 "early: br label %end\n"
-                                 "end: ret void\n"
-                                 "}\n");
+    LLVMModuleRef module = fission_parse("define void @f(i1 %c) {\n"
+                                         "a: br i1 %c, label %early, label %b\n"
+                                         "b: br label %end\n"
+                                         "early: br label %end\n"
+                                         "end: ret void\n"
+                                         "}\n");
     struct cfg cfg = {0};
     cfg_build(&cfg, LLVMGetNamedFunction(module, "f"));
     cfg_find_post_dominators(&cfg);
@@ -162,7 +130,7 @@ static const char taint_text[] = "declare void @__msl_group_barrier()\n"
 static void taint_follows_values_and_branches(void **state)
 {
     (void)state;
-    LLVMModuleRef module = parse(taint_text);
+    LLVMModuleRef module = fission_parse(taint_text);
     const struct msl_fission_kernel kernel = {.function = "k", .group_size = {64, 1, 1}};
     struct fission f = {.module = module,
                         .function = LLVMGetNamedFunction(module, "k"),
@@ -191,27 +159,10 @@ static void taint_follows_values_and_branches(void **state)
 /* ---- The whole pass
  * -------------------------------------------------------------------------------- */
 
-static struct msl_fission_result run_on(LLVMModuleRef module, uint32_t threads,
-                                        enum hal_status expected)
-{
-    LLVMTargetMachineRef machine;
-    assert_int_equal(msl_pipeline_machine(&machine), HAL_OK);
-    const struct msl_fission_kernel kernel = {.function = "k",
-                                              .group_size = {threads, threads > 0, threads > 0}};
-    struct msl_fission_result result = {0};
-    assert_int_equal(msl_fission_run(module, machine, &kernel, 1, &result), expected);
-    char *message = NULL;
-    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-        fail_msg("%s", message);
-    LLVMDisposeMessage(message);
-    LLVMDisposeTargetMachine(machine);
-    return result;
-}
-
 static struct msl_fission_result run_pass(const char *text, enum hal_status expected)
 {
-    LLVMModuleRef module = parse(text);
-    const struct msl_fission_result result = run_on(module, 64, expected);
+    LLVMModuleRef module = fission_parse(text);
+    const struct msl_fission_result result = fission_run_on(module, 64, expected);
     LLVMDisposeModule(module);
     return result;
 }
@@ -284,99 +235,6 @@ static void refusals_have_reasons(void **state)
     }
 }
 
-/* A loop in which each thread reads x[a], which AT makes, a sum that SECOND adds, and x[a + THIRD].
- */
-#define STRIPS(AT, SECOND, THIRD, AGAIN)                                                           \
-    "declare void @__msl_simdgroup_barrier() convergent\n"                                         \
-    "define void @k" THREAD " {\n"                                                                 \
-    "entry: %from = load ptr, ptr %l\n"                                                            \
-    "  %own = getelementptr i32, ptr %l, i32 %index\n"                                             \
-    "  br label %turn\n"                                                                           \
-    "turn:\n"                                                                                      \
-    "  %c = phi i32 [ 0, %entry ], [ %d, %turn ]\n"                                                \
-    "  %u = shl i32 %c, 7\n" AT "  %b = add i32 " SECOND "\n"                                      \
-    "  %e = add i32 %a, " THIRD "\n"                                                               \
-    "  %i = zext i32 %a to i64\n"                                                                  \
-    "  %j = zext i32 %b to i64\n"                                                                  \
-    "  %k = zext i32 %e to i64\n"                                                                  \
-    "  %p = getelementptr i32, ptr %from, i64 %i\n"                                                \
-    "  %q = getelementptr i32, ptr %from, i64 %j\n"                                                \
-    "  %r = getelementptr i32, ptr %from, i64 %k\n"                                                \
-    "  %v = load i32, ptr %p\n"                                                                    \
-    "  %w = load i32, ptr %q\n"                                                                    \
-    "  %third = load i32, ptr %r\n"                                                                \
-    "  %s = add i32 %v, %w\n"                                                                      \
-    "  %t = add i32 %s, %third\n"                                                                  \
-    "  store i32 %t, ptr %own\n"                                                                   \
-    "  call void @__msl_simdgroup_barrier()\n"                                                     \
-    "  %d = add i32 %c, 1\n"                                                                       \
-    "  %more = icmp ult i32 %d, " AGAIN "\n"                                                       \
-    "  br i1 %more, label %turn, label %end\n"                                                     \
-    "end: ret void\n"                                                                              \
-    "}\n"
-#define BY_THREAD "  %a = add i32 %u, %index\n"
-
-/* How many, and how far behind what is read the first lies. */
-struct prefetches {
-    size_t count;
-    uint64_t least;
-};
-
-static struct prefetches prefetches_in(const char *text, uint32_t threads)
-{
-    LLVMModuleRef module = parse(text);
-    struct prefetches found = {0, UINT64_MAX};
-    assert_true(run_on(module, threads, HAL_OK).split);
-    ir_each_block(block, LLVMGetNamedFunction(module, "k")) ir_each_instruction(item, block)
-    {
-        if (!ir_starts_with(ir_callee(item), "llvm.prefetch"))
-            continue;
-        const ir_value offset = LLVMGetOperand(LLVMGetOperand(item, 0), 1);
-        const uint64_t bytes = LLVMConstIntGetZExtValue(LLVMGetOperand(offset, 1));
-        found.least = bytes < found.least ? bytes : found.least;
-        found.count++;
-    }
-    LLVMDisposeModule(module);
-    return found;
-}
-
-/* Two strips of 64 threads are pieces of 512 bytes; each simdgroup asks for 256 of the next. */
-static void strips_are_asked_for_ahead(void **state)
-{
-    (void)state;
-    const struct prefetches two = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 64);
-    assert_int_equal(two.count, 4);
-    assert_int_equal(two.least, 512);
-    const struct prefetches three = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "128", "%nx"), 64);
-    assert_int_equal(three.count, 6);
-    assert_int_equal(three.least, 768);
-}
-
-static void nothing_else_is_asked_for(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *why, *text;
-        uint32_t threads;
-    } none[] = {
-        {"the strips lie apart", STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 32},
-        {"any size of group", STRIPS(BY_THREAD, "%a, 1024", "5", "%nx"), 0},
-        {"some lanes are missing", STRIPS(BY_THREAD, "%a, 63", "126", "%nx"), 63},
-        {"more than pages", STRIPS(BY_THREAD, "%a, 1024", "2048", "%nx"), 1024},
-        {"one turn",
-         STRIPS("  %o = add i32 %u, %gx\n  %a = add i32 %o, %index\n", "%a, 64", "128", "0"), 64},
-        {"no thread's index", STRIPS("  %a = add i32 %u, %lane\n", "%a, 64", "128", "%nx"), 64},
-        {"each thread elsewhere",
-         STRIPS("  %o = load i32, ptr %own\n  %a = add i32 %o, %index\n", "%a, 64", "128", "%nx"),
-         64},
-        {"the second one elsewhere",
-         STRIPS(BY_THREAD "  %o = add i32 %gx, %index\n", "%o, 64", "5", "%nx"), 64},
-    };
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        if (prefetches_in(none[i].text, none[i].threads).count)
-            fail_msg("%s: there are prefetches", none[i].why);
-}
-
 /* ---- stamps.c ----------------------------------------------------------------------------------
  */
 
@@ -389,7 +247,7 @@ static void nothing_else_is_asked_for(void **state)
 /* The words of the stamps before each operation, in the order of the code. */
 static void expect_stamps(const char *text, const uint64_t *words, size_t count)
 {
-    LLVMModuleRef module = parse(text);
+    LLVMModuleRef module = fission_parse(text);
     const ir_value function = LLVMGetNamedFunction(module, "k");
     size_t found = 0;
     assert_true(msl_stamps_are_needed(module));
@@ -447,7 +305,7 @@ static void deep_loops_fit_into_stamps(void **state)
 static void what_does_not_wait_has_no_stamps(void **state)
 {
     (void)state;
-    LLVMModuleRef module = parse(OPERATIONS "define void @k() { ret void }\n");
+    LLVMModuleRef module = fission_parse(OPERATIONS "define void @k() { ret void }\n");
     assert_false(msl_stamps_are_needed(module));
     LLVMDisposeModule(module);
 }
@@ -471,12 +329,10 @@ int main(void)
         cmocka_unit_test(taint_follows_values_and_branches),
         cmocka_unit_test(a_barrier_splits),
         cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(strips_are_asked_for_ahead),
-        cmocka_unit_test(nothing_else_is_asked_for),
         cmocka_unit_test(operations_are_stamped),
         cmocka_unit_test(deep_loops_fit_into_stamps),
         cmocka_unit_test(what_does_not_wait_has_no_stamps),
         cmocka_unit_test(other_functions_are_errors),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, fission_set_up, fission_tear_down);
 }

@@ -429,9 +429,46 @@ static void no_linker(void **state)
     assert_non_null(strstr(hal_message(), "install "));
 }
 
+/* How many of its instructions name registers of 512 bits; SIZE_MAX: there is no objdump. */
+static size_t wide_instructions(const char *expression)
+{
+    char text[512], path[256], command[512];
+    snprintf(text, sizeof text,
+             "kernel void k(device const float *a, device const float *b, device float *c,"
+             " uint i [[thread_position_in_grid]]) { float v = a[i], w = b[i]; c[i] = %s; } // %d",
+             expression, (int)getpid());
+    struct fixture_kernel kernel = fixture_compile(text, "k");
+    const struct msl_function_info *const info = msl_function_get_info(kernel.function);
+    snprintf(path, sizeof path, "%s/code", fixture_directory());
+    FILE *const code = fopen(path, "w");
+    assert_non_null(code);
+    assert_true(info->code_end > info->code_begin);
+    assert_int_equal(
+        fwrite((const void *)info->code_begin, info->code_end - info->code_begin, 1, code), 1);
+    assert_int_equal(fclose(code), 0);
+    fixture_release(&kernel);
+    snprintf(command, sizeof command, "objdump -D -b binary -m i386:x86-64 '%s' 2>&1", path);
+    FILE *const lines = popen(command, "r");
+    assert_non_null(lines);
+    size_t count = 0;
+    while (fgets(text, sizeof text, lines))
+        count += strstr(text, "zmm") != NULL;
+    return pclose(lines) == 0 ? count : SIZE_MAX;
+}
+
+static void what_streams_has_narrow_vectors(void **state)
+{
+    (void)state;
+    const size_t computing = wide_instructions("((((v * w + 1) * v + w) * v + 1) * v + w) * v + 1");
+    if (computing == 0 || computing == SIZE_MAX || !HAS_SPLITTER)
+        skip(); /* this processor has none, the compiler uses none by itself, or who decides lacks */
+    assert_int_equal(wide_instructions("v + w"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_streams_has_narrow_vectors),
         cmocka_unit_test(a_linker_that_cannot_is_no_harm),
         cmocka_unit_test(only_what_is_listed_is_compiled),
         cmocka_unit_test(syntax_and_names),

@@ -152,6 +152,21 @@ void ir_insert(LLVMBuilderRef builder, ir_value item)
     LLVMInsertIntoBuilderWithName(builder, item, name);
 }
 
+void ir_prefetch(LLVMBuilderRef builder, LLVMModuleRef module, ir_value address, unsigned nearness)
+{
+    static const char name[] = "llvm.prefetch";
+    const LLVMContextRef context = LLVMGetModuleContext(module);
+    const unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
+    const ir_type number = LLVMInt32TypeInContext(context);
+    ir_type type = LLVMTypeOf(address);
+    enum { READS = 0, DATA = 1 };
+    ir_value arguments[] = {address, LLVMConstInt(number, READS, false),
+                            LLVMConstInt(number, nearness, false),
+                            LLVMConstInt(number, DATA, false)};
+    LLVMBuildCall2(builder, LLVMIntrinsicGetType(context, id, &type, 1),
+                   LLVMGetIntrinsicDeclaration(module, id, &type, 1), arguments, 4, "");
+}
+
 static void mark(LLVMModuleRef module, ir_value function, const char *name)
 {
     const unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));

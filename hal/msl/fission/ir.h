@@ -84,6 +84,9 @@ ir_value ir_root(ir_value pointer);
 /* Puts an unlinked instruction where the builder stands; it keeps its name. */
 void ir_insert(LLVMBuilderRef builder, ir_value item);
 
+/* Asks for the line at `address`, which need not exist, as near as 3 (the first cache) or 2. */
+void ir_prefetch(LLVMBuilderRef builder, LLVMModuleRef module, ir_value address, unsigned nearness);
+
 /* Calls `name` of the module, declared when it is not there yet: threads wait for each other in
  * it, so that it stays where it is, or it computes a value from its arguments alone. */
 ir_value ir_call(LLVMBuilderRef builder, LLVMModuleRef module, const char *name, ir_type result,

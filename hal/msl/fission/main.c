@@ -10,6 +10,7 @@
 #include "hal/msl/fission/ir.h"
 #include "hal/msl/fission/pipeline.h"
 #include "hal/msl/fission/stamps.h"
+#include "hal/msl/fission/stream.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
@@ -19,7 +20,7 @@
 #include <string.h>
 
 /* The first members of struct msl_abi_kernel. */
-enum member { NAME, TAG, RUN_GROUPS, RUN_THREAD, RUN_SPLIT, THREAD, ROAD, SIZE };
+enum member { NAME, TAG, RUN_GROUPS, RUN_THREAD, RUN_SPLIT, THREAD, ROAD, SIZE, WAITS };
 
 /* Exit codes; anything else is a crash. */
 enum { DONE = 0, WRONG_USE = 2, CANNOT = 3, REFUSED = 4 };
@@ -204,6 +205,15 @@ static enum hal_status add_stamps(LLVMModuleRef module, LLVMTargetMachineRef mac
     return HAL_OK;
 }
 
+/* Of kernels whose threads need no other thread: what the others touch, they touch again. */
+static void tune_streams(LLVMModuleRef module)
+{
+    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g))
+        if (is_entry(g) && LLVMIsAFunction(member(g, RUN_GROUPS)) &&
+            LLVMConstIntGetZExtValue(member(g, WAITS)) == 0)
+            msl_stream_tune(module, member(g, RUN_GROUPS));
+}
+
 static enum hal_status do_work(LLVMModuleRef module, LLVMTargetMachineRef machine, enum work work)
 {
     if (work != MAY_REFUSE && work != MUST_SPLIT)
@@ -236,6 +246,8 @@ static enum hal_status compile(const char *input, const char *output, enum work 
         msl_arithmetic_define(module);
         status = do_work(module, machine, work);
     }
+    if (status == HAL_OK && work != CHECK_BOUNDS && work != KEEP)
+        tune_streams(module);
     if (status == HAL_OK)
         status = msl_pipeline_write_object(module, machine, output);
     if (module)

@@ -80,17 +80,6 @@ static bool is_in_loop(struct fission *f, ir_block block)
     return found;
 }
 
-static void prefetch(const struct fission *f, ir_value address, ir_value offset)
-{
-    static const char name[] = "llvm.prefetch";
-    const unsigned id = LLVMLookupIntrinsicID(name, sizeof name - 1);
-    ir_type type = f->pointer;
-    ir_value arguments[] = {LLVMBuildGEP2(f->builder, f->i8, address, &offset, 1, ""),
-                            fission_number(f, 0), fission_number(f, 3), fission_number(f, 1)};
-    LLVMBuildCall2(f->builder, LLVMIntrinsicGetType(f->context, id, &type, 1),
-                   LLVMGetIntrinsicDeclaration(f->module, id, &type, 1), arguments, 4, "");
-}
-
 /* The same for all lanes, so that it is done once for each simdgroup. */
 static void add_prefetches(const struct fission *f, ir_value before, const struct strip *strip,
                            uint64_t piece_bytes)
@@ -105,9 +94,10 @@ static void add_prefetches(const struct fission *f, ir_value before, const struc
     const ir_value simdgroup =
         LLVMBuildZExt(b, fission_parameter(f, MSL_FISSION_SIMDGROUP), f->i64, "");
     const ir_value own = LLVMBuildMul(b, simdgroup, LLVMConstInt(f->i64, part, false), "");
-    for (uint64_t at = 0; at < part; at += LINE_BYTES)
-        prefetch(f, address,
-                 LLVMBuildAdd(b, own, LLVMConstInt(f->i64, piece_bytes + at, false), ""));
+    for (uint64_t at = 0; at < part; at += LINE_BYTES) {
+        ir_value offset = LLVMBuildAdd(b, own, LLVMConstInt(f->i64, piece_bytes + at, false), "");
+        ir_prefetch(b, f->module, LLVMBuildGEP2(b, f->i8, address, &offset, 1, ""), 3);
+    }
 }
 
 void fission_add_prefetches(struct fission *f)

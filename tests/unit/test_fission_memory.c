@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How split functions reach memory: what they ask for ahead (hal/msl/fission/prefetch.c), and which
+ * kernels that stream get narrow vectors (hal/msl/fission/stream.c). */
+#include "hal/msl/fission/ir.h"
+#include "hal/msl/fission/stream.h"
+#include "tests/unit/fission_fixture.h"
+
+#include <llvm-c/Analysis.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- prefetch.c --------------------------------------------------------------------------------
+ */
+
+/* A loop in which each thread reads x[a], which AT makes, a sum that SECOND adds, and x[a + THIRD].
+ */
+#define STRIPS(AT, SECOND, THIRD, AGAIN)                                                           \
+    "declare void @__msl_simdgroup_barrier() convergent\n"                                         \
+    "define void @k" THREAD " {\n"                                                                 \
+    "entry: %from = load ptr, ptr %l\n"                                                            \
+    "  %own = getelementptr i32, ptr %l, i32 %index\n"                                             \
+    "  br label %turn\n"                                                                           \
+    "turn:\n"                                                                                      \
+    "  %c = phi i32 [ 0, %entry ], [ %d, %turn ]\n"                                                \
+    "  %u = shl i32 %c, 7\n" AT "  %b = add i32 " SECOND "\n"                                      \
+    "  %e = add i32 %a, " THIRD "\n"                                                               \
+    "  %i = zext i32 %a to i64\n"                                                                  \
+    "  %j = zext i32 %b to i64\n"                                                                  \
+    "  %k = zext i32 %e to i64\n"                                                                  \
+    "  %p = getelementptr i32, ptr %from, i64 %i\n"                                                \
+    "  %q = getelementptr i32, ptr %from, i64 %j\n"                                                \
+    "  %r = getelementptr i32, ptr %from, i64 %k\n"                                                \
+    "  %v = load i32, ptr %p\n"                                                                    \
+    "  %w = load i32, ptr %q\n"                                                                    \
+    "  %third = load i32, ptr %r\n"                                                                \
+    "  %s = add i32 %v, %w\n"                                                                      \
+    "  %t = add i32 %s, %third\n"                                                                  \
+    "  store i32 %t, ptr %own\n"                                                                   \
+    "  call void @__msl_simdgroup_barrier()\n"                                                     \
+    "  %d = add i32 %c, 1\n"                                                                       \
+    "  %more = icmp ult i32 %d, " AGAIN "\n"                                                       \
+    "  br i1 %more, label %turn, label %end\n"                                                     \
+    "end: ret void\n"                                                                              \
+    "}\n"
+#define BY_THREAD "  %a = add i32 %u, %index\n"
+
+/* How many, and how far behind what is read the first lies. */
+struct prefetches {
+    size_t count;
+    uint64_t least;
+};
+
+static struct prefetches prefetches_in(const char *text, uint32_t threads)
+{
+    LLVMModuleRef module = fission_parse(text);
+    struct prefetches found = {0, UINT64_MAX};
+    assert_true(fission_run_on(module, threads, HAL_OK).split);
+    ir_each_block(block, LLVMGetNamedFunction(module, "k")) ir_each_instruction(item, block)
+    {
+        if (!ir_starts_with(ir_callee(item), "llvm.prefetch"))
+            continue;
+        const ir_value offset = LLVMGetOperand(LLVMGetOperand(item, 0), 1);
+        const uint64_t bytes = LLVMConstIntGetZExtValue(LLVMGetOperand(offset, 1));
+        found.least = bytes < found.least ? bytes : found.least;
+        found.count++;
+    }
+    LLVMDisposeModule(module);
+    return found;
+}
+
+/* Two strips of 64 threads are pieces of 512 bytes; each simdgroup asks for 256 of the next. */
+static void strips_are_asked_for_ahead(void **state)
+{
+    (void)state;
+    const struct prefetches two = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 64);
+    assert_int_equal(two.count, 4);
+    assert_int_equal(two.least, 512);
+    const struct prefetches three = prefetches_in(STRIPS(BY_THREAD, "%a, 64", "128", "%nx"), 64);
+    assert_int_equal(three.count, 6);
+    assert_int_equal(three.least, 768);
+}
+
+static void nothing_else_is_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why, *text;
+        uint32_t threads;
+    } none[] = {
+        {"the strips lie apart", STRIPS(BY_THREAD, "%a, 64", "5", "%nx"), 32},
+        {"any size of group", STRIPS(BY_THREAD, "%a, 1024", "5", "%nx"), 0},
+        {"some lanes are missing", STRIPS(BY_THREAD, "%a, 63", "126", "%nx"), 63},
+        {"more than pages", STRIPS(BY_THREAD, "%a, 1024", "2048", "%nx"), 1024},
+        {"one turn",
+         STRIPS("  %o = add i32 %u, %gx\n  %a = add i32 %o, %index\n", "%a, 64", "128", "0"), 64},
+        {"no thread's index", STRIPS("  %a = add i32 %u, %lane\n", "%a, 64", "128", "%nx"), 64},
+        {"each thread elsewhere",
+         STRIPS("  %o = load i32, ptr %own\n  %a = add i32 %o, %index\n", "%a, 64", "128", "%nx"),
+         64},
+        {"the second one elsewhere",
+         STRIPS(BY_THREAD "  %o = add i32 %gx, %index\n", "%o, 64", "5", "%nx"), 64},
+    };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (prefetches_in(none[i].text, none[i].threads).count)
+            fail_msg("%s: there are prefetches", none[i].why);
+}
+
+/* ---- stream.c ----------------------------------------------------------------------------------
+ */
+
+#define WIDE "<16 x float>"
+#define FUNCTION                                                                                   \
+    "declare " WIDE " @llvm.fma.v16f32(" WIDE ", " WIDE ", " WIDE ")\n"                            \
+    "declare " WIDE " @llvm.exp.v16f32(" WIDE ")\n"                                                \
+    "define void @k(ptr %p, ptr %q, ptr %l, i1 %c, float %s, i32 %i) #0 {\n"                       \
+    "begin:\n"                                                                                     \
+    "  %n = insertelement " WIDE " undef, float %s, i32 0\n"                                       \
+    "  %all = shufflevector " WIDE " %n, " WIDE " undef, <16 x i32> zeroinitializer\n"             \
+    "  br label %turn\n"                                                                           \
+    "turn:\n"
+#define LOADS                                                                                      \
+    "  %a = load " WIDE ", ptr %p\n"                                                               \
+    "  %b = load " WIDE ", ptr %q\n"
+#define STORE(what)                                                                                \
+    "  store " WIDE " " what ", ptr %q\n"                                                          \
+    "  br i1 %c, label %turn, label %end\n"                                                        \
+    "end: ret void\n"                                                                              \
+    "}\n"                                                                                          \
+    "attributes #0 = { \"min-legal-vector-width\"=\"0\" }\n"
+#define MULTIPLY_AND_ADD                                                                           \
+    "  %m = fmul " WIDE " %a, %all\n"                                                              \
+    "  %r = fadd " WIDE " %m, %b\n"
+
+/* "": the function has none. */
+static const char *attribute(LLVMValueRef function, const char *name)
+{
+    unsigned length = 0;
+    const LLVMAttributeRef found = LLVMGetStringAttributeAtIndex(
+        function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, name, (unsigned)strlen(name));
+    return found ? LLVMGetStringAttributeValue(found, &length) : "";
+}
+
+static void expect_width(const char *why, const char *text, bool narrow)
+{
+    LLVMModuleRef module = fission_parse(text);
+    const LLVMValueRef function = LLVMGetNamedFunction(module, "k");
+    if (msl_stream_tune(module, function) != narrow)
+        fail_msg("%s: the vectors are %s", why, narrow ? "wide" : "narrow");
+    assert_string_equal(attribute(function, "prefer-vector-width"), narrow ? "256" : "");
+    assert_string_equal(attribute(function, "min-legal-vector-width"), narrow ? "256" : "0");
+    LLVMDisposeModule(module);
+}
+
+static void streams_have_narrow_vectors(void **state)
+{
+    (void)state;
+    expect_width("a sum", FUNCTION LOADS "  %r = fadd " WIDE " %a, %b\n" STORE("%r"), true);
+    expect_width("saxpy", FUNCTION LOADS MULTIPLY_AND_ADD STORE("%r"), true);
+    expect_width("as many operations as accesses",
+                 FUNCTION LOADS MULTIPLY_AND_ADD "  %t = fneg " WIDE " %r\n" STORE("%t"), true);
+    expect_width("a product that is added at once",
+                 FUNCTION LOADS "  %r = call " WIDE " @llvm.fma.v16f32(" WIDE " %a, " WIDE
+                                " %all, " WIDE " %b)\n" STORE("%r"),
+                 true);
+    expect_width("narrow work beside it",
+                 FUNCTION LOADS "  %x = load <8 x i32>, ptr %p\n"
+                                "  %y = mul <8 x i32> %x, %x\n"
+                                "  %z = add <8 x i32> %y, %x\n"
+                                "  %w = xor <8 x i32> %z, %x\n"
+                                "  store <8 x i32> %w, ptr %p\n" MULTIPLY_AND_ADD STORE("%r"),
+                 true);
+}
+
+/* Each asks for the beginning of the fourth page behind what is read. */
+static void expect_pages(const char *text, size_t wanted)
+{
+    LLVMModuleRef module = fission_parse(text);
+    size_t count = 0;
+    assert_true(msl_stream_tune(module, LLVMGetNamedFunction(module, "k")));
+    ir_each_block(block, LLVMGetNamedFunction(module, "k")) ir_each_instruction(item, block)
+    {
+        if (!ir_starts_with(ir_callee(item), "llvm.prefetch"))
+            continue;
+        const LLVMValueRef sum = LLVMGetOperand(LLVMGetOperand(item, 0), 0);
+        const LLVMValueRef page = LLVMGetOperand(sum, 0);
+        assert_true(ir_is(sum, LLVMAdd) && ir_is(page, LLVMAnd));
+        assert_int_equal(LLVMConstIntGetSExtValue(LLVMGetOperand(sum, 1)), 16384);
+        assert_int_equal(LLVMConstIntGetSExtValue(LLVMGetOperand(page, 1)), -4096);
+        assert_int_equal(LLVMConstIntGetZExtValue(LLVMGetOperand(item, 2)), 2);
+        count++;
+    }
+    char *message = NULL;
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+        fail_msg("%s", message);
+    LLVMDisposeMessage(message);
+    assert_int_equal(count, wanted);
+    LLVMDisposeModule(module);
+}
+
+/* `p` is read twice, `q` read and written. */
+static void streams_ask_for_pages_ahead(void **state)
+{
+    (void)state;
+    static const char sum[] = FUNCTION LOADS "  %o = getelementptr i8, ptr %p, i32 64\n"
+                                             "  %d = load " WIDE ", ptr %o\n"
+                                             "  %e = load <4 x i32>, ptr %l\n"
+                                             "  %r = fadd " WIDE " %d, %b\n" STORE("%r");
+    expect_pages(sum, 2);
+    expect_pages("define void @k(ptr %p) {\n"
+                 "  %a = load " WIDE ", ptr %p\n"
+                 "  store " WIDE " %a, ptr %p\n"
+                 "  br label %end\n"
+                 "end: ret void\n"
+                 "}\n",
+                 0);
+}
+
+static void other_vectors_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why, *text;
+    } wide[] = {
+        {"more operations than accesses",
+         FUNCTION LOADS MULTIPLY_AND_ADD "  %t = fneg " WIDE " %r\n"
+                                         "  %u = fmul " WIDE " %t, %b\n" STORE("%u")},
+        {"a sum that turns", FUNCTION "  %o = phi " WIDE " [ %all, %begin ], [ %r, %turn ]\n" LOADS
+                                      "  %r = fadd " WIDE " %o, %a\n" STORE("%b")},
+        {"shuffles", FUNCTION LOADS
+         "  %r = shufflevector " WIDE " %a, " WIDE
+         " %b, <16 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 "
+         "19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23>\n" STORE("%r")},
+        {"divisions", FUNCTION LOADS "  %r = fdiv " WIDE " %a, %b\n" STORE("%r")},
+        {"one lane", FUNCTION LOADS "  %e = extractelement " WIDE " %a, i32 %i\n"
+                                    "  store float %e, ptr %p\n" STORE("%b")},
+        {"calls that compute much",
+         FUNCTION LOADS "  %r = call " WIDE " @llvm.exp.v16f32(" WIDE " %a)\n" STORE("%r")},
+        {"a block that streams beside one that computes",
+         FUNCTION LOADS "  br label %next\n"
+                        "next:\n"
+                        "  %d = load " WIDE ", ptr %p\n"
+                        "  %x = fmul " WIDE " %d, %all\n"
+                        "  %y = fmul " WIDE " %x, %all\n"
+                        "  %z = fmul " WIDE " %y, %all\n" STORE("%z")},
+        {"narrow vectors only", "define void @k(ptr %p) #0 {\n"
+                                "  %a = load <8 x float>, ptr %p\n"
+                                "  store <8 x float> %a, ptr %p\n"
+                                "  ret void\n"
+                                "}\n"
+                                "attributes #0 = { \"min-legal-vector-width\"=\"0\" }\n"},
+    };
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        expect_width(wide[i].why, wide[i].text, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strips_are_asked_for_ahead),
+        cmocka_unit_test(nothing_else_is_asked_for),
+        cmocka_unit_test(streams_have_narrow_vectors),
+        cmocka_unit_test(streams_ask_for_pages_ahead),
+        cmocka_unit_test(other_vectors_stay),
+    };
+    return cmocka_run_group_tests(tests, fission_set_up, fission_tear_down);
+}
