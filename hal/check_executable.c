@@ -124,6 +124,24 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
                     HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
 }
 
+/* More values than one are the components of a vector. */
+static enum hal_status check_constants(const char *label, const struct hal_executable_desc *desc)
+{
+    enum { MOST_COMPONENTS = 4 };
+    size_t count = 0;
+    for (size_t i = 0; i < desc->constant_count; i++) {
+        const struct hal_constant *const constant = &desc->constants[i], *const last = constant - 1;
+        HAL_TRY(check_constant(label, constant));
+        count = i && last->index == constant->index ? count + 1 : 1;
+        if (count > MOST_COMPONENTS || (count > 1 && last->type != constant->type))
+            return hal_fail(HAL_INVALID,
+                            "executable '%s', specialization constant %u: more values than one are "
+                            "the components of a vector: at most %d, of one type",
+                            label, constant->index, MOST_COMPONENTS);
+    }
+    return HAL_OK;
+}
+
 static enum hal_status check_variant(const char *label, enum hal_executable_format format,
                                      const void *data, size_t bytes)
 {
@@ -183,9 +201,7 @@ enum hal_status hal_check_executable_desc(const struct hal_device *device,
     if (desc->constant_count && !desc->constants)
         return hal_fail(HAL_INVALID, "executable '%s': %zu specialization constants at NULL", label,
                         desc->constant_count);
-    for (size_t i = 0; i < desc->constant_count; i++)
-        HAL_TRY(check_constant(label, &desc->constants[i]));
-    return HAL_OK;
+    return check_constants(label, desc);
 }
 
 enum hal_status hal_check_cache(const struct hal_executable_cache *cache)

@@ -117,6 +117,8 @@ enum hal_constant_type {
     HAL_CONSTANT_UINT64 = 12,
 };
 
+/* A vector is two to four of them behind each other, of one index and type: its components. Modules
+ * have scalars only. */
 struct hal_constant {
     uint32_t index;
     enum hal_constant_type type;
@@ -170,6 +172,7 @@ struct hal_constant_info {
     const char *name;
     uint32_t index;
     enum hal_constant_type type; /* 0: a type that cannot be given a value here */
+    uint32_t components;         /* of a vector, of that type: 2 to 4; 1: a scalar */
     bool is_given;               /* the description has a value for it */
 };
 

@@ -228,6 +228,7 @@ static enum hal_status list_constants(const struct hal_executable_desc *desc,
             (struct hal_constant_info){.name = constant.name,
                                        .index = constant.index,
                                        .type = (enum hal_constant_type)constant.type,
+                                       .components = constant.components,
                                        .is_given = is_given(desc, constant.index)};
     }
     qsort(executable->constants, count, sizeof *executable->constants, by_index);

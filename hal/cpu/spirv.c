@@ -60,6 +60,7 @@ struct hal_constant_info cpu_spirv_constant(const struct spirv_constant_info *co
         .name = constant->name,
         .index = constant->id,
         .type = (enum hal_constant_type)constant->type,
+        .components = 1,
         .is_given = is_given,
     };
 }

@@ -53,16 +53,51 @@ static MTLDataType type_of(enum hal_constant_type type)
     return MTLDataTypeUInt;
 }
 
+static size_t bytes_of(enum hal_constant_type type)
+{
+    switch (type) {
+    case HAL_CONSTANT_BOOL:
+    case HAL_CONSTANT_INT8:
+    case HAL_CONSTANT_UINT8: return 1;
+    case HAL_CONSTANT_INT16:
+    case HAL_CONSTANT_UINT16:
+    case HAL_CONSTANT_FLOAT16:
+    case HAL_CONSTANT_BFLOAT16: return 2;
+    case HAL_CONSTANT_INT32:
+    case HAL_CONSTANT_UINT32:
+    case HAL_CONSTANT_FLOAT32: return 4;
+    case HAL_CONSTANT_INT64:
+    case HAL_CONSTANT_UINT64: break;
+    }
+    return 8;
+}
+
+_Static_assert(MTLDataTypeFloat4 == MTLDataTypeFloat + 3, "vectors follow their scalar");
+
+/* A scalar, or the components of a vector, whose type's number is that many higher. Returns how
+ * many values it took. */
+static size_t set_value(MTLFunctionConstantValues *values, const struct hal_constant *constant,
+                        size_t left)
+{
+    enum { MOST_COMPONENTS = 4, MOST_BYTES = 8 };
+    _Alignas(32) uint8_t value[MOST_COMPONENTS * MOST_BYTES] = {0};
+    const size_t bytes = bytes_of(constant->type);
+    size_t count = 0;
+    while (count < left && count < MOST_COMPONENTS && constant[count].index == constant->index) {
+        memcpy(value + count * bytes, &constant[count].bits, bytes);
+        count++;
+    }
+    [values setConstantValue:value
+                        type:(MTLDataType)(type_of(constant->type) + count - 1)
+                     atIndex:constant->index];
+    return count;
+}
+
 static MTLFunctionConstantValues *make_values(const struct hal_executable_desc *desc)
 {
     MTLFunctionConstantValues *values = [[[MTLFunctionConstantValues alloc] init] autorelease];
-    for (size_t i = 0; i < desc->constant_count; i++) {
-        const struct hal_constant *constant = &desc->constants[i];
-        const bool truth = constant->bits != 0;
-        const void *value = constant->type == HAL_CONSTANT_BOOL ? (const void *)&truth
-                                                                : (const void *)&constant->bits;
-        [values setConstantValue:value type:type_of(constant->type) atIndex:constant->index];
-    }
+    for (size_t i = 0; i < desc->constant_count;)
+        i += set_value(values, &desc->constants[i], desc->constant_count - i);
     return values;
 }
 

@@ -84,6 +84,17 @@ static enum hal_constant_type type_from(MTLDataType type)
     }
 }
 
+/* A vector's number is that of its components' type and as many more as it has beside the first. */
+static struct hal_constant_info described(MTLDataType type)
+{
+    for (uint32_t components = 1; components <= 4; components++) {
+        const enum hal_constant_type found = type_from((MTLDataType)(type - components + 1));
+        if (found)
+            return (struct hal_constant_info){.type = found, .components = components};
+    }
+    return (struct hal_constant_info){.components = 1};
+}
+
 static bool is_given(const struct hal_executable_desc *desc, uint32_t index)
 {
     for (size_t i = 0; i < desc->constant_count; i++) {
@@ -105,7 +116,7 @@ static bool is_listed(const struct metal_executable *executable, uint32_t index,
 
 static enum hal_status add_constant(struct metal_executable *executable,
                                     const struct hal_executable_desc *desc, const char *its_name,
-                                    uint32_t index, enum hal_constant_type type)
+                                    uint32_t index, struct hal_constant_info known)
 {
     if (is_listed(executable, index, its_name))
         return HAL_OK;
@@ -118,7 +129,8 @@ static enum hal_status add_constant(struct metal_executable *executable,
     executable->constants[executable->constant_count++] = (struct hal_constant_info){
         .name = name,
         .index = index,
-        .type = type,
+        .type = known.type,
+        .components = known.components,
         .is_given = is_given(desc, index),
     };
     return HAL_OK;
@@ -143,7 +155,7 @@ static enum hal_status list_functions_constants(struct metal_executable *executa
         for (NSUInteger c = 0; c < all.count && status == HAL_OK; c++) {
             MTLFunctionConstant *constant = [all objectAtIndex:c];
             status = add_constant(executable, desc, constant.name.UTF8String,
-                                  (uint32_t)constant.index, type_from(constant.type));
+                                  (uint32_t)constant.index, described(constant.type));
         }
         [function release];
     }
@@ -155,8 +167,10 @@ static enum hal_status list_modules_constants(struct metal_executable *executabl
 {
     for (size_t i = 0; i < executable->spirv->constant_count; i++) {
         const struct spirv_constant_info *constant = &executable->spirv->constants[i];
-        HAL_TRY(add_constant(executable, desc, constant->name, constant->id,
-                             (enum hal_constant_type)constant->type));
+        HAL_TRY(add_constant(
+            executable, desc, constant->name, constant->id,
+            (struct hal_constant_info){.type = (enum hal_constant_type)constant->type,
+                                       .components = 1}));
     }
     return HAL_OK;
 }

@@ -236,7 +236,7 @@ struct msl_constant_info msl_library_constant(const struct msl_library *library,
 {
     const struct msl_abi_constant *const constant = &library->constants[index];
     return (struct msl_constant_info){constant->name, constant->index,
-                                      (enum msl_constant_type)constant->type};
+                                      (enum msl_constant_type)constant->type, constant->components};
 }
 
 const struct msl_function_info *msl_function_get_info(const struct msl_function *function)

@@ -34,7 +34,7 @@ enum {
 };
 
 /* Function constant: any scalar type of the language. One of another type than the source's is
- * converted. */
+ * converted. A vector is two to four of them behind each other, of one index and type. */
 enum msl_constant_type {
     MSL_BOOL = 1,
     MSL_INT32 = 2,
@@ -149,6 +149,7 @@ struct msl_constant_info {
     const char *name;
     uint32_t index;
     enum msl_constant_type type;
+    uint32_t components; /* of a vector; 1: a scalar */
 };
 HAL_API size_t msl_library_constant_count(const struct msl_library *library);
 HAL_API struct msl_constant_info msl_library_constant(const struct msl_library *library,

@@ -4,9 +4,22 @@
 #include <string.h>
 
 enum {
+    MAX_COMPONENTS = 4, /* of a vector */
     MAX_SOURCE_BYTES = 16 << 20,
     MAX_CONSTANTS = 65536 /* as function_constant indices in the language */
 };
+
+/* How many of the values that begin at `first` are one constant's. */
+static size_t components_from(const struct msl_source *source, size_t first)
+{
+    const struct msl_constant *const all = source->constants;
+    size_t count = 1;
+    while (count < MAX_COMPONENTS && first + count < source->constant_count &&
+           all[first + count].index == all[first].index &&
+           all[first + count].type == all[first].type)
+        count++;
+    return count;
+}
 
 enum hal_status msl_request_check(const struct msl_source *source, const char *file)
 {
@@ -21,11 +34,12 @@ enum hal_status msl_request_check(const struct msl_source *source, const char *f
         if (source->constants[i].index >= MAX_CONSTANTS)
             return hal_fail(HAL_INVALID, "function constant index %u; the limit is %d",
                             source->constants[i].index, MAX_CONSTANTS - 1);
+    }
+    for (size_t i = 0; i < source->constant_count; i += components_from(source, i))
         for (size_t k = 0; k < i; k++)
             if (source->constants[k].index == source->constants[i].index)
                 return hal_fail(HAL_INVALID, "function constant %u has two values",
                                 source->constants[i].index);
-    }
     for (size_t i = 0; i < source->group_size_count; i++) {
         const uint32_t *const size = source->group_sizes[i].size;
         if (!size[0] || !size[1] || !size[2] || size[0] > MSL_MAX_GROUP_THREADS ||
@@ -87,18 +101,24 @@ enum hal_status msl_request_constants(const struct msl_source *source, struct ms
 {
     enum { COUNT = sizeof constant_casts / sizeof *constant_casts };
     msl_text_append_string(program, "#line 1 \"<constants>\"\n");
-    for (size_t i = 0; i < source->constant_count; i++) {
+    for (size_t i = 0, components; i < source->constant_count; i += components) {
         const struct msl_constant *const constant = &source->constants[i];
+        components = components_from(source, i);
         if ((unsigned)constant->type >= COUNT || !constant_casts[constant->type])
             return hal_fail(HAL_INVALID, "function constant %u has the unknown type %d",
                             constant->index, (int)constant->type);
         msl_text_print(program,
                        "template <> struct msl::function_constant<%u> {"
                        " static constexpr bool defined = true;"
-                       " template <class T> static constexpr T get() { return T(%s(%lluull))); } "
-                       "};\n",
-                       constant->index, constant_casts[constant->type],
-                       (unsigned long long)constant->bits);
+                       " static constexpr int components = %zu;"
+                       " template <class T> static constexpr T get() {"
+                       " if constexpr (::msl::constant_components<T> != components) return T();"
+                       " else return ::msl::constant_of<T>(",
+                       constant->index, components);
+        for (size_t k = 0; k < components; k++)
+            msl_text_print(program, "%s%s(%lluull))", k ? ", " : "", constant_casts[constant->type],
+                           (unsigned long long)constant[k].bits);
+        msl_text_append_string(program, "); } };\n");
     }
     return HAL_OK;
 }

@@ -23,15 +23,16 @@ static void rewrite_function_constant(struct msl_unit *unit, size_t open, size_t
         "= ::msl::function_constant<%s>::template get<decltype(%.*s)>();"
         " static constexpr bool __msl_defined_%.*s = ::msl::function_constant<%s>::defined;"
         " __MSL_CONSTANTS static constexpr ::msl_abi_constant __msl_constant_%.*s ="
-        " {\"%.*s\", uint32_t(%s), ::msl::constant_type<decltype(%.*s)>};"
+        " {\"%.*s\", uint32_t(%s), ::msl::constant_type<decltype(%.*s)>,"
+        " uint32_t(::msl::constant_components<decltype(%.*s)>)};"
         " static_assert(::msl::is_constant_index%s, \"[[function_constant%s]] is out of range:"
         " indices are 0 to 65535\");"
         " static_assert(::msl::may_be_given<decltype(%.*s), %s>,"
-        " \"function constant '%.*s' is a vector: only scalars can be given values\")",
+        " \"function constant '%.*s' has another number of components than it is given\")",
         index, (int)name->length, name->text, (int)name->length, name->text, index,
         (int)name->length, name->text, (int)name->length, name->text, index, (int)name->length,
-        name->text, index, index, (int)name->length, name->text, index, (int)name->length,
-        name->text);
+        name->text, (int)name->length, name->text, index, index, (int)name->length, name->text,
+        index, (int)name->length, name->text);
 }
 
 static void rewrite_attribute(struct rewriter *rewriter, size_t open)

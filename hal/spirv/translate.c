@@ -38,8 +38,10 @@ static enum hal_status check_source(const struct spirv_source *source)
                             constant->id, (int)constant->type);
         for (size_t k = 0; k < i; k++)
             if (source->constants[k].id == constant->id)
-                return hal_fail(HAL_INVALID, "specialization constant %u has two values",
-                                constant->id);
+                return hal_fail(
+                    HAL_INVALID,
+                    "specialization constant %u has two values: modules have scalars only",
+                    constant->id);
     }
     return HAL_OK;
 }

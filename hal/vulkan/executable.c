@@ -376,6 +376,7 @@ enum hal_status vulkan_executable_reflect(struct hal_driver_device *self,
                 .name = constant->name,
                 .index = constant->id,
                 .type = (enum hal_constant_type)constant->type,
+                .components = 1,
                 .is_given = is_given(base, constant->id),
             };
         }

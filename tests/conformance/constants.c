@@ -107,6 +107,69 @@ static void constants_of_all_types(struct suite *suite, uint64_t unused)
     }
 }
 
+/* Vectors, each of their components in its place; they are described as what they are. */
+static void constants_that_are_vectors(struct suite *suite, uint64_t unused)
+{
+    (void)unused;
+    static const char source[] = "#include <metal_stdlib>\n"
+                                 "using namespace metal;\n"
+                                 "constant float2 a [[function_constant(0)]];\n"
+                                 "constant int one [[function_constant(1)]];\n"
+                                 "constant uint3 b [[function_constant(2)]];\n"
+                                 "constant half4 c [[function_constant(3)]];\n"
+                                 "constant bool2 d [[function_constant(4)]];\n"
+                                 "constant char3 e [[function_constant(5)]];\n"
+                                 "constant long2 f [[function_constant(6)]];\n"
+                                 "kernel void show(device int *x [[buffer(0)]])\n"
+                                 "{\n"
+                                 "    x[0] = int(a.x * 4); x[1] = int(a.y * 4); x[2] = one;\n"
+                                 "    x[3] = b.x; x[4] = b.y; x[5] = b.z;\n"
+                                 "    x[6] = int(c.x * 2.0h); x[7] = int(c.y); x[8] = int(c.z);\n"
+                                 "    x[9] = int(c.w); x[10] = d.x ? 1 : 0; x[11] = d.y ? 1 : 0;\n"
+                                 "    x[12] = e.x; x[13] = e.y; x[14] = e.z;\n"
+                                 "    x[15] = int(f.x >> 32); x[16] = int(f.y >> 32);\n"
+                                 "}\n";
+    static const struct hal_constant values[] = {
+        {0, HAL_CONSTANT_FLOAT32, 0x3f400000},
+        {0, HAL_CONSTANT_FLOAT32, 0xc0200000},
+        {1, HAL_CONSTANT_INT32, 77},
+        {2, HAL_CONSTANT_UINT32, 5},
+        {2, HAL_CONSTANT_UINT32, 6},
+        {2, HAL_CONSTANT_UINT32, 7},
+        {3, HAL_CONSTANT_FLOAT16, 0xc100},
+        {3, HAL_CONSTANT_FLOAT16, 0x3c00},
+        {3, HAL_CONSTANT_FLOAT16, 0x4000},
+        {3, HAL_CONSTANT_FLOAT16, 0x4400},
+        {4, HAL_CONSTANT_BOOL, 0},
+        {4, HAL_CONSTANT_BOOL, 1},
+        {5, HAL_CONSTANT_INT8, 0x85},
+        {5, HAL_CONSTANT_INT8, 0x7f},
+        {5, HAL_CONSTANT_INT8, 0xff},
+        {6, HAL_CONSTANT_INT64, UINT64_C(3) << 32},
+        {6, HAL_CONSTANT_INT64, UINT64_C(4) << 32},
+    };
+    /* 0x3f400000 is 0.75, 0xc0200000 is -2.5; halves: -2.5, 1, 2, 4. */
+    static const int32_t wanted[17] = {3, -10, 77, 5, 6, 7, -5, 1, 2, 4, 0, 1, -123, 127, -1, 3, 4};
+    static const uint32_t components[7] = {2, 1, 3, 4, 2, 3, 2};
+    int32_t words[17] = {0};
+    struct hal_executable_info info;
+    suite_need(suite, HAL_FORMAT_MSL);
+    struct hal_executable_desc desc = executable_msl("vectors", source, &show, 1);
+    desc.constants = values;
+    desc.constant_count = sizeof values / sizeof *values;
+    struct hal_executable *executable = suite_executable(suite, &desc);
+    executable_run_words(suite, executable, 0, 1, (uint32_t *)words, 17);
+    check_bytes(suite, words, wanted, sizeof words);
+    check_ok(suite, hal_executable_get_info(executable, &info));
+    check_u64(suite, info.constant_count, 7);
+    size_t first = 0;
+    for (size_t i = 0; i < info.constant_count; first += components[i++]) {
+        suite_note(suite, "constant '%s'", info.constants[i].name);
+        check_u64(suite, info.constants[i].type, values[first].type);
+        check_u64(suite, info.constants[i].components, components[i]);
+    }
+}
+
 /* Two executables of one source live side by side. */
 static void constants_do_not_mix(struct suite *suite, uint64_t unused)
 {
@@ -179,6 +242,7 @@ static const struct suite_case cases[] = {
     {"in_any_order", constants, 1},
     {"at_their_limits", constants, 2},
     {"of_all_types", constants_of_all_types, 0},
+    {"that_are_vectors", constants_that_are_vectors, 0},
     {"do_not_mix", constants_do_not_mix, 0},
     {"slot_0", constants_slot, 0},
     {"slot_9", constants_slot, 9},

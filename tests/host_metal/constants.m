@@ -3,13 +3,13 @@
 #import "tests/host_metal/metal.h"
 #import "tests/host_metal/reflect.h"
 
-enum { MAX_CONSTANT_INDEX = 65535 };
+enum { MAX_CONSTANT_INDEX = 65535, MAX_COMPONENTS = 4 };
 
 /* A value under its index (a number) or name (a string). */
 @interface HMConstantValue : NSObject {
   @public
     MTLDataType _type;
-    uint64_t _bits;
+    uint64_t _bits[MAX_COMPONENTS];
 }
 @end
 @implementation HMConstantValue
@@ -27,19 +27,22 @@ static const struct {
     {MSL_INT64, MTLDataTypeLong},   {MSL_UINT64, MTLDataTypeULong},
 };
 
-static enum msl_constant_type constant_type(MTLDataType type)
+/* Vectors of two to four have the numbers after their components'. */
+static enum msl_constant_type constant_type(MTLDataType type, size_t *out_components)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].theirs == type)
+        if (type >= types[i].theirs && type < types[i].theirs + MAX_COMPONENTS) {
+            *out_components = type - types[i].theirs + 1;
             return types[i].ours;
+        }
     return 0;
 }
 
-static MTLDataType data_type(enum msl_constant_type type)
+static MTLDataType data_type(enum msl_constant_type type, uint32_t components)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].ours == type)
-            return types[i].theirs;
+            return types[i].theirs + components - 1;
     return MTLDataTypeNone;
 }
 
@@ -52,11 +55,14 @@ static MTLDataType data_type(enum msl_constant_type type)
 - (void)hm_set:(const void *)value type:(MTLDataType)type key:(id)key call:(const char *)call
 {
     hm_check(value != NULL, "argument-is-nil", "%s: NULL", call);
-    hm_check(constant_type(type) != 0, "function-constant",
-             "%s: type %lu; the host Metal has constants of scalar types", call, type);
+    size_t components = 0;
+    hm_check(constant_type(type, &components) != 0, "function-constant",
+             "%s: type %lu; constants are scalars and vectors", call, type);
+    const size_t bytes = hm_data_type_bytes((unsigned)(type - components + 1));
     HMConstantValue *const constant = [[HMConstantValue alloc] init];
     constant->_type = type;
-    memcpy(&constant->_bits, value, hm_data_type_bytes((unsigned)type));
+    for (size_t i = 0; i < components; i++)
+        memcpy(&constant->_bits[i], (const char *)value + i * bytes, bytes);
     [_values setObject:constant forKey:key];
     [constant release];
 }
@@ -70,6 +76,7 @@ static MTLDataType data_type(enum msl_constant_type type)
 - (void)setConstantValues:(const void *)values type:(MTLDataType)type withRange:(NSRange)range
 {
     const size_t bytes = hm_data_type_bytes((unsigned)type);
+    hm_check(bytes != 0, "function-constant", "setConstantValues:type:withRange: type %lu", type);
     for (NSUInteger i = 0; i < range.length; i++)
         [self setConstantValue:(const char *)values + i * bytes
                           type:type
@@ -137,15 +144,16 @@ static long index_of(id key, NSDictionary *known)
     NSDictionary *const known = [MTLFunctionConstant hm_constantsOf:library kernel:kernel];
     if (![self hm_fits:known kernel:kernel error:error])
         return NULL;
-    struct msl_constant *const result = host_metal_allocate((_values.count + 1) * sizeof *result);
+    struct msl_constant *const result = host_metal_allocate((_values.count * MAX_COMPONENTS + 1) * sizeof *result);
     size_t count = 0;
     for (id key in _values) {
         HMConstantValue *const value = [_values objectForKey:key];
         const long index = index_of(key, known);
-        if (index >= 0)
-            result[count++] = (struct msl_constant){.index = (uint32_t)index,
-                                                    .type = constant_type(value->_type),
-                                                    .bits = value->_bits};
+        size_t components = 0;
+        const enum msl_constant_type type = constant_type(value->_type, &components);
+        for (size_t i = 0; index >= 0 && i < components; i++)
+            result[count++] = (struct msl_constant){
+                .index = (uint32_t)index, .type = type, .bits = value->_bits[i]};
     }
     *out_count = count;
     return result;
@@ -173,7 +181,7 @@ static long index_of(id key, NSDictionary *known)
             continue;
         MTLFunctionConstant *const constant = [[MTLFunctionConstant alloc] init];
         constant->_name = [[NSString alloc] initWithUTF8String:info.name];
-        constant->_type = data_type(info.type);
+        constant->_type = data_type(info.type, info.components);
         constant->_index = info.index;
         constant->_required = need == HM_REQUIRED;
         [constants setObject:constant forKey:constant->_name];

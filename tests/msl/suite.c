@@ -285,7 +285,16 @@ static enum hal_status compile(const struct suite_case *cases, size_t count,
                                                     {9, MSL_FLOAT16, 0x3e00},
                                                     {10, MSL_BFLOAT16, 0x4049},
                                                     {11, MSL_INT64, UINT64_C(0xffffff0000000000)},
-                                                    {12, MSL_UINT64, UINT64_C(0x8000000000000001)}};
+                                                    {12, MSL_UINT64, UINT64_C(0x8000000000000001)},
+                                                    {13, MSL_FLOAT32, 0x3fc00000},
+                                                    {13, MSL_FLOAT32, 0xc0000000},
+                                                    {14, MSL_UINT16, 3},
+                                                    {14, MSL_UINT16, 65535},
+                                                    {14, MSL_UINT16, 1},
+                                                    {15, MSL_INT32, 0x80000000},
+                                                    {15, MSL_INT32, 1},
+                                                    {15, MSL_INT32, 2},
+                                                    {15, MSL_INT32, 3}};
     char *const text = malloc(4 << 20);
     struct msl_group_size *const sizes = calloc(count, sizeof *sizes);
     assert_non_null(text);

@@ -43,9 +43,10 @@ static struct hal_executable *create(struct hal_device *device)
 {
     struct hal_executable *executable;
     const struct hal_entry_point entry = {"k", {1, 1, 1}, 0, 0};
-    const struct hal_constant constants[3] = {
+    const struct hal_constant constants[4] = {
         {1, HAL_CONSTANT_BOOL, 1},
         {2, HAL_CONSTANT_INT32, 5},
+        {2, HAL_CONSTANT_INT32, 6},
         {7, HAL_CONSTANT_INT64, UINT64_C(0x8000000000000009)}};
     const struct hal_executable_variant variants[4] = {
         {HAL_FORMAT_METALLIB, junk, JUNK_BYTES},
@@ -59,7 +60,7 @@ static struct hal_executable *create(struct hal_device *device)
                                              .entry_points = &entry,
                                              .entry_point_count = 1,
                                              .constants = constants,
-                                             .constant_count = 3};
+                                             .constant_count = 4};
     assert_ok(hal_executable_create(device, &desc, &executable));
     return executable;
 }
@@ -92,10 +93,15 @@ static void check_trace(uint32_t flags)
     check_content(&captured, variants[1].content, variants[1].size, junk + 1, 1);
     check_content(&captured, variants[2].content, variants[2].size, other, sizeof other - 1);
     const struct trace_constant *constants = trace_executable_constants(created);
-    assert_int_equal(created->constant_count, 3);
-    assert_int_equal(constants[2].index, 7);
-    assert_int_equal(constants[2].type, HAL_CONSTANT_INT64);
-    assert_int_equal(constants[2].bits, UINT64_C(0x8000000000000009));
+    assert_int_equal(created->constant_count, 4);
+    for (uint32_t i = 1; i < 3; i++) { /* a vector's components */
+        assert_int_equal(constants[i].index, 2);
+        assert_int_equal(constants[i].type, HAL_CONSTANT_INT32);
+        assert_int_equal(constants[i].bits, 4 + i);
+    }
+    assert_int_equal(constants[3].index, 7);
+    assert_int_equal(constants[3].type, HAL_CONSTANT_INT64);
+    assert_int_equal(constants[3].bits, UINT64_C(0x8000000000000009));
     captured_close(&captured);
 }
 

@@ -141,6 +141,15 @@ static void executables(void **state)
     assert_fails(compile(bad), HAL_INVALID, "no value 0x10000 of type 10");
     constant = (struct hal_constant){4, HAL_CONSTANT_UINT32, UINT64_C(1) << 32};
     assert_fails(compile(bad), HAL_INVALID, "no value 0x100000000 of type 3");
+    struct hal_constant vector[5];
+    for (size_t i = 0; i < 5; i++)
+        vector[i] = (struct hal_constant){6, HAL_CONSTANT_FLOAT32, i};
+    bad.constants = vector;
+    bad.constant_count = 5;
+    assert_fails(compile(bad), HAL_INVALID, "constant 6: more values than one");
+    bad.constant_count = 4;
+    vector[3].type = HAL_CONSTANT_UINT32;
+    assert_fails(compile(bad), HAL_INVALID, "at most 4, of one type");
     entry.name = "";
     assert_fails(compile(desc), HAL_INVALID, "entry point 0 has no name");
     entry.name = "k";

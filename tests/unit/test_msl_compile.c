@@ -198,13 +198,16 @@ static void sources_that_are_none(void **state)
                      HAL_INVALID);
     assert_string_equal(hal_message(), "'kernel.metal' has 104857600 bytes; the limit is 16777216");
     free(large);
-    const struct msl_constant twice[] = {{4, MSL_INT32, 0}, {4, MSL_INT32, 1}};
-    assert_int_equal(msl_compile(
-                         &(struct msl_source){
-                             .text = "int a;", .bytes = 6, .constants = twice, .constant_count = 2},
-                         &library),
-                     HAL_INVALID);
-    assert_string_equal(hal_message(), "function constant 4 has two values");
+    static const struct msl_constant twice[][5] = {
+        {{4, MSL_INT32, 0}, {5, MSL_INT32, 0}, {4, MSL_INT32, 1}},
+        {{4, MSL_INT32, 0}, {4, MSL_UINT32, 1}, {5, MSL_INT32, 0}},
+        {{4, MSL_INT32}, {4, MSL_INT32}, {4, MSL_INT32}, {4, MSL_INT32}, {4, MSL_INT32}}};
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++) {
+        const struct msl_source source = {
+            .text = "int a;", .bytes = 6, .constants = twice[i], .constant_count = i < 2 ? 3 : 5};
+        assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
+        assert_string_equal(hal_message(), "function constant 4 has two values");
+    }
     const struct msl_constant odd[] = {{4, (enum msl_constant_type)99, 0}};
     assert_int_equal(msl_compile(
                          &(struct msl_source){
@@ -214,25 +217,37 @@ static void sources_that_are_none(void **state)
     assert_string_equal(hal_message(), "function constant 4 has the unknown type 99");
 }
 
-/* One number is no vector: nothing is made up for the other components. */
+/* Nothing is made up for other components, and nothing left out. */
 static void constants_that_are_vectors(void **state)
 {
     (void)state;
     static const char text[] = HEAD "constant uint2 pair [[function_constant(4)]];\n"
                                     "kernel void k(device uint *o) { o[0] = pair.x; }\n";
-    static const struct msl_constant one = {4, MSL_UINT32, 7}, another = {5, MSL_UINT32, 7};
-    struct msl_source source = {
-        .text = text, .bytes = sizeof text - 1, .constants = &one, .constant_count = 1};
+    static const struct msl_constant values[] = {
+        {4, MSL_UINT32, 7}, {4, MSL_UINT32, 8}, {4, MSL_UINT32, 9}};
+    static const struct msl_constant another = {5, MSL_UINT32, 7};
+    struct msl_source source = {.text = text, .bytes = sizeof text - 1, .constants = values};
     struct msl_library *library;
-    assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
-    assert_string_equal(hal_message(),
-                        "kernel.metal:3: error: function constant 'pair' is a vector:"
-                        " only scalars can be given values");
+    for (source.constant_count = 1; source.constant_count <= 3; source.constant_count += 2) {
+        assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
+        assert_string_equal(hal_message(),
+                            "kernel.metal:3: error: function constant 'pair' has another number of"
+                            " components than it is given");
+    }
     source.constants = &another;
+    source.constant_count = 1;
     assert_int_equal(msl_compile(&source, &library), HAL_OK);
     assert_int_equal(msl_library_constant_count(library), 1);
-    assert_int_equal(msl_library_constant(library, 0).type, 0);
+    assert_int_equal(msl_library_constant(library, 0).type, MSL_UINT32);
+    assert_int_equal(msl_library_constant(library, 0).components, 2);
     msl_library_destroy(library);
+    source.text = HEAD "constant uint one [[function_constant(4)]];\n"
+                       "kernel void k(device uint *o) { o[0] = one; }\n";
+    source.bytes = strlen(source.text);
+    source.constants = values;
+    source.constant_count = 2;
+    assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
+    assert_non_null(strstr(hal_message(), "function constant 'one' has another number"));
 }
 
 static void a_source_without_kernels(void **state)
@@ -461,7 +476,8 @@ static void what_streams_has_narrow_vectors(void **state)
     (void)state;
     const size_t computing = wide_instructions("((((v * w + 1) * v + w) * v + 1) * v + w) * v + 1");
     if (computing == 0 || computing == SIZE_MAX || !HAS_SPLITTER)
-        skip(); /* this processor has none, the compiler uses none by itself, or who decides lacks */
+        skip(); /* this processor has none, the compiler uses none by itself, or who decides lacks
+                 */
     assert_int_equal(wide_instructions("v + w"), 0);
 }
 

@@ -88,7 +88,8 @@ struct msl_abi_group_variables {
 struct msl_abi_constant {
     const char *name;
     uint32_t index;
-    uint32_t type; /* enum msl_constant_type; 0: another one */
+    uint32_t type;       /* enum msl_constant_type; 0: another one */
+    uint32_t components; /* of a vector; 1: a scalar */
 };
 
 /* The one symbol that a compiled source exports: `msl_abi_module`. */

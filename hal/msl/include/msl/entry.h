@@ -99,16 +99,30 @@ template <size_t count> constexpr bool is_first(const parameter (&list)[count], 
 /* Function constants: a specialisation per constant is put before the source. */
 template <int index> struct function_constant {
     static constexpr bool defined = false;
+    static constexpr int components = 0;
     template <class T> static constexpr T get()
     {
         return T();
     }
 };
 
-/* Whether one of that type may be given a value, or needs none. */
+/* Of one that is given: `values` are its components. */
+template <class T, class... Values> constexpr T constant_of(Values... values)
+{
+    using vector = metal::remove_cv_t<T>;
+    if constexpr (vector_length<vector> == 0)
+        return T(values...);
+    else
+        return T(typename vector::component(values)...);
+}
+template <class T>
+constexpr int constant_components =
+    vector_length<metal::remove_cv_t<T>> == 0 ? 1 : vector_length<metal::remove_cv_t<T>>;
+
+/* Whether it is given as many values as it has components, or none. */
 template <class T, int index>
-constexpr bool may_be_given =
-    !function_constant<index>::defined || vector_length<metal::remove_cv_t<T>> == 0;
+constexpr bool may_be_given = !function_constant<index>::defined ||
+                              constant_components<T> == function_constant<index>::components;
 
 /* The number that reflection gives to the type of a function constant; 0: none. */
 template <class T> constexpr uint32_t constant_type = 0;
@@ -125,6 +139,7 @@ template <> constexpr uint32_t constant_type<half> = 9;
 template <> constexpr uint32_t constant_type<bfloat> = 10;
 template <> constexpr uint32_t constant_type<int64_t> = 11;
 template <> constexpr uint32_t constant_type<uint64_t> = 12;
+template <class T, int n> constexpr uint32_t constant_type<metal::vec<T, n>> = constant_type<T>;
 template <> constexpr uint32_t constant_type<char> = 5; /* which is no int8_t to C++ */
 
 /* Its address identifies a kernel, also from inside the kernel. */
