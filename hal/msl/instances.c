@@ -71,23 +71,39 @@ static void compare_parameters(const struct msl_entry *entry, const struct msl_k
     list[close].replacement = before;
 }
 
+/* What is said where C++ finds no template for the arguments, or several. */
+static const char *write_misfit(struct msl_unit *unit, const struct msl_kernel *names)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    const struct msl_item *const body = names->body;
+    const struct msl_item *const other = msl_unit_definition(unit, body, body);
+    const uint32_t line = tokens->list[body->template_parameters].line;
+    if (other)
+        return msl_unit_print(unit,
+                              "kernel '%s': there are several templates of its name (in lines %u "
+                              "and %u), and its arguments fit none, or more than one",
+                              name_of(unit, names), line,
+                              tokens->list[other->template_parameters].line);
+    return msl_unit_print(unit, "kernel '%s': its arguments do not fit 'template %s' in line %u",
+                          name_of(unit, names),
+                          sayable(msl_unit_join(unit, body->template_parameters,
+                                                msl_angle_end(tokens, body->template_parameters))),
+                          line);
+}
+
 enum hal_status msl_entry_check_instance(const struct msl_entry *entry,
                                          const struct msl_kernel *names)
 {
     struct msl_unit *const unit = entry->unit;
     const struct msl_tokens *const tokens = &unit->tokens;
-    const struct msl_item *const item = names->item, *const body = names->body;
-    const char *const fits = msl_unit_print(
-        unit,
-        "namespace { constexpr bool __msl_fits%zu ="
-        " ::msl::names_one([](auto one) -> decltype(one(&%s)) {}, 0); }\n#line %u\n"
-        "static_assert(__msl_fits%zu, \"kernel '%s': its arguments do not fit 'template %s' in "
-        "line %u\");",
-        entry->number, entry->function, tokens->list[item->arguments].line, entry->number,
-        name_of(unit, names),
-        sayable(msl_unit_join(unit, body->template_parameters,
-                              msl_angle_end(tokens, body->template_parameters))),
-        tokens->list[body->template_parameters].line);
+    const struct msl_item *const item = names->item;
+    const char *const fits =
+        msl_unit_print(unit,
+                       "namespace { constexpr bool __msl_fits%zu ="
+                       " ::msl::names_one([](auto one) -> decltype(one(&%s)) {}, 0); }\n#line %u\n"
+                       "static_assert(__msl_fits%zu, \"%s\");",
+                       entry->number, entry->function, tokens->list[item->arguments].line,
+                       entry->number, write_misfit(unit, names));
     const size_t open = item->parameters; /* 0: "decltype(f<int>) f<int>" */
     if (open)
         HAL_TRY(check_count(unit, names));

@@ -29,8 +29,40 @@ static size_t nearness(const char *item_scope, const char *qualifier, const char
     return strncmp(item_scope, scope, whole - own) == 0 ? whole - own + 1 : 0;
 }
 
-/* The template that `item` instantiates: of those of that name before it the one in the innermost
- * namespace around it, else the nearest. */
+static bool is_named(const struct msl_unit *unit, const struct msl_item *item,
+                     const struct msl_token *name)
+{
+    const struct msl_token *const own = &unit->tokens.list[item->name];
+    return own->length == name->length && memcmp(own->text, name->text, own->length) == 0;
+}
+
+/* Not "template <>", which makes one case of a template another one. */
+static bool is_template(const struct msl_unit *unit, const struct msl_item *item)
+{
+    const struct msl_tokens *const tokens = &unit->tokens;
+    return item->is_kernel && !item->is_instantiation && item->parameters &&
+           item->template_parameters &&
+           !msl_is(tokens, msl_next(tokens, item->template_parameters), ">");
+}
+
+const struct msl_item *msl_unit_definition(const struct msl_unit *unit,
+                                           const struct msl_item *declaration,
+                                           const struct msl_item *besides)
+{
+    const struct msl_token *const name = &unit->tokens.list[declaration->name];
+    if (!is_template(unit, declaration))
+        return NULL;
+    for (size_t i = 0; i < unit->item_count; i++) {
+        const struct msl_item *const it = &unit->items[i];
+        if (it != besides && it->body && is_template(unit, it) && is_named(unit, it, name) &&
+            strcmp(it->scope, declaration->scope) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+/* The template that `item` instantiates: of those of that name before it, or announced before it,
+ * the one in the innermost namespace around it, else the nearest. */
 static const struct msl_item *find_template(struct msl_unit *unit, const struct msl_item *item)
 {
     const size_t at = msl_previous(&unit->tokens, item->arguments);
@@ -39,13 +71,12 @@ static const struct msl_item *find_template(struct msl_unit *unit, const struct 
     const struct msl_item *found = NULL;
     size_t best = 0;
     for (const struct msl_item *it = item; it-- > unit->items;) {
-        const struct msl_token *const own = &unit->tokens.list[it->name];
-        if (!it->is_kernel || it->is_instantiation || !it->template_parameters || !it->body ||
-            own->length != name->length || memcmp(own->text, name->text, own->length) != 0)
+        if (!is_template(unit, it) || !is_named(unit, it, name))
             continue;
+        const struct msl_item *const body = it->body ? it : msl_unit_definition(unit, it, NULL);
         const size_t near = nearness(item->scope, qualifier, it->scope);
-        if (!found || near > best) {
-            found = it;
+        if (body && (!found || near > best)) {
+            found = body;
             best = near;
         }
     }

@@ -44,6 +44,11 @@ enum hal_status msl_unit_refuse(const struct msl_unit *unit) HAL_CHECKED;
 enum hal_status msl_unit_declare(struct msl_unit *unit) HAL_CHECKED;
 /* Functions that differ by address spaces only become one. */
 void msl_unit_drop_duplicates(struct msl_unit *unit);
+/* The template of a kernel that `declaration` announces: one of its name in its namespace, but not
+ * `besides`; NULL: it is no template, or has no body anywhere. */
+const struct msl_item *msl_unit_definition(const struct msl_unit *unit,
+                                           const struct msl_item *declaration,
+                                           const struct msl_item *besides);
 /* Gives threadgroup variables their memory, and kernels that have some a parameter for it. */
 enum hal_status msl_unit_place_variables(struct msl_unit *unit) HAL_CHECKED;
 /* Sets needs_peers. */

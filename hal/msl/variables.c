@@ -127,14 +127,27 @@ static enum hal_status place_variables(struct msl_unit *unit, struct msl_item *i
     return HAL_OK;
 }
 
+/* Instantiations may stand between a template's announcement and itself; other announcements say
+ * nothing new. */
+static void announce(struct msl_unit *unit, const struct msl_item *item)
+{
+    if (!item->is_kernel || item->body || item->is_instantiation)
+        return;
+    const struct msl_item *const definition = msl_unit_definition(unit, item, NULL);
+    if (!definition)
+        msl_unit_erase(unit, item->first, item->last);
+    else if (definition->has_variables)
+        add_parameter(unit, item);
+}
+
 enum hal_status msl_unit_place_variables(struct msl_unit *unit)
 {
     for (size_t i = 0; i < unit->item_count; i++) {
         struct msl_item *const item = &unit->items[i];
         if (item->body && item->parameters && !item->is_type && !item->dropped)
             HAL_TRY(place_variables(unit, item));
-        else if (item->is_kernel && !item->body && !item->is_instantiation)
-            msl_unit_erase(unit, item->first, item->last); /* announces what follows anyway */
     }
+    for (size_t i = 0; i < unit->item_count; i++)
+        announce(unit, &unit->items[i]);
     return HAL_OK;
 }

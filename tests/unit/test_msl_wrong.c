@@ -196,6 +196,22 @@ static void instances_that_do_not_fit(void **state)
         {"namespace a { template <typename T> kernel void g(device T *o) { o[0] = 1; } }\n"
          "template [[host_name(\"a\")]] kernel void f<int>(device int *);\n",
          AT "4: error: there is no kernel template 'f' before its instantiation"},
+        {"template [[host_name(\"a\")]] kernel void f<int>(device int *);\n"
+         "template <typename T> kernel void f(device T *o) { o[0] = 1; }\n",
+         AT "3: error: there is no kernel template 'f' before its instantiation"},
+        {"template <typename T> kernel void f(device T *);\n"
+         "template [[host_name(\"a\")]] kernel void f<int>(device int *);\n",
+         AT "4: error: there is no kernel template 'f' before its instantiation"},
+        {"template <typename T> kernel void f(device T *);\n"
+         "template [[host_name(\"a\")]] kernel void f<int>(device float *);\n"
+         "template <typename T> kernel void f(device T *o) { o[0] = 1; }\n",
+         AT "4: error: kernel 'f<int>': parameter 1 is of another type than in its template, in "
+            "line 5"},
+        {"template <typename T> kernel void f(device T *o) { o[0] = 1; }\n"
+         "template <typename T> kernel void f(device T *o, constant T &n) { o[0] = n; }\n\n"
+         "template [[host_name(\"a\")]] kernel void f<int>(device int *, constant int &);\n",
+         AT "6: error: kernel 'f<int>': there are several templates of its name (in lines 4 and "
+            "3), and its arguments fit none, or more than one"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(HAL_INVALID, &cases[i]);
