@@ -67,17 +67,25 @@ static uint64_t count_strips(const struct fission *f, ir_block block, const stru
     return (next.constant - first->constant) / fission_thread_count(f);
 }
 
-static bool is_in_loop(struct fission *f, ir_block block)
+/* Whether `block` is in a loop, and `value` is made anew in each turn of the innermost one. */
+static bool turns_with(struct fission *f, ir_block block, ir_value value)
 {
+    if (!LLVMIsAInstruction(value))
+        return false;
     cfg_build(&f->cfg, f->function);
     cfg_find_dominators(&f->cfg);
     ir_bits *const inside = ir_alloc(f->cfg.words, sizeof *inside);
     const size_t number = cfg_number(&f->cfg, block);
-    bool found = false;
-    for (size_t header = 0; header < f->cfg.count && !found; header++)
-        found = cfg_loop(&f->cfg, header, inside) && ir_has(inside, number);
+    const size_t maker = cfg_number(&f->cfg, LLVMGetInstructionParent(value));
+    bool found = false, always = true;
+    for (size_t header = 0; header < f->cfg.count; header++) {
+        if (!cfg_loop(&f->cfg, header, inside) || !ir_has(inside, number))
+            continue;
+        found = true;
+        always = always && ir_has(inside, maker);
+    }
     free(inside);
-    return found;
+    return found && always;
 }
 
 /* The same for all lanes, so that it is done once for each simdgroup. */
@@ -112,7 +120,7 @@ void fission_add_prefetches(struct fission *f)
             continue;
         const uint64_t count = count_strips(f, block, &strip);
         const uint64_t bytes = count * threads * strip.element_bytes;
-        if (count > 1 && bytes <= MAX_PIECE_BYTES && is_in_loop(f, block))
+        if (count > 1 && bytes <= MAX_PIECE_BYTES && turns_with(f, block, strip.uniform))
             add_prefetches(f, item, &strip, bytes);
     }
 }
