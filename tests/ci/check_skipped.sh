@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# .ci/check-skipped accepts reports in which everything ran, and names what was skipped or missing.
+# .ci/check-skipped accepts reports in which everything ran, and names what was skipped or missing: tests,
+# and cases in them.
 set -eu
 root=$1
+skips_a_case=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 
@@ -44,9 +46,25 @@ refused()
 all_reports
 "$root/.ci/check-skipped" "$work" || { echo "refused, though all ran"; exit 1; }
 report tsan - e2e-one
-refused 'tsan: e2e-one did not run' "a skipped test"
+refused 'tsan: e2e-one: did not run' "a skipped test"
 report tsan e2e-one -
 refused 'tsan: there is no test e2e-.*' "a missing suite"
 all_reports
 rm "$work/build/asan/tests.xml"
 refused 'asan: was not tested: there is no build/asan/tests.xml' "a missing report"
+
+# As ctest and cmocka write it: a program with a case that skips.
+reported() # OPTIONS...
+{
+    all_reports
+    (cd "$work/one" && ctest "$@" --output-junit tests.xml >../ctest.log) ||
+        { cat "$work/ctest.log"; exit 1; }
+    sed 1,/\<testsuite/d "$work/one/tests.xml" >>"$work/build/release/tests.xml"
+}
+mkdir "$work/one"
+echo "add_test(test_skips \"$skips_a_case\")" >"$work/one/CTestTestfile.cmake"
+reported --test-output-size-passed 100000
+refused 'release: test_skips: left_out_here: did not run' "a skipped case"
+[ "$(grep -c test_skips "$work/out")" = 1 ] || { cat "$work/out"; exit 1; }
+reported --test-output-size-passed 20
+refused 'release: test_skips: unknown, its output is too long: did not run' "a report that was cut"

@@ -57,12 +57,14 @@ assert tool.wait() == -signal.SIGINT, tool.returncode
 assert sorted(os.listdir(".")) == before, (before, os.listdir("."))
 PYTHON
 echo old >old.pb.zst
-# Where files without a name can be made.
-python3 -c 'import os; os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))' 2>stderr && outputs='new.pb.zst old.pb.zst'
-for output in ${outputs:-}; do
-    run 0 python3 interrupt.py "$bin/hal-trace" recompress -f -o $output large.pb.zst
-    [ "$(cat old.pb.zst)" = old ] || fail "what was there was replaced"
-done
+if python3 -c 'import os; os.close(os.open(".", os.O_TMPFILE | os.O_WRONLY))' 2>stderr; then
+    for output in new.pb.zst old.pb.zst; do
+        run 0 python3 interrupt.py "$bin/hal-trace" recompress -f -o $output large.pb.zst
+        [ "$(cat old.pb.zst)" = old ] || fail "what was there was replaced"
+    done
+else
+    left_out "Ctrl-C: this file system makes no files without a name"
+fi
 
 # A zero of the last large content.
 place=$((bytes - 2500000))
