@@ -29,11 +29,23 @@ quietly()
     "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 }
 
+# is_there WHAT TEXT...: a figure that was not found fails, as the program now says it in other words.
+is_there()
+{
+    what=$1
+    shift
+    for text in "$@"; do
+        [ -n "$text" ] || { echo "vulkan_figures.sh: no figure of $what" >&2; exit 1; }
+    done
+}
+
 # run_decoder OPTIONS...: its seconds and tokens per second, on one line of the file "times".
 run_decoder()
 {
     quietly "$@"
-    sed -nE 's/^decode: .*: ([0-9.]+) s, ([0-9.]+) tokens\/s$/\1 \2/p' "$work/log" >>"$work/times"
+    figures=$(sed -nE 's/^decode: .*: ([0-9.]+) s, ([0-9.]+) tokens\/s$/\1 \2/p' "$work/log")
+    is_there "the decoder" "$figures"
+    echo "$figures" >>"$work/times"
 }
 
 # The range of what run_decoder has measured, which it forgets.
@@ -60,8 +72,11 @@ decoder_row()
     quietly "$bin/hal-replay" --trusted --repeat=5 "$work/$sync.pb.zst"
     submissions=$(sed -nE 's/^([0-9]+) submissions .*/\1/p' "$work/log")
     replayed=$(sed -nE 's/^time of .*: min [0-9.]+, median ([0-9.]+), .* device: min [0-9.]+, median ([0-9.]+),.*/\1 ms | \2 ms/p' "$work/log")
+    is_there "a replay with --sync=$sync" "$submissions" "$replayed"
     echo "| $sync | $submissions | $plain | $captured | $replayed |"
-    sed -n 's/^same: /    /p' "$work/log" >>"$work/compared"
+    compared=$(sed -n 's/^same: /    /p' "$work/log")
+    is_there "what was compared" "$compared"
+    echo "$compared" >>"$work/compared"
 }
 
 decoder()
@@ -81,9 +96,10 @@ dispatches()
         "$bin/decode" --device=vulkan --tokens=8 $model
     "$bin/hal-trace" dump --kind=dispatch_times "$work/times.pb.zst" |
         grep -oE 'begin_ns=[0-9]+ end_ns=[0-9]+' | tr '=' ' ' |
-        awk '{ printf "%.0f\n", $4 - $2 }' | sort -n |
-        awk '{ v[NR] = $1 / 1000 } END { printf "%d dispatches: min %.1f, median %.1f, 90 %% below %.1f, max %.1f us\n",
-            NR, v[1], v[int((NR + 1) / 2)], v[int(NR * 0.9) + 1], v[NR] }'
+        awk '{ printf "%.0f\n", $4 - $2 }' | sort -n >"$work/lasted"
+    is_there "a dispatch" "$(head -n 1 "$work/lasted")"
+    awk '{ v[NR] = $1 / 1000 } END { printf "%d dispatches: min %.1f, median %.1f, 90 %% below %.1f, max %.1f us\n",
+        NR, v[1], v[int((NR + 1) / 2)], v[int(NR * 0.9) + 1], v[NR] }' "$work/lasted"
 }
 
 on_the_cpu()
@@ -105,7 +121,9 @@ conformance()
 
 if wants device; then
     quietly "$bin/hal-capture" -f -o "$work/one.pb.zst" -- "$bin/decode" --device=vulkan --tokens=1 --layers=1 --width=32
-    "$bin/hal-trace" info "$work/one.pb.zst" | grep -E '^(process|captured|device)'
+    facts=$("$bin/hal-trace" info "$work/one.pb.zst" | grep -E '^(process|captured|device)' || :)
+    is_there "the device" "$facts"
+    echo "$facts"
 fi
 ! wants recorders || sh "$here/vulkan_recorders.sh" "$bin" "$runs" || [ $? = 77 ]
 ! wants decoder || decoder
