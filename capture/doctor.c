@@ -188,8 +188,9 @@ static bool look_at_device(void *user, const struct hal_device_entry *entry)
     for (size_t i = 0, used = 0; i < info->format_count && used < sizeof formats; i++)
         used += (size_t)snprintf(formats + used, sizeof formats - used, "%s%s", i ? ", " : "",
                                  hal_executable_format_name(info->formats[i]));
-    doctor_say(finding, DOCTOR_FINE, NULL, "%s: %s, %u queue%s, runs %s", info->uri, info->name,
-               info->queue_count, info->queue_count == 1 ? "" : "s", formats);
+    doctor_say(finding, info->format_count ? DOCTOR_FINE : DOCTOR_NOTE, NULL,
+               "%s: %s, %u queue%s, runs %s", info->uri, info->name, info->queue_count,
+               info->queue_count == 1 ? "" : "s", info->format_count ? formats : "no kernels");
     hal_device_release(device);
     return true;
 }
