@@ -288,9 +288,10 @@ void replay_print_target(FILE *file, const struct replay_summary *summary)
     const struct replay_plan_info *plan = summary->plan;
     char note[REPLAY_NOTE_BYTES];
     const struct trace_device *recorded = &plan->header->device;
-    fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n", summary->path,
-            hal_shown(plan->header->program).text, hal_shown(recorded->uri).text,
-            hal_shown(recorded->name).text, summary->device->uri, summary->device->name);
+    fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n",
+            hal_shown(summary->path).text, hal_shown(plan->header->program).text,
+            hal_shown(recorded->uri).text, hal_shown(recorded->name).text, summary->device->uri,
+            summary->device->name);
     for (size_t i = 0; i < plan->header->edit_count; i++)
         fprintf(file, "changed since its capture: %s\n", hal_shown(plan->header->edits[i]).text);
     for (size_t k = 0; replay_target_limit(plan, summary->device, k, note); k++)

@@ -4,6 +4,7 @@
 #include "format/leftover.h"
 #include "format/tool/tool.h"
 #include "hal/base/output.h"
+#include "hal/base/text.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -31,8 +32,8 @@ static void print_sidecar(void *user, const struct trace_sidecar_info *info)
     size_t *count = user;
     struct trace_text size = {0};
     tool_size(&size, info->bytes);
-    printf("%s: %.*s of %s, process %" PRIu64 "%s\n", info->path, (int)size.bytes,
-           size.data ? size.data : "", info->destination, info->process_id,
+    printf("%s: %.*s of %s, process %" PRIu64 "%s\n", hal_shown(info->path).text, (int)size.bytes,
+           size.data ? size.data : "", hal_shown(info->destination).text, info->process_id,
            info->in_use ? ", which runs" : "");
     trace_text_finish(&size);
     ++*count;
@@ -45,7 +46,7 @@ static int list(const char *folder)
     if (status != HAL_OK)
         return tool_fail(status);
     if (!count)
-        printf("no sidecars in %s\n", folder);
+        printf("no sidecars in %s\n", hal_shown(folder).text);
     return tool_fail(hal_output_end());
 }
 
@@ -94,7 +95,7 @@ static int recover(const struct trace_recover_options *wanted)
         return tool_fail(status);
     printf("%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
            " contents (%" PRIu64 " bytes) out of the sidecar\n",
-           options.output ? options.output : options.path, recovered.file_events,
+           hal_shown(options.output ? options.output : options.path).text, recovered.file_events,
            recovered.sidecar_events, recovered.contents, recovered.content_bytes);
     if (recovered.calls_missing)
         printf("the process ended inside calls, which are not recorded\n");

@@ -73,5 +73,5 @@ if mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
     run 1 "$bin/hal-capture" -o no.pb.zst -- $decode
     says stderr 'has room for'
 else
-    echo "no file system may be mounted here: only the preloaded one was tested"
+    left_out "a full file system: none may be mounted here"
 fi

@@ -33,6 +33,11 @@ run 0 "$bin/hal-capture" -f -o "./2$path" -- "$bin/decode" --tokens=2
 run 0 "$bin/hal-trace" recompress -o "./3$path" -- "./2$path"
 run 0 "$bin/hal-replay" "./3$path"
 says stdout 'same: '
+# In text it is cleaned: it makes no lines of its own.
+head -n 1 stdout | grep -q "^\./3-.*\.pb\.zst: '.*recorded on" || fail "the path is not on one line"
+mkdir "./5$path"
+run 0 "$bin/hal-trace" recover --list "./5$path"
+one_line stdout
 run 0 "$bin/hal-view" --dump-frame "./3$path"
 run 3 "$bin/hal-trace" info "./4$path"
 says stderr "No such file"

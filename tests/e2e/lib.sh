@@ -48,9 +48,10 @@ run()
     [ "$actual" = "$expected" ] || fail "exit status $actual, not $expected: $*"
 }
 
-# says FILE TEXT: the file has a line with that text. one_line: the last command's complaint is one.
+# says FILE TEXT: the file has a line with that text. one_line [FILE]: that is all that the file has;
+# the last command's complaint, if not told.
 says() { grep -qF -e "$2" "$work/$1" || fail "'$2' is not in the $1"; }
-one_line() { [ "$(grep -c '' "$work/stderr")" = 1 ] || fail "not one line of complaint"; }
+one_line() { [ "$(grep -c '' "$work/${1:-stderr}")" = 1 ] || fail "not one line in ${1:-stderr}"; }
 
 # same A B WHY
 same() { [ "$1" = "$2" ] || fail "$3: '$1' is not '$2'"; }
