@@ -2,8 +2,8 @@
 /* What may go wrong with a capture: it cannot begin, the file cannot grow, the process forks. The
  * program gets its own results in each case. */
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 #include "hal/base/log.h"
 
@@ -13,30 +13,11 @@
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    if (!test_folder_make(&folder))
+    if (make_folder(state) != 0)
         return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
     setenv("HAL_DEVICE_PROFILING_SIDECAR", folder.path, 1); /* failed files leave theirs */
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
     return 0;
 }
 
@@ -431,5 +412,5 @@ int main(void)
     };
     if (atexit(let_work_go_on) != 0)
         return 1;
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

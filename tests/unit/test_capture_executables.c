@@ -2,40 +2,22 @@
 /* Executables with several variants in a trace: all of them are there, byte for byte, and which of
  * them the device took, whether the capture saw the creation or began later. */
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 enum { JUNK_BYTES = 1001 };
 
 static const char kernel[] = "kernel void k(device uint *x [[buffer(0)]]) { x[0] = 1; }\n";
 static const char other[] =
     "kernel void k(device uint *x [[buffer(0)]]) { x[0] = 2; x[0] += 1; }\n";
-static struct test_folder folder;
-static char path[PATH_MAX];
 static uint8_t junk[JUNK_BYTES];
 
-static int make_folder(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    if (!test_folder_make(&folder))
+    if (make_folder(state) != 0)
         return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
     for (size_t i = 0; i < JUNK_BYTES; i++)
         junk[i] = (uint8_t)(i * 7);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
     return 0;
 }
 
@@ -196,5 +178,5 @@ int main(void)
         cmocka_unit_test_teardown(bindings_are_recorded, remove_trace),
         cmocka_unit_test_teardown(memory_of_variants_is_used_again, remove_trace),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

@@ -3,40 +3,15 @@
  * what the header says of what was asked for. */
 #include "hal/driver.h"
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 extern hal_layer_begin hal_capture_begin;
 
 enum { TIMES = 2500 };
 
-static struct test_folder folder;
-static char path[PATH_MAX];
 static struct hal_dispatch_time times[TIMES];
 static bool asked_for_times;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 /* ---- Above a driver that tells what it is told to ----------------------------------------- */
 

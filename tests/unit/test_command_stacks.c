@@ -1,36 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where each command was recorded, as a capture with device_profiling_stacks=command tells. */
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 enum { COMMANDS = 2100 };
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 static __attribute__((noinline)) void record_even(struct hal_command_buffer *commands)
 {

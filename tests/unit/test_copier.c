@@ -4,39 +4,13 @@
 #include "capture/capture.h"
 
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 #include <sched.h>
 #include <sys/stat.h>
 
 enum { STAGING_BYTES = 4 << 20, MOST_BYTES = 9 << 20, STORES = 6, THREADS = 3 };
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 static void open_stream(struct capture_stream *stream, uint32_t threads)
 {

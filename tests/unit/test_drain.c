@@ -8,8 +8,8 @@
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -17,23 +17,13 @@
 
 enum { STAGING_BYTES = 4 << 20, RING_BYTES = 8 << 20 };
 
-static struct test_folder folder;
-static char path[PATH_MAX], whole[PATH_MAX];
+static char whole[PATH_MAX];
 
-static int make_folder(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    if (!test_folder_make(&folder))
+    if (make_folder(state) != 0)
         return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
     test_folder_file(&folder, "whole.pb.zst", whole);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
     return 0;
 }
 
@@ -459,5 +449,5 @@ int main(void)
         cmocka_unit_test_teardown(what_a_full_disk_did_not_take_is_recovered, remove_traces),
         cmocka_unit_test(what_is_not_in_the_file_is_counted_once),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

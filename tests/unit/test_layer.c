@@ -2,40 +2,14 @@
 /* capture/layer.c and encode.c over the real CPU driver, checked through the trace reader: every
  * call of a scripted program is there, with its values, in an order that respects causality. */
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 #include <dlfcn.h>
 
 #include "hal/driver.h"
 
 enum { BYTES = 64 << 10 };
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 /* The next event by ticket must be of that kind. */
 struct script {

@@ -2,29 +2,10 @@
 /* capture/outputs.c: clearing new buffers above a driver that is slow, or in trouble. */
 #include "hal/driver.h"
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 extern hal_layer_begin hal_capture_begin;
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 /* ---- A driver that does as it is told ----------------------------------------------------- */
 

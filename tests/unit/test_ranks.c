@@ -5,8 +5,8 @@
  *
  *     rank 0, queue 0   #s0 all_reduce 100..300    #s1 send to 1, 400..500
  *     rank 1, queue 2   #s7 all_reduce 220..300    #s8 receive from 0, 430..500 */
-#include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_folder.h"
 #include "viewer/report.h"
 #include "viewer/view.h"
 
@@ -21,25 +21,6 @@
 #include <cmocka.h>
 
 enum { START_NS = 1000, ELEMENTS = 4096, F32 = 11, SUM = 1 };
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "t.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 /* ---- Making traces ------------------------------------------------------------------------ */
 

@@ -5,8 +5,8 @@
 
 #include "format/sidecar.h"
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,30 +21,11 @@
 
 enum { MOST_THREADS = 4, TELLS = 2 };
 
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    if (!test_folder_make(&folder))
+    if (make_folder(state) != 0)
         return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
     setenv("HAL_DEVICE_PROFILING_SIDECAR", TRACE_SIDECAR_FOLDER, 1);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
     return 0;
 }
 
@@ -545,5 +526,5 @@ int main(void)
         cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, remove_trace),
         cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, remove_trace),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

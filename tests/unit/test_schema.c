@@ -2,8 +2,8 @@
 /* format/trace.proto: zstd and protoc decode a trace with every kind of record, in which everything
  * has its name. Skipped without these tools. */
 #include "format/trace.h"
-#include "tests/support/folder.h"
 #include "tests/support/random_records.h"
+#include "tests/support/trace_folder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,25 +16,6 @@
 #include <cmocka.h>
 
 enum { KINDS = RANDOM_LAST_EVENT + 1 };
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "t.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 static void everything_has_its_name(void **state)
 {

@@ -6,37 +6,11 @@
 #include "format/limits.h"
 #include "hal/base/log.h"
 #include "tests/support/captured.h"
-#include "tests/support/folder.h"
 #include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-static struct test_folder folder;
-static char path[PATH_MAX];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "trace.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
-
-static int remove_trace(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
-}
 
 /* Without a writer. */
 static void prepare_stream(struct capture_stream *stream, uint64_t ring_bytes)

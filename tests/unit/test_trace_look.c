@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace dump's filters, symbolize, and what the reader knows of chunks without reading them. */
-#include "tests/support/folder.h"
 #include "tests/support/trace_builder.h"
+#include "tests/support/trace_folder.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,30 +16,12 @@
 
 #include <cmocka.h>
 
-static struct test_folder folder;
-static char path[PATH_MAX];
 static char output[1 << 14];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!test_folder_make(&folder))
-        return -1;
-    test_folder_file(&folder, "t.pb.zst", path);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_folder_remove(&folder);
-    return 0;
-}
 
 static int run(const char *arguments)
 {
     static char command[2 * PATH_MAX];
-    snprintf(command, sizeof command, "cd %s && %s/hal-trace %s t.pb.zst 2>&1", folder.path,
+    snprintf(command, sizeof command, "cd %s && %s/hal-trace %s trace.pb.zst 2>&1", folder.path,
              HAL_TRACE_FOLDER, arguments);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
