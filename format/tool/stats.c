@@ -20,11 +20,13 @@ struct kernel {
     uint32_t group_size[3];
     uint64_t dispatches, groups;
     uint64_t alone_ns, alone; /* device time of submissions that are one dispatch */
+    uint64_t timed_ns, timed; /* of dispatches that the device timed */
 };
 
 /* What a command buffer adds to the counts each time that it runs. */
 struct commands {
     size_t first_use, use_count; /* in `uses` */
+    size_t first_dispatch;       /* in `dispatched` */
     uint64_t barriers, fills, copies, updates, transfer_bytes, dispatches, indirect;
 };
 
@@ -51,8 +53,10 @@ struct stats {
     struct host_calls host_calls;
     struct tool_table kernels, commands, submissions; /* of structs of that name */
     struct use *uses;
-    uint64_t *submitted; /* command buffer ids */
+    uint64_t *submitted;  /* command buffer ids */
+    uint32_t *dispatched; /* places in `kernels`, dispatch by dispatch */
     size_t use_count, use_capacity, submitted_count, submitted_capacity;
+    size_t dispatched_count, dispatched_capacity;
     struct tally waits, uploads, readbacks, submits;
     struct commands total;
     int64_t device_ns;
@@ -113,6 +117,8 @@ static enum hal_status add_use(struct stats *s, struct commands *commands, uint6
     struct kernel *row;
     HAL_TRY(kernel_row(s, executable, entry, &row));
     const size_t kernel = tool_table_place(&s->kernels, row);
+    HAL_TRY(ROOM(s, dispatched, dispatched, 1));
+    s->dispatched[s->dispatched_count++] = (uint32_t)kernel;
     commands->dispatches++;
     for (size_t i = s->use_count; i-- > commands->first_use;) {
         if (s->uses[i].kernel == kernel) {
@@ -169,7 +175,7 @@ static enum hal_status take_segment(struct stats *s, struct commands *c,
 static enum hal_status take_seal(struct stats *s, const struct trace_command_buffer_seal *seal,
                                  const struct trace_segment *segment)
 {
-    struct commands commands = {.first_use = s->use_count};
+    struct commands commands = {.first_use = s->use_count, .first_dispatch = s->dispatched_count};
     for (uint32_t i = 0; i < seal->segment_count; i++, segment = trace_next_segment(segment))
         HAL_TRY(take_segment(s, &commands, segment));
     commands.use_count = s->use_count - commands.first_use;
@@ -224,6 +230,25 @@ static enum hal_status take_done(struct stats *s, const struct trace_submission_
     return HAL_OK;
 }
 
+/* They come behind the submission that they are of. */
+static void take_times(struct stats *s, const struct trace_dispatch_times *event)
+{
+    const struct submission *submission = tool_table_find(&s->submissions, event->submission);
+    for (uint32_t i = 0; submission && i < event->time_count; i++) {
+        const struct trace_dispatch_time *time = &event->times[i];
+        const struct commands *commands = NULL;
+        if (time->command_buffer < submission->commands_count)
+            commands = tool_table_find(
+                &s->commands, s->submitted[submission->first_commands + time->command_buffer]);
+        if (!commands || time->dispatch >= commands->dispatches || time->end_ns <= time->begin_ns)
+            continue;
+        struct kernel *kernel =
+            tool_table_row(&s->kernels, s->dispatched[commands->first_dispatch + time->dispatch]);
+        kernel->timed++;
+        kernel->timed_ns += (uint64_t)time->end_ns - (uint64_t)time->begin_ns;
+    }
+}
+
 static enum hal_status take(void *user, const struct trace_event *event,
                             const struct trace_segment *segments)
 {
@@ -240,6 +265,8 @@ static enum hal_status take(void *user, const struct trace_event *event,
         return take_submit(s, typed);
     if (event->kind == TRACE_SUBMISSION_DONE)
         return take_done(s, typed);
+    if (event->kind == TRACE_DISPATCH_TIMES)
+        take_times(s, typed);
     if (event->kind == TRACE_FAILURE)
         return failures_take(&s->failures, typed);
     if (event->kind == TRACE_SEMAPHORE_WAIT || event->kind == TRACE_WAIT_IDLE)
@@ -333,6 +360,8 @@ static void json_kernels(struct trace_text *text, const struct stats *s)
             (uint64_t)k->group_size[0] * k->group_size[1] * k->group_size[2]);
         add(text, "alone", k->alone);
         add(text, "alone_ns", k->alone_ns);
+        add(text, "timed", k->timed);
+        add(text, "timed_ns", k->timed_ns);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');
@@ -382,6 +411,14 @@ static void print_tally(struct trace_text *text, const char *name, const struct 
     trace_text_append(text, "\n", 1);
 }
 
+static void print_mean(struct trace_text *text, uint64_t count, uint64_t ns)
+{
+    if (count)
+        trace_text_printf(text, "%9.3f us  ", (double)ns / (double)count / 1e3);
+    else
+        trace_text_printf(text, "%12s  ", "-");
+}
+
 static void print_text(struct trace_text *text, struct stats *s)
 {
     trace_text_printf(text, "submissions  %zu, %.3f ms on the device\n", s->submissions.count,
@@ -397,16 +434,14 @@ static void print_text(struct trace_text *text, struct stats *s)
     print_tally(text, "uploads", &s->uploads);
     print_tally(text, "read-backs", &s->readbacks);
     failures_print(&s->failures, s->reader, text);
-    trace_text_printf(text, "\n%12s %14s %12s  %s\n", "dispatches", "workgroups", "alone, mean",
-                      "kernel");
+    trace_text_printf(text, "\n%12s %14s %12s  %12s  %s\n", "dispatches", "workgroups",
+                      "alone, mean", "timed, mean", "kernel");
     for (size_t i = 0; i < s->kernels.count; i++) {
         const struct kernel *k = tool_table_row(&s->kernels, i);
         const char *name = trace_reader_string(s->reader, k->name);
         trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " ", k->dispatches, k->groups);
-        if (k->alone)
-            trace_text_printf(text, "%9.3f us  ", (double)k->alone_ns / (double)k->alone / 1e3);
-        else
-            trace_text_printf(text, "%12s  ", "-");
+        print_mean(text, k->alone, k->alone_ns);
+        print_mean(text, k->timed, k->timed_ns);
         trace_text_label(text, name ? name : "", strlen(name ? name : ""));
         trace_text_printf(text, " (%u x %u x %u, executable %" PRIu64 ")\n", k->group_size[0],
                           k->group_size[1], k->group_size[2], k->executable);
@@ -424,6 +459,7 @@ static void finish(struct stats *s)
     tool_table_finish(&s->submissions);
     free(s->uses);
     free(s->submitted);
+    free(s->dispatched);
     trace_reader_close(s->reader);
 }
 
@@ -493,9 +529,9 @@ const struct tool_command tool_stats = {
         "       hal-trace stats --json FILE...\n\n"
         "Counts what the device executed: submissions, dispatches by kernel, transfers; and what\n"
         "the host did: submit calls, waits, uploads, read-backs. 'alone' is the mean device time\n"
-        "of those submissions that consist of one dispatch of the kernel. Of collectives: what "
-        "this\n"
-        "rank sent and received, by channel.\n\n"
+        "of those submissions that consist of one dispatch of the kernel, 'timed' that of the\n"
+        "dispatches which the device timed one by one (a capture of mode 'dispatch'). Of\n"
+        "collectives: what this rank sent and received, by channel.\n\n"
         "  --json   as one JSON object on a line for each file; times are nanoseconds\n",
     .run = run,
 };

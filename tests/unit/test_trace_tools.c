@@ -73,6 +73,9 @@ static int write_trace(void **state)
     builder_seal(&b, AGAIN);
     const struct trace_semaphore_value values[] = {{DONE, 1}, {DONE, 2}};
     builder_submit(&b, 0, 0, NULL, 0, &values[0], 1, (uint64_t[]){ONCE, AGAIN}, 2);
+    /* Of four dispatches the device timed the second and the third. */
+    const struct trace_dispatch_time times[] = {{0, 1, 6100, 6400}, {1, 0, 7000, 8002}};
+    builder_dispatch_times(&b, 0, 0, times, 2);
     builder_submission_done(&b, 0, 0, 5000, 6000, 9000);
     builder_submit(&b, 1, 0, NULL, 0, &values[1], 1, (uint64_t[]){AGAIN}, 1);
     builder_submission_done(&b, 1, 0, 9000, 9000, 9700);
@@ -99,10 +102,12 @@ static void stats_count_what_was_executed(void **state)
     says("\"readbacks\":{\"count\":1,\"bytes\":4,");
     /* 24 + 1 + 2 * 5 workgroups; alone in #s1. */
     says("{\"name\":\"twice\",\"executable\":2,\"entry\":0,\"dispatches\":4,\"workgroups\":35,"
-         "\"threads_per_group\":16,\"alone\":1,\"alone_ns\":700}");
-    says("{\"name\":\"never\",\"executable\":2,\"entry\":1,\"dispatches\":0,");
+         "\"threads_per_group\":16,\"alone\":1,\"alone_ns\":700,\"timed\":2,\"timed_ns\":1302}");
+    says("{\"name\":\"never\",\"executable\":2,\"entry\":1,\"dispatches\":0,\"workgroups\":0,"
+         "\"threads_per_group\":1,\"alone\":0,\"alone_ns\":0,\"timed\":0,\"timed_ns\":0}");
     assert_int_equal(run("hal-trace stats t.pb.zst"), 0);
     says("4 dispatches (0 indirect), 1 barriers");
+    says("0.700 us      0.651 us  twice");
 }
 
 static void verify_likes_what_is_whole(void **state)
