@@ -28,8 +28,7 @@ static enum hal_status record_barrier(struct replay_player *player,
                                       struct hal_command_buffer *commands,
                                       const struct trace_barrier *segment)
 {
-    if (segment->buffer_count)
-        make_buffer_barriers(player, segment->buffers, segment->buffer_count);
+    make_buffer_barriers(player, segment->buffers, segment->buffer_count);
     const struct hal_barrier_desc desc = {
         .source_stages = segment->source_stages,
         .target_stages = segment->target_stages,
@@ -74,6 +73,14 @@ static enum hal_status record_descriptor_set(struct replay_player *player,
                                            segment->binding_count);
 }
 
+static inline enum hal_status record_fill(const struct replay_player *player,
+                                          struct hal_command_buffer *commands,
+                                          const struct trace_fill *fill)
+{
+    return hal_command_fill(commands, buffer_of(player, fill->target), fill->offset, fill->size,
+                            fill->pattern, fill->pattern_bytes);
+}
+
 static enum hal_status record_segment(struct replay_player *player,
                                       struct hal_command_buffer *commands,
                                       const struct trace_segment *head)
@@ -90,11 +97,7 @@ static enum hal_status record_segment(struct replay_player *player,
         return hal_command_event_reset(
             commands, player->live[((const struct trace_event_command *)segment)->event].event);
     case TRACE_EVENTS_WAIT: return record_events_wait(player, commands, segment);
-    case TRACE_FILL: {
-        const struct trace_fill *fill = segment;
-        return hal_command_fill(commands, buffer_of(player, fill->target), fill->offset, fill->size,
-                                fill->pattern, fill->pattern_bytes);
-    }
+    case TRACE_FILL: return record_fill(player, commands, segment);
     case TRACE_COPY: {
         const struct trace_copy *copy = segment;
         return hal_command_copy(commands, buffer_of(player, copy->source), copy->source_offset,
@@ -112,14 +115,16 @@ static enum hal_status record_segment(struct replay_player *player,
     case TRACE_PUSH_DESCRIPTOR_SET: return record_descriptor_set(player, commands, segment);
     case TRACE_DISPATCH: {
         const struct trace_dispatch *dispatch = segment;
-        return hal_command_dispatch(commands, player->live[dispatch->executable].executable,
-                                    dispatch->entry, dispatch->workgroup_count);
+        HAL_TRY(hal_command_dispatch(commands, player->live[dispatch->executable].executable,
+                                     dispatch->entry, dispatch->workgroup_count));
+        return player->marks ? replay_marks_dispatch(player->marks, commands) : HAL_OK;
     }
     case TRACE_DISPATCH_INDIRECT: {
         const struct trace_dispatch_indirect *dispatch = segment;
-        return hal_command_dispatch_indirect(
+        HAL_TRY(hal_command_dispatch_indirect(
             commands, player->live[dispatch->executable].executable, dispatch->entry,
-            buffer_of(player, dispatch->counts), dispatch->offset);
+            buffer_of(player, dispatch->counts), dispatch->offset));
+        return player->marks ? replay_marks_dispatch(player->marks, commands) : HAL_OK;
     }
     case TRACE_DEBUG_BEGIN: {
         const struct trace_debug *debug = segment;
@@ -131,6 +136,27 @@ static enum hal_status record_segment(struct replay_player *player,
     return hal_fail(HAL_CORRUPT, "segment kind %u", head->kind);
 }
 
+/* What lists are full of is handed over before the kinds are told apart: fills, and barriers
+ * without buffers, in which only four numbers differ. `plain` has no buffers, and keeps the last
+ * four. */
+static inline enum hal_status record_any(struct replay_player *player,
+                                         struct hal_command_buffer *commands,
+                                         const struct trace_segment *head,
+                                         struct hal_barrier_desc *plain)
+{
+    const void *segment = head;
+    const struct trace_barrier *barrier = segment;
+    if (head->kind == TRACE_FILL)
+        return record_fill(player, commands, segment);
+    if (head->kind != TRACE_BARRIER || barrier->buffer_count)
+        return record_segment(player, commands, head);
+    plain->source_stages = barrier->source_stages;
+    plain->target_stages = barrier->target_stages;
+    plain->source_access = barrier->source_access;
+    plain->target_access = barrier->target_access;
+    return hal_command_barrier(commands, plain);
+}
+
 /* What was loaded has left the caches long ago. Events lie behind each other, in this order. */
 enum { AHEAD_BYTES = 1024 };
 
@@ -139,20 +165,18 @@ static enum hal_status record_all(struct replay_player *player, uint32_t object,
 {
     const struct replay_object *planned = &player->plan->objects[object];
     const struct trace_segment *segment = planned->commands.segments;
-    const int64_t slot = replay_marks_slot(player->marks, object);
     const uint32_t count = planned->commands.seal->segment_count;
-    uint32_t dispatches = 0;
+    struct hal_barrier_desc plain = {0};
     char name[REPLAY_NAME_BYTES];
-    HAL_TRY(replay_marks_record(player->marks, slot, 0, commands));
+    if (player->marks)
+        HAL_TRY(replay_marks_begin(player->marks, object, commands));
     for (uint32_t left = count; left; left--, segment = trace_next_segment(segment)) {
         __builtin_prefetch((const uint8_t *)segment + AHEAD_BYTES);
-        const enum hal_status status = record_segment(player, commands, segment);
+        const enum hal_status status = record_any(player, commands, segment, &plain);
         if (status != HAL_OK)
             return hal_add_context(status, "%s, segment %u (%s)",
                                    replay_object_name(player->plan, object, name), count - left,
                                    trace_segment_name(segment->kind));
-        if (slot >= 0 && trace_is_dispatch(segment->kind))
-            HAL_TRY(replay_marks_record(player->marks, slot, ++dispatches, commands));
     }
     return hal_command_buffer_end(commands);
 }
@@ -163,7 +187,7 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
     const struct replay_object *planned = &player->plan->objects[object];
     const struct trace_command_buffer_create *created = (const void *)planned->created;
     const struct hal_command_buffer_desc desc = {
-        .label = replay_object_label(player->plan, object),
+        .label = created->label ? replay_object_label(player->plan, object) : NULL,
         .mode = (enum hal_command_buffer_mode)created->mode,
         .categories = created->categories,
     };

@@ -12,6 +12,8 @@ struct replay_marks {
     const struct trace_submit *submit;
     struct hal_buffer *buffer; /* one number per command buffer: dispatches that have ended */
     const volatile uint32_t *numbers;
+    int64_t slot;        /* of the command buffer that is recorded now; negative: none of these */
+    uint32_t dispatches; /* recorded in it */
 };
 enum { NOT_BEGUN = 0xff };
 
@@ -53,23 +55,38 @@ void replay_marks_destroy(struct replay_marks *marks)
     free(marks);
 }
 
-int64_t replay_marks_slot(const struct replay_marks *marks, uint32_t object)
+static int64_t slot_of(const struct replay_marks *marks, uint64_t object)
 {
-    for (uint32_t i = 0; marks && i < marks->submit->command_buffer_count; i++) {
+    for (uint32_t i = 0; i < marks->submit->command_buffer_count; i++) {
         if (trace_submit_command_buffers(marks->submit)[i] == object)
             return i;
     }
     return -1;
 }
 
-enum hal_status replay_marks_record(const struct replay_marks *marks, int64_t slot, uint32_t value,
-                                    struct hal_command_buffer *commands)
+static enum hal_status mark(const struct replay_marks *marks, struct hal_command_buffer *commands)
 {
-    if (slot < 0)
+    if (marks->slot < 0)
         return HAL_OK;
     HAL_TRY(hal_command_barrier(commands, NULL));
-    HAL_TRY(hal_command_fill(commands, marks->buffer, 4 * (uint64_t)slot, 4, value, 4));
+    HAL_TRY(hal_command_fill(commands, marks->buffer, 4 * (uint64_t)marks->slot, 4,
+                             marks->dispatches, 4));
     return hal_command_barrier(commands, NULL);
+}
+
+enum hal_status replay_marks_begin(struct replay_marks *marks, uint32_t object,
+                                   struct hal_command_buffer *commands)
+{
+    marks->slot = slot_of(marks, object);
+    marks->dispatches = 0;
+    return mark(marks, commands);
+}
+
+enum hal_status replay_marks_dispatch(struct replay_marks *marks,
+                                      struct hal_command_buffer *commands)
+{
+    marks->dispatches++;
+    return mark(marks, commands);
 }
 
 uint64_t replay_marks_progress(const struct replay_marks *marks)
@@ -101,7 +118,7 @@ void replay_marks_describe(const struct replay_player *player, char out[REPLAY_N
     for (uint32_t i = 0; marks && i < marks->submit->command_buffer_count; i++) {
         const uint64_t index = trace_submit_command_buffers(marks->submit)[i];
         const struct replay_object *commands = &player->plan->objects[index];
-        const uint32_t ended = marks->numbers[replay_marks_slot(marks, (uint32_t)index)];
+        const uint32_t ended = marks->numbers[slot_of(marks, index)];
         const char *kernel = ended < commands->commands.seal->dispatch_count
                                  ? kernel_name(player->plan, commands, ended)
                                  : NULL;

@@ -240,13 +240,13 @@ static void end_run(struct replay_player *player)
  * A command buffer's creation lies before its seal. No function: GCC takes one that does nothing
  * else for one that does nothing, and leaves out its calls. */
 enum { AHEAD = 6, LINE_BYTES = 64 };
-#define FETCH_OP(plan, op)                                                                         \
+#define FETCH_OP(objects, op)                                                                      \
     do {                                                                                           \
         const uint8_t *const event_ = (const uint8_t *)(op)->event;                                \
         __builtin_prefetch(event_ - LINE_BYTES);                                                   \
         __builtin_prefetch(event_);                                                                \
         __builtin_prefetch(event_ + LINE_BYTES);                                                   \
-        __builtin_prefetch(&(plan)->objects[(op)->object]);                                        \
+        __builtin_prefetch(&(objects)[(op)->object]);                                              \
     } while (0)
 
 void replay_player_begin(struct replay_player *player, struct replay_report *report)
@@ -270,15 +270,18 @@ enum hal_status replay_player_until(struct replay_player *player, size_t op)
         player->begun = true;
         player->begin_ns = hal_clock_ns();
     }
-    for (; player->op < end; player->op++) {
-        const struct replay_op *const now = &plan->ops[player->op];
-        if (plan->op_count - player->op > AHEAD)
-            FETCH_OP(plan, now + AHEAD);
+    const struct replay_op *const ops = plan->ops;
+    const struct replay_object *const objects = plan->objects;
+    const size_t fetched_end = plan->op_count > AHEAD ? plan->op_count - AHEAD : 0;
+    for (size_t i = player->op; i < end; player->op = ++i) {
+        const struct replay_op *const now = &ops[i];
+        if (i < fetched_end)
+            FETCH_OP(objects, now + AHEAD);
         if (timed)
             replay_bide_time(player, now);
         const enum hal_status status = play(player, now);
         if (timed && player->op_ends_ns)
-            player->op_ends_ns[player->op] = hal_clock_ns();
+            player->op_ends_ns[i] = hal_clock_ns();
         if (status != HAL_OK)
             return hal_add_context(status, "%s", replay_event_name(now->event, name));
     }

@@ -115,15 +115,18 @@ enum hal_status replay_record_commands(struct replay_player *player, uint32_t ob
 
 /* ---- marks.c ------------------------------------------------------------------------------- */
 
-/* A submission's command buffers note in memory how far they have come. NULL, always good, is the
- * player without marks. The slot of a command buffer that is not among them is negative. */
+/* A submission's command buffers note in memory how far they have come. NULL is the player without
+ * marks. */
 enum hal_status replay_marks_create(struct replay_player *player, uint64_t submission) HAL_CHECKED;
 void replay_marks_destroy(struct replay_marks *marks);
-int64_t replay_marks_slot(const struct replay_marks *marks, uint32_t object);
-/* Everything before has ended, and nothing behind has begun, when the memory says `value`. */
-enum hal_status replay_marks_record(const struct replay_marks *marks, int64_t slot, uint32_t value,
-                                    struct hal_command_buffer *commands) HAL_CHECKED;
-/* A number that changes with every mark. */
+/* Recording `object` begins, as `commands`; and it has got one more dispatch. Nothing, unless it is
+ * among them; else a mark, so that everything before has ended, and nothing behind has begun, when
+ * the memory says it. */
+enum hal_status replay_marks_begin(struct replay_marks *marks, uint32_t object,
+                                   struct hal_command_buffer *commands) HAL_CHECKED;
+enum hal_status replay_marks_dispatch(struct replay_marks *marks,
+                                      struct hal_command_buffer *commands) HAL_CHECKED;
+/* A number that changes with every mark; of NULL 0. */
 uint64_t replay_marks_progress(const struct replay_marks *marks);
 /* After a hang: which dispatch does not end, as "dispatch #s12.d40 of 'kernel'", or "". */
 void replay_marks_describe(const struct replay_player *player, char out[REPLAY_NAME_BYTES]);
