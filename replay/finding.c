@@ -97,11 +97,11 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
 {
     if (!finding->found) {
         fprintf(file, "no difference from %s: %" PRIu64 " steps, %" PRIu64 " bytes compared\n",
-                against, finding->steps, finding->compared_bytes);
+                hal_shown(against).text, finding->steps, finding->compared_bytes);
         print_written(file, finding);
         return;
     }
-    fprintf(file, "first difference from %s: ", against);
+    fprintf(file, "first difference from %s: ", hal_shown(against).text);
     if (finding->writers != 0 || !finding->what[0])
         fprintf(file, finding->writers == 0   ? "nobody had written there\n"
                       : finding->writers == 1 ? "written by "
@@ -133,7 +133,7 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
         print_output(file, &finding->outputs[i]);
     print_written(file, finding);
     if (finding->wrote_minimal)
-        fprintf(file, "  that command alone: %s\n", minimal);
+        fprintf(file, "  that command alone: %s\n", hal_shown(minimal).text);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

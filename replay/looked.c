@@ -23,9 +23,9 @@ void replay_print_look(FILE *file, const struct replay_program *program,
                 hal_locator_print(&look->stop, where), result->steps);
     for (size_t i = 0; i < look->dump_count; i++)
         fprintf(file, "buffer '%s' behind %s: %" PRIu64 " bytes as %s in %s\n",
-                program->dumps[i].buffer, hal_locator_print(&program->dumps[i].where, where),
-                result->dump_bytes[i], replay_type_name(result->dump_types[i]),
-                program->dumps[i].path);
+                hal_shown(program->dumps[i].buffer).text,
+                hal_locator_print(&program->dumps[i].where, where), result->dump_bytes[i],
+                replay_type_name(result->dump_types[i]), hal_shown(program->dumps[i].path).text);
     if (!look->has_loop)
         return;
     fprintf(file, "%s, %s, alone, %" PRIu64 " times:\n", hal_locator_print(&look->loop, where),

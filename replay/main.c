@@ -6,7 +6,6 @@
 #include "replay/selftest.h"
 #include "replay/session.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +42,12 @@ static bool print(const struct replay_program *options, const struct replay_summ
         written = replay_print_json(stdout, summary);
     else if (summary->runs && !(options->quiet && summary->exit_code == REPLAY_EXIT_SAME))
         replay_print_text(stdout, summary);
-    if (written && fflush(stdout) == 0 && !ferror(stdout))
-        return true;
-    if (!summary->error[0]) /* one complaint is enough */
-        fprintf(stderr, "hal-replay: cannot write the report: %s\n", strerror(errno));
-    return false;
+    enum hal_status status = hal_output_end();
+    if (status == HAL_OK && !written)
+        status = hal_fail(HAL_NO_MEMORY, "no memory for the report");
+    if (status != HAL_OK && !summary->error[0]) /* one complaint is enough */
+        fprintf(stderr, "hal-replay: %s\n", hal_message());
+    return status == HAL_OK;
 }
 
 /* Everything that has to do with the file; the second time to name what hung the first time. */

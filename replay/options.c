@@ -298,8 +298,7 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     program->replay.maps = program->maps;
     program->load.bases = program->bases;
     program->load.symbols = program->symbols;
-    /* The other way's substitute comes behind those of both. */
-    if (program->compare_substitute && !replay_take_substitute(program->compare_text, program))
+    if (program->compare_substitute && !replay_take_other_kernel(program))
         return HAL_INVALID;
     return is_consistent(program) ? HAL_OK : HAL_INVALID;
 }

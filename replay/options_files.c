@@ -86,21 +86,25 @@ static bool parse_named_file(const char *option, char *text, size_t count, uint8
     return true;
 }
 
-bool replay_take_substitute(char *text, struct replay_program *program)
+static bool add_substitute(const char *option, char *text, struct replay_program *program)
 {
     struct replay_substitute *substitute =
         &program->substitutes[program->replay.substitute_count % REPLAY_MOST_SUBSTITUTES];
     uint8_t *data = NULL;
-    if (!parse_named_file("substitute", text, program->replay.substitute_count, &data,
+    if (!parse_named_file(option, text, program->replay.substitute_count, &data,
                           &substitute->bytes))
         return false;
     substitute->kernel = text;
     substitute->data = data;
     if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK)
-        return replay_complain("substitute", text,
-                               "the file is neither MSL, SPIR-V nor a metallib");
+        return replay_complain(option, text, "the file is neither MSL, SPIR-V nor a metallib");
     program->replay.substitute_count++;
     return true;
+}
+
+bool replay_take_substitute(char *text, struct replay_program *program)
+{
+    return add_substitute("substitute", text, program);
 }
 
 bool replay_take_substitute_buffer(char *text, struct replay_program *program)
@@ -126,6 +130,18 @@ bool replay_take_compare(char *text, struct replay_program *program)
     free(program->compare_text);
     program->compare_text = hal_copy_string(text); /* cut in two later */
     return strchr(text, '=') || replay_complain("compare", text, "neither a trace nor KERNEL=FILE");
+}
+
+bool replay_take_other_kernel(struct replay_program *program)
+{
+    struct replay_substitute *const all = program->substitutes;
+    if (!add_substitute("compare", program->compare_text, program))
+        return false;
+    const size_t last = program->replay.substitute_count - 1;
+    const struct replay_substitute other = all[last];
+    memmove(all + 1, all, last * sizeof *all);
+    all[0] = other;
+    return true;
 }
 
 /* ---- Places -------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "replay/options_values.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 
 bool replay_complain(const char *option, const char *value, const char *wanted)
 {
-    fprintf(stderr, "hal-replay: --%s=%s: %s\n", option, value, wanted);
+    fprintf(stderr, "hal-replay: --%s=%s: %s\n", option, hal_shown(value).text,
+            hal_shown(wanted).text);
     return false;
 }
 

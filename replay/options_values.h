@@ -38,6 +38,10 @@ bool replay_take_map(char *text, struct replay_program *program);
 bool replay_take_substitute(char *text, struct replay_program *program);
 bool replay_take_substitute_buffer(char *text, struct replay_program *program);
 bool replay_take_compare(char *text, struct replay_program *program);
+/* The KERNEL=FILE to compare with, when all options are taken: the first of the substitutes, so
+ * that it stands in place of any other for the same kernel. The recorded way has those behind it.
+ */
+bool replay_take_other_kernel(struct replay_program *program);
 bool replay_take_stop(char *text, struct replay_program *program);
 bool replay_take_loop(char *text, struct replay_program *program);
 bool replay_take_range(char *text, struct replay_program *program);

@@ -208,14 +208,15 @@ static void print_compare(FILE *file, const struct replay_summary *summary)
     fprintf(file,
             "time: %.3f ms, and %.3f ms with %s: %.3fx as fast (95 %% interval %.3f to %.3f, "
             "%" PRIu64 " pairs)%s\n",
-            ms(trial->base.median_ns), ms(trial->variant.median_ns), summary->compare,
-            trial->gain.median, trial->gain.low, trial->gain.high, trial->pairs,
+            ms(trial->base.median_ns), ms(trial->variant.median_ns),
+            hal_shown(summary->compare).text, trial->gain.median, trial->gain.low, trial->gain.high,
+            trial->pairs,
             summary->slower                                 ? ": SLOWER"
             : trial->gain.low <= 1 && trial->gain.high >= 1 ? ": no difference that is sure"
                                                             : "");
     if (trial->different_base + trial->different_variant)
         fprintf(file, "%" PRIu64 " of the runs differ, and %" PRIu64 " of those with %s\n",
-                trial->different_base, trial->different_variant, summary->compare);
+                trial->different_base, trial->different_variant, hal_shown(summary->compare).text);
 }
 
 static const char *verdict(const struct replay_summary *summary)
@@ -290,8 +291,8 @@ void replay_print_target(FILE *file, const struct replay_summary *summary)
     const struct trace_device *recorded = &plan->header->device;
     fprintf(file, "%s: '%s' recorded on %s (%s), replayed on %s (%s)\n",
             hal_shown(summary->path).text, hal_shown(plan->header->program).text,
-            hal_shown(recorded->uri).text, hal_shown(recorded->name).text, summary->device->uri,
-            summary->device->name);
+            hal_shown(recorded->uri).text, hal_shown(recorded->name).text,
+            hal_shown(summary->device->uri).text, hal_shown(summary->device->name).text);
     for (size_t i = 0; i < plan->header->edit_count; i++)
         fprintf(file, "changed since its capture: %s\n", hal_shown(plan->header->edits[i]).text);
     for (size_t k = 0; replay_target_limit(plan, summary->device, k, note); k++)

@@ -254,8 +254,10 @@ static enum hal_status compare(struct replay_session *s)
     const struct replay_program *program = s->program;
     struct replay_options base = program->replay, variant = program->replay;
     struct replay_plan *other = s->plan;
-    if (program->compare_substitute)
-        base.substitute_count--; /* the last one is the other way's */
+    if (program->compare_substitute) { /* the first one is the other way's */
+        base.substitutes++;
+        base.substitute_count--;
+    }
     HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
     if (!program->compare_substitute) {
         HAL_TRY(replay_plan_load(program->compare, &program->load, &s->other_plan));

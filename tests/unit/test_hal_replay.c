@@ -223,6 +223,89 @@ static void buffers_go_where_they_went(void **state)
     assert_in_range(strtoull(strchr(peak, ':') + 1, NULL, 10), BYTES, BYTES + 64);
 }
 
+static void write_text(struct fixture *fixture, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    FILE *file = fopen(test_folder_file(&fixture->folder, name, path), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A kernel of one's own may replace the recorded one on both sides, and another one on the other.
+ */
+static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
+{
+    static const char right[] = "kernel void one(device uint *w [[buffer(0)]]) { w[0] = 1; }\n";
+    static const char wrong[] = "kernel void one(device uint *w [[buffer(0)]]) { w[0] = 2; }\n";
+    struct fixture *fixture = *state;
+    const struct trace_semaphore_value done = {2, 1};
+    write_text(fixture, "right.metal", right);
+    write_text(fixture, "wrong.metal", wrong);
+    struct trace_builder *b = fixture_start(fixture);
+    builder_buffer_create(b, 1, NULL, 4);
+    builder_semaphore_create(b, 2, NULL, 0);
+    fixture_add_kernel(b, 3, "one", right);
+    builder_command_buffer_create(b, 4, NULL, 0);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 4}}, 1);
+    builder_dispatch(b, 3, 0, 1, 1, 1);
+    builder_seal(b, 4);
+    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, "\1\0\0\0", 4);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--device=cpu", "--substitute=one=wrong.metal",
+                       "--compare=one=right.metal", "--runs=6", "--json"),
+                1);
+    fixture_expect(fixture, fixture->out, "\"different_runs\":6,\"different_runs_with\":0");
+    assert_exit(replay(fixture, "--device=cpu", "--substitute=one=right.metal",
+                       "--compare=one=wrong.metal", "--runs=6", "--json"),
+                1);
+    fixture_expect(fixture, fixture->out, "\"different_runs\":0,\"different_runs_with\":6");
+    assert_exit(replay(fixture, "--compare=one=absent.metal"), 2);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "--compare=one=absent.metal: No such file");
+}
+
+/* A trace of 20 ms, and a time limit that the first run is over: the least number of runs. */
+static void a_benchmark_keeps_its_promises(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    builder_buffer_create(b, 1, NULL, 2);
+    builder_host_write(b, 1, 0, "ab", 2);
+    b->begin_ns += 20 * 1000 * 1000;
+    builder_host_read(b, 1, 0, "ab", 2);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--device=cpu", "--benchmark=0.001", "--pace=recorded"), 0);
+    fixture_expect(fixture, fixture->out, "time of 10 runs after 2 to warm up: ");
+}
+
+/* Whoever names files makes no lines of a report. */
+static void names_of_files_are_one_line(void **state)
+{
+    static const char name[] = "a\033[31m\nsame: 77 read-backs.pb.zst";
+    struct fixture *fixture = *state;
+    char named[PATH_MAX];
+    every_build(fixture_start(fixture), false);
+    fixture_finish(fixture);
+    assert_int_equal(symlink("t.pb.zst", test_folder_file(&fixture->folder, name, named)), 0);
+    assert_exit(fixture_run(fixture, fixture->program,
+                            (char *[]){"hal-replay", "--device=cpu", "--compare=t.pb.zst",
+                                       "--runs=6", "--threshold=1000", named, NULL}),
+                0);
+    fixture_expect(fixture, fixture->out, "a?[31m?same: 77 read-backs.pb.zst: ");
+    assert_null(strchr(fixture->out, '\033'));
+    char option[PATH_MAX + 16];
+    snprintf(option, sizeof option, "--compare=%s", named);
+    assert_exit(replay(fixture, "--device=cpu", option, "--runs=6", "--threshold=1000"), 0);
+    fixture_expect(fixture, fixture->out, "a?[31m?same: 77 read-backs.pb.zst: ");
+    assert_null(strchr(fixture->out, '\033'));
+    assert_exit(replay(fixture, "--compare=a\033[31m\nb"), 2);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "--compare=a?[31m?b: neither a trace nor KERNEL=FILE");
+}
+
 /* ---- Bad input ------------------------------------------------------------------------------ */
 
 static void unreadable_traces_are_named(void **state)
@@ -414,6 +497,9 @@ int main(void)
         cmocka_unit_test(roads_are_told),
         cmocka_unit_test(a_self_test_passes),
         cmocka_unit_test(buffers_go_where_they_went),
+        cmocka_unit_test(what_is_compared_with_stands_in_place_of_a_substitute),
+        cmocka_unit_test(a_benchmark_keeps_its_promises),
+        cmocka_unit_test(names_of_files_are_one_line),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),
         cmocka_unit_test(devices_are_what_the_events_need),
