@@ -89,22 +89,25 @@ static enum hal_status run_once(struct benchmarking *m, const struct replay_plan
     return status;
 }
 
-bool replay_is_tight(const struct replay_gain *interval, double tightness)
-{
-    return interval->high - interval->low <= tightness * interval->median;
-}
+const struct replay_benchmark replay_usual_benchmark = {
+    .warm_up = 2, .least_runs = 10, .most_runs = 10000, .tightness = 0.02};
 
-static bool is_tight(struct benchmarking *m)
+bool replay_benchmark_suffices(const struct replay_benchmark *benchmark, const int64_t *runs_ns,
+                               size_t run_count, int64_t spent_ns,
+                               struct replay_benchmark_result *result)
 {
-    struct replay_benchmark_result *result = m->result;
-    double *values = hal_alloc((size_t)result->runs, sizeof *values);
-    for (size_t i = 0; values && i < result->runs; i++)
-        values[i] = (double)m->totals_ns[i];
+    if (run_count < benchmark->least_runs && run_count < benchmark->most_runs)
+        return false;
+    double *values = hal_alloc(run_count, sizeof *values);
+    for (size_t i = 0; values && i < run_count; i++)
+        values[i] = (double)runs_ns[i];
     if (!values)
         return true; /* no memory: nothing better will come */
-    result->interval = replay_gain_of(values, (size_t)result->runs);
+    const struct replay_gain interval = replay_gain_of(values, run_count);
     free(values);
-    return replay_is_tight(&result->interval, m->b->tightness);
+    result->interval = interval;
+    result->tight = interval.high - interval.low <= benchmark->tightness * interval.median;
+    return result->tight || run_count >= benchmark->most_runs || spent_ns > benchmark->most_ns;
 }
 
 static enum hal_status run_all(struct benchmarking *m, const struct replay_plan_info *plan)
@@ -115,19 +118,14 @@ static enum hal_status run_all(struct benchmarking *m, const struct replay_plan_
     for (; result->warm_up < m->b->warm_up; result->warm_up++)
         HAL_TRY(run_once(m, plan, &unused_ns));
     m->b->player->op_ends_ns = m->op_ends_ns;
-    while (result->runs < m->b->most_runs) {
+    do {
         HAL_TRY(run_once(m, plan, &m->totals_ns[result->runs]));
         add_scopes(m, (size_t)result->runs);
         result->runs++;
         if (m->b->progress)
             m->b->progress(m->b->user, result->runs, m->b->most_runs);
-        if (result->runs < m->b->least_runs)
-            continue;
-        result->tight = is_tight(m);
-        if (result->tight || hal_clock_ns() - begin_ns > m->b->most_ns)
-            break;
-    }
-    result->tight = is_tight(m);
+    } while (!replay_benchmark_suffices(m->b, m->totals_ns, (size_t)result->runs,
+                                        hal_clock_ns() - begin_ns, result));
     describe_scopes(m);
     result->times = replay_times_of(m->totals_ns, (size_t)result->runs);
     return HAL_OK;

@@ -44,7 +44,15 @@ struct replay_benchmark_result {
 /* What the scope took, of a run that began then and whose operations ended then. */
 int64_t replay_scope_ns(const struct replay_scope *scope, int64_t begin_ns,
                         const int64_t *op_ends_ns);
-bool replay_is_tight(const struct replay_gain *interval, double tightness);
+
+/* What --benchmark does, but for the player, the time and the progress. */
+extern const struct replay_benchmark replay_usual_benchmark;
+
+/* Whether the runs that took `runs_ns` were enough, after `spent_ns` altogether. Sets all of the
+ * result that says how well they tell the median. */
+bool replay_benchmark_suffices(const struct replay_benchmark *benchmark, const int64_t *runs_ns,
+                               size_t run_count, int64_t spent_ns,
+                               struct replay_benchmark_result *result);
 
 /* Blocks. Otherwise as replay_player_run. */
 enum hal_status replay_benchmark_run(const struct replay_benchmark *benchmark,

@@ -283,14 +283,11 @@ static enum hal_status benchmark(struct replay_session *s)
     struct replay_summary *summary = &s->summary;
     HAL_TRY(create_player(s));
     HAL_TRY(seal(s));
-    const struct replay_benchmark benchmark = {.player = s->player,
-                                               .warm_up = 2,
-                                               .least_runs = 10,
-                                               .most_runs = 10000,
-                                               .most_ns = s->program->benchmark_ns,
-                                               .tightness = 0.02,
-                                               .progress = show_progress,
-                                               .user = s};
+    struct replay_benchmark benchmark = replay_usual_benchmark;
+    benchmark.player = s->player;
+    benchmark.most_ns = s->program->benchmark_ns;
+    benchmark.progress = show_progress;
+    benchmark.user = s;
     const enum hal_status status = replay_benchmark_run(&benchmark, summary->plan, &result);
     hide_progress(s);
     summary->report = result.report;

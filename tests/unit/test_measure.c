@@ -61,14 +61,79 @@ static void a_scope_begins_where_the_call_before_it_ended(void **state)
     assert_int_equal(replay_scope_ns(&inner, 1000, op_ends_ns), 40);
 }
 
-static void an_interval_is_tight_as_a_part_of_the_median(void **state)
+/* What docs/man/hal-replay.1 promises: twice to warm up, at least 10 times, until the 95 % interval
+ * of the median is within 2 % of it. A binomial table tells the interval: of 10 values it leaves
+ * out the least and the largest. */
+static struct replay_benchmark usual(void)
+{
+    struct replay_benchmark benchmark = replay_usual_benchmark;
+    benchmark.most_ns = 1000 * ms;
+    return benchmark;
+}
+
+static void a_benchmark_runs_ten_times_at_least(void **state)
 {
     (void)state;
-    const struct replay_gain interval = {.low = 99, .median = 100, .high = 101};
-    assert_true(replay_is_tight(&interval, 0.02));
-    assert_false(replay_is_tight(&interval, 0.019));
-    const struct replay_gain slower = {.low = 199, .median = 200, .high = 201};
-    assert_true(replay_is_tight(&slower, 0.01));
+    static const int64_t equal_ns[10] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+    const struct replay_benchmark benchmark = usual();
+    struct replay_benchmark_result result = {0};
+    assert_int_equal(benchmark.warm_up, 2);
+    for (size_t runs = 1; runs < 10; runs++) {
+        if (replay_benchmark_suffices(&benchmark, equal_ns, runs, INT64_MAX, &result))
+            fail_msg("%zu runs were enough", runs);
+    }
+    assert_true(replay_benchmark_suffices(&benchmark, equal_ns, 10, 0, &result));
+    assert_true(result.tight);
+}
+
+static void a_benchmark_knows_the_median_to_two_percent(void **state)
+{
+    (void)state;
+    static const int64_t within_ns[10] = {500, 991, 995, 1000, 1000, 1000, 1000, 1005, 1010, 9999};
+    static const int64_t outside_ns[10] = {990, 9999, 1000, 1005, 1000, 1011, 500, 995, 1000, 1000};
+    const struct replay_benchmark benchmark = usual();
+    struct replay_benchmark_result result = {0};
+    assert_true(replay_benchmark_suffices(&benchmark, within_ns, 10, 0, &result));
+    assert_true(result.tight);
+    assert_int_equal((int64_t)result.interval.low, 991);
+    assert_int_equal((int64_t)result.interval.high, 1010);
+    assert_int_equal((int64_t)result.interval.median, 1000);
+    /* 21 of 1000: that is not known well, be it a thousand times as long. */
+    assert_false(replay_benchmark_suffices(&benchmark, outside_ns, 10, 0, &result));
+    assert_false(result.tight);
+    int64_t longer_ns[10];
+    for (size_t i = 0; i < 10; i++)
+        longer_ns[i] = 1000 * outside_ns[i];
+    assert_false(replay_benchmark_suffices(&benchmark, longer_ns, 10, 0, &result));
+}
+
+static void a_benchmark_ends_when_its_time_is_over(void **state)
+{
+    (void)state;
+    static const int64_t scattered_ns[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    const struct replay_benchmark benchmark = usual();
+    struct replay_benchmark_result result = {.tight = true};
+    assert_false(replay_benchmark_suffices(&benchmark, scattered_ns, 10, 1000 * ms, &result));
+    assert_true(replay_benchmark_suffices(&benchmark, scattered_ns, 10, 1000 * ms + 1, &result));
+    assert_false(result.tight);
+}
+
+/* There is room for the times of so many, and no more. */
+static void a_benchmark_has_a_most(void **state)
+{
+    enum { MOST = 10000 };
+    static int64_t scattered_ns[MOST];
+    (void)state;
+    for (int i = 0; i < MOST; i++)
+        scattered_ns[i] = i % 2 ? 1000 : 2000;
+    struct replay_benchmark benchmark = usual();
+    struct replay_benchmark_result result = {0};
+    assert_int_equal(benchmark.most_runs, MOST);
+    assert_false(replay_benchmark_suffices(&benchmark, scattered_ns, MOST - 1, 0, &result));
+    assert_true(replay_benchmark_suffices(&benchmark, scattered_ns, MOST, 0, &result));
+    assert_false(result.tight);
+    benchmark.least_runs = MOST + 1;
+    assert_true(replay_benchmark_suffices(&benchmark, scattered_ns, MOST, 0, &result));
 }
 
 /* ---- Each alone ---- */
@@ -158,7 +223,10 @@ int main(void)
         cmocka_unit_test(a_pace_divides_what_was_recorded),
         cmocka_unit_test(moments_are_random),
         cmocka_unit_test(a_scope_begins_where_the_call_before_it_ended),
-        cmocka_unit_test(an_interval_is_tight_as_a_part_of_the_median),
+        cmocka_unit_test(a_benchmark_runs_ten_times_at_least),
+        cmocka_unit_test(a_benchmark_knows_the_median_to_two_percent),
+        cmocka_unit_test(a_benchmark_ends_when_its_time_is_over),
+        cmocka_unit_test(a_benchmark_has_a_most),
         cmocka_unit_test(the_best_of_all_runs_counts),
         cmocka_unit_test(what_is_alone_is_set_against_its_submission),
         cmocka_unit_test(the_perturbation_is_told),
