@@ -300,7 +300,7 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     program->load.symbols = program->symbols;
     if (program->compare_substitute && !replay_take_other_kernel(program))
         return HAL_INVALID;
-    return is_consistent(program) ? HAL_OK : HAL_INVALID;
+    return is_consistent(program) && replay_keeps_its_input(program) ? HAL_OK : HAL_INVALID;
 }
 
 void replay_options_finish(struct replay_program *program)

@@ -3,9 +3,11 @@
 #include "replay/options_values.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -96,8 +98,10 @@ static bool add_substitute(const char *option, char *text, struct replay_program
         return false;
     substitute->kernel = text;
     substitute->data = data;
-    if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK)
+    if (hal_executable_infer_format(data, substitute->bytes, &substitute->format) != HAL_OK) {
+        text[strlen(text)] = '='; /* whole again */
         return replay_complain(option, text, "the file is neither MSL, SPIR-V nor a metallib");
+    }
     program->replay.substitute_count++;
     return true;
 }
@@ -221,6 +225,30 @@ bool replay_take_record(char *text, struct replay_program *program)
     program->record = text;
     return (text[0] || replay_complain("record", text, "not a file")) &&
            add_output("record", text, program, &program->record_output);
+}
+
+static bool is_same_file(const char *left, const char *right)
+{
+    struct stat a, b;
+    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+bool replay_keeps_its_input(const struct replay_program *program)
+{
+    for (size_t i = 0; i < program->output_count; i++) {
+        const char *const output = program->outputs[i];
+        bool is_read = is_same_file(output, program->path);
+        for (size_t k = 0; k < program->load.base_count; k++)
+            is_read |= is_same_file(output, program->bases[k]);
+        if (!is_read)
+            continue;
+        fprintf(stderr,
+                "hal-replay: '%s' would be replaced: it is a trace that this replay reads\n",
+                hal_shown(output).text);
+        return false;
+    }
+    return true;
 }
 
 bool replay_take_minimal(char *text, struct replay_program *program)

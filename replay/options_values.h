@@ -42,6 +42,8 @@ bool replay_take_compare(char *text, struct replay_program *program);
  * that it stands in place of any other for the same kernel. The recorded way has those behind it.
  */
 bool replay_take_other_kernel(struct replay_program *program);
+/* Complains when a file to write is the trace, or one that has contents of it. */
+bool replay_keeps_its_input(const struct replay_program *program);
 bool replay_take_stop(char *text, struct replay_program *program);
 bool replay_take_loop(char *text, struct replay_program *program);
 bool replay_take_range(char *text, struct replay_program *program);

@@ -265,6 +265,9 @@ static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
     assert_exit(replay(fixture, "--compare=one=absent.metal"), 2);
     fixture_expect_one_line(fixture);
     fixture_expect(fixture, fixture->err, "--compare=one=absent.metal: No such file");
+    write_text(fixture, "empty.metal", "");
+    assert_exit(replay(fixture, "--compare=one=empty.metal"), 2);
+    fixture_expect(fixture, fixture->err, "--compare=one=empty.metal: the file is neither MSL");
 }
 
 /* A trace of 20 ms, and a time limit that the first run is over: the least number of runs. */
@@ -279,6 +282,30 @@ static void a_benchmark_keeps_its_promises(void **state)
     fixture_finish(fixture);
     assert_exit(replay(fixture, "--device=cpu", "--benchmark=0.001", "--pace=recorded"), 0);
     fixture_expect(fixture, fixture->out, "time of 10 runs after 2 to warm up: ");
+}
+
+/* What refers to the contents of a trace cannot take its place. */
+static void what_is_read_is_not_replaced(void **state)
+{
+    struct fixture *fixture = *state;
+    char named[PATH_MAX];
+    every_build(fixture_start(fixture), false);
+    fixture_finish(fixture);
+    assert_int_equal(symlink("t.pb.zst", test_folder_file(&fixture->folder, "link.pb.zst", named)),
+                     0);
+    char *const outputs[] = {"--record=./t.pb.zst", "--record=link.pb.zst",
+                             "--dump=x@#s0=t.pb.zst"};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        assert_exit(replay(fixture, "--device=cpu", outputs[i]), 2);
+        fixture_expect_one_line(fixture);
+        fixture_expect(fixture, fixture->err, ".pb.zst' would be replaced");
+    }
+    assert_exit(replay(fixture, "--device=cpu", "--record=again.pb.zst"), 0);
+    assert_exit(fixture_run(fixture, fixture->program,
+                            (char *[]){"hal-replay", "--base=t.pb.zst", "--record=t.pb.zst",
+                                       "again.pb.zst", NULL}),
+                2);
+    assert_exit(replay(fixture, "--device=cpu"), 0);
 }
 
 /* Whoever names files makes no lines of a report. */
@@ -499,6 +526,7 @@ int main(void)
         cmocka_unit_test(buffers_go_where_they_went),
         cmocka_unit_test(what_is_compared_with_stands_in_place_of_a_substitute),
         cmocka_unit_test(a_benchmark_keeps_its_promises),
+        cmocka_unit_test(what_is_read_is_not_replaced),
         cmocka_unit_test(names_of_files_are_one_line),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),
