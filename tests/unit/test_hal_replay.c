@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program hal-replay: exit status, complaints, JSON, and what it ignores. */
+#include "hal/hal.h"
 #include "tests/unit/hal_replay_fixture.h"
 
 #include <setjmp.h>
@@ -308,6 +309,68 @@ static void what_is_read_is_not_replaced(void **state)
     assert_exit(replay(fixture, "--device=cpu"), 0);
 }
 
+struct barriers {
+    size_t count;
+    struct trace_barrier heads[3];
+    struct trace_buffer_barrier first; /* of the last one with buffers */
+};
+
+static enum hal_status note_barriers(void *user, const struct trace_event *event,
+                                     const struct trace_segment *segments)
+{
+    struct barriers *found = user;
+    if (event->kind != TRACE_COMMAND_BUFFER_SEAL)
+        return HAL_OK;
+    const struct trace_command_buffer_seal *seal = (const void *)event;
+    for (uint32_t i = 0; i < seal->segment_count; i++, segments = trace_next_segment(segments)) {
+        const struct trace_barrier *barrier = (const void *)segments;
+        if (segments->kind != TRACE_BARRIER)
+            continue;
+        assert_true(found->count < 3);
+        memcpy(&found->heads[found->count++], barrier, sizeof *barrier);
+        if (barrier->buffer_count)
+            found->first = barrier->buffers[0];
+    }
+    return HAL_OK;
+}
+
+/* As a capture of the replay tells: barriers with buffers and without, after each other. */
+static void barriers_are_what_they_were(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value one = {2, 1};
+    const struct trace_buffer_barrier part = {1, 16, 32, HAL_ACCESS_WRITE, HAL_ACCESS_READ};
+    struct barriers found = {0};
+    struct trace_reader *reader;
+    char path[PATH_MAX];
+    builder_buffer_create(b, 1, "result", 64);
+    builder_semaphore_create(b, 2, NULL, 0);
+    builder_command_buffer_create(b, 3, NULL, 0);
+    builder_barrier(b, NULL, 0);
+    builder_fill(b, 1, 0, 64, 7, 4);
+    builder_barrier(b, &part, 1);
+    builder_barrier(b, NULL, 0);
+    builder_seal(b, 3);
+    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){3}, 1);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, "\7\0\0\0", 4);
+    fixture_finish(fixture);
+    assert_exit(replay(fixture, "--device=cpu", "--record=again.pb.zst"), 0);
+    test_folder_file(&fixture->folder, "again.pb.zst", path);
+    assert_int_equal(trace_reader_open(path, &reader), HAL_OK);
+    assert_int_equal(trace_reader_each(reader, note_barriers, &found), HAL_OK);
+    trace_reader_close(reader);
+    assert_int_equal(found.count, 3);
+    assert_int_equal(found.heads[0].buffer_count, 0);
+    assert_int_equal(found.heads[1].buffer_count, 1);
+    assert_int_equal(found.heads[2].buffer_count, 0);
+    assert_int_equal(found.first.offset, 16);
+    assert_int_equal(found.first.size, 32);
+    assert_int_equal(found.first.source_access, HAL_ACCESS_WRITE);
+    assert_int_equal(found.first.target_access, HAL_ACCESS_READ);
+}
+
 /* Whoever names files makes no lines of a report. */
 static void names_of_files_are_one_line(void **state)
 {
@@ -527,6 +590,7 @@ int main(void)
         cmocka_unit_test(what_is_compared_with_stands_in_place_of_a_substitute),
         cmocka_unit_test(a_benchmark_keeps_its_promises),
         cmocka_unit_test(what_is_read_is_not_replaced),
+        cmocka_unit_test(barriers_are_what_they_were),
         cmocka_unit_test(names_of_files_are_one_line),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),
