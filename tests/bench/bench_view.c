@@ -253,7 +253,26 @@ static double longest_frame(struct view_follow *follow, struct view_model **mode
     return longest_ms;
 }
 
-/* A tenth of the file comes while it is looked at, with a filter, an order and findings. Takes the
+/* Of the beginning of the file, without its end: nine tenths of it, or less of a small one. */
+static void open_beginning(const struct subject *subject, const char *path,
+                           struct view_model **out_model)
+{
+    struct stat whole;
+    char command[256];
+    if (stat(subject->path, &whole) != 0)
+        bench_die("stat");
+    for (long long bytes = (long long)whole.st_size / 10 * 9;; bytes /= 2) {
+        snprintf(command, sizeof command, "head -c %lld '%s' >'%s'", bytes, subject->path, path);
+        if (system(command) != 0)
+            bench_die("head");
+        bench_try(view_model_open(path, out_model));
+        if (!(*out_model)->health)
+            return;
+        view_model_close(*out_model);
+    }
+}
+
+/* The rest of the file comes while it is looked at, with a filter, an order and findings. Takes the
  * file away. */
 static void bench_following(struct bench *bench, const struct subject *subject, const char *folder)
 {
@@ -261,16 +280,9 @@ static void bench_following(struct bench *bench, const struct subject *subject, 
     struct view *view;
     struct view_follow follow;
     struct view_screen screen = {0};
-    struct stat whole;
-    char grows[80], command[256];
+    char grows[80];
     snprintf(grows, sizeof grows, "%s/grows.pb.zst", folder);
-    if (stat(subject->path, &whole) != 0)
-        bench_die("stat");
-    snprintf(command, sizeof command, "head -c %lld '%s' >'%s'", (long long)whole.st_size / 10 * 9,
-             subject->path, grows);
-    if (system(command) != 0)
-        bench_die("head");
-    bench_try(view_model_open(grows, &model));
+    open_beginning(subject, grows, &model);
     bench_try(view_create(model, &view));
     bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
     view->is_live = true;

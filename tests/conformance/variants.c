@@ -357,10 +357,10 @@ static void constants_are_described(struct suite *suite, uint64_t unused)
 {
     (void)unused;
     static const struct hal_constant_info wanted[4] = {
-        {"scale", 1, HAL_CONSTANT_FLOAT32, true},
-        {"high", 3, HAL_CONSTANT_UINT32, false},
-        {"quick", 4, HAL_CONSTANT_BOOL, false},
-        {"low", 9, HAL_CONSTANT_INT32, true},
+        {"scale", 1, HAL_CONSTANT_FLOAT32, 1, true},
+        {"high", 3, HAL_CONSTANT_UINT32, 1, false},
+        {"quick", 4, HAL_CONSTANT_BOOL, 1, false},
+        {"low", 9, HAL_CONSTANT_INT32, 1, true},
     };
     struct hal_executable_info info;
     check_ok(suite, hal_executable_get_info(reflected(suite), &info));
@@ -371,6 +371,7 @@ static void constants_are_described(struct suite *suite, uint64_t unused)
         check(suite, strcmp(info.constants[i].name, wanted[i].name) == 0);
         check_u64(suite, info.constants[i].index, wanted[i].index);
         check_u64(suite, info.constants[i].type, wanted[i].type);
+        check_u64(suite, info.constants[i].components, wanted[i].components);
         check_u64(suite, info.constants[i].is_given, wanted[i].is_given);
     }
 }

@@ -310,9 +310,9 @@ static bool argument_buffer_unaligned(void)
 
 static bool constant_of_unknown_type(void)
 {
-    const float value[4] = {0};
+    const float value[16] = {0};
     [[[MTLFunctionConstantValues alloc] init] setConstantValue:value
-                                                          type:MTLDataTypeFloat4
+                                                          type:MTLDataTypeStruct
                                                        atIndex:0];
     return false;
 }
@@ -401,6 +401,6 @@ const struct planted planted_calls[] = {
     {"argument of another kind", "argument-encoder", NULL, argument_of_wrong_kind},
     {"argument before its buffer", "argument-encoder", NULL, argument_without_buffer},
     {"argument buffer at offset 8", "argument-buffer-alignment", NULL, argument_buffer_unaligned},
-    {"constant of type float4", "function-constant", NULL, constant_of_unknown_type},
+    {"constant of type struct", "function-constant", NULL, constant_of_unknown_type},
     {.name = NULL},
 };
