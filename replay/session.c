@@ -74,10 +74,24 @@ static enum hal_status open_now(struct replay_session *s, uint32_t queues)
                             &s->device);
 }
 
+/* A driver of Vulkan that is missing may be a GPU's, whose files are behind the walls. */
+static enum hal_status explain_absence(const struct replay_session *s, enum hal_status status)
+{
+    static const char driver[] = "vulkan";
+    char message[HAL_MESSAGE_BYTES];
+    const char *const chosen = chosen_device(s);
+    const char *const uri = chosen ? chosen : s->summary.plan->header->device.uri;
+    if (status != HAL_NOT_FOUND || s->program->trusted ||
+        strncmp(uri, driver, sizeof driver - 1) != 0)
+        return status;
+    snprintf(message, sizeof message, "%s", hal_message());
+    return hal_fail(status, "%s (a GPU cannot be reached without --trusted)", message);
+}
+
 static enum hal_status open_device(struct replay_session *s)
 {
     const uint32_t queues = s->program->what_if ? s->program->change.queues : 0;
-    const enum hal_status status = open_now(s, queues);
+    const enum hal_status status = explain_absence(s, open_now(s, queues));
     HAL_TRY(chosen_device(s)
                 ? status
                 : hal_add_context(status, "the recorded device (--device chooses another)"));

@@ -439,6 +439,25 @@ static void impossible_devices_are_named(void **state)
     fixture_expect(fixture, fixture->err, "memory limit of 100 bytes");
 }
 
+/* With a system's Vulkan or without: there is no driver, and only behind walls it may be for them.
+ */
+static void a_gpu_that_walls_hide_is_told(void **state)
+{
+    static const char hint[] = "(a GPU cannot be reached without --trusted)";
+    struct fixture *fixture = *state;
+    every_build(fixture_start(fixture), false);
+    fixture_finish(fixture);
+    assert_int_equal(setenv("VK_DRIVER_FILES", "/nowhere/icd.json", 1), 0);
+    assert_int_equal(setenv("VK_ICD_FILENAMES", "/nowhere/icd.json", 1), 0);
+    assert_exit(replay(fixture, "--device=vulkan"), 4);
+    fixture_expect(fixture, fixture->err, hint);
+    assert_exit(replay(fixture, "--device=vulkan", "--trusted"), 4);
+    assert_null(strstr(fixture->err, hint));
+    assert_exit(replay(fixture, "--device=abacus"), 4);
+    assert_null(strstr(fixture->err, hint));
+    assert_int_equal(unsetenv("VK_DRIVER_FILES") | unsetenv("VK_ICD_FILENAMES"), 0);
+}
+
 /* Devices are opened while the trace is loaded, by what its header says of them. */
 static void devices_are_what_the_events_need(void **state)
 {
@@ -594,6 +613,7 @@ int main(void)
         cmocka_unit_test(names_of_files_are_one_line),
         cmocka_unit_test(unreadable_traces_are_named),
         cmocka_unit_test(impossible_devices_are_named),
+        cmocka_unit_test(a_gpu_that_walls_hide_is_told),
         cmocka_unit_test(devices_are_what_the_events_need),
         cmocka_unit_test(traces_are_judged_before_devices),
         cmocka_unit_test(wrong_usage_is_explained),
