@@ -45,7 +45,7 @@ struct capture_stream_options {
     const char *sidecar_folder; /* NULL or "": in memory, else beside the destination */
     int64_t start_ns;
     uint64_t staging_bytes; /* a power of two */
-    uint64_t ring_bytes;    /* of a thread's rings together; a power of two */
+    uint64_t ring_bytes;    /* of rings that are ready; a thread gets as much again. A power of two */
     struct capture_policy policy;
 };
 

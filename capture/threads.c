@@ -8,7 +8,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
-enum { first_ring_bytes = 256 << 10, rings_per_thread = 4, thread_name_bytes = 64 };
+enum { first_ring_bytes = 256 << 10, ready_rings = 4, thread_name_bytes = 64 };
 
 struct membership {
     uint64_t generation;
@@ -231,10 +231,12 @@ static bool may_grow_locked(struct capture_stream *stream, uint64_t bytes)
 /* A thread has several rings rather than a large one: what one thread does not use another can. */
 static uint64_t usual_size(const struct capture_stream *stream)
 {
-    const uint64_t bytes = stream->ring_bytes / rings_per_thread;
+    const uint64_t bytes = stream->ring_bytes / ready_rings;
     return bytes < CAPTURE_LEAST_RING_BYTES ? CAPTURE_LEAST_RING_BYTES : bytes;
 }
 
+/* The writer, which would take a processor from those who record, is left alone until rings run
+ * out: no other was ready, or the thread has most of what it gets, and can still fill the rest. */
 bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
 {
     struct capture_stream *stream = thread->stream;
@@ -243,19 +245,23 @@ bool capture_ring_grow(struct capture_thread *thread, uint64_t bytes)
     char message[HAL_MESSAGE_BYTES];
     while (size < bytes)
         size *= 2;
-    if (bytes <= old->bytes && thread->rings_bytes >= stream->ring_bytes)
+    if (bytes <= old->bytes && thread->rings_bytes >= 2 * stream->ring_bytes)
         return false;
     capture_message_save(message);
     pthread_mutex_lock(&stream->threads_lock);
+    const uint32_t slots_before = stream->slots_used;
     enum hal_status status = HAL_NO_MEMORY;
     if (bytes > old->bytes || may_grow_locked(stream, size))
         status = create_ring_locked(thread, old->slot->sequence + 1, size, &grown);
+    const bool was_ready = stream->slots_used == slots_before;
     pthread_mutex_unlock(&stream->threads_lock);
     capture_message_restore(message);
     if (status != HAL_OK)
         return false;
     thread->ring = grown;
     atomic_store_explicit(&old->next, grown, memory_order_release);
+    if (!was_ready || thread->rings_bytes > stream->ring_bytes / 2 * 3)
+        capture_wake_writer(stream);
     return true;
 }
 
@@ -267,7 +273,7 @@ void capture_threads_prepare(struct capture_stream *stream)
     char message[HAL_MESSAGE_BYTES];
     capture_message_save(message);
     pthread_mutex_lock(&stream->threads_lock);
-    for (uint32_t i = 0; i < rings_per_thread; i++) {
+    for (uint32_t i = 0; i < ready_rings; i++) {
         if (new_slot_locked(stream, bytes, &slot) != HAL_OK ||
             map_slot_locked(stream, slot, &base) != HAL_OK)
             break; /* whoever needs a ring is told */

@@ -7,7 +7,7 @@
 
 /* Before the sidecar is opened. */
 void capture_threads_open(struct capture_stream *stream);
-/* Afterwards: makes one thread's share of rings ready, for the first that record much. */
+/* Afterwards: makes rings ready, for the first threads that record much. */
 void capture_threads_prepare(struct capture_stream *stream);
 void capture_threads_close(struct capture_stream *stream);
 

@@ -265,14 +265,14 @@ static uint64_t memory_of(const struct capture_stream *stream)
     return (uint64_t)info.st_blocks * 512;
 }
 
-/* Their memory was made ready when the stream was opened. What is in the file is the thread's no
- * more. */
-static void a_thread_has_four_rings_at_most(void **state)
+/* The memory of four was made ready when the stream was opened. What is in the file is the thread's
+ * no more. */
+static void a_thread_has_eight_rings_at_most(void **state)
 {
     (void)state;
-    enum { RINGS = 4, SHARE = 1 << 20 };
+    enum { RINGS = 8, READY = 4, RING = 256 << 10 };
     struct capture_stream stream;
-    open_stream(&stream, SHARE);
+    open_stream(&stream, READY * RING);
     const uint64_t before = memory_of(&stream);
     for (unsigned round = 0; round < 2; round++) {
         unsigned rings = 1;
@@ -283,9 +283,10 @@ static void a_thread_has_four_rings_at_most(void **state)
         assert_int_equal(rings, RINGS);
         assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 2));
         assert_ok(capture_stream_flush(&stream));
-        assert_int_equal(atomic_load(&thread->rings_bytes), SHARE / RINGS);
+        assert_int_equal(atomic_load(&thread->rings_bytes), RING);
     }
-    assert_in_range(memory_of(&stream) - before, 0, SHARE / RINGS - 1);
+    assert_in_range(memory_of(&stream) - before, (RINGS - READY) * RING,
+                    (RINGS - READY + 1) * RING - 1);
     assert_ok(capture_stream_close(&stream));
 }
 
@@ -315,19 +316,35 @@ static void the_next_thread_has_the_ring_of_the_last(void **state)
     assert_ok(capture_stream_close(&stream));
 }
 
+/* Until then it leaves the processors to those who record. */
+static void the_writer_is_woken_when_no_ring_is_ready(void **state)
+{
+    (void)state;
+    struct capture_stream stream;
+    prepare_stream(&stream, 1 << 20);
+    assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
+    struct capture_thread *thread = capture_enter(&stream);
+    atomic_store(&stream.state, CAPTURE_WRITER_RESTS);
+    for (unsigned ready = 1; ready < 4; ready++)
+        assert_true(capture_ring_grow(thread, 8));
+    assert_int_equal(atomic_load(&stream.state), CAPTURE_WRITER_RESTS);
+    assert_true(capture_ring_grow(thread, 8));
+    assert_int_equal(atomic_load(&stream.state), CAPTURE_WRITER_AWAKE);
+    assert_ok(capture_stream_close(&stream));
+}
+
 /* The writer is woken before there is no room, once there is nothing else to go on in. */
-static void who_has_one_ring_wakes_the_writer_early(void **state)
+static void who_gets_no_other_ring_wakes_the_writer_early(void **state)
 {
     (void)state;
     struct capture_stream stream;
     open_stream(&stream, CAPTURE_LEAST_RING_BYTES);
     assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
-    const struct capture_ring *ring = capture_enter(&stream)->ring;
-    assert_int_equal(ring->wake_bytes, CAPTURE_LEAST_RING_BYTES);
+    struct capture_thread *thread = capture_enter(&stream);
+    assert_int_equal(thread->ring->wake_bytes, CAPTURE_LEAST_RING_BYTES);
     while (!atomic_load(&stream.stalls))
         assert_true(record(&stream, TRACE_SEMAPHORE_SIGNAL, 1));
-    assert_ptr_equal(capture_enter(&stream)->ring, ring);
-    assert_int_equal(ring->wake_bytes, CAPTURE_LEAST_RING_BYTES / 4);
+    assert_int_equal(thread->ring->wake_bytes, CAPTURE_LEAST_RING_BYTES / 4);
     assert_ok(capture_stream_close(&stream));
 }
 
@@ -496,9 +513,10 @@ int main(void)
         cmocka_unit_test_teardown(too_many_threads_at_once_are_told_the_limits, remove_trace),
         cmocka_unit_test_teardown(many_threads_have_smaller_rings, remove_trace),
         cmocka_unit_test_teardown(threads_with_many_rings_leave_room_for_others, remove_trace),
-        cmocka_unit_test_teardown(a_thread_has_four_rings_at_most, remove_trace),
+        cmocka_unit_test_teardown(a_thread_has_eight_rings_at_most, remove_trace),
         cmocka_unit_test_teardown(the_next_thread_has_the_ring_of_the_last, remove_trace),
-        cmocka_unit_test_teardown(who_has_one_ring_wakes_the_writer_early, remove_trace),
+        cmocka_unit_test_teardown(the_writer_is_woken_when_no_ring_is_ready, remove_trace),
+        cmocka_unit_test_teardown(who_gets_no_other_ring_wakes_the_writer_early, remove_trace),
         cmocka_unit_test_teardown(a_flush_writes_all_that_was_published, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
         cmocka_unit_test_teardown(records_that_fit_nowhere_stop_recording, remove_trace),
