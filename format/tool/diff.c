@@ -108,10 +108,13 @@ static enum hal_status compare_contents(struct diff *d, const char *where,
                                         const struct diff_item *a, const struct diff_item *b)
 {
     uint8_t first[32], second[32];
+    bool first_known, second_known;
     const void *in_a = a->event, *in_b = b->event;
     if (d->without_contents || a->event->kind == TRACE_SEMAPHORE_SIGNAL)
         return HAL_OK;
-    if (!diff_digest(&d->a, in_a, first) || !diff_digest(&d->b, in_b, second)) {
+    HAL_TRY(diff_digest(&d->a, in_a, &first_known, first));
+    HAL_TRY(diff_digest(&d->b, in_b, &second_known, second));
+    if (!first_known || !second_known) {
         d->unknown_contents++;
         return HAL_OK;
     }

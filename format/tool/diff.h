@@ -65,9 +65,10 @@ void diff_describe_item(struct diff_side *side, const struct diff_item *item,
 void diff_describe_command(struct diff_side *side, const struct diff_command *command,
                            struct trace_text *text);
 
-/* The digest of what a read or write holds; false: it is not known. */
-bool diff_digest(const struct diff_side *side, const struct trace_content_event *event,
-                 uint8_t out_sha256[32]);
+/* The digest of what a read or write holds, if it is `known`. HAL_CORRUPT: its bytes are damaged.
+ */
+enum hal_status diff_digest(const struct diff_side *side, const struct trace_content_event *event,
+                            bool *out_known, uint8_t out_sha256[32]) HAL_CHECKED;
 
 struct diff_object *diff_object(const struct diff_side *side, uint64_t id);
 

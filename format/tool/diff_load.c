@@ -430,18 +430,21 @@ void diff_describe_item(struct diff_side *side, const struct diff_item *item,
 
 /* ---- Contents ---- */
 
-bool diff_digest(const struct diff_side *side, const struct trace_content_event *event,
-                 uint8_t out_sha256[32])
+enum hal_status diff_digest(const struct diff_side *side, const struct trace_content_event *event,
+                            bool *out_known, uint8_t out_sha256[32])
 {
     uint64_t bytes;
-    if (!event->content ||
-        trace_reader_content_info(side->reader, event->content, &bytes, out_sha256) != HAL_OK)
-        return false;
-    if (!(event->flags & TRACE_FLAG_DIGEST))
-        return true;
-    return bytes == TRACE_DIGEST_BYTES &&
-           trace_reader_content(side->reader, event->content, out_sha256, TRACE_DIGEST_BYTES) ==
-               HAL_OK;
+    *out_known = false;
+    if (!event->content)
+        return HAL_OK;
+    HAL_TRY(trace_reader_content_info(side->reader, event->content, &bytes, out_sha256));
+    if (event->flags & TRACE_FLAG_DIGEST) {
+        if (bytes != TRACE_DIGEST_BYTES || !trace_reader_has_content(side->reader, event->content))
+            return HAL_OK;
+        HAL_TRY(trace_reader_content(side->reader, event->content, out_sha256, TRACE_DIGEST_BYTES));
+    }
+    *out_known = true;
+    return HAL_OK;
 }
 
 /* ---- Beginning and end ---- */

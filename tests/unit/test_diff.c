@@ -185,6 +185,57 @@ static void a_stripped_trace_is_the_same(void **state)
     says("contents: 2 same, 5 different");
 }
 
+/* As a capture writes it: without a digest. What does not compress is found in the file. */
+static void write_undigested(const char *name, const uint8_t *bytes, size_t count)
+{
+    const struct trace_header header = builder_default_header();
+    char path[PATH_MAX];
+    const struct trace_writer_options options = {
+        .path = test_folder_file(&folder, name, path), .force = true, .without_sha256 = true};
+    struct trace_writer *writer;
+    struct trace_content_event write = {
+        .head = {.kind = TRACE_HOST_WRITE, .bytes = sizeof write, .ticket = 1}, .size = count};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    assert_int_equal(trace_writer_content(writer, bytes, count, &write.content), HAL_OK);
+    assert_int_equal(trace_writer_records(writer, 0, &write, sizeof write), HAL_OK);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+}
+
+static void change_a_byte(const char *name, const uint8_t *bytes, size_t count)
+{
+    static uint8_t whole[1 << 16];
+    char path[PATH_MAX];
+    FILE *file = fopen(test_folder_file(&folder, name, path), "r+b");
+    assert_non_null(file);
+    const size_t size = fread(whole, 1, sizeof whole, file);
+    const uint8_t *found = memmem(whole, size, bytes, count);
+    assert_non_null(found);
+    assert_int_equal(fseek(file, found - whole, SEEK_SET), 0);
+    assert_int_equal(fputc(bytes[0] ^ 1, file), bytes[0] ^ 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Bytes that cannot be read are no bytes that are not known. */
+static void damaged_contents_are_not_the_same(void **state)
+{
+    (void)state;
+    uint8_t bytes[4096];
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+    write_undigested("a.pb.zst", bytes, sizeof bytes);
+    write_undigested("b.pb.zst", bytes, sizeof bytes);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 0);
+    says("contents: 1 same, 0 different, 0 not known");
+    change_a_byte("b.pb.zst", bytes, sizeof bytes);
+    assert_int_equal(run("diff a.pb.zst b.pb.zst"), 3);
+    says("b.pb.zst");
+    says("damaged");
+    assert_int_equal(run("diff b.pb.zst a.pb.zst"), 3);
+    says("damaged");
+    assert_int_equal(run("diff --no-contents a.pb.zst b.pb.zst"), 0);
+}
+
 static void trouble_is_two(void **state)
 {
     (void)state;
@@ -206,6 +257,7 @@ int main(void)
         cmocka_unit_test(other_arguments_are_shown_by_command),
         cmocka_unit_test(other_bytes_are_said_apart),
         cmocka_unit_test(a_stripped_trace_is_the_same),
+        cmocka_unit_test(damaged_contents_are_not_the_same),
         cmocka_unit_test(trouble_is_two),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
