@@ -4,11 +4,15 @@
  *   a   one submission of 100,000 tiny commands and as many barriers
  *   b   10,000 submissions of 5 and 5 that follow each other on one timeline semaphore
  *   mt  two threads, each with one submission of 50,000 and 50,000
- *   mt-warm  the same threads again, in the same capture: they have the memory that they record
- * into c   512 MiB of uploads into buffers of 16 MiB: random bytes; weights (bf16) cs  the same 16
- * MiB uploaded 32 times d   a persistently mapped buffer of 64 MiB, of which 4 KiB change before
- * each of 1,000 submissions, which copy them to where the device keeps them d-all  the same, and
- * each submission uses bytes at both ends, and so the whole buffer, as far as anybody can tell
+ *   mt-warm
+ *       the same threads again, in the same capture: they have the memory that they record into
+ *   c   512 MiB of uploads into buffers of 16 MiB: random bytes; weights (bf16)
+ *   cs  the same 16 MiB uploaded 32 times
+ *   d   a persistently mapped buffer of 64 MiB, of which 4 KiB change before each of 1,000
+ *       submissions, which copy them to where the device keeps them
+ *   d-all
+ *       the same, and each submission uses bytes at both ends, and so the whole buffer, as far as
+ *       anybody can tell
  *
  * Plain and captured runs take turns on one device, that of HAL_DEVICE or the CPU; a run records,
  * submits and waits. Beginning and ending a capture are not part of a run, except where the row
