@@ -32,10 +32,10 @@ static int compare(const void *left, const void *right)
     return a->by < b->by ? -1 : a->by > b->by;
 }
 
-/* Of that level while it lasts. */
+/* Of that level while it lasts. Nothing changes by nothing: a transfer may have no bytes. */
 static enum hal_status add(struct changes *changes, int64_t begin_ns, int64_t end_ns, double level)
 {
-    if (end_ns <= begin_ns)
+    if (end_ns <= begin_ns || level <= 0)
         return HAL_OK;
     HAL_TRY(VIEW_ROOM(changes, list, 2));
     changes->list[changes->list_count++] = (struct change){.ns = begin_ns, .by = level};
@@ -72,7 +72,8 @@ static enum hal_status add_transfers(const struct view_model *m, const struct vi
     return HAL_OK;
 }
 
-/* Where nothing is going on the level is nothing, whatever sums of fractions come to. */
+/* Where nothing is going on the level is nothing, whatever sums of fractions come to, and never is
+ * it less. */
 static enum hal_status make_knots(struct view_counters *counters, enum view_counter which,
                                   const struct changes *changes, const struct view_task *task)
 {
@@ -84,7 +85,8 @@ static enum hal_status make_knots(struct view_counters *counters, enum view_coun
         knot.sum += knot.level * ((double)(change->ns - knot.ns) / 1e9);
         knot.ns = change->ns;
         going_on = change->by > 0 ? going_on + 1 : going_on - 1;
-        knot.level = going_on ? knot.level + change->by : 0;
+        knot.level += change->by;
+        knot.level = going_on && knot.level > 0 ? knot.level : 0;
         counters->of[which].knots[counters->of[which].knots_count++] = knot;
     }
     return view_task_check(task);

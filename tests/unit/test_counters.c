@@ -107,6 +107,44 @@ static void means_do_not_drown(void **state)
     view_counters_finish(&counters);
 }
 
+/* Which neither begins nor ends anything. */
+static void transfers_of_nothing_change_nothing(void **state)
+{
+    struct view_transfer several[] = {
+        {.begin_ns = 0, .end_ns = 1000, .bytes = 1000, .class = VIEW_UPLOAD},
+        {.begin_ns = 100, .end_ns = 200, .bytes = 0, .class = VIEW_UPLOAD},
+        {.begin_ns = 300, .end_ns = 300, .bytes = 0, .class = VIEW_UPLOAD},
+        {.begin_ns = 400, .end_ns = 900, .bytes = 500, .class = VIEW_UPLOAD}};
+    const struct view_model m = {.transfers = several, .transfers_count = 4, .last_ns = 1000};
+    struct view_counters counters;
+    (void)state;
+    assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
+    assert_float_equal(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 150), 1e9, 1);
+    assert_float_equal(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 350), 1e9, 1);
+    assert_float_equal(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 500), 2e9, 1);
+    assert_float_equal(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, 950), 1e9, 1);
+    view_counters_finish(&counters);
+}
+
+/* Of 1e18 bytes a nanosecond the next number is far away: small ones add nothing to it, and would
+ * be taken from nothing. */
+static void no_level_is_below_nothing(void **state)
+{
+    struct view_transfer several[] = {
+        {.begin_ns = 0, .end_ns = 30, .bytes = UINT64_MAX, .class = VIEW_UPLOAD},
+        {.begin_ns = 10, .end_ns = 50, .bytes = 40, .class = VIEW_UPLOAD},
+        {.begin_ns = 20, .end_ns = 60, .bytes = 40, .class = VIEW_UPLOAD}};
+    const struct view_model m = {.transfers = several, .transfers_count = 3, .last_ns = 100};
+    struct view_counters counters;
+    (void)state;
+    assert_int_equal(view_counters_find(&m, NULL, &counters), HAL_OK);
+    for (int64_t ns = 0; ns < 70; ns += 5) {
+        assert_true(view_counter_at(&counters, VIEW_COUNTER_UPLOADS, ns) >= 0);
+        assert_true(view_counter_mean(&counters, VIEW_COUNTER_UPLOADS, ns, ns + 5) >= 0);
+    }
+    view_counters_finish(&counters);
+}
+
 static void a_stopped_task_counts_nothing(void **state)
 {
     struct view_task task = {.stop = true};
@@ -146,6 +184,8 @@ int main(void)
         cmocka_unit_test(means_are_areas_by_lengths),
         cmocka_unit_test(nothing_is_left_of_what_has_ended),
         cmocka_unit_test(means_do_not_drown),
+        cmocka_unit_test(transfers_of_nothing_change_nothing),
+        cmocka_unit_test(no_level_is_below_nothing),
         cmocka_unit_test(a_stopped_task_counts_nothing),
         cmocka_unit_test(texts_have_units),
     };
