@@ -30,7 +30,7 @@ struct capture_copier {
     /* Counts, by four each, the contents; below that what becomes of the last one. */
     _Atomic uint32_t state;
     _Atomic uint32_t inside;                        /* threads that may look at the content */
-    pthread_t threads[CAPTURE_COPIER_MOST_THREADS]; /* run from the first content on */
+    pthread_t threads[CAPTURE_COPIER_MOST_THREADS]; /* from the first large buffer on */
     uint32_t thread_count;
     bool started;
     _Atomic bool ending;

@@ -212,7 +212,6 @@ static void a_bound_thread_starts_none(void **state)
     free(data);
 }
 
-/* The program's bytes arrive all the same, and the loss is counted. */
 /* As the system counts it. */
 static uint64_t memory_of(const struct capture_stream *stream)
 {
@@ -256,6 +255,7 @@ static void memory_for_what_is_expected_is_made_ready(void **state)
     assert_int_equal(memory_expected(&policy, STAGING_BYTES, 1), 0);
 }
 
+/* The program's bytes arrive all the same, and the loss is counted. */
 static void what_cannot_be_recorded_is_stored(void **state)
 {
     (void)state;
