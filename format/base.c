@@ -7,8 +7,9 @@
 
 struct trace_base_entry {
     uint64_t bytes;
-    uint64_t number;  /* 0: it cannot be read, and has no digest */
-    bool has_digests; /* all entries of this size are sorted by digest */
+    uint64_t number;
+    bool has_digests; /* all entries of this size are sorted: */
+    bool is_damaged;  /* those that cannot be read first, the others by digest */
     uint8_t sha256[32];
 };
 
@@ -27,8 +28,10 @@ static int compare_sizes(const void *a, const void *b)
 
 static int compare_digests(const void *a, const void *b)
 {
-    return memcmp(((const struct trace_base_entry *)a)->sha256,
-                  ((const struct trace_base_entry *)b)->sha256, 32);
+    const struct trace_base_entry *left = a, *right = b;
+    if (left->is_damaged != right->is_damaged)
+        return left->is_damaged ? -1 : 1;
+    return memcmp(left->sha256, right->sha256, sizeof left->sha256);
 }
 
 static enum hal_status list_contents(struct trace_base *base)
@@ -76,14 +79,21 @@ static void learn_digests(const struct trace_base *base, struct range range)
 {
     for (size_t i = 0; i < range.count; i++) {
         struct trace_base_entry *entry = &range.first[i];
-        if (trace_reader_content_info(base->reader, entry->number, &entry->bytes, entry->sha256) !=
-            HAL_OK) {
+        entry->is_damaged = trace_reader_content_info(base->reader, entry->number, &entry->bytes,
+                                                      entry->sha256) != HAL_OK;
+        if (entry->is_damaged)
             memset(entry->sha256, 0, sizeof entry->sha256);
-            entry->number = 0;
-        }
         entry->has_digests = true;
     }
     qsort(range.first, range.count, sizeof *range.first, compare_digests);
+}
+
+static struct range known_range(const struct trace_base *base, uint64_t bytes)
+{
+    const struct range range = range_of(base, bytes);
+    if (range.count && !range.first->has_digests)
+        learn_digests(base, range);
+    return range;
 }
 
 enum hal_status trace_base_open(const char *path, struct trace_base *out_base)
@@ -110,14 +120,18 @@ bool trace_base_has_size(const struct trace_base *base, uint64_t bytes)
 
 uint64_t trace_base_find(const struct trace_base *base, const uint8_t sha256[32], uint64_t bytes)
 {
-    struct trace_base_entry wanted;
-    const struct range range = range_of(base, bytes);
+    struct trace_base_entry wanted = {0};
+    const struct range range = known_range(base, bytes);
     if (!range.count)
         return 0;
-    if (!range.first->has_digests)
-        learn_digests(base, range);
-    memcpy(wanted.sha256, sha256, 32);
+    memcpy(wanted.sha256, sha256, sizeof wanted.sha256);
     const struct trace_base_entry *found =
         bsearch(&wanted, range.first, range.count, sizeof *range.first, compare_digests);
     return found ? found->number : 0;
+}
+
+uint64_t trace_base_find_damaged(const struct trace_base *base, uint64_t bytes)
+{
+    const struct range range = known_range(base, bytes);
+    return range.count && range.first->is_damaged ? range.first->number : 0;
 }

@@ -24,4 +24,8 @@ bool trace_base_has_size(const struct trace_base *base, uint64_t bytes);
 /* The number of the content with this digest and size in base->reader; 0: it has none. */
 uint64_t trace_base_find(const struct trace_base *base, const uint8_t sha256[32], uint64_t bytes);
 
+/* The number of one of so many bytes that is damaged, so that nobody can tell whether it is the one
+ * that is wanted; 0: it has none. */
+uint64_t trace_base_find_damaged(const struct trace_base *base, uint64_t bytes);
+
 #endif

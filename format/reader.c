@@ -566,6 +566,27 @@ static const struct trace_base *find_base(const struct trace_reader *reader,
     return NULL;
 }
 
+/* The same of one that may be it: it is damaged, and whoever reads it is told. */
+static const struct trace_base *find_damaged(const struct trace_reader *reader, uint64_t bytes,
+                                             uint64_t *out_number)
+{
+    for (size_t i = 0; i < reader->base_count; i++) {
+        *out_number = trace_base_find_damaged(&reader->bases[i], bytes);
+        if (*out_number)
+            return &reader->bases[i];
+    }
+    return NULL;
+}
+
+/* Of a content that lies elsewhere. */
+static bool is_in_base(const struct trace_reader *reader, const Haltrace__Blobs *blobs,
+                       size_t index)
+{
+    uint64_t number;
+    return find_base(reader, trace_blob_sha256(blobs, index), blobs->size[index], &number) ||
+           find_damaged(reader, blobs->size[index], &number);
+}
+
 struct trace_missing trace_reader_missing(const struct trace_reader *reader)
 {
     struct trace_missing missing = {0};
@@ -574,9 +595,7 @@ struct trace_missing trace_reader_missing(const struct trace_reader *reader)
     for (size_t f = 0; f < reader->directory.blobs_count; f++) {
         const Haltrace__Blobs *blobs = reader->directory.blobs[f].blobs;
         for (size_t i = 0; i < blobs->n_size; i++) {
-            uint64_t number;
-            if (!trace_blob_is_elsewhere(blobs, i) ||
-                find_base(reader, trace_blob_sha256(blobs, i), blobs->size[i], &number))
+            if (!trace_blob_is_elsewhere(blobs, i) || is_in_base(reader, blobs, i))
                 continue;
             missing.first = missing.first ? missing.first : blobs->first + i;
             missing.contents++;
@@ -589,12 +608,10 @@ struct trace_missing trace_reader_missing(const struct trace_reader *reader)
 bool trace_reader_has_content(const struct trace_reader *reader, uint64_t content)
 {
     size_t frame, index;
-    uint64_t number;
     if (find_content(reader, content, &frame, &index) != HAL_OK)
         return false;
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
-    return !trace_blob_is_elsewhere(blobs, index) ||
-           find_base(reader, trace_blob_sha256(blobs, index), blobs->size[index], &number);
+    return !trace_blob_is_elsewhere(blobs, index) || is_in_base(reader, blobs, index);
 }
 
 static enum hal_status fetch_content(struct trace_reader *reader, uint64_t content,
@@ -602,12 +619,15 @@ static enum hal_status fetch_content(struct trace_reader *reader, uint64_t conte
 {
     uint64_t number;
     const struct trace_base *base = find_base(reader, sha256, bytes, &number);
-    if (!base)
-        return hal_fail(HAL_NOT_FOUND,
-                        "content %" PRIu64 " of %zu bytes is not in the file, but in '%s', which "
-                        "was not given",
-                        content, bytes, reader->header.base);
-    return trace_reader_content(base->reader, number, out, bytes);
+    if (base)
+        return trace_reader_content(base->reader, number, out, bytes);
+    base = find_damaged(reader, bytes, &number);
+    if (base)
+        HAL_TRY(trace_reader_content(base->reader, number, out, bytes));
+    return hal_fail(HAL_NOT_FOUND,
+                    "content %" PRIu64 " of %zu bytes is not in the file, but in '%s', which "
+                    "was not given",
+                    content, bytes, reader->header.base);
 }
 
 enum hal_status trace_reader_content(struct trace_reader *reader, uint64_t content, void *out,

@@ -181,7 +181,8 @@ static void references_are_not_followed_twice(void **state)
     trace_reader_close(reader);
 }
 
-/* Every byte of the other file, in steps: the bytes are right, or it is said that they are not. */
+/* Every byte of the other file, in steps: the bytes are right, or it is said that they are damaged,
+ * and not that they are missing. */
 static void damage_of_the_other_trace_is_seen(void **state)
 {
     const struct fixture *f = *state;
@@ -200,12 +201,16 @@ static void damage_of_the_other_trace_is_seen(void **state)
         assert_true(file && fwrite(file_bytes, 1, count, file) == count && fclose(file) == 0);
         file_bytes[at] ^= 0x10;
         enum hal_status status = trace_reader_add_base(reader, f->old);
+        if (status == HAL_OK)
+            assert_int_equal(trace_reader_missing(reader).contents, 0);
         for (size_t i = 0; i < NEW && status == HAL_OK; i++) {
             status =
                 trace_reader_content(reader, new_contents[i].number, bytes, new_contents[i].bytes);
             if (status == HAL_OK)
                 assert_memory_equal(bytes, bytes_of(new_contents[i].letter, new_contents[i].bytes),
                                     new_contents[i].bytes);
+            else
+                assert_int_equal(status, HAL_CORRUPT);
         }
         refused += status != HAL_OK;
         trace_reader_close(reader);
