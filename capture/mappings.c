@@ -11,11 +11,9 @@ void capture_mappings_init(struct capture_mappings *mappings)
     memset(mappings, 0, sizeof *mappings);
     pthread_mutex_init(&mappings->tracked_lock, NULL);
     const char *how = getenv("HAL_DEVICE_PROFILING_DIRTY");
-    const bool compare = how && strcmp(how, "compare") == 0;
-    if (how && *how && !compare)
+    mappings->by_comparison = how && strcmp(how, "compare") == 0;
+    if (how && *how && !mappings->by_comparison)
         hal_log(HAL_LOG_WARN, "HAL_DEVICE_PROFILING_DIRTY='%s' is not 'compare': ignored", how);
-    if (!compare)
-        capture_pages_open(&mappings->pages);
 }
 
 void capture_mappings_finish(struct capture_mappings *mappings)
@@ -37,6 +35,9 @@ static bool track_locked(struct capture *capture, struct capture_thread *thread,
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct capture_mapping **bucket = capture_tracked(mappings, mapping->buffer);
+    /* Trying it out takes a millisecond or two, which most programs need not spend. */
+    if (!mappings->by_comparison && !mappings->pages.page_bytes)
+        capture_pages_open(&mappings->pages);
     if (!capture_changes_begin_locked(capture, thread, mapping, buffer_bytes))
         return false;
     mapping->tracked = true;

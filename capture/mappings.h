@@ -57,7 +57,8 @@ struct capture_buffer {
 enum { CAPTURE_MAPPING_BUCKETS = 256 };
 
 struct capture_mappings {
-    struct capture_pages pages;
+    struct capture_pages pages; /* opened when the first mapping is tracked, unless by_comparison */
+    bool by_comparison;
     _Atomic uint64_t last_number;
     _Atomic uint32_t tracked_count;
     pthread_mutex_t tracked_lock;

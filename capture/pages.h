@@ -16,7 +16,7 @@
 struct capture_pages {
     struct hal_descriptor fault, pagemap; /* the program may close them */
     bool works;
-    size_t page_bytes;
+    size_t page_bytes; /* 0: not opened */
 };
 
 struct capture_page_run {

@@ -6,6 +6,13 @@
 #include "hal/base/mem.h"
 #include "hal/driver.h"
 
+#ifdef __linux__
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 /* ---- Scoped mappings ---- */
 
 static void large_transfers_come_in_pieces_and_nothing_is_lost(void **state)
@@ -263,6 +270,54 @@ static void captures_leave_nothing_behind(void **state)
     hal_device_release(scene.device);
 }
 
+#ifdef __linux__
+/* Of this process, as the system names them. */
+static size_t userfault_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t count = 0;
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char target[64] = "";
+        (void)readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+        count += strcmp(target, "anon_inode:[userfaultfd]") == 0;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* 1 is UFFD_USER_MODE_ONLY, which older headers lack. */
+static bool system_has_userfault(void)
+{
+    const int descriptor = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | 1);
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor >= 0;
+}
+
+static void pages_are_asked_about_from_the_first_persistent_mapping_on(void **state)
+{
+    (void)state;
+    const size_t wanted = system_has_userfault() ? 1 : 0;
+    struct hal_mapping mapping;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, 1 << 16);
+    assert_ok(hal_buffer_map(buffer, HAL_MAP_WRITE, 0, 1 << 16, &mapping));
+    assert_int_equal(userfault_descriptors(), 0);
+    assert_ok(hal_buffer_unmap(&mapping));
+    for (unsigned i = 0; i < 2; i++) {
+        mapping = contents_map(buffer, HAL_MAP_WRITE, 0, 1 << 16);
+        assert_int_equal(userfault_descriptors(), wanted);
+        assert_ok(hal_buffer_unmap(&mapping));
+    }
+    assert_ok(hal_device_profiling_end(device));
+    assert_int_equal(userfault_descriptors(), 0);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +330,10 @@ int main(void)
         cmocka_unit_test_setup(late_captures_begin_with_what_is_there, contents_by_comparison),
         cmocka_unit_test_setup(captures_leave_nothing_behind, contents_by_pages),
         cmocka_unit_test_setup(captures_leave_nothing_behind, contents_by_comparison),
+#ifdef __linux__
+        cmocka_unit_test_setup(pages_are_asked_about_from_the_first_persistent_mapping_on,
+                               contents_by_pages),
+#endif
     };
     return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
 }
