@@ -124,19 +124,30 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
                     HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
 }
 
+/* How many of `count` constants have this one's index. */
+static size_t count_values(const struct hal_constant *constants, size_t count, uint32_t index)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += constants[i].index == index;
+    return found;
+}
+
 /* More values than one are the components of a vector. */
 static enum hal_status check_constants(const char *label, const struct hal_executable_desc *desc)
 {
     enum { MOST_COMPONENTS = 4 };
-    size_t count = 0;
+    size_t together = 0;
     for (size_t i = 0; i < desc->constant_count; i++) {
         const struct hal_constant *const constant = &desc->constants[i], *const last = constant - 1;
         HAL_TRY(check_constant(label, constant));
-        count = i && last->index == constant->index ? count + 1 : 1;
-        if (count > MOST_COMPONENTS || (count > 1 && last->type != constant->type))
+        together = i && last->index == constant->index ? together + 1 : 1;
+        if (together > MOST_COMPONENTS || (together > 1 && last->type != constant->type) ||
+            count_values(desc->constants, i + 1, constant->index) != together)
             return hal_fail(HAL_INVALID,
                             "executable '%s', specialization constant %u: more values than one are "
-                            "the components of a vector: at most %d, of one type",
+                            "the components of a vector: at most %d, of one type, behind each "
+                            "other",
                             label, constant->index, MOST_COMPONENTS);
     }
     return HAL_OK;

@@ -118,7 +118,7 @@ enum hal_constant_type {
 };
 
 /* A vector is two to four of them behind each other, of one index and type: its components. Modules
- * have scalars only. */
+ * have scalars only. Values of one index that stand apart are refused. */
 struct hal_constant {
     uint32_t index;
     enum hal_constant_type type;

@@ -150,6 +150,9 @@ static void executables(void **state)
     bad.constant_count = 4;
     vector[3].type = HAL_CONSTANT_UINT32;
     assert_fails(compile(bad), HAL_INVALID, "at most 4, of one type");
+    vector[1].index = vector[3].index = 7;
+    vector[3].type = HAL_CONSTANT_FLOAT32;
+    assert_fails(compile(bad), HAL_INVALID, "constant 6: more values than one");
     entry.name = "";
     assert_fails(compile(desc), HAL_INVALID, "entry point 0 has no name");
     entry.name = "k";
