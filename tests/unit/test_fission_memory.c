@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How split functions reach memory: what they ask for ahead (hal/msl/fission/prefetch.c), and which
- * kernels that stream get narrow vectors (hal/msl/fission/stream.c). */
+/* How kernels reach memory: what split functions ask for ahead (hal/msl/fission/prefetch.c), which
+ * kernels that stream get narrow vectors (stream.c), and which loops ask for pages (pages.c). */
 #include "hal/msl/fission/ir.h"
+#include "hal/msl/fission/pages.h"
 #include "hal/msl/fission/stream.h"
 #include "tests/unit/fission_fixture.h"
 
@@ -180,50 +181,6 @@ static void streams_have_narrow_vectors(void **state)
                  true);
 }
 
-/* Each asks for the beginning of the fourth page behind what is read. */
-static void expect_pages(const char *text, size_t wanted)
-{
-    LLVMModuleRef module = fission_parse(text);
-    size_t count = 0;
-    assert_true(msl_stream_tune(module, LLVMGetNamedFunction(module, "k")));
-    ir_each_block(block, LLVMGetNamedFunction(module, "k")) ir_each_instruction(item, block)
-    {
-        if (!ir_starts_with(ir_callee(item), "llvm.prefetch"))
-            continue;
-        const LLVMValueRef sum = LLVMGetOperand(LLVMGetOperand(item, 0), 0);
-        const LLVMValueRef page = LLVMGetOperand(sum, 0);
-        assert_true(ir_is(sum, LLVMAdd) && ir_is(page, LLVMAnd));
-        assert_int_equal(LLVMConstIntGetSExtValue(LLVMGetOperand(sum, 1)), 16384);
-        assert_int_equal(LLVMConstIntGetSExtValue(LLVMGetOperand(page, 1)), -4096);
-        assert_int_equal(LLVMConstIntGetZExtValue(LLVMGetOperand(item, 2)), 2);
-        count++;
-    }
-    char *message = NULL;
-    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
-        fail_msg("%s", message);
-    LLVMDisposeMessage(message);
-    assert_int_equal(count, wanted);
-    LLVMDisposeModule(module);
-}
-
-/* `p` is read twice, `q` read and written. */
-static void streams_ask_for_pages_ahead(void **state)
-{
-    (void)state;
-    static const char sum[] = FUNCTION LOADS "  %o = getelementptr i8, ptr %p, i32 64\n"
-                                             "  %d = load " WIDE ", ptr %o\n"
-                                             "  %e = load <4 x i32>, ptr %l\n"
-                                             "  %r = fadd " WIDE " %d, %b\n" STORE("%r");
-    expect_pages(sum, 2);
-    expect_pages("define void @k(ptr %p) {\n"
-                 "  %a = load " WIDE ", ptr %p\n"
-                 "  store " WIDE " %a, ptr %p\n"
-                 "  br label %end\n"
-                 "end: ret void\n"
-                 "}\n",
-                 0);
-}
-
 static void other_vectors_stay(void **state)
 {
     (void)state;
@@ -262,14 +219,138 @@ static void other_vectors_stay(void **state)
         expect_width(wide[i].why, wide[i].text, false);
 }
 
+/* ---- pages.c -----------------------------------------------------------------------------------
+ */
+
+/* q[i] += p[i], and where it ends. COUNTS: how `%next` follows `%i`, and where that is enough. */
+#define BEGINS(from)                                                                               \
+    "define " WIDE " @k(ptr %p, ptr %q, i64 %n, i1 %c) {\n"                                        \
+    "begin: " from "\n"                                                                            \
+    "skip: br label %end\n"                                                                        \
+    "turn:\n"
+#define COUNTER(start) "  %i = phi i64 [ " start ", %begin ], [ %next, %turn ]\n"
+#define ADDS                                                                                       \
+    "  %x = getelementptr float, ptr %p, i64 %i\n"                                                 \
+    "  %y = getelementptr float, ptr %q, i64 %i\n"                                                 \
+    "  %a = load " WIDE ", ptr %x\n"                                                               \
+    "  %b = load " WIDE ", ptr %y\n"                                                               \
+    "  %s = fadd " WIDE " %a, %b\n"                                                                \
+    "  store " WIDE " %s, ptr %y\n"
+#define COUNTS(next, until)                                                                        \
+    "  %next = " next "\n"                                                                         \
+    "  %done = icmp " until "\n"                                                                   \
+    "  br i1 %done, label %end, label %turn\n"
+#define ENDS(with)                                                                                 \
+    "end:\n"                                                                                       \
+    "  %o = phi " WIDE " [ zeroinitializer, %skip ], [ %s, %turn ]\n" with "}\n"
+#define ONWARDS "br label %turn"
+#define BY_16   COUNTS("add i64 %i, 16", "eq i64 %next, %n")
+#define RETURNS ENDS("  ret " WIDE " %o\n")
+
+static size_t prefetches_of(ir_block block)
+{
+    size_t count = 0;
+    ir_each_instruction(item, block)
+    {
+        if (!ir_starts_with(ir_callee(item), "llvm.prefetch"))
+            continue;
+        const LLVMValueRef sum = LLVMGetOperand(LLVMGetOperand(item, 0), 0);
+        const LLVMValueRef page = LLVMGetOperand(sum, 0);
+        assert_true(ir_is(sum, LLVMAdd) && ir_is(page, LLVMAnd));
+        assert_int_equal(LLVMConstIntGetSExtValue(LLVMGetOperand(sum, 1)), 16384);
+        assert_int_equal(LLVMConstIntGetSExtValue(LLVMGetOperand(page, 1)), -4096);
+        assert_int_equal(LLVMConstIntGetZExtValue(LLVMGetOperand(item, 2)), 2);
+        count++;
+    }
+    return count;
+}
+
+static LLVMModuleRef with_pages(const char *text)
+{
+    LLVMModuleRef module = fission_parse(text);
+    char *message = NULL;
+    msl_pages_ask(module, LLVMGetNamedFunction(module, "k"));
+    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+        fail_msg("%s", message);
+    LLVMDisposeMessage(message);
+    return module;
+}
+
+/* Two pieces with 4 bytes of each element: 2^17 of those are the million bytes. */
+static void far_loops_ask_for_pages_ahead(void **state)
+{
+    (void)state;
+    LLVMModuleRef module = with_pages(BEGINS(ONWARDS) COUNTER("0") ADDS BY_16 RETURNS);
+    const LLVMValueRef function = LLVMGetNamedFunction(module, "k");
+    const ir_block begin = LLVMGetEntryBasicBlock(function), end = LLVMGetLastBasicBlock(function);
+    assert_int_equal(ir_successor_count(begin), 2);
+    const ir_block far = ir_successor(begin, 0), near = ir_successor(begin, 1);
+    const LLVMValueRef is_far = LLVMGetCondition(LLVMGetBasicBlockTerminator(begin));
+    assert_int_equal(LLVMGetICmpPredicate(is_far), LLVMIntUGT);
+    assert_ptr_equal(LLVMGetOperand(is_far, 0), LLVMGetParam(function, 2));
+    assert_int_equal(LLVMConstIntGetZExtValue(LLVMGetOperand(is_far, 1)), 131072);
+    assert_int_equal(prefetches_of(far), 2);
+    assert_int_equal(prefetches_of(near), 0);
+    assert_ptr_equal(ir_successor(far, 0), end);
+    assert_ptr_equal(ir_successor(far, 1), far);
+    const LLVMValueRef out = LLVMGetFirstInstruction(end);
+    assert_int_equal(LLVMCountIncoming(out), 3);
+    assert_ptr_equal(LLVMGetIncomingBlock(out, 2), far);
+    assert_ptr_equal(LLVMGetInstructionParent(LLVMGetIncomingValue(out, 2)), far);
+    LLVMDisposeModule(module);
+}
+
+static void other_loops_ask_for_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *why, *text;
+    } none[] = {
+        {"no loop", BEGINS(ONWARDS) "  %i = add i64 %n, 0\n" ADDS "  br label %end\n" RETURNS},
+        {"it counts from elsewhere", BEGINS(ONWARDS) COUNTER("16") ADDS BY_16 RETURNS},
+        {"it counts something else",
+         BEGINS(ONWARDS) COUNTER("0") ADDS COUNTS("add i64 %n, 16", "eq i64 %next, %n") RETURNS},
+        {"another one is compared",
+         BEGINS(ONWARDS) "  %i = phi i64 [ 0, %begin ], [ %z, %turn ]\n" ADDS
+                         "  %z = add i64 %i, 32\n" BY_16 RETURNS},
+        {"until a number that it reads", BEGINS(ONWARDS) COUNTER("0") ADDS
+         "  %m = load i64, ptr %p\n" COUNTS("add i64 %i, 16", "eq i64 %next, %m") RETURNS},
+        {"by an unknown step",
+         BEGINS(ONWARDS) COUNTER("0") ADDS COUNTS("add i64 %i, %n", "eq i64 %next, %n") RETURNS},
+        {"downwards",
+         BEGINS(ONWARDS) COUNTER("0") ADDS COUNTS("sub i64 %i, 16", "eq i64 %next, %n") RETURNS},
+        {"until something else",
+         BEGINS(ONWARDS) COUNTER("0") ADDS COUNTS("add i64 %i, 16", "ne i64 %next, %n") RETURNS},
+        {"a number of turns that is known",
+         BEGINS(ONWARDS) COUNTER("0") ADDS COUNTS("add i64 %i, 16", "eq i64 %next, 256") RETURNS},
+        {"who comes may go elsewhere",
+         BEGINS("br i1 %c, label %turn, label %skip") COUNTER("0") ADDS BY_16 RETURNS},
+        {"its values are used behind it",
+         BEGINS(ONWARDS) COUNTER("0")
+             ADDS COUNTS("add i64 %i, 16", "eq i64 %next, %n") "end:\n  ret " WIDE " %s\n}\n"},
+        {"single elements",
+         "define void @k(ptr %p, i64 %n) {\n"
+         "begin: br label %turn\n"
+         "turn:\n" COUNTER("0") "  %x = getelementptr float, ptr %p, i64 %i\n"
+                                "  store float 0.0, ptr %x\n" BY_16 "end: ret void\n}\n"},
+    };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        LLVMModuleRef module = with_pages(none[i].text);
+        ir_each_block(block, LLVMGetNamedFunction(module, "k")) if (prefetches_of(block))
+            fail_msg("%s: there are prefetches", none[i].why);
+        LLVMDisposeModule(module);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strips_are_asked_for_ahead),
         cmocka_unit_test(nothing_else_is_asked_for),
         cmocka_unit_test(streams_have_narrow_vectors),
-        cmocka_unit_test(streams_ask_for_pages_ahead),
         cmocka_unit_test(other_vectors_stay),
+        cmocka_unit_test(far_loops_ask_for_pages_ahead),
+        cmocka_unit_test(other_loops_ask_for_nothing),
     };
     return cmocka_run_group_tests(tests, fission_set_up, fission_tear_down);
 }

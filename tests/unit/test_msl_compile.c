@@ -481,10 +481,32 @@ static void what_streams_has_narrow_vectors(void **state)
     assert_int_equal(wide_instructions("v + w"), 0);
 }
 
+/* More than the caches hold, and no multiple of any number of lanes. */
+static void what_streams_far_is_right(void **state)
+{
+    (void)state;
+    enum { COUNT = 300 * 1001 };
+    uint32_t *const a = calloc(COUNT, sizeof *a), *const b = calloc(COUNT + 1, sizeof *b);
+    assert_true(a && b);
+    for (uint32_t i = 0; i < COUNT; i++)
+        a[i] = i, b[i] = 7 * i;
+    b[COUNT] = 4711;
+    void *const buffers[] = {a, b};
+    fixture_run_source(HEAD "kernel void f(device uint* a, device uint* b,\n"
+                            "              uint i [[thread_position_in_grid]]) { b[i] += a[i]; }\n",
+                       "f", buffers, 2, 300, 1001);
+    for (uint32_t i = 0; i < COUNT; i++)
+        assert_int_equal(b[i], 8 * i);
+    assert_int_equal(b[COUNT], 4711);
+    free(a);
+    free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_streams_has_narrow_vectors),
+        cmocka_unit_test(what_streams_far_is_right),
         cmocka_unit_test(a_linker_that_cannot_is_no_harm),
         cmocka_unit_test(only_what_is_listed_is_compiled),
         cmocka_unit_test(syntax_and_names),

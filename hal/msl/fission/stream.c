@@ -3,19 +3,16 @@
  * caches up to a fifth faster where 256 bits are asked for at a time; where there is more to
  * compute than to fetch, narrow vectors take up to 1.6 times as long (figures: docs/benchmarks.md).
  * So it is decided by what a function does, which is known when all other passes are through; code
- * generation then makes two operations of each.
- *
- * Processors do not foresee beyond a page, whose address they have to look up in tables first. One
- * line of a page some pages ahead, to no nearer than the second cache, has them look it up in time.
- */
+ * generation then makes two operations of each. */
 #include "hal/msl/fission/stream.h"
 
 #include "hal/msl/fission/ir.h"
+#include "hal/msl/fission/pages.h"
 
 #include <llvm-c/Target.h>
 #include <string.h>
 
-enum { NARROW_BITS = 256, PAGE_BYTES = 4096, AHEAD_BYTES = 4 * PAGE_BYTES };
+enum { NARROW_BITS = 256 };
 
 /* What a block does with vectors that are too wide. */
 struct wide_work {
@@ -98,49 +95,11 @@ static void set(LLVMModuleRef module, ir_value function, const char *name, const
                                                       (unsigned)strlen(value)));
 }
 
-static bool turns(ir_block block)
-{
-    for (unsigned i = 0; i < ir_successor_count(block); i++)
-        if (ir_successor(block, i) == block)
-            return true;
-    return false;
-}
-
-static void ask_ahead(LLVMBuilderRef builder, LLVMModuleRef module, ir_value item, ir_value address)
-{
-    const ir_type word = LLVMInt64TypeInContext(LLVMGetModuleContext(module));
-    LLVMPositionBuilderBefore(builder, item);
-    ir_value ahead = LLVMBuildPtrToInt(builder, address, word, "");
-    ahead = LLVMBuildAnd(builder, ahead, LLVMConstInt(word, (uint64_t)-PAGE_BYTES, true), "");
-    ahead = LLVMBuildAdd(builder, ahead, LLVMConstInt(word, AHEAD_BYTES, false), "");
-    ir_prefetch(builder, module, LLVMBuildIntToPtr(builder, ahead, LLVMTypeOf(address), ""), 2);
-}
-
-/* Once for each piece of memory that a loop walks through. */
-static void ask_for_pages(LLVMModuleRef module, LLVMTargetDataRef layout, ir_block block)
-{
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    struct ir_map asked = {0};
-    ir_each_instruction(item, block)
-    {
-        const bool stores = ir_is(item, LLVMStore);
-        if ((!stores && !ir_is(item, LLVMLoad)) || !is_wide(layout, item))
-            continue;
-        const ir_value address = LLVMGetOperand(item, stores), root = ir_root(address);
-        if (!ir_map_get(&asked, root))
-            ask_ahead(builder, module, item, address);
-        ir_map_set(&asked, root, 1);
-    }
-    ir_map_finish(&asked);
-    LLVMDisposeBuilder(builder);
-}
-
 bool msl_stream_tune(LLVMModuleRef module, ir_value function)
 {
-    const LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
-    if (!streams(layout, function))
+    if (!streams(LLVMGetModuleDataLayout(module), function))
         return false;
-    ir_each_block(block, function) if (turns(block)) ask_for_pages(module, layout, block);
+    msl_pages_ask(module, function);
     set(module, function, "prefer-vector-width", "256");
     set(module, function, "min-legal-vector-width", "256"); /* no argument is wider */
     return true;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /* The last step before code is made: `function`, optimised, gets vectors of 256 bits where it has
- * wider ones, but no more operations on them than accesses of memory, and asks for pages ahead.
- * False: it does something else, and stays as it is. */
+ * wider ones, but no more operations on them than accesses of memory, and asks for pages ahead
+ * where it goes far (pages.h). False: it does something else, and stays as it is. */
 bool msl_stream_tune(LLVMModuleRef module, LLVMValueRef function);
 
 #endif
