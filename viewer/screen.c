@@ -258,8 +258,19 @@ static void write_character(FILE *file, uint32_t character, bool ascii)
 
 int view_style_number(enum view_style style, int colors)
 {
+    enum { BLACK = 0, WHITE = 7 };
     const struct view_color color = view_style_color(style);
-    return colors == 256 ? color.of_256 : colors == 16 ? color.of_16 : color.of_16 % 8;
+    if (style == VIEW_STYLE_TEXT || style == VIEW_STYLE_TITLE || style == VIEW_STYLE_SELECT)
+        return -1;
+    if (colors >= 256)
+        return color.of_256;
+    const int number = colors == 16 ? color.of_16 : color.of_16 % 8;
+    return number == BLACK || number == WHITE ? -1 : number;
+}
+
+bool view_style_is_faint(enum view_style style, int colors)
+{
+    return style == VIEW_STYLE_DIM && view_style_number(style, colors) < 0;
 }
 
 /* As terminals take it (ECMA-48, with the colours of ISO 8613-6). */
@@ -271,15 +282,17 @@ static void write_style(FILE *file, uint32_t style, int colors)
     fputs("\033[0", file);
     if (style & VIEW_BOLD)
         fputs(";1", file);
+    if (view_style_is_faint(role, colors))
+        fputs(";2", file);
     if (style & VIEW_UNDERLINE)
         fputs(";4", file);
     if (style & VIEW_REVERSE)
         fputs(";7", file);
-    if (role != VIEW_STYLE_TEXT && colors == VIEW_TRUE_COLORS)
+    if (number >= 0 && colors == VIEW_TRUE_COLORS)
         fprintf(file, ";38;2;%d;%d;%d", color.red, color.green, color.blue);
-    else if (role != VIEW_STYLE_TEXT && colors == 256)
+    else if (number >= 0 && colors == 256)
         fprintf(file, ";38;5;%d", number);
-    else if (role != VIEW_STYLE_TEXT)
+    else if (number >= 0)
         fprintf(file, ";%d", number < 8 ? 30 + number : 90 + number - 8);
     fputc('m', file);
 }

@@ -108,8 +108,12 @@ struct view_color view_style_color(enum view_style style);
 
 enum { VIEW_TRUE_COLORS = 1 << 24 };
 
-/* The palette's number for so many colours, 8, 16 or 256. */
+/* The palette's number for so many colours, 8, 16 or 256; -1: the terminal's own foreground, also
+ * with all colours. What only is brighter or darker than text has none: black on black and white on
+ * white could not be read, and what the background is nobody knows. */
 int view_style_number(enum view_style style, int colors);
+/* Whether what is dim has no colour that says so. */
+bool view_style_is_faint(enum view_style style, int colors);
 
 struct view_text_form {
     bool ascii; /* no other characters */

@@ -66,15 +66,14 @@ static int choose_colors(int wanted)
     for (int style = 0; style < VIEW_STYLE_COUNT && colors; style++) {
         const struct view_color color = view_style_color((enum view_style)style);
         const int number = view_style_number((enum view_style)style, colors);
-        const bool plain = style == VIEW_STYLE_TEXT;
 #if HAS_TRUE_COLORS
         if (colors == VIEW_TRUE_COLORS) {
             const int rgb = color.red << 16 | color.green << 8 | color.blue;
-            init_extended_pair(style + 1, plain ? -1 : rgb, -1);
+            init_extended_pair(style + 1, number < 0 ? -1 : rgb, -1);
             continue;
         }
 #endif
-        init_pair((short)(style + 1), (short)(plain ? -1 : number), -1);
+        init_pair((short)(style + 1), (short)number, -1);
     }
     return colors;
 }
@@ -91,10 +90,9 @@ static attr_t attributes_of(uint32_t style)
         attributes |= A_REVERSE;
     if (!term.colors && role == VIEW_STYLE_SELECT) /* apart from reversed neighbours */
         attributes = (attributes & ~(attr_t)A_REVERSE) | A_BOLD | A_UNDERLINE;
-    if (!term.colors && role == VIEW_STYLE_DIM)
+    if (term.colors ? view_style_is_faint((enum view_style)role, term.colors)
+                    : role == VIEW_STYLE_DIM)
         attributes |= A_DIM;
-    if (term.colors && term.colors < 256 && role == VIEW_STYLE_DIM)
-        attributes |= term.colors == 8 ? A_DIM : 0;
     return attributes;
 }
 

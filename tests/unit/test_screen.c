@@ -86,6 +86,37 @@ static void styles_become_sequences(void **state)
     view_screen_finish(&screen);
 }
 
+/* On a terminal whose background is black, as on one that is white. */
+static void nothing_is_black_or_white(void **state)
+{
+    (void)state;
+    static const struct {
+        int colors;
+        const char *refused[4];
+    } tries[] = {
+        {8, {";30m", ";37m"}},
+        {16, {";30m", ";37m", ";97m"}},
+        {256, {";38;5;255m", ";38;5;231m", ";38;5;15m", ";38;5;0m"}},
+        {VIEW_TRUE_COLORS, {";38;2;255;255;255m", ";38;2;240;240;240m"}},
+    };
+    struct view_screen screen = make_screen(1, VIEW_STYLE_COUNT);
+    for (int style = 0; style < VIEW_STYLE_COUNT; style++)
+        view_put(view_area_all(&screen), 0, style, 'a', (unsigned)style);
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        char *text;
+        size_t bytes;
+        FILE *file = open_memstream(&text, &bytes);
+        view_screen_write_text(&screen, file, (struct view_text_form){.colors = tries[i].colors});
+        fclose(file);
+        for (int k = 0; k < 4 && tries[i].refused[k]; k++)
+            assert_null(strstr(text, tries[i].refused[k]));
+        /* what is dim is faint where no grey is */
+        assert_int_equal(strstr(text, "\033[0;2m") != NULL, tries[i].colors == 8);
+        free(text);
+    }
+    view_screen_finish(&screen);
+}
+
 static void text_is_cleaned(void **state)
 {
     (void)state;
@@ -240,6 +271,7 @@ int main(void)
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(pictures_are_well_formed_whatever_is_in_them),
         cmocka_unit_test(styles_become_sequences),
+        cmocka_unit_test(nothing_is_black_or_white),
         cmocka_unit_test(numbers_read_well),
         cmocka_unit_test(utf8_survives_a_round_trip),
     };
