@@ -74,8 +74,9 @@ static enum hal_status find_submissions(const struct view_model *m, struct view_
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
         failed += s->status != HAL_OK;
-        open += !s->done;
-        if (example == VIEW_NO_REF && (s->status != HAL_OK || !s->done))
+        const bool is_open = !s->done && !m->grows;
+        open += is_open;
+        if (example == VIEW_NO_REF && (s->status != HAL_OK || is_open))
             example = i;
     }
     if (example == VIEW_NO_REF)
@@ -86,8 +87,13 @@ static enum hal_status find_submissions(const struct view_model *m, struct view_
     const struct view_submission *s = &m->submissions[example];
     finding->count = failed + open;
     view_finding_at_submission(m, example, finding);
-    snprintf(finding->title, sizeof finding->title, "%s failed, %s did not finish",
-             view_things(failed, "submission").text, view_count(open).text);
+    snprintf(finding->title, sizeof finding->title, "%s %s",
+             view_things(failed ? failed : open, "submission").text,
+             failed ? "failed" : "did not finish");
+    if (failed && open)
+        snprintf(finding->title + strlen(finding->title),
+                 sizeof finding->title - strlen(finding->title), ", %s did not finish",
+                 view_count(open).text);
     snprintf(finding->evidence, sizeof finding->evidence, "The first one: %s%s%s.",
              s->done ? hal_status_name((enum hal_status)s->status)
                      : "still waiting or running at the end",

@@ -42,6 +42,7 @@ static enum hal_status read_anew(const struct view_model *model, void *work, str
     (void)model;
     if (!growth->model)
         HAL_TRY(view_model_open_slowly(growth->path, &progress, &growth->model));
+    growth->model->grows = !growth->model->health;
     view_destroy(growth->view); /* of other wishes */
     HAL_TRY(view_create(growth->model, &growth->view));
     growth->view->task = task;

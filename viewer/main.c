@@ -309,6 +309,7 @@ static enum hal_status show(struct view_model **model, const struct view_options
                             int64_t took_ns)
 {
     struct session s = {.model = *model, .follows = o->follow};
+    (*model)->grows = s.follows && !(*model)->health;
     HAL_TRY(view_create(*model, &s.view));
     view_marks_load(s.view);
     s.view->is_live = true;

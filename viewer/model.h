@@ -318,6 +318,7 @@ struct view_model {
     const struct trace_header *header;
     const struct trace_health *health; /* NULL: the capture did not end */
     const char *truncated;             /* "" or what is missing */
+    bool grows; /* is being written: what has not ended may do so yet, and is no failure */
     char *path;
     int64_t first_ns, last_ns; /* the whole trace; first is 0, last more */
     int64_t offset_ns;         /* from the capture's begin to the first event */

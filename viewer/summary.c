@@ -118,10 +118,12 @@ static void add_work(const struct view_model *m, struct view_lines *lines)
                        "hal-replay --verify=submissions compares these",
                        view_things(m->written_ranges, "written range").text,
                        view_count(m->written_digests).text);
-    if (s->failed_submissions || s->unfinished_submissions || s->failed_calls)
-        view_lines_add(lines, "failed", "%s, %s; %s did not finish",
+    if (s->failed_submissions || s->failed_calls)
+        view_lines_add(lines, "failed", "%s, %s",
                        view_things(s->failed_submissions, "submission").text,
-                       view_things(s->failed_calls, "call").text,
+                       view_things(s->failed_calls, "call").text);
+    if (s->unfinished_submissions)
+        view_lines_add(lines, m->grows ? "running" : "unfinished", "%s",
                        view_things(s->unfinished_submissions, "submission").text);
     view_lines_add(lines, "syncs", "%s, blocked for %s (%s of the trace); %s",
                    view_things(s->syncs.count, "host wait").text, view_time(s->syncs.ns).text,

@@ -523,6 +523,11 @@ static void a_submission_that_never_ended_comes_first(void **state)
     find(&b, &found);
     assert_int_equal(found.findings.list[0].kind, VIEW_FINDING_FAILURES);
     assert_string_equal(found.findings.list[0].locator, "#s1");
+    assert_string_equal(found.findings.list[0].title, "1 submission did not finish");
+    view_findings_finish(&found.findings);
+    found.model->grows = true; /* it may end yet */
+    assert_int_equal(view_findings_find(found.model, &found.findings), HAL_OK);
+    assert_null(of_kind(&found, VIEW_FINDING_FAILURES));
     finish(&found);
 }
 

@@ -363,6 +363,7 @@ static void a_dialogue_goes_on(void **state)
     const size_t row = f.view->menu_row;
     grow_to(6, false);
     follow_until_replaced(&f);
+    assert_true(f.model->grows);
     assert_ptr_equal(f.view->menu, menu);
     assert_int_equal(f.view->menu_row, row);
     type(&f, "<Esc>/rm");
@@ -371,6 +372,7 @@ static void a_dialogue_goes_on(void **state)
     assert_int_equal(f.view->prompt, VIEW_PROMPT_SEARCH);
     assert_string_equal(f.view->typed, "rm");
     assert_true(f.follow.ended); /* and with it the following */
+    assert_false(f.model->grows);
     assert_false(f.view->following);
     assert_int_equal(view_follow_pause_ns(&f.follow, f.view), -1);
     end(&f);
