@@ -167,14 +167,14 @@ static size_t export_count(const struct view *view)
 static void export_text(const struct view *view, size_t row, char *out, size_t bytes)
 {
     static const char *const names[EXPORT_COUNT] = {
-        [EXPORT_TRACE] = "a trace of its own, with everything that they depend on",
         [EXPORT_JSON] = "all records as JSON",
         [EXPORT_TIMELINE] = "the whole timeline for a trace viewer in a browser"};
     char part[64];
-    snprintf(out, bytes, "%s%s%s", names[row], row == EXPORT_TRACE ? ": submissions " : "",
-             row != EXPORT_TRACE                        ? ""
-             : part_text(view, "#s", part, sizeof part) ? part
-                                                        : "(none is selected)");
+    if (row == EXPORT_TRACE)
+        snprintf(out, bytes, "submissions %s as a trace, with what they depend on",
+                 part_text(view, "#s", part, sizeof part) ? part : "(none is selected)");
+    else
+        snprintf(out, bytes, "%s", names[row]);
 }
 
 static bool export_choose(struct view *view, size_t row)

@@ -44,12 +44,13 @@ static void draw(struct view *view, struct view_area area)
     const int from = view_column_of(w, axis.columns, shown.begin_ns);
     int to = view_column_of(w, axis.columns, shown.begin_ns + shown.span_ns - 1);
     to = to < axis.columns ? to : axis.columns - 1;
-    if (shown.span_ns < w.span_ns && to - from < 2) { /* brackets would hide what is there */
+    if (shown.span_ns >= w.span_ns)
+        return;
+    const bool narrow = to - from < 2; /* within it, brackets would hide what is there */
+    if (narrow)
         view_highlight(axis, 0, from, to - from + 1, VIEW_STYLE_TITLE | VIEW_REVERSE);
-    } else if (shown.span_ns < w.span_ns) {
-        view_put(axis, 0, from, '[', VIEW_STYLE_TITLE | VIEW_BOLD);
-        view_put(axis, 0, to, ']', VIEW_STYLE_TITLE | VIEW_BOLD);
-    }
+    view_put(axis, 0, from - narrow, '[', VIEW_STYLE_TITLE | VIEW_BOLD);
+    view_put(axis, 0, to + narrow, ']', VIEW_STYLE_TITLE | VIEW_BOLD);
 }
 
 static void point(struct view *view, struct view_area area, struct view_pointer pointer)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/menu.c and what opens one: hidden lanes, their order, what other programs are asked to do;
- * and the other trace below the lanes. */
+ * the other trace below the lanes; and the rows above and below all that. */
 #include "tests/viewer/decode_trace.h"
 #include "viewer/iterations.h"
 #include "viewer/view.h"
@@ -101,6 +101,71 @@ static const char *name_of_row(uint32_t row)
     char *name = names[next++ % 4];
     view_lane_name(model, &model->lanes[view_lane_of_row(view, row)], name, 64);
     return name;
+}
+
+/* ---- The first and the last row ------------------------------------------------------------- */
+
+static void resize(int rows, int columns)
+{
+    assert_int_equal(view_screen_resize(&screen, rows, columns), HAL_OK);
+    view_draw(view, &screen);
+}
+
+/* A number that is cut is another number. */
+static void the_title_says_whole_things(void **state)
+{
+    (void)state;
+    static const struct {
+        int columns;
+        const char *has, *lacks;
+    } tries[] = {{120, " dispatches ~ busy ", NULL},
+                 {80, " submissions ~ busy ", "dispatches"},
+                 {40, "  busy ", "submissions"}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        resize(24, tries[i].columns);
+        assert_non_null(strstr(row_text(0), tries[i].has));
+        assert_non_null(strstr(row_text(0), " %  "));
+        assert_true(!tries[i].lacks || !strstr(row_text(0), tries[i].lacks));
+    }
+}
+
+static void a_long_message_takes_the_whole_row(void **state)
+{
+    (void)state;
+    resize(24, 80);
+    type("c");
+    assert_true(strlen(view->message) > 50 && strlen(view->message) < 78);
+    assert_non_null(strstr(row_text(23), view->message));
+    assert_null(strstr(row_text(23), "/col"));
+    type("j");
+    assert_non_null(strstr(row_text(23), "/col"));
+}
+
+/* Also where there are no colours, and however small it is. */
+static void the_overview_brackets_what_is_shown(void **state)
+{
+    (void)state;
+    type("g50%<Enter>wwwwwwwwwwww");
+    const char *text = row_text(1), *begin = strchr(text, '['), *end = strchr(text, ']');
+    assert_true(strncmp(text, " overview", 9) == 0 && begin && end);
+    assert_in_range(end - begin, 2, 3);
+}
+
+/* "1.25 ms" stays together at the end of a row, wherever that is. */
+static void numbers_keep_their_units(void **state)
+{
+    (void)state;
+    for (int columns = 44; columns < 100; columns++) {
+        resize(60, columns);
+        type("1");
+        for (int row = row_with(" health "); row < screen.rows - 1; row++) {
+            const char *text = row_text(row), *word = text + strspn(text, " ");
+            const char *const units[] = {"ms", "ms,", "ms;", "~s", "~s,", "~s;", "%", "MiB", "s"};
+            const size_t length = strcspn(word, " ");
+            for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+                assert_false(strlen(units[i]) == length && memcmp(word, units[i], length) == 0);
+        }
+    }
 }
 
 /* ---- Lanes -------------------------------------------------------------------------------- */
@@ -268,12 +333,6 @@ static void somebody_at_a_screen_gets_it_run(void **state)
 }
 
 /* ---- Narrow screens ----------------------------------------------------------------------- */
-
-static void resize(int rows, int columns)
-{
-    assert_int_equal(view_screen_resize(&screen, rows, columns), HAL_OK);
-    view_draw(view, &screen);
-}
 
 /* Whichever it is, its name stands on the bar, and a click on it finds it. */
 static void the_open_panel_is_named_on_the_narrowest_bar(void **state)
@@ -527,6 +586,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_view, close_view)
     const struct CMUnitTest tests[] = {
+        TEST(the_title_says_whole_things),
+        TEST(a_long_message_takes_the_whole_row),
+        TEST(the_overview_brackets_what_is_shown),
+        TEST(numbers_keep_their_units),
         TEST(hidden_lanes_are_listed_and_shown_one_by_one),
         TEST(lanes_are_ordered_by_name_and_as_they_were),
         TEST(lanes_with_most_work_come_first),
