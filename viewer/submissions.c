@@ -44,7 +44,7 @@ static void row(struct view *view, size_t index, char *out, size_t bytes)
         strcat(rank, ": ");
     }
     snprintf(number, sizeof number, "#s%" PRIu64, s->number);
-    snprintf(out, bytes, "%-9s %5u  %-21s %s %s %10s  %s%s%s", number, s->queue,
+    snprintf(out, bytes, "%-9s %5u  %-21s %s %s  %10s  %s%s%s", number, s->queue,
              view_submit_ns(m, s) != VIEW_NO_TIME ? view_moment(view_submit_ns(m, s)).text : "-",
              between(view_submit_ns(m, s), s->begin_ns).text, between(s->begin_ns, s->end_ns).text,
              view_count(s->dispatch_count).text,
@@ -64,11 +64,11 @@ static void choose(struct view *view, size_t index)
 }
 
 static const struct view_column columns[] = {{"number", 10}, {"queue", 17},    {"submitted", 39},
-                                             {"queued", 49}, {"executed", 59}, {"dispatches", 71},
+                                             {"queued", 49}, {"executed", 60}, {"dispatches", 72},
                                              {"work", 0}};
 
 static const struct view_list list = {
-    .header = "number    queue  submitted                queued  executed dispatches  work",
+    .header = "number    queue  submitted                queued  executed  dispatches  work",
     .columns = columns,
     .count = count,
     .current = current,
