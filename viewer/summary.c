@@ -22,8 +22,11 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
 {
     const struct trace_health *h = model->health;
     const int64_t whole_ns = model->last_ns - model->first_ns;
+    static const char cut[] = "cut off"; /* which the reader says mostly, too */
     if (*model->truncated)
-        snprintf(out, bytes, "cut off: %s", model->truncated);
+        snprintf(out, bytes, "%s%s",
+                 strncmp(model->truncated, cut, sizeof cut - 1) == 0 ? "" : "cut off: ",
+                 model->truncated);
     else if (!h)
         snprintf(out, bytes, "the capture did not end: the last events may be missing");
     else if (h->status != HAL_OK || h->lost_records)
