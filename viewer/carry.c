@@ -311,7 +311,11 @@ void view_carry_prepared(struct view *view, struct view *old)
 {
     const int64_t by_ns = old->model->offset_ns - view->model->offset_ns;
     carry_window(view, old, by_ns);
-    view->cursor_ns = old->cursor_ns + by_ns;
+    const int64_t cursor_ns = old->cursor_ns + by_ns, last_ns = view->model->last_ns - 1;
+    /* time began elsewhere where nothing had happened yet */
+    view->cursor_ns = cursor_ns < view->model->first_ns ? view->model->first_ns
+                      : cursor_ns > last_ns             ? last_ns
+                                                        : cursor_ns;
     carry_lanes(view, old, by_ns);
     carry_visited(view, old, by_ns);
     for (size_t i = 0; i < VIEW_MARKS; i++)

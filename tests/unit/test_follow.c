@@ -378,6 +378,23 @@ static void a_dialogue_goes_on(void **state)
     end(&f);
 }
 
+/* Where nothing had happened, time was counted from another moment. */
+static void the_cursor_stays_within_the_trace(void **state)
+{
+    static const int64_t shifts_ns[] = {-1000000000, 1000000000};
+    struct followed f;
+    (void)state;
+    for (size_t i = 0; i < sizeof shifts_ns / sizeof *shifts_ns; i++) {
+        grow_to(3, false);
+        begin(&f);
+        f.model->offset_ns += shifts_ns[i];
+        grow_to(6, true);
+        follow_until_replaced(&f);
+        assert_in_range(f.view->cursor_ns, 0, f.model->last_ns - 1);
+        end(&f);
+    }
+}
+
 /* A file that is no trace just now leaves what is shown, and says why; the next one is read. */
 static void what_cannot_be_read_is_said(void **state)
 {
@@ -430,6 +447,7 @@ int main(void)
         cmocka_unit_test(what_runs_comes_to_its_end_first),
         cmocka_unit_test(what_was_given_up_stays_so),
         cmocka_unit_test(a_dialogue_goes_on),
+        cmocka_unit_test(the_cursor_stays_within_the_trace),
         cmocka_unit_test(what_cannot_be_read_is_said),
         cmocka_unit_test(ends_wherever_it_is),
     };
