@@ -49,6 +49,8 @@ static void draw(struct view *view, struct view_area area)
     const struct view_menu *menu = view->menu;
     const size_t count = menu->count(view), first = first_row(view, area.rows);
     char text[160];
+    if (view->menu_row >= count) /* of a panel that another one took the place of */
+        return;
     if (area.rows < 2) { /* a screen that is too small for lists */
         menu->text(view, view->menu_row, text, sizeof text);
         view_print(area, 0, 1, VIEW_STYLE_TITLE | VIEW_BOLD, "%s: %s  j k Enter Esc", menu->title,

@@ -334,6 +334,18 @@ static void somebody_at_a_screen_gets_it_run(void **state)
 
 /* ---- Narrow screens ----------------------------------------------------------------------- */
 
+/* As when a click opens another panel, on a screen with room for one choice. */
+static void choices_of_another_panel_are_not_asked_for(void **state)
+{
+    (void)state;
+    type("6C");
+    assert_non_null(view->menu);
+    view->panel = (enum view_panel)0; /* which has no columns */
+    resize(10, 40);
+    type("<Esc>");
+    assert_null(view->menu);
+}
+
 /* Whichever it is, its name stands on the bar, and a click on it finds it. */
 static void the_open_panel_is_named_on_the_narrowest_bar(void **state)
 {
@@ -590,6 +602,7 @@ int main(void)
         TEST(a_long_message_takes_the_whole_row),
         TEST(the_overview_brackets_what_is_shown),
         TEST(numbers_keep_their_units),
+        TEST(choices_of_another_panel_are_not_asked_for),
         TEST(hidden_lanes_are_listed_and_shown_one_by_one),
         TEST(lanes_are_ordered_by_name_and_as_they_were),
         TEST(lanes_with_most_work_come_first),
