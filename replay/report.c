@@ -161,6 +161,52 @@ static void print_counts(FILE *file, const char *what, uint64_t before, uint64_t
         fprintf(file, ", %" PRIu64 " %s become %" PRIu64, before, what, after);
 }
 
+static void print_access(FILE *file, const struct replay_what_if_access *access)
+{
+    char where[HAL_LOCATOR_BYTES];
+    if (access->host)
+        fprintf(file, "%s", hal_shown(access->what).text);
+    else
+        fprintf(file, "%s (%s)", hal_locator_print(&access->where, where),
+                hal_shown(access->what).text);
+}
+
+/* What the graph of accesses says of the other way. It knows bound ranges, and neither what kernels
+ * leave alone nor what the device does by itself: a count of 0 is no proof. */
+static void print_hazards(FILE *file, const struct replay_what_if_hazards *hazards)
+{
+    fprintf(file,
+            "\nhazards: of %" PRIu64 " pairs of accesses to the same bytes, %" PRIu64
+            " lose their order",
+            hazards->pairs, hazards->lost);
+    if (hazards->lost)
+        fprintf(file, " (%" PRIu64 " for certain)", hazards->lost_for_certain);
+    if (hazards->together)
+        fprintf(file, ", %" PRIu64 " are ordered within one submission", hazards->together);
+    if (hazards->unordered)
+        fprintf(file, ", %" PRIu64 " had none that was recorded", hazards->unordered);
+    if (hazards->apart)
+        fprintf(file, " (%" PRIu64 " of them leave their queue)", hazards->apart);
+    if (hazards->lost) {
+        fprintf(file, "\n  first: ");
+        print_access(file, &hazards->first);
+        fprintf(file, " and ");
+        print_access(file, &hazards->second);
+        fprintf(file, ", %s, bytes [%" PRIu64 ", %" PRIu64 ")", hal_shown(hazards->buffer).text,
+                hazards->begin, hazards->end);
+    }
+    if (hazards->races_before || hazards->races_after)
+        fprintf(file,
+                "\n  within command buffers, no barrier orders %" PRIu64
+                " pairs as recorded, and %" PRIu64 " so",
+                hazards->races_before, hazards->races_after);
+    if (hazards->incomplete)
+        fprintf(file,
+                "\n  not all could be looked at (%" PRIu64 " accesses left out): there may be "
+                "more",
+                hazards->undecided);
+}
+
 static void print_trial(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_trial_result *trial = &summary->trial;
@@ -180,6 +226,7 @@ static void print_trial(FILE *file, const struct replay_summary *summary)
         fprintf(file, ": nothing to change\n");
         return;
     }
+    print_hazards(file, &info->hazards);
     if (info->dropped_redundant + info->dropped_unknown + info->dropped_needed)
         fprintf(file,
                 "\nhazards, of the barriers that were dropped: %" PRIu64 " order nothing, %" PRIu64

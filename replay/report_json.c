@@ -187,6 +187,44 @@ static void gain(struct trace_text *text, const char *key, const struct replay_g
     trace_json_close(text, '}');
 }
 
+static void hazard_access(struct trace_text *text, const char *key,
+                          const struct replay_what_if_access *access)
+{
+    char where[HAL_LOCATOR_BYTES];
+    replay_field_open(text, key, '{');
+    replay_field_text(text, "locator",
+                      access->host ? "" : hal_locator_print(&access->where, where));
+    replay_field_text(text, "what", access->what);
+    trace_json_close(text, '}');
+}
+
+static void hazards(struct trace_text *text, const struct replay_what_if_hazards *hazards)
+{
+    replay_field_open(text, "hazards", '{');
+    replay_field_u64(text, "pairs", hazards->pairs);
+    replay_field_u64(text, "lost", hazards->lost);
+    replay_field_u64(text, "lost_for_certain", hazards->lost_for_certain);
+    replay_field_u64(text, "in_one_submission", hazards->together);
+    replay_field_u64(text, "unordered", hazards->unordered);
+    replay_field_u64(text, "leave_their_queue", hazards->apart);
+    replay_field_u64(text, "races_recorded", hazards->races_before);
+    replay_field_u64(text, "races_changed", hazards->races_after);
+    replay_field_u64(text, "undecided", hazards->undecided);
+    replay_field_bool(text, "incomplete", hazards->incomplete);
+    if (hazards->lost) {
+        replay_field_open(text, "first_lost", '{');
+        hazard_access(text, "first", &hazards->first);
+        hazard_access(text, "second", &hazards->second);
+        replay_field_text(text, "buffer", hazards->buffer);
+        replay_field_u64(text, "begin", hazards->begin);
+        replay_field_u64(text, "end", hazards->end);
+        trace_json_close(text, '}');
+    } else {
+        replay_field_null(text, "first_lost");
+    }
+    trace_json_close(text, '}');
+}
+
 static void trial(struct trace_text *text, const struct replay_summary *summary)
 {
     const struct replay_trial_result *trial = &summary->trial;
@@ -201,6 +239,7 @@ static void trial(struct trace_text *text, const struct replay_summary *summary)
     replay_field_u64(text, "unknown", info->dropped_unknown);
     replay_field_u64(text, "needed", info->dropped_needed);
     trace_json_close(text, '}');
+    hazards(text, &info->hazards);
     replay_field_u64(text, "pairs", trial->pairs);
     replay_field_u64(text, "shuffled_runs", trial->shuffled);
     replay_field_u64(text, "different_runs", trial->different_variant + trial->different_shuffled);

@@ -37,6 +37,8 @@ struct transform {
     struct group group;
     struct trace_reflection reflection; /* by number of the executable */
     uint64_t barriers;                  /* that were looked at */
+    uint32_t *places;                   /* of submissions: their number in the variant */
+    uint32_t placed, submitted;         /* submissions so far, and those of the variant */
     struct replay_what_if_info info;
 };
 
@@ -147,6 +149,9 @@ static enum hal_status submit_group(struct transform *t)
     at_least(t, values);
     at_least(t, g->command_buffers);
     HAL_TRY(emit(t, &(struct replay_op){.action = REPLAY_SUBMIT, .event = &submit->head}));
+    for (size_t i = 0; i < g->count; i++)
+        t->places[t->placed++] = t->submitted;
+    t->submitted++;
     for (size_t i = 0; i < g->after_count; i++)
         HAL_TRY(emit(t, g->after[i]));
     values_clear(&g->waits);
@@ -392,6 +397,24 @@ static enum hal_status transform_barriers(struct transform *t)
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
+/* The submissions as they are. */
+static enum hal_status copy_ops(struct transform *t)
+{
+    for (size_t i = 0; i < t->plan->op_count; i++) {
+        HAL_TRY(emit(t, &t->plan->ops[i]));
+        if (t->plan->ops[i].action == REPLAY_SUBMIT)
+            t->places[t->placed++] = t->submitted++;
+    }
+    return HAL_OK;
+}
+
+static enum hal_status make_places(struct transform *t)
+{
+    t->places = hal_alloc(t->plan->op_count + 1, sizeof *t->places);
+    return t->places ? HAL_OK
+                     : hal_fail(HAL_NO_MEMORY, "no memory for %zu operations", t->plan->op_count);
+}
+
 static uint64_t count_barriers(const struct replay_object *object)
 {
     const struct trace_segment *segment = object->commands.segments;
@@ -420,6 +443,17 @@ static struct replay_what_if_counts count(const struct replay_plan *plan)
     return counts;
 }
 
+static enum hal_status describe(struct transform *t)
+{
+    t->info.before = count(t->plan);
+    t->info.after = count(t->variant);
+    t->info.changed = t->info.before.barriers != t->info.after.barriers ||
+                      !replay_plan_does_same(t->plan, t->variant);
+    if (!t->info.changed)
+        return HAL_OK;
+    return replay_what_if_judge(t->plan, t->variant, t->places, &t->info.hazards);
+}
+
 enum hal_status replay_plan_what_if(const struct replay_plan *plan,
                                     const struct replay_what_if *what_if,
                                     struct replay_what_if_info *out_info,
@@ -432,28 +466,26 @@ enum hal_status replay_plan_what_if(const struct replay_plan *plan,
     *t = (struct transform){.plan = plan, .what_if = what_if};
     enum hal_status status = replay_plan_derive(plan, &t->variant);
     if (status == HAL_OK)
+        status = make_places(t);
+    if (status == HAL_OK)
         status = transform_barriers(t);
-    if (status == HAL_OK && !what_if->coalesce_submissions && !what_if->drop_host_waits) {
-        for (size_t i = 0; i < plan->op_count && status == HAL_OK; i++)
-            status = emit(t, &plan->ops[i]);
-    } else if (status == HAL_OK) {
-        status = transform_ops(t);
-    }
+    if (status == HAL_OK)
+        status = what_if->coalesce_submissions || what_if->drop_host_waits ? transform_ops(t)
+                                                                           : copy_ops(t);
     if (status == HAL_OK && what_if->merge_dispatches)
         status = replay_what_if_merge(t->variant);
     if (status == HAL_OK && what_if->queues)
         status = replay_what_if_queues(t->variant, what_if->queues);
+    if (status == HAL_OK)
+        status = describe(t);
     values_finish(&t->put_off);
     values_finish(&t->promised);
     values_finish(&t->group.waits);
     values_finish(&t->group.signals);
     free(t->group.after);
+    free(t->places);
     trace_reflection_finish(&t->reflection);
     if (status == HAL_OK) {
-        t->info.before = count(plan);
-        t->info.after = count(t->variant);
-        t->info.changed = t->info.before.barriers != t->info.after.barriers ||
-                          !replay_plan_does_same(plan, t->variant);
         *out_info = t->info;
         *out_variant = t->variant;
     } else {

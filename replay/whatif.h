@@ -17,6 +17,7 @@
 #ifndef REPLAY_WHATIF_H
 #define REPLAY_WHATIF_H
 
+#include "hal/base/locator.h"
 #include "replay/replay.h"
 
 enum replay_barriers {
@@ -41,8 +42,36 @@ struct replay_what_if_counts {
     uint64_t submissions, command_buffers, host_waits, barriers, queues;
 };
 
+struct replay_what_if_access {
+    bool host; /* else at that place */
+    struct hal_locator where;
+    char what[REPLAY_NAME_BYTES]; /* in words */
+};
+
+/* What the hazard graph says: pairs of accesses that share bytes, of which one writes, in different
+ * command buffers or the host's. Of those that follow from others none is counted: where A, B and C
+ * come one after the other, A and C are no pair. "Ordered" is what the host's calls and waits,
+ * semaphores and the order within a submission enforce, whatever the device does. */
+struct replay_what_if_hazards {
+    uint64_t pairs;
+    uint64_t together;         /* ordered within one submission, the other way */
+    uint64_t lost;             /* ordered as recorded, and not the other way */
+    uint64_t lost_for_certain; /* of these; of the others, a kernel may leave bytes alone */
+    uint64_t unordered;        /* not as recorded, either */
+    uint64_t apart;            /* of these, on one queue as recorded and on two the other way */
+    /* Within command buffers, as often as they are submitted: pairs that no barrier orders. */
+    uint64_t races_before, races_after;
+    uint64_t undecided; /* accesses that were too many to look at */
+    bool incomplete;    /* for these, or since too much work runs side by side: more may be lost */
+    /* When some are lost, the first such pair: */
+    struct replay_what_if_access first, second;
+    char buffer[REPLAY_NAME_BYTES];
+    uint64_t begin, end; /* bytes that both touch */
+};
+
 struct replay_what_if_info {
     struct replay_what_if_counts before, after;
+    struct replay_what_if_hazards hazards;
     /* What the hazard analysis says of the barriers that were dropped, each counted once. */
     uint64_t dropped_redundant, dropped_unknown, dropped_needed;
     bool changed; /* false: the variant does what the plan does */

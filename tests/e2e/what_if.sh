@@ -13,6 +13,8 @@ run 0 "$bin/hal-replay" --trusted --json --runs=6 --what-if=coalesce-submissions
 cp stdout token.json
 run 0 "$bin/hal-replay" --json --runs=6 --what-if=coalesce-submissions op.pb.zst
 cp stdout op.json
+says stdout '"lost":0,"lost_for_certain":0,'
+says stdout '"incomplete":false,"first_lost":null}'
 says stdout '"pairs":6,"shuffled_runs":6,"different_runs":0,"different_recorded_runs":0'
 [ "$(number op.json before submissions)" -gt $((3 * $(number token.json before submissions))) ] ||
     fail "an operation is no submission"
@@ -46,6 +48,7 @@ says stdout '"compatibility":{"limits":[],"notes":[]}'
 run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=coalesce-submissions op.pb.zst
 says stdout "verified: 12 of 12 runs gave the recorded bytes (6 of them at random moments)"
 says stdout "95 % interval"
+says stdout "pairs of accesses to the same bytes, 0 lose their order, "
 "$bin/hal-replay" --trusted --runs=6 --what-if=drop-barriers=all,merge-dispatches token.pb.zst \
     >stdout 2>stderr || status=$?
 case ${status:-0}:${3:-} in
