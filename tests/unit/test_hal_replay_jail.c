@@ -4,6 +4,7 @@
 #include "tests/unit/hal_replay_fixture.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,7 +13,6 @@
 #include <sys/wait.h>
 
 #if defined(CROSSING)
-#include <errno.h>
 #include <glob.h>
 #include <seccomp.h>
 #endif
@@ -39,9 +39,8 @@ static void hanging_work_is_given_up(void **state)
 }
 
 /* The second dispatch of the second command buffer waits for a value that nobody writes. */
-static void a_kernel_that_hangs_is_named(void **state)
+static void build_endless(struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value done = {2, 1};
     builder_buffer_create(b, 1, "word", 64);
@@ -62,6 +61,12 @@ static void a_kernel_that_hangs_is_named(void **state)
     builder_submit(b, 9, 0, NULL, 0, &done, 1, (uint64_t[]){5, 6}, 2);
     builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
     fixture_finish(fixture);
+}
+
+static void a_kernel_that_hangs_is_named(void **state)
+{
+    struct fixture *fixture = *state;
+    build_endless(fixture);
     const struct fixture_run runs[] = {
         begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--quiet"),
         begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--trusted"),
@@ -113,24 +118,17 @@ static bool has_scratch(const char *folder)
     return found;
 }
 
-static void an_interrupt_leaves_nothing(void **state)
+/* Of a replay in that mode, whose work does not end by itself. */
+static void interrupt(struct fixture *fixture, char *mode)
 {
-    struct fixture *fixture = *state;
-    struct trace_builder *b = fixture_start(fixture);
-    const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
     char temporary[PATH_MAX];
     int status;
-    builder_semaphore_create(b, 1, "gate", 0);
-    builder_semaphore_create(b, 2, "done", 0);
-    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
-    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
-    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
-    fixture_finish(fixture);
     test_folder_file(&fixture->folder, "temporary", temporary);
-    assert_int_equal(mkdir(temporary, 0700), 0);
+    assert_true(mkdir(temporary, 0700) == 0 || errno == EEXIST);
     setenv("TMPDIR", temporary, 1);
     const size_t nothing = fixture_count_files(temporary);
-    const struct fixture_run run = begin_replay(fixture, "--timeout=600", "--json");
+    const struct fixture_run run =
+        begin_replay(fixture, "--device=cpu", "--timeout=600", "--json", mode);
     unsetenv("TMPDIR");
     while (!has_scratch(temporary))
         assert_int_equal(waitpid(run.process, &status, WNOHANG), 0);
@@ -150,6 +148,29 @@ static void an_interrupt_leaves_nothing(void **state)
     assert_non_null(strstr((const char *)printed, told));
     assert_int_equal(printed[bytes - 2], '}');
     free(printed);
+}
+
+static void an_interrupt_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value gate = {1, 1}, done = {2, 1};
+    builder_semaphore_create(b, 1, "gate", 0);
+    builder_semaphore_create(b, 2, "done", 0);
+    builder_submit(b, 4, 0, &gate, 1, &done, 1, NULL, 0);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, 1, 1, NULL);
+    fixture_finish(fixture);
+    interrupt(fixture, "--repeat=2");
+}
+
+static void every_mode_can_be_interrupted(void **state)
+{
+    struct fixture *fixture = *state;
+    build_endless(fixture);
+    interrupt(fixture, "--benchmark");
+    interrupt(fixture, "--isolate");
+    interrupt(fixture, "--bisect");
 }
 
 /* ---- Walls ---------------------------------------------------------------------------------- */
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_hangs_is_named),
         cmocka_unit_test(all_of_it_has_a_time_limit),
         cmocka_unit_test(an_interrupt_leaves_nothing),
+        cmocka_unit_test(every_mode_can_be_interrupted),
         cmocka_unit_test(kernels_cannot_read_files),
         cmocka_unit_test(the_shared_cache_is_only_read),
 #if defined(CROSSING)
