@@ -174,6 +174,17 @@ static void what_nothing_orders_may_leave_its_queue(void **state)
     assert_int_equal(f->hazards.apart, 1);
 }
 
+/* They were on two queues before. */
+static void who_was_apart_leaves_no_queue(void **state)
+{
+    struct fixture *f = *state;
+    fill(f, 0, 1, none, none);
+    fill(f, 1, 0, none, none);
+    change(f, (struct replay_what_if){.queues = 2});
+    expect(f, 1, 0, 0, 1);
+    assert_int_equal(f->hazards.apart, 0);
+}
+
 /* The fill and the copy behind it in #s0. The copy of #s1 and the fill; what it writes, and what
  * the copy before wrote and read there. The read, and each of the three last writers. */
 static void merged_command_buffers_keep_their_order(void **state)
@@ -363,6 +374,7 @@ int main(void)
         WITH_FIXTURE(what_becomes_one_submission_keeps_its_order),
         WITH_FIXTURE(dropped_waits_that_queues_keep_lose_nothing),
         WITH_FIXTURE(what_nothing_orders_may_leave_its_queue),
+        WITH_FIXTURE(who_was_apart_leaves_no_queue),
         WITH_FIXTURE(merged_command_buffers_keep_their_order),
         WITH_FIXTURE(dropped_barriers_leave_pairs_without_order),
         WITH_FIXTURE(what_only_a_wait_ordered_is_lost_and_named),
