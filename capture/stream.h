@@ -45,7 +45,7 @@ struct capture_stream_options {
     const char *sidecar_folder; /* NULL or "": in memory, else beside the destination */
     int64_t start_ns;
     uint64_t staging_bytes; /* a power of two */
-    uint64_t ring_bytes;    /* of rings that are ready; a thread gets as much again. A power of two */
+    uint64_t ring_bytes;    /* of rings that are ready, half of a thread's; a power of two */
     struct capture_policy policy;
 };
 
@@ -85,7 +85,7 @@ struct capture_successor {
 
 enum capture_writer_state {
     CAPTURE_WRITER_AWAKE,
-    CAPTURE_WRITER_RESTS,  /* until the next flush is due, or a ring is a quarter fuller */
+    CAPTURE_WRITER_RESTS,  /* until the next flush is due, or rings run out */
     CAPTURE_WRITER_SLEEPS, /* long idle: any submission wakes it */
 };
 

@@ -211,9 +211,10 @@ static bool memory_is_short(struct capture_stream *stream)
         return true;
     for (const struct capture_thread *thread = capture_drain_threads(stream); thread;
          thread = thread->next) {
-        const struct capture_ring *ring = thread->reading;
-        if (ring->read - atomic_load_explicit(&ring->slot->tail, memory_order_relaxed) >
-            ring->bytes / 2)
+        const struct capture_ring *ring = thread->reading, *finished = thread->finished;
+        if ((finished && finished->older) ||
+            ring->read - atomic_load_explicit(&ring->slot->tail, memory_order_relaxed) >
+                ring->bytes / 2)
             return true;
     }
     return false;

@@ -139,7 +139,8 @@ static enum hal_status check_constants(const char *label, const struct hal_execu
     enum { MOST_COMPONENTS = 4 };
     size_t together = 0;
     for (size_t i = 0; i < desc->constant_count; i++) {
-        const struct hal_constant *const constant = &desc->constants[i], *const last = constant - 1;
+        const struct hal_constant *const constant = &desc->constants[i];
+        const struct hal_constant *const last = i ? constant - 1 : constant;
         HAL_TRY(check_constant(label, constant));
         together = i && last->index == constant->index ? together + 1 : 1;
         if (together > MOST_COMPONENTS || (together > 1 && last->type != constant->type) ||

@@ -26,7 +26,8 @@ static inline void hal_line_join(struct hal_line *line, struct hal_link *link)
     line->last = link;
 }
 
-/* The struct whose link, `offset` bytes from its begin, is the line's first; NULL: nobody is there. */
+/* The struct whose link, `offset` bytes from its begin, is the line's first; NULL: nobody is there.
+ */
 static inline void *hal_line_first(const struct hal_line *line, size_t offset)
 {
     return line->first ? (uint8_t *)line->first - offset : NULL;
