@@ -70,6 +70,7 @@ for i in $(seq "$runs"); do
         wall below $way "$(name_of $way commands)" "$bin/bench-vulkan" commands $pairs $rounds >>"$work/whole.$way"
         cat "$work/log" >>"$work/commands.$way"
         wall below $way "$(name_of $way few)" "$bin/bench-vulkan" commands 0 1 >>"$work/empty.$way"
+        sync # else the disk still takes what the recorder before has written
         below $way "$(name_of $way uploads)" "$bin/bench-vulkan" uploads "$uploads" >>"$work/uploads.$way"
         [ $way = plain ] && continue
         replay $way "$(name_of $way commands)" >>"$work/replay.$way"
