@@ -167,10 +167,9 @@ static enum hal_status list_modules_constants(struct metal_executable *executabl
 {
     for (size_t i = 0; i < executable->spirv->constant_count; i++) {
         const struct spirv_constant_info *constant = &executable->spirv->constants[i];
-        HAL_TRY(add_constant(
-            executable, desc, constant->name, constant->id,
-            (struct hal_constant_info){.type = (enum hal_constant_type)constant->type,
-                                       .components = 1}));
+        HAL_TRY(add_constant(executable, desc, constant->name, constant->id,
+                             (struct hal_constant_info){
+                                 .type = (enum hal_constant_type)constant->type, .components = 1}));
     }
     return HAL_OK;
 }

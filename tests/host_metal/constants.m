@@ -144,7 +144,8 @@ static long index_of(id key, NSDictionary *known)
     NSDictionary *const known = [MTLFunctionConstant hm_constantsOf:library kernel:kernel];
     if (![self hm_fits:known kernel:kernel error:error])
         return NULL;
-    struct msl_constant *const result = host_metal_allocate((_values.count * MAX_COMPONENTS + 1) * sizeof *result);
+    struct msl_constant *const result =
+        host_metal_allocate((_values.count * MAX_COMPONENTS + 1) * sizeof *result);
     size_t count = 0;
     for (id key in _values) {
         HMConstantValue *const value = [_values objectForKey:key];
