@@ -58,7 +58,7 @@ static const struct suite_area *const areas[] = {
 
 struct options {
     const char *driver, *filter, *expect, *injected;
-    bool list;
+    bool list, quiet;
     uint64_t seed;
     uint32_t memory;
     unsigned case_seconds;
@@ -78,6 +78,7 @@ static const char usage[] =
     "  --filter=GLOBS  only cases whose name matches one of them, for example "
     "'transfers.*,sync.*'\n"
     "  --list          print the names and exit\n"
+    "  --quiet         do not print the cases that pass\n"
     "  --seed=N        what random cases start from (default 1)\n"
     "  --memory=WORDS  memory of buffers of which a case does not say it: local, visible, "
     "coherent,\n"
@@ -135,17 +136,12 @@ static bool read_memory(const char *text, uint32_t *out_memory)
 static void parse(int argc, char **argv, struct options *out)
 {
     static const struct option known[] = {
-        {"driver", required_argument, NULL, 'd'},
-        {"filter", required_argument, NULL, 'f'},
-        {"list", no_argument, NULL, 'l'},
-        {"seed", required_argument, NULL, 's'},
-        {"expect", required_argument, NULL, 'e'},
-        {"injected", required_argument, NULL, 'i'},
-        {"timeout", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},
-        {"memory", required_argument, NULL, 'm'},
-        {"version", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0},
+        {"driver", required_argument, NULL, 'd'},   {"filter", required_argument, NULL, 'f'},
+        {"list", no_argument, NULL, 'l'},           {"quiet", no_argument, NULL, 'q'},
+        {"seed", required_argument, NULL, 's'},     {"expect", required_argument, NULL, 'e'},
+        {"injected", required_argument, NULL, 'i'}, {"timeout", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},           {"memory", required_argument, NULL, 'm'},
+        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0},
     };
     uint64_t number;
     *out = (struct options){.filter = "*", .seed = 1, .case_seconds = 120};
@@ -159,6 +155,7 @@ static void parse(int argc, char **argv, struct options *out)
                 exit(EXIT_USAGE);
             break;
         case 'l': out->list = true; break;
+        case 'q': out->quiet = true; break;
         case 'e': out->expect = optarg; break;
         case 's':
             if (!read_number("seed", optarg, UINT64_MAX, &out->seed))
@@ -190,9 +187,10 @@ static bool is_wrong_value(const char *message)
 
 /* Prints the verdict, given what the driver is known for. */
 static void judge(const char *name, const struct suite_result *result,
-                  const struct suite_expectation *expected, const char *injected,
+                  const struct suite_expectation *expected, const struct options *options,
                   struct counts *counts)
 {
+    const char *injected = options->injected;
     switch (result->outcome) {
     case SUITE_PASSED:
         if (expected && expected->outcome != SUITE_PASSED) {
@@ -200,7 +198,8 @@ static void judge(const char *name, const struct suite_result *result,
             counts->failed++;
             return;
         }
-        printf("ok %s\n", name);
+        if (!options->quiet)
+            printf("ok %s\n", name);
         counts->passed++;
         return;
     case SUITE_SKIPPED:
@@ -298,7 +297,7 @@ static void run_all(struct suite_run *run, const struct options *options,
             suite_run_case(run, name, which, &result);
             watch_end();
             counts->cases++;
-            judge(name, &result, suite_expected(expectations, name), options->injected, counts);
+            judge(name, &result, suite_expected(expectations, name), options, counts);
             fflush(stdout);
         }
     }
