@@ -354,18 +354,29 @@ static void make_room(const struct msl_source *source)
                            limit ? limit : msl_directory_limit_bytes());
 }
 
-/* Another process may make room between our look and our load: then once more. */
+/* Whether somebody has emptied the cache while we compiled with what lay there. */
+static bool is_emptied(const struct job *job)
+{
+    return access(job->headers.precompiled, F_OK) != 0;
+}
+
+/* Another process may make room between our look and our load, or remove all there is: then once
+ * more. */
 static enum hal_status load_or_compile(struct job *job, const char *path, const struct msl_key *key,
                                        struct msl_library **out_library)
 {
     enum { MOST_TRIES = 3 };
-    enum hal_status status = HAL_OK;
+    enum hal_status status;
     for (int i = 0; i < MOST_TRIES; i++) {
         const bool kept = msl_cache_valid(path, key);
+        status = HAL_OK;
         if (kept)
             hal_store_used(path);
         else
-            HAL_TRY(compile(job, path, key));
+            status = compile(job, path, key);
+        if (status != HAL_OK && status != HAL_TIMEOUT && is_emptied(job))
+            continue;
+        HAL_TRY(status);
         status = msl_library_load(path, job->file, out_library);
         if (status == HAL_OK) {
             (*out_library)->was_kept = kept;

@@ -246,6 +246,34 @@ static void damaged_headers_are_repaired(void **state)
     assert_int_equal(compiler_runs() - before, 1);
 }
 
+/* Somebody removes all of the cache before the compiler's given run: of its headers, its
+ * preprocessor, its own. */
+static void an_emptied_cache_is_filled_again(void **state)
+{
+    (void)state;
+    static const char source[] = "#define N 71\n" SOURCE(N);
+    char runs[PATH_BYTES], cache[PATH_BYTES], path[PATH_BYTES];
+    path_in(runs, "runs");
+    path_in(path, "clang");
+    for (size_t run = 1; run <= 3; run++) {
+        path_in(cache, run == 1 ? "first" : run == 2 ? "second" : "third");
+        setenv("HAL_CACHE_DIR", cache, 1);
+        FILE *const file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file,
+                "#!/bin/sh\necho \"$1\" >>%s\n"
+                "[ \"$(grep -vc '^--version$' %s)\" != %zu ] || rm -rf %s/msl\n"
+                "exec %s \"$@\"\n",
+                runs, runs, run, cache, TEST_CLANG);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(compile_and_run(source), 71);
+        assert_int_equal(compiler_runs(), run + 3); /* up to there, and all once more */
+        assert_int_equal(compile_and_run(source), 71);
+        assert_int_equal(compiler_runs(), run + 3);
+        assert_int_equal(unlink(runs), 0);
+    }
+}
+
 static void failures_are_not_kept(void **state)
 {
     (void)state;
@@ -475,6 +503,7 @@ int main(void)
         IN_EMPTY_CACHE(foreign_entries_are_rebuilt),
         IN_EMPTY_CACHE(damaged_headers_are_repaired),
         IN_EMPTY_CACHE(stale_files_are_removed),
+        IN_EMPTY_CACHE(an_emptied_cache_is_filled_again),
         IN_EMPTY_CACHE(failures_are_not_kept),
         IN_EMPTY_CACHE(two_processes_at_once),
         IN_EMPTY_CACHE(several_threads_at_once),
