@@ -166,6 +166,9 @@ struct source {
 static enum hal_status store(struct trace_contents *contents, struct trace_directory *directory,
                              struct trace_output *output, const struct source *source)
 {
+    if (contents->count >= TRACE_MAX_CONTENTS)
+        return hal_fail(HAL_INVALID, "content %zu of a trace, the limit is %u", contents->count + 1,
+                        TRACE_MAX_CONTENTS);
     const size_t bytes = source->elsewhere ? 0 : (size_t)source->bytes;
     if (bytes >= LARGE_BYTES || contents->batch_count == BATCH_COUNT ||
         contents->batch.count + bytes > BATCH_BYTES)

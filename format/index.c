@@ -113,6 +113,10 @@ static enum hal_status check_blobs(const struct trace_directory *directory,
     if (blobs->first != directory->content_count + 1)
         return hal_fail(HAL_CORRUPT, "contents %" PRIu64 " follow %" PRIu64 " at byte %" PRIu64,
                         blobs->first, directory->content_count, offset);
+    if (blobs->n_size > TRACE_MAX_CONTENTS - directory->content_count)
+        return hal_fail(HAL_CORRUPT,
+                        "%zu more contents at byte %" PRIu64 " follow %" PRIu64 ", the limit is %u",
+                        blobs->n_size, offset, directory->content_count, TRACE_MAX_CONTENTS);
     uint64_t sum = 0;
     for (size_t i = 0; i < blobs->n_size; i++) {
         if (blobs->size[i] > TRACE_MAX_CONTENT_BYTES)

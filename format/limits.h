@@ -12,6 +12,9 @@
 #define TRACE_MAX_DECODE_BYTES (256u << 20)
 /* One content. Buffer contents are cut into pieces, an executable is one content. */
 #define TRACE_MAX_CONTENT_BYTES (64u << 20)
+/* Different contents of one trace, of which a reader keeps sizes and digests. So many have room in
+ * an index with all digests: what was captured can be recompressed. */
+#define TRACE_MAX_CONTENTS (24u << 20)
 /* One piece of buffer contents: larger ranges are recorded as several events. */
 #define TRACE_PIECE_BYTES (4u << 20)
 /* One string; longer labels are cut by the capture. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/contents.c: the same bytes once, batches, large and incompressible contents, with digests
  * in the file and without. */
+#include "format/contents.h"
+#include "format/index.h"
 #include "format/limits.h"
 #include "format/rewrite.h"
 #include "format/trace.h"
@@ -206,6 +208,30 @@ static void limits_and_wrong_numbers(void **state)
     free(data);
 }
 
+/* One that the trace has already needs no number. */
+static void no_more_than_readers_take(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    struct trace_output output = {0};
+    struct trace_contents contents;
+    struct trace_directory directory;
+    trace_directory_init(&directory);
+    assert_int_equal(trace_contents_init(&contents, true), HAL_OK);
+    assert_int_equal(trace_contents_add(&contents, &directory, &output, "a", 1, &number), HAL_OK);
+    contents.count = TRACE_MAX_CONTENTS;
+    assert_int_equal(trace_contents_add(&contents, &directory, &output, "b", 1, &number),
+                     HAL_INVALID);
+    assert_non_null(strstr(hal_message(), "content 25165825 of a trace, the limit is 25165824"));
+    assert_int_equal(trace_contents_add(&contents, &directory, &output, "a", 1, &number), HAL_OK);
+    assert_int_equal(number, 1);
+    contents.count = TRACE_MAX_CONTENTS - 1;
+    assert_int_equal(trace_contents_add(&contents, &directory, &output, "b", 1, &number), HAL_OK);
+    assert_int_equal(number, 25165824);
+    trace_contents_finish(&contents);
+    trace_directory_finish(&directory);
+}
+
 /* Without a digest the checksum tells. */
 static void damage_is_seen(void **state)
 {
@@ -282,6 +308,7 @@ int main(void)
         cmocka_unit_test(what_compresses_is_compressed),
         cmocka_unit_test(contents_come_before_the_events_that_name_them),
         cmocka_unit_test(limits_and_wrong_numbers),
+        cmocka_unit_test(no_more_than_readers_take),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -374,6 +374,54 @@ static void captures_are_few(void **state)
     refuse(&h, HAL_CORRUPT, "merged of 1025 captures");
 }
 
+/* The file has frames of contents without bytes and no index: `more` beyond the limit. */
+static enum hal_status read_contents_beyond_the_limit(size_t more)
+{
+    enum { EACH = 1 << 20 };
+    struct trace_output output;
+    struct trace_directory directory;
+    struct trace_bytes raw = {0};
+    struct trace_reader *reader;
+    struct hostile h;
+    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
+    prepare(&h);
+    trace_directory_init(&directory);
+    assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
+    assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 100, &h.header.base), HAL_OK);
+    add_frame(&directory, &output, &raw, &h, HALTRACE__NOTE__KIND__HEADER);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(&directory, EACH, false);
+    memset(blobs->size, 0, EACH * sizeof *blobs->size);
+    for (size_t written = 0; written < TRACE_MAX_CONTENTS + more; written += blobs->n_size) {
+        uint64_t bytes;
+        blobs->first = written + 1;
+        blobs->n_size = written < TRACE_MAX_CONTENTS ? EACH : more;
+        assert_int_equal(
+            trace_output_own_frame(&output, TRACE_FRAME_BLOBS, &blobs->base, "", 0, &bytes),
+            HAL_OK);
+    }
+    assert_int_equal(trace_output_close(&output), HAL_OK);
+    trace_directory_finish(&directory);
+    free(raw.data);
+    const enum hal_status status = trace_reader_open(path, &reader);
+    if (status == HAL_OK) {
+        assert_int_equal(trace_reader_counts(reader)->contents, TRACE_MAX_CONTENTS);
+        trace_reader_close(reader);
+    }
+    return status;
+}
+
+static void contents_are_not_countless(void **state)
+{
+    (void)state;
+    assert_int_equal(read_contents_beyond_the_limit(0), HAL_OK);
+    assert_int_equal(read_contents_beyond_the_limit(1), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), "1 more contents at byte "));
+    assert_non_null(strstr(hal_message(), "follow 25165824, the limit is 25165824"));
+    assert_non_null(strstr(hal_message(), path));
+}
+
 /* None at all, and of contents that are here: of others nobody could compute them. */
 static void digests_are_left_out_of_whole_frames(void **state)
 {
@@ -450,6 +498,7 @@ int main(void)
         cmocka_unit_test(what_is_elsewhere_has_no_bytes),
         cmocka_unit_test(digests_are_left_out_of_whole_frames),
         cmocka_unit_test(captures_are_few),
+        cmocka_unit_test(contents_are_not_countless),
         cmocka_unit_test(optional_events_are_skipped),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
