@@ -318,7 +318,7 @@ static bool parse_options(struct dump *dump, int argc, char **argv)
         case 'k': good = parse_kinds(dump, optarg); break;
         case 'o': good = dump->has_object = parse_number(optarg, &dump->object); break;
         case 'n': good = window->has_submission = parse_place(optarg, &window->submission); break;
-        default: tool_error("dump: unknown option '%s'", argv[optind - 1]); good = false;
+        default: good = tool_wrong_option("dump", argv) == TOOL_OK;
         }
     }
     return good;

@@ -274,14 +274,12 @@ static int run(int argc, char **argv)
                 break;
             tool_error("extract: --content=%s: not a number from 1", optarg);
             return TOOL_USAGE;
-        default:
-            tool_error("extract: unknown option '%s', or one without its value", argv[optind - 1]);
-            return TOOL_USAGE;
+        default: return tool_wrong_option("extract", argv);
         }
     }
     if (!!e.folder + !!content + !!file != 1 || (e.folder && output)) {
         tool_error("extract: either --executables=FOLDER, or --content=N [-o FILE], or "
-                   "--file=PATH [-o FILE]");
+                   "--file=PATH [-o FILE] (see hal-trace extract --help)");
         return TOOL_USAGE;
     }
     if (!e.folder && !output && isatty(STDOUT_FILENO)) {

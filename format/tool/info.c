@@ -434,10 +434,8 @@ static int run(int argc, char **argv)
     bool as_json = false;
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != 'j') {
-            tool_error("info: unknown option '%s'", argv[optind - 1]);
-            return TOOL_USAGE;
-        }
+        if (option != 'j')
+            return tool_wrong_option("info", argv);
         as_json = true;
     }
     const char *path = tool_one_file(argc, argv, optind);

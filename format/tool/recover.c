@@ -117,11 +117,7 @@ static int run(int argc, char **argv)
         case 'f': options.force = true; break;
         case 'l':
         case 'd': action = option; break;
-        default:
-            tool_error("recover: unknown option '%s', or one without its value (see hal-trace "
-                       "recover --help)",
-                       argv[optind - 1]);
-            return TOOL_USAGE;
+        default: return tool_wrong_option("recover", argv);
         }
     }
     if (action == 'l' && argc == optind)

@@ -502,10 +502,8 @@ static int run(int argc, char **argv)
     static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {0}};
     bool as_json = false, is_written = true;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option != 'j') {
-            tool_error("stats: unknown option '%s'", argv[optind - 1]);
-            return TOOL_USAGE;
-        }
+        if (option != 'j')
+            return tool_wrong_option("stats", argv);
         as_json = true;
     }
     if (optind >= argc - 1 || !as_json) {

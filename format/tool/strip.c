@@ -92,7 +92,7 @@ static int run(int argc, char **argv)
             return tool_wrong_option("strip", argv);
     }
     if (strip.reads_only && strip.executables) {
-        tool_error("strip: either --reads-only or --executables");
+        tool_error("strip: either --reads-only or --executables (see hal-trace strip --help)");
         return TOOL_USAGE;
     }
     const char *path = tool_one_file(argc, argv, optind);

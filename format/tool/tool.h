@@ -70,6 +70,10 @@ bool tool_base(const char *command, const char *path, struct tool_bases *bases);
 enum hal_status tool_open(const char *path, const struct tool_bases *bases,
                           struct trace_reader **out_reader) HAL_CHECKED;
 
+/* Says that argv[optind - 1] is no option, unless tool_output_option has said what is wrong.
+ * TOOL_USAGE. */
+int tool_wrong_option(const char *command, char **argv);
+
 /* Writes to standard output and empties `text` once it is large, or when `is_end`. */
 enum hal_status tool_write(struct trace_text *text, bool is_end) HAL_CHECKED;
 
@@ -93,9 +97,6 @@ bool tool_output_option(const char *command, int option, struct trace_rewrite_op
 /* Whether there is an output that is none of the inputs; says what is missing. */
 bool tool_output_check(const char *command, const struct trace_rewrite_options *output,
                        char *const *inputs, int input_count);
-
-/* Says that argv[optind - 1] is no option, unless that was said. */
-int tool_wrong_option(const char *command, char **argv);
 
 /* The header with one edit more; `edits` is the caller's to free. HAL_NO_MEMORY. */
 enum hal_status tool_add_edit(struct trace_header *header, const char *edit,

@@ -155,7 +155,7 @@ static int run(int argc, char **argv)
             return tool_wrong_option("trim", argv);
     }
     if (!trim.list == !trim.scope) {
-        tool_error("trim: either --submissions=3-5,9 or --scope=NAME");
+        tool_error("trim: either --submissions=3-5,9 or --scope=NAME (see hal-trace trim --help)");
         return TOOL_USAGE;
     }
     if (trim.list && parse_list(&trim, trim.list) != HAL_OK) {

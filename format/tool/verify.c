@@ -171,10 +171,8 @@ static int run(int argc, char **argv)
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'B' && !tool_base("verify", optarg, &bases))
             return TOOL_USAGE;
-        if (option != 'j' && option != 'B') {
-            tool_error("verify: unknown option '%s'", argv[optind - 1]);
-            return TOOL_USAGE;
-        }
+        if (option != 'j' && option != 'B')
+            return tool_wrong_option("verify", argv);
         as_json |= option == 'j';
     }
     const char *path = tool_one_file(argc, argv, optind);

@@ -172,6 +172,26 @@ static void wrong_usage(void **state)
     }
 }
 
+/* Whoever had an option or the number of files wrong is told where they are listed. */
+static void wrong_usage_names_the_help(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"info",      "dump",       "stats",  "verify",  "diff",
+                                           "trim",      "strip",      "merge",  "extract", "export",
+                                           "symbolize", "recompress", "recover"};
+    static const char *const wrong[] = {"", "--no-such-option t.pb.zst"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+            char arguments[64], hint[64];
+            snprintf(arguments, sizeof arguments, "%s %s", commands[i], wrong[k]);
+            snprintf(hint, sizeof hint, "(see hal-trace %s --help)", commands[i]);
+            assert_int_equal(run(arguments), 2);
+            says(hint);
+            assert_int_equal(lines(), 1);
+        }
+    }
+}
+
 static void unreadable_files(void **state)
 {
     (void)state;
@@ -280,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_and_version),
         cmocka_unit_test(wrong_usage),
+        cmocka_unit_test(wrong_usage_names_the_help),
         cmocka_unit_test(unreadable_files),
         cmocka_unit_test(info_says_what_and_how_much),
         cmocka_unit_test(dump_is_in_order_and_complete),
