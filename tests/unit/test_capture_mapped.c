@@ -7,6 +7,12 @@
 #include "hal/base/mem.h"
 #include "hal/driver.h"
 
+#ifdef __linux__
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
 /* ---- Persistent mappings of coherent memory ---- */
 
 static void stores_are_recorded_before_the_submission(void **state)
@@ -380,6 +386,143 @@ static void every_mapping_gets_its_part(void **state)
     captured_close(&captured);
 }
 
+/* Of one block the device is about to write a part, and the host has written another. */
+static void stores_beside_unfinished_work_are_recorded(void **state)
+{
+    (void)state;
+    struct captured captured;
+    uint8_t *seen = hal_alloc(1, BYTES);
+    struct hal_device *device = fixture_device("cpu?queues=2");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+    struct hal_buffer *other = contents_buffer(device, HAL_MEMORY_DEVICE_LOCAL, BYTES);
+    const uint64_t id = buffer->object.id;
+    struct hal_semaphore *go = fixture_semaphore(device, "go", 0);
+    struct hal_command_buffer *fill = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    struct hal_command_buffer *copy = fixture_commands(device, "copy", HAL_ONE_SHOT);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_WRITE, 0, BYTES);
+    assert_ok(hal_command_fill(fill, buffer, 8192, 64, 7, 1));
+    assert_ok(hal_command_buffer_end(fill));
+    assert_ok(hal_command_copy(copy, buffer, 9000, other, 0, 100));
+    assert_ok(hal_command_buffer_end(copy));
+    assert_ok(fixture_submit(device, fill, go, 1, NULL, 0));
+    memset((uint8_t *)mapping.data + 9000, 5, 100);
+    assert_ok(fixture_submit(device, copy, NULL, 0, NULL, 0));
+    assert_ok(hal_semaphore_signal(go, 1));
+    assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(fill);
+    hal_command_buffer_release(copy);
+    hal_semaphore_release(go);
+    hal_buffer_release(buffer);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    captured_replay(&captured, TRACE_HOST_WRITE, id, contents_ticket(&captured, TRACE_SUBMIT, 1),
+                    seen, BYTES);
+    for (size_t i = 9000; i < 9100; i++)
+        assert_int_equal(seen[i], 5);
+    free(seen);
+    captured_close(&captured);
+}
+
+#ifdef __linux__
+/* Puts something else in the place of each descriptor of this process whose target is `wanted`. */
+static void replace_descriptors(const char *wanted)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    const int other = open("/dev/null", O_RDONLY);
+    assert_non_null(folder);
+    assert_true(other >= 0);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char target[64] = "";
+        (void)readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
+        if (strstr(target, wanted))
+            assert_true(dup2(other, atoi(entry->d_name)) >= 0);
+    }
+    close(other);
+    closedir(folder);
+}
+
+/* A program that closes what it has not opened takes the system's account of written pages away. */
+static void stores_are_recorded_where_the_system_stops_telling(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"/pagemap", "anon_inode:[userfaultfd]"};
+    enum { TAKEN = sizeof taken / sizeof *taken };
+    struct captured captured;
+    uint64_t random = fixture_seed();
+    static uint8_t expected[TAKEN][BYTES], seen[BYTES];
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, BYTES);
+    struct hal_buffer *other = contents_buffer(device, HAL_MEMORY_DEVICE_LOCAL, BYTES);
+    const uint64_t id = buffer->object.id;
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_WRITE, 0, BYTES);
+    for (size_t i = 0; i < TAKEN; i++) {
+        replace_descriptors(taken[i]);
+        contents_random((uint8_t *)mapping.data + 100000 * i, 5000, &random);
+        memcpy(expected[i], mapping.data, BYTES);
+        contents_copy(device, buffer, 0, other, BYTES);
+    }
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_buffer_release(buffer);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    for (size_t i = 0; i < TAKEN; i++) {
+        captured_replay(&captured, TRACE_HOST_WRITE, id,
+                        contents_ticket(&captured, TRACE_SUBMIT, i), seen, BYTES);
+        assert_memory_equal(seen, expected[i], BYTES);
+    }
+    captured_close(&captured);
+}
+#endif
+
+/* The program's own memory, with what it held before and what it gets later. */
+static void imported_memory_is_recorded_before_the_work(void **state)
+{
+    (void)state;
+    enum { SUBMISSIONS = 4 };
+    struct captured captured;
+    uint64_t random = fixture_seed();
+    void *memory = NULL;
+    struct hal_buffer *imported;
+    static uint8_t expected[SUBMISSIONS][BYTES], seen[BYTES];
+    assert_int_equal(posix_memalign(&memory, 64 * KIB, BYTES), 0);
+    contents_random(memory, BYTES, &random);
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *other = contents_buffer(device, HAL_MEMORY_DEVICE_LOCAL, BYTES);
+    assert_ok(hal_buffer_import(device, &(struct hal_buffer_desc){.bytes = BYTES}, memory, NULL,
+                                NULL, &imported));
+    const uint64_t id = imported->object.id;
+    for (unsigned i = 0; i < SUBMISSIONS; i++) {
+        if (i > 0)
+            contents_random((uint8_t *)memory + 50000 * i, 10000, &random);
+        memcpy(expected[i], memory, BYTES);
+        contents_copy(device, imported, 0, other, BYTES);
+    }
+    hal_buffer_release(imported);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    free(memory);
+
+    captured_open(&captured, contents_path);
+    for (unsigned i = 0; i < SUBMISSIONS; i++) {
+        memset(seen, 0, BYTES);
+        captured_replay(&captured, TRACE_HOST_WRITE, id,
+                        contents_ticket(&captured, TRACE_SUBMIT, i), seen, BYTES);
+        assert_memory_equal(seen, expected[i], BYTES);
+    }
+    captured_close(&captured);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +542,14 @@ int main(void)
         cmocka_unit_test_setup(a_signal_from_the_host_publishes_stores_too, contents_by_comparison),
         cmocka_unit_test_setup(every_mapping_gets_its_part, contents_by_pages),
         cmocka_unit_test_setup(every_mapping_gets_its_part, contents_by_comparison),
+        cmocka_unit_test_setup(stores_beside_unfinished_work_are_recorded, contents_by_pages),
+        cmocka_unit_test_setup(stores_beside_unfinished_work_are_recorded, contents_by_comparison),
+#ifdef __linux__
+        cmocka_unit_test_setup(stores_are_recorded_where_the_system_stops_telling,
+                               contents_by_pages),
+#endif
+        cmocka_unit_test_setup(imported_memory_is_recorded_before_the_work, contents_by_pages),
+        cmocka_unit_test_setup(imported_memory_is_recorded_before_the_work, contents_by_comparison),
     };
     return cmocka_run_group_tests(tests, contents_setup, contents_teardown);
 }
