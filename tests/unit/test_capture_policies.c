@@ -6,6 +6,9 @@
 #include "hal/base/mem.h"
 #include "hal/driver.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 /* ---- Policies ---- */
 
 static void begin_with(struct hal_device *device, struct hal_profiling_options options)
@@ -176,6 +179,156 @@ static void a_capture_refers_to_another_one(void **state)
     unlink(second);
 }
 
+enum { FILE_BYTES = 1000 };
+
+static void change_file(const char *file, off_t bytes, struct timespec modified)
+{
+    const struct timespec times[2] = {modified, modified};
+    assert_int_equal(truncate(file, bytes), 0);
+    assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+}
+
+static void read_from_file(struct hal_device *device, const char *path, struct hal_buffer *buffer)
+{
+    struct hal_file *file;
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    const struct hal_semaphore_value signal = {done, 1};
+    const struct hal_submit_desc desc = {.signals = &signal, .signal_count = 1};
+    assert_ok(hal_file_open(path, HAL_FILE_READ, &file));
+    assert_ok(hal_queue_read(device, &desc, file, 0, buffer, 0, FILE_BYTES));
+    assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+    hal_semaphore_release(done);
+    hal_file_release(file);
+}
+
+/* Once, and again when the time or the size is another one. */
+static void a_file_is_told_of_with_its_size_and_time(void **state)
+{
+    (void)state;
+    static const struct {
+        off_t bytes;
+        struct timespec modified;
+        int64_t modified_ns;
+    } files[] = {{FILE_BYTES, {1700000000, 123456789}, 1700000000123456789},
+                 {FILE_BYTES, {1700000000, 123456790}, 1700000000123456790},
+                 {FILE_BYTES + 500, {1700000000, 123456790}, 1700000000123456790}};
+    enum { FILES = sizeof files / sizeof *files };
+    struct captured captured;
+    char path[PATH_MAX];
+    test_folder_file(&contents_folder, "data", path);
+    assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){0});
+    struct hal_buffer *buffer = contents_buffer(device, 0, FILE_BYTES);
+    for (size_t i = 0; i < FILES; i++) {
+        change_file(path, files[i].bytes, files[i].modified);
+        read_from_file(device, path, buffer);
+        read_from_file(device, path, buffer);
+    }
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    unlink(path);
+
+    captured_open(&captured, contents_path);
+    assert_int_equal(captured_count(&captured, TRACE_FILE), FILES);
+    for (size_t i = 0; i < FILES; i++) {
+        const struct trace_file *file = captured_find(&captured, TRACE_FILE, i);
+        assert_string_equal(captured_string(&captured, file->part.file), path);
+        assert_int_equal(file->file_bytes, files[i].bytes);
+        assert_int_equal(file->modified_ns, files[i].modified_ns);
+        assert_int_equal(file->part.content, 0); /* only what was read is kept */
+    }
+    for (size_t i = 0; i < (size_t)2 * FILES; i++) {
+        const struct trace_content_event *part = nth_content(&captured, TRACE_HOST_WRITE, i);
+        assert_int_equal(part->flags, TRACE_FLAG_FILE);
+        assert_int_equal(part->size, FILE_BYTES);
+    }
+    captured_close(&captured);
+}
+
+enum { SMALL_CALLS = 20000 };
+
+static void make_small_calls(struct hal_device *device)
+{
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
+    for (uint64_t i = 1; i <= SMALL_CALLS; i++)
+        assert_ok(hal_semaphore_signal(semaphore, i));
+    hal_semaphore_release(semaphore);
+}
+
+static void make_a_large_call(struct hal_device *device)
+{
+    write_and_read(device, 5, 16 * MIB);
+}
+
+/* Of many calls, which are sampled, and of contents, each of which is measured. */
+static void what_recording_cost_is_told(void **state)
+{
+    (void)state;
+    void (*const calls[])(struct hal_device * device) = {make_small_calls, make_a_large_call};
+    struct hal_device *device = fixture_device("cpu");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct captured captured;
+        begin_with(device, (struct hal_profiling_options){.stacks = "none"});
+        calls[i](device);
+        assert_ok(hal_device_profiling_end(device));
+        captured_open(&captured, contents_path);
+        const struct trace_health *health = trace_reader_health(captured.reader);
+        /* Far less than either can take. */
+        assert_true(health->overhead_ns > 10000);
+        assert_int_equal(health->lost_records, 0);
+        captured_close(&captured);
+    }
+    hal_device_release(device);
+}
+
+/* The error is the largest of the process so far: it only grows. */
+static void the_clock_and_its_error_are_told(void **state)
+{
+    (void)state;
+    struct captured captured;
+    uint64_t before_ns, after_ns;
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){0});
+    (void)hal_clock_name(&before_ns);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    const char *name = hal_clock_name(&after_ns);
+    captured_open(&captured, contents_path);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_string_equal(health->clock, name);
+    assert_in_range(health->clock_error_ns, before_ns, after_ns);
+    captured_close(&captured);
+}
+
+/* From there on nothing is recorded, and the trace says how much that was, and why. */
+static void a_file_that_is_forbidden_ends_the_recording(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){.files = "fail"});
+    struct hal_buffer *buffer = contents_buffer(device, 0, FILE_BYTES);
+    struct hal_semaphore *semaphore = fixture_semaphore(device, "s", 0);
+    assert_ok(hal_semaphore_signal(semaphore, 1));
+    read_from_file(device, "/proc/self/exe", buffer);
+    for (uint64_t value = 2; value < 12; value++)
+        assert_ok(hal_semaphore_signal(semaphore, value));
+    assert_int_equal(hal_device_profiling_end(device), HAL_UNSUPPORTED);
+    hal_semaphore_release(semaphore);
+    hal_buffer_release(buffer);
+    hal_device_release(device);
+    captured_open_incomplete(&captured, contents_path);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    assert_non_null(health);
+    assert_int_equal(health->status, HAL_UNSUPPORTED);
+    assert_non_null(strstr(health->message, "device_profiling_files=fail forbids"));
+    assert_true(health->lost_records >= 10);
+    assert_int_equal(captured_count(&captured, TRACE_SEMAPHORE_SIGNAL), 1);
+    captured_close(&captured);
+}
+
 static void wrong_policies_are_refused(void **state)
 {
     (void)state;
@@ -230,6 +383,10 @@ int main(void)
         cmocka_unit_test_setup(bytes_are_stored_once_and_without_digests, contents_by_pages),
         cmocka_unit_test_setup(the_budget_ends_bytes_and_not_the_capture, contents_by_pages),
         cmocka_unit_test_setup(a_capture_refers_to_another_one, contents_by_pages),
+        cmocka_unit_test_setup(a_file_is_told_of_with_its_size_and_time, contents_by_pages),
+        cmocka_unit_test_setup(a_file_that_is_forbidden_ends_the_recording, contents_by_pages),
+        cmocka_unit_test_setup(what_recording_cost_is_told, contents_by_pages),
+        cmocka_unit_test_setup(the_clock_and_its_error_are_told, contents_by_pages),
         cmocka_unit_test_setup(wrong_policies_are_refused, contents_by_pages),
         cmocka_unit_test_setup(tiny_staging_waits_for_the_writer, contents_by_pages),
     };
