@@ -143,12 +143,36 @@ static void without_being_asked_there_are_none(void **state)
     captured_close(&captured);
 }
 
+/* Each submission has one, unless none are wanted. */
+static void submissions_have_stacks(void **state)
+{
+    (void)state;
+    static const char *const stacks[] = {"none", "submission", "command"};
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        struct captured captured;
+        unlink(path);
+        begin(device, stacks[i]);
+        assert_ok(fixture_submit(device, NULL, NULL, 0, NULL, 0));
+        assert_ok(hal_device_wait_idle(device, HAL_FOREVER));
+        assert_ok(hal_device_profiling_end(device));
+        captured_open(&captured, path);
+        const struct trace_event *submit = captured_find(&captured, TRACE_SUBMIT, 0);
+        const struct trace_stack *stack = trace_reader_stack(captured.reader, submit->stack);
+        assert_int_equal(submit->stack != 0, i > 0);
+        assert_int_equal(stack && stack->frame_count > 0, i > 0);
+        captured_close(&captured);
+    }
+    hal_device_release(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(each_command_has_the_stack_of_its_recording, remove_trace),
         cmocka_unit_test_teardown(stacks_are_of_this_capture_alone, remove_trace),
         cmocka_unit_test_teardown(without_being_asked_there_are_none, remove_trace),
+        cmocka_unit_test_teardown(submissions_have_stacks, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
