@@ -25,6 +25,12 @@ check()
     says stdout 'incomplete'
     # Where there is room, the rest comes out of the sidecar; the file stays as it is.
     says stdout "'hal-trace recover' has the rest"
+    run 0 "$bin/hal-view" --print=summary "$file"
+    says stdout "'hal-trace recover' has the rest"
+    actual=0
+    "$bin/hal-replay" "$file" >stdout 2>stderr || actual=$?
+    cat stdout stderr | grep -qF "'hal-trace recover' has the rest" ||
+        fail "hal-replay (status $actual) does not say what to run"
     run 0 "$bin/hal-trace" recover -o whole.pb.zst "$file"
     run 0 "$bin/hal-trace" info whole.pb.zst
     # What the program did after the disk was full is nowhere; when it had done everything by

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 enum { MOST_THREADS = 4, TELLS = 2 };
@@ -444,6 +445,66 @@ static void the_smallest_limit_is_no_signal(void **state)
     assert_int_equal(WEXITSTATUS(status), 3); /* its own complaint */
 }
 
+/* ---- A full disk ---- */
+
+static void fill_the_disk(void)
+{
+    setenv("FULL_DISK_BYTES", "50000", 1);
+    setenv("LD_PRELOAD", FULL_DISK, 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+}
+
+/* What was published while the disk was full goes on where the file ends, and the rest is said to
+ * be missing, with the reason. */
+static void what_the_disk_had_no_room_for_is_recovered(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct captured captured;
+    struct found found;
+    struct trace_recovered recovered;
+    start(&busy, "1", "exit", "2000", fill_the_disk);
+    assert_int_equal(finish(&busy), 0);
+    assert_int_equal(busy.rounds[0], 2000);
+    assert_ok(recover(&recovered));
+    captured_open_incomplete(&captured, path);
+    find_writes(&captured, &found);
+    const struct trace_health *health = trace_reader_health(captured.reader);
+    print_message("%u rounds, %llu events in the file, %llu in the sidecar, %llu records lost\n",
+                  found.rounds[0], (unsigned long long)recovered.file_events,
+                  (unsigned long long)recovered.sidecar_events,
+                  (unsigned long long)health->lost_records);
+    assert_true(recovered.file_events > 0);
+    assert_true(recovered.sidecar_events > 0);
+    if (found.rounds[0] < busy.rounds[0]) {
+        assert_true(health->lost_records > 0);
+        assert_non_null(strstr(health->message, "No space left on device"));
+    }
+    captured_close(&captured);
+}
+
+/* ---- Limits that are stated ---- */
+
+static void contents_wait_in_256_mib(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct statvfs room;
+    char sidecar[PATH_MAX];
+    struct trace_sidecar_header header;
+    start(&busy, "1", "_exit", "20", NULL);
+    finish(&busy);
+    sidecar_of_trace(sidecar);
+    const int descriptor = open(sidecar, O_RDONLY);
+    assert_int_equal(pread(descriptor, &header, sizeof header, 0), sizeof header);
+    close(descriptor);
+    assert_int_equal(statvfs(TRACE_SIDECAR_FOLDER, &room), 0);
+    assert_true(header.staging_bytes <= 256u << 20);
+    if (room.f_bavail * room.f_frsize > 1u << 30) /* where there is less, so is it */
+        assert_int_equal(header.staging_bytes, 256u << 20);
+    recover_and_check(&busy);
+}
+
 /* ---- Refusals ---- */
 
 static void a_capture_that_goes_on_is_left_alone(void **state)
@@ -528,6 +589,8 @@ int main(void)
         cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, remove_trace),
         cmocka_unit_test_teardown(limits_shrink_the_sidecar, remove_trace),
         cmocka_unit_test_teardown(the_smallest_limit_is_no_signal, remove_trace),
+        cmocka_unit_test_teardown(what_the_disk_had_no_room_for_is_recovered, remove_trace),
+        cmocka_unit_test_teardown(contents_wait_in_256_mib, remove_trace),
         cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, remove_trace),
         cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, remove_trace),
     };
