@@ -245,6 +245,25 @@ static void dump_is_in_order_and_complete(void **state)
     assert_int_equal(lines(), 3);
 }
 
+/* Of events of one chunk, too: what has begun before the end and ended after the beginning. */
+static void dump_shows_the_times_that_were_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *times, *event;
+    } cases[] = {{"--from=2.2", ": submit "},
+                 {"--from=3.7 --to=9", ": submit "},
+                 {"--from=1.6 --to=2.2", ": command_buffer_seal "},
+                 {"--to=1.2", ": buffer_create "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char arguments[64];
+        snprintf(arguments, sizeof arguments, "dump --no-segments %s t.pb.zst", cases[i].times);
+        assert_int_equal(run(arguments), 0);
+        says(cases[i].event);
+        assert_int_equal(lines(), 1);
+    }
+}
+
 static void dump_json_is_one_object_per_line(void **state)
 {
     (void)state;
@@ -304,6 +323,7 @@ int main(void)
         cmocka_unit_test(unreadable_files),
         cmocka_unit_test(info_says_what_and_how_much),
         cmocka_unit_test(dump_is_in_order_and_complete),
+        cmocka_unit_test(dump_shows_the_times_that_were_asked_for),
         cmocka_unit_test(dump_json_is_one_object_per_line),
         cmocka_unit_test(cut_off_files_are_shown_and_said_to_be),
         cmocka_unit_test(damage_in_the_middle_is_an_error),

@@ -239,6 +239,7 @@ static void write_known(void)
 
 struct packet {
     uint64_t timestamp, track, uuid, parent, flow, end_flow, clock;
+    uint64_t process, thread, primary_clock;
     int type; /* 1 begin, 2 end, 3 counter, 0 no event */
     char name[64];
     char arguments[512]; /* "name=value;" of each */
@@ -280,6 +281,9 @@ static void take_line(struct packet *p, const char *line)
     p->is_in_bytes |= strstr(line, "unit: UNIT_SIZE_BYTES") != NULL;
     sscanf(line, " counter_value: %" SCNd64, &p->counted);
     sscanf(line, " timestamp_clock_id: %" SCNu64, &p->clock);
+    sscanf(line, " primary_trace_clock: %" SCNu64, &p->primary_clock);
+    sscanf(line, " pid: %" SCNu64, &p->process);
+    sscanf(line, " tid: %" SCNu64, &p->thread);
     sscanf(line, " track_uuid: %" SCNu64, &p->track);
     sscanf(line, " uuid: %" SCNu64, &p->uuid);
     sscanf(line, " parent_uuid: %" SCNu64, &p->parent);
@@ -345,6 +349,7 @@ static void tracks_and_clock_are_described(void **state)
     write_known();
     decode_packets();
     assert_true(packets[0].is_snapshot);
+    assert_int_equal(packets[0].primary_clock, 3);
     size_t events = 0;
     for (size_t i = 0; i < packet_count; i++) {
         if (!packets[i].type)
@@ -357,8 +362,12 @@ static void tracks_and_clock_are_described(void **state)
                     strcmp(track->name, "queue 1") == 0 || strcmp(track->name, "queue 2") == 0 ||
                     strcmp(track->name, "queue 0 dispatches") == 0);
         assert_true(track_of(track->parent)->is_process);
-        if (track->is_thread)
-            assert_string_equal(track->name, "main?"); /* invalid UTF-8 is replaced */
+        assert_int_equal(track_of(track->parent)->process, 77);
+        if (!track->is_thread)
+            continue;
+        assert_string_equal(track->name, "main?"); /* invalid UTF-8 is replaced */
+        assert_int_equal(track->process, 77);
+        assert_int_equal(track->thread, 770);
     }
     assert_int_equal(events, 2 * (2 + 2 + 5 + 1 + 3) + 4);
 }
