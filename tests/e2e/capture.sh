@@ -22,6 +22,14 @@ for sync in op layer token; do
     says stdout ': right'
     verifies "$sync.pb.zst"
 done
+# Compressed more it is smaller; unless it is told otherwise, recompress compresses much.
+for level in 1 15; do
+    run 0 "$bin/hal-trace" recompress --level=$level -o "level-$level.pb.zst" op.pb.zst
+done
+run 0 "$bin/hal-trace" recompress -o much.pb.zst op.pb.zst
+verifies much.pb.zst
+same "$(wc -c <much.pb.zst)" "$(wc -c <level-15.pb.zst)" "bytes of a trace compressed again"
+[ "$(wc -c <much.pb.zst)" -lt "$(wc -c <level-1.pb.zst)" ] || fail "level 15 is no smaller than 1"
 run 0 env HAL_DEVICE_PROFILING_MODE=queue HAL_DEVICE_PROFILING_FILE=environment.pb.zst \
     "$bin/minimal"
 verifies environment.pb.zst
