@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include <cmocka.h>
 
 static char path[] = "/tmp/haltrace-hostile-XXXXXX";
@@ -422,6 +424,124 @@ static void contents_are_not_countless(void **state)
     assert_non_null(strstr(hal_message(), path));
 }
 
+/* ---- Limits of the index ---- */
+
+/* What the index's head says instead, with a right checksum; 0: what it said. */
+static void change_head(uint64_t offset, const struct trace_frame_head *change)
+{
+    struct trace_frame_head head;
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)offset, SEEK_SET), 0);
+    assert_int_equal(fread(&head, sizeof head, 1, file), 1);
+    assert_int_equal(head.kind, TRACE_FRAME_INDEX);
+    assert_int_equal(head.meta_bytes, 0);
+    head.raw_bytes = change->raw_bytes ? change->raw_bytes : head.raw_bytes;
+    head.is_compressed = change->is_compressed ? change->is_compressed : head.is_compressed;
+    head.reserved = change->reserved;
+    head.reserved2 = change->reserved2;
+    head.head_checksum = XXH3_64bits_withSeed(
+        "", 0, XXH3_64bits(&head, offsetof(struct trace_frame_head, head_checksum)));
+    assert_int_equal(fseek(file, (long)offset, SEEK_SET), 0);
+    assert_int_equal(fwrite(&head, sizeof head, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A header, and an index with so many notes that say nothing. */
+static enum hal_status read_index_of(size_t note_count, struct trace_frame_head change)
+{
+    struct trace_output output;
+    struct trace_directory directory;
+    struct trace_bytes raw = {0};
+    struct trace_reader *reader;
+    struct hostile h;
+    uint64_t bytes;
+    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
+    Haltrace__Note note = HALTRACE__NOTE__INIT;
+    Haltrace__Index index = HALTRACE__INDEX__INIT;
+    prepare(&h);
+    trace_directory_init(&directory);
+    assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
+    assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 100, &h.header.base), HAL_OK);
+    add_frame(&directory, &output, &raw, &h, HALTRACE__NOTE__KIND__HEADER);
+    index.n_note = note_count;
+    index.note = calloc(note_count, sizeof *index.note);
+    for (size_t i = 0; i < note_count; i++)
+        index.note[i] = &note;
+    const size_t size = haltrace__index__get_packed_size(&index);
+    uint8_t *packed = malloc(size);
+    haltrace__index__pack(&index, packed);
+    const uint64_t offset = output.offset;
+    assert_int_equal(trace_output_own_frame(&output, TRACE_FRAME_INDEX, NULL, packed, size, &bytes),
+                     HAL_OK);
+    assert_int_equal(trace_output_close(&output), HAL_OK);
+    change_head(offset, &change);
+    trace_directory_finish(&directory);
+    free(index.note);
+    free(packed);
+    free(raw.data);
+    const enum hal_status status = trace_reader_open(path, &reader);
+    if (status == HAL_OK)
+        trace_reader_close(reader);
+    return status;
+}
+
+/* Notes that take two bytes each in the file and hundreds in memory are an attack. */
+static void an_index_is_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(read_index_of(100, (struct trace_frame_head){0}), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), "the index contradicts itself"));
+    const struct trace_frame_head large = {.raw_bytes = TRACE_MAX_INDEX_BYTES + 1};
+    assert_int_equal(read_index_of(100, large), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), "an index of 1073741825 bytes, the limit is 1073741824"));
+    assert_int_equal(read_index_of(200000, (struct trace_frame_head){0}), HAL_CORRUPT);
+    assert_non_null(strstr(hal_message(), "one over 13848576 bytes of memory"));
+}
+
+/* What is zero now may mean something in a later version. */
+static void reserved_numbers_need_a_newer_version(void **state)
+{
+    (void)state;
+    static const struct trace_frame_head changes[] = {
+        {.reserved = 1}, {.reserved2 = 1}, {.is_compressed = 2}};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        assert_int_equal(read_index_of(100, changes[i]), HAL_VERSION);
+        assert_non_null(strstr(hal_message(), "needs a newer version"));
+    }
+}
+
+static void frames_are_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t stored_bytes, raw_bytes, note_bytes;
+        enum hal_status status;
+    } cases[] = {{2ull * TRACE_MAX_FRAME_BYTES, TRACE_MAX_FRAME_BYTES, 100, HAL_OK},
+                 {2ull * TRACE_MAX_FRAME_BYTES + 1, 100, 100, HAL_CORRUPT},
+                 {100, TRACE_MAX_FRAME_BYTES + 1, 100, HAL_CORRUPT},
+                 {100, 100, TRACE_MAX_FRAME_BYTES + 1, HAL_CORRUPT}};
+    struct trace_directory directory;
+    trace_directory_init(&directory);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Haltrace__Note note = HALTRACE__NOTE__INIT;
+        note.stored_bytes = cases[i].stored_bytes;
+        note.raw_bytes = cases[i].raw_bytes;
+        assert_int_equal(trace_directory_add_data(&directory, &note, cases[i].note_bytes),
+                         cases[i].status);
+    }
+    trace_directory_finish(&directory);
+    struct hostile h;
+    prepare(&h);
+    h.without_sha256 = true;
+    h.blobs_sizes[0] = TRACE_MAX_FRAME_BYTES;
+    assert_int_equal(try_blobs(&h), HAL_OK);
+    h.blobs_sizes[1] = 1;
+    assert_int_equal(try_blobs(&h), HAL_CORRUPT);
+}
+
 /* None at all, and of contents that are here: of others nobody could compute them. */
 static void digests_are_left_out_of_whole_frames(void **state)
 {
@@ -499,6 +619,9 @@ int main(void)
         cmocka_unit_test(digests_are_left_out_of_whole_frames),
         cmocka_unit_test(captures_are_few),
         cmocka_unit_test(contents_are_not_countless),
+        cmocka_unit_test(an_index_is_bounded),
+        cmocka_unit_test(reserved_numbers_need_a_newer_version),
+        cmocka_unit_test(frames_are_bounded),
         cmocka_unit_test(optional_events_are_skipped),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -443,6 +443,40 @@ static void only_what_is_needed_stays(void **state)
     assert_int_equal(run("hal-trace verify t.pb.zst"), 0);
 }
 
+/* A fill of all of it, or of a half only. */
+static void what_was_overwritten_is_not_needed(void **state)
+{
+    (void)state;
+    for (unsigned half = 0; half < 2; half++) {
+        struct trace_builder b;
+        struct world world;
+        struct machine m;
+        uint8_t bytes[BYTES];
+        const struct trace_semaphore_value all = {DONE, 3};
+        open_trace(&b, "o.pb.zst", &world);
+        for (unsigned i = 0; i < 3; i++) {
+            builder_command_buffer_create(&b, 100 + i, NULL, 0);
+            if (i < 2)
+                builder_fill(&b, 1, 0, i && half ? BYTES / 2 : BYTES, 7 + i, 1);
+            else
+                builder_copy(&b, 1, 0, 4, 0, BYTES);
+            builder_seal(&b, 100 + i);
+            submit(&b, i, i + 1, 100 + i);
+        }
+        builder_semaphore_wait(&b, 0, &all, 1, INT64_MAX);
+        memset(bytes, 7, sizeof bytes);
+        memset(bytes, 8, half ? BYTES / 2 : BYTES);
+        builder_host_read(&b, 4, 0, bytes, BYTES);
+        assert_int_equal(builder_close(&b, NULL), HAL_OK);
+        assert_int_equal(run("hal-trace trim -f -o t.pb.zst --submissions=#s2 o.pb.zst"), 0);
+        says(half ? "1 submissions, 2 more that they need"
+                  : "1 submissions, 1 more that they need");
+        interpret("t.pb.zst", &m, 0);
+        assert_int_equal(m.works, 2 + half);
+        assert_int_equal(m.reads, 1);
+    }
+}
+
 static void usage_and_failures(void **state)
 {
     (void)state;
@@ -661,6 +695,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_traces_still_work),
         cmocka_unit_test(only_what_is_needed_stays),
+        cmocka_unit_test(what_was_overwritten_is_not_needed),
         cmocka_unit_test(usage_and_failures),
         cmocka_unit_test(an_empty_trace_can_be_rewritten),
         cmocka_unit_test(stripped_bytes_are_nowhere),
