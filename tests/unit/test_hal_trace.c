@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,8 +214,17 @@ static void unreadable_files(void **state)
 static void info_says_what_and_how_much(void **state)
 {
     (void)state;
+    struct stat file;
+    char size[64];
+    assert_int_equal(stat(path, &file), 0);
     assert_int_equal(run("info t.pb.zst"), 0);
+    snprintf(size, sizeof size, "trace      t.pb.zst, %d.%d KiB in ", (int)file.st_size / 1024,
+             (int)file.st_size % 1024 * 10 / 1024);
+    says(size);
+    says("written by haltrace 9");
     says("/bin/decode --tokens=3");
+    says("42 on box, Linux");
+    says("device     cpu: CPU");
     says("2023-11-14 22:13:20 UTC");
     says("1 submissions, 2 commands: 1 dispatches, 0 barriers");
     says("complete");
@@ -223,6 +233,56 @@ static void info_says_what_and_how_much(void **state)
     says("\"arguments\":[\"decode\",\"--tokens=3\"]");
     says("\"truncated\":\"\"");
     assert_int_equal(lines(), 1);
+}
+
+static void write_health(const struct trace_health *health)
+{
+    static const struct trace_header header = {.program = "/bin/decode"};
+    char other[sizeof path];
+    struct trace_writer *writer;
+    snprintf(other, sizeof other, "%s/h.pb.zst", folder);
+    const struct trace_writer_options options = {.path = other, .force = true};
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    assert_int_equal(trace_writer_close(writer, health), HAL_OK);
+}
+
+/* Whatever went wrong, and what recording cost. */
+static void info_says_how_the_capture_went(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"complete; ",
+                                        "threads waited 3 times for the writer, ",
+                                        "4 reads as digests only",
+                                        "recovered: the process ended before the capture did",
+                                        "over the budget, hence digests only: 2.0 KiB",
+                                        "5 calls that no replay can do",
+                                        "recording took ",
+                                        "clock      tsc, seen at most 17 ns from the system's"};
+    static const char *const members[] = {"\"ring_stalls\":3",       "\"digest_only\":4",
+                                          "\"recovered\":true",      "\"clock_error_ns\":17",
+                                          "\"unsupported_calls\":5", "\"over_budget_bytes\":2048",
+                                          "\"clock\":\"tsc\"",       "\"overhead_ns\":1500000"};
+    write_health(&(struct trace_health){.ring_stalls = 3,
+                                        .ring_stall_ns = 2000000,
+                                        .digest_only = 4,
+                                        .recovered = true,
+                                        .over_budget_bytes = 2048,
+                                        .unsupported_calls = 5,
+                                        .overhead_ns = 1500000,
+                                        .clock = "tsc",
+                                        .clock_error_ns = 17});
+    assert_int_equal(run("info h.pb.zst"), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        says(texts[i]);
+    assert_int_equal(run("info --json h.pb.zst"), 0);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        says(members[i]);
+    write_health(
+        &(struct trace_health){.status = HAL_IO, .message = "the disk is gone", .lost_records = 6});
+    assert_int_equal(run("info h.pb.zst"), 0);
+    says("the disk is gone; 6 records lost");
+    assert_int_equal(run("info --json h.pb.zst"), 0);
+    says("\"lost_records\":6");
 }
 
 static void dump_is_in_order_and_complete(void **state)
@@ -322,6 +382,7 @@ int main(void)
         cmocka_unit_test(wrong_usage_names_the_help),
         cmocka_unit_test(unreadable_files),
         cmocka_unit_test(info_says_what_and_how_much),
+        cmocka_unit_test(info_says_how_the_capture_went),
         cmocka_unit_test(dump_is_in_order_and_complete),
         cmocka_unit_test(dump_shows_the_times_that_were_asked_for),
         cmocka_unit_test(dump_json_is_one_object_per_line),
