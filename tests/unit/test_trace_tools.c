@@ -183,6 +183,47 @@ static void extract_writes_a_content(void **state)
     assert_int_equal(run("hal-trace extract t.pb.zst 2>&1"), 2);
 }
 
+static void add_file_part(struct trace_writer *writer, uint64_t ticket, const char *text,
+                          uint64_t file_bytes)
+{
+    uint64_t content;
+    const size_t bytes = strlen(text);
+    assert_int_equal(trace_writer_content(writer, text, bytes, &content), HAL_OK);
+    const struct trace_file part = {
+        .part = {.head = {.kind = TRACE_FILE, .bytes = sizeof part, .ticket = ticket},
+                 .file = 1,
+                 .size = bytes,
+                 .content = content},
+        .file_bytes = file_bytes};
+    assert_int_equal(trace_writer_records(writer, 1, &part, sizeof part), HAL_OK);
+}
+
+/* As it was when it was kept last; a part of it is no file. */
+static void extract_writes_a_file_as_it_was_last(void **state)
+{
+    (void)state;
+    char other[PATH_MAX];
+    struct trace_writer *writer;
+    static const struct trace_header header = {.program = "p"};
+    const struct trace_writer_options options = {
+        .path = test_folder_file(&folder, "f.pb.zst", other), .force = true};
+    struct {
+        struct trace_string head;
+        char text[8];
+    } name = {.head = {.head = {.kind = TRACE_STRING, .bytes = sizeof name}, .id = 1, .length = 8},
+              .text = "/weights"};
+    for (uint64_t whole = 0; whole < 2; whole++) {
+        assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+        assert_int_equal(trace_writer_records(writer, 1, &name, sizeof name), HAL_OK);
+        add_file_part(writer, 1, "first", 5);
+        add_file_part(writer, 2, "second", whole ? 6 : 7);
+        assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+        assert_int_equal(run("hal-trace extract --file=/weights f.pb.zst 2>&1"), whole ? 0 : 3);
+        says(whole ? "second" : "6 of the 7 bytes of file '/weights'");
+        assert_null(strstr(output, "first"));
+    }
+}
+
 /* ---- Progress ---- */
 
 /* What the program writes to its standard error, which is a terminal, or a file. */
@@ -245,6 +286,7 @@ int main(void)
         cmocka_unit_test(verify_sees_a_cut),
         cmocka_unit_test(extract_writes_kernels_into_the_folder_only),
         cmocka_unit_test(extract_writes_a_content),
+        cmocka_unit_test(extract_writes_a_file_as_it_was_last),
         cmocka_unit_test(terminals_see_how_far_it_is),
     };
     return cmocka_run_group_tests(tests, write_trace, remove_all);
