@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is done with the selection or the range by another program: its command line stands ready to
  * be read, changed and run. */
+#include "viewer/prompt.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -98,8 +99,7 @@ static void offer(struct view *view, const char *command)
     char text[VIEW_PROMPT_BYTES];
     snprintf(text, sizeof text, "%s ", command);
     view_add_file(text, sizeof text, view->model->path);
-    memcpy(view->typed, text, sizeof text);
-    view->prompt = VIEW_PROMPT_RUN;
+    view_prompt_start(view, VIEW_PROMPT_RUN, text);
 }
 
 static void replay(struct view *view, int key)

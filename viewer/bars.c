@@ -3,6 +3,7 @@
  * and what can be done. */
 #include "viewer/filter.h"
 #include "viewer/job.h"
+#include "viewer/prompt.h"
 #include "viewer/text.h"
 #include "viewer/view.h"
 
@@ -81,29 +82,12 @@ static int draw_hints(struct view_area area, int column, int end)
     return column;
 }
 
-static void draw_prompt(struct view *view, struct view_area area)
-{
-    static const struct {
-        const char *before, *hint;
-    } prompts[] = {[VIEW_PROMPT_NONE] = {"", ""},
-                   [VIEW_PROMPT_SEARCH] = {"/", "regular expression, Enter, Esc"},
-                   [VIEW_PROMPT_GO] = {"go to ", "1.5ms  +250us  50%  #s12"},
-                   [VIEW_PROMPT_FILTER] = {"show ", "name~mul dur>50us queue=0 failed"},
-                   [VIEW_PROMPT_COMMAND] = {":", "Tab completes, Enter, Esc"},
-                   [VIEW_PROMPT_DIFFERENCE] = {"compare with ", "a trace, Enter, Esc"},
-                   [VIEW_PROMPT_RUN] = {"run: ", "Enter, Esc"}};
-    int column = view_write(area, 0, 1, VIEW_STYLE_KEY | VIEW_BOLD, prompts[view->prompt].before);
-    column = view_write(area, 0, column, VIEW_STYLE_TITLE, view->typed);
-    view_place_cursor(area, 0, column);
-    view_write(area, 0, column + 2, VIEW_STYLE_DIM, prompts[view->prompt].hint);
-}
-
 static void draw_status(struct view *view, struct view_area area)
 {
     const struct view_window w = view->window;
     char position[192];
     if (view->prompt != VIEW_PROMPT_NONE) {
-        draw_prompt(view, area);
+        view_prompt_draw(view, area);
         return;
     }
     char work[64] = "";

@@ -296,6 +296,7 @@ static void carry_dialogue(struct view *view, const struct view *old, int64_t by
     view->menu_row = old->menu_row;
     view->prompt = old->prompt;
     memcpy(view->typed, old->typed, sizeof view->typed);
+    view->typed_at = old->typed_at;
     memcpy(view->message, old->message, sizeof view->message);
     for (size_t i = 0; i < VIEW_JOB_COUNT; i++)
         view->given_up[i] |= old->given_up[i];

@@ -4,6 +4,7 @@
 #include "viewer/commands.h"
 
 #include "hal/base/mem.h"
+#include "viewer/prompt.h"
 #include "viewer/text.h"
 
 #include <string.h>
@@ -188,7 +189,7 @@ const struct view_command *view_command_run(struct view *view, const char *text)
     if (command->takes_text && view->awaited != VIEW_KEY_NONE) {
         view_key(view, (unsigned char)*argument);
     } else if (command->takes_text) {
-        snprintf(view->typed, sizeof view->typed, "%s", argument);
+        view_prompt_start(view, view->prompt, argument);
         view_key(view, VIEW_KEY_ENTER);
     }
     return command;

@@ -8,6 +8,7 @@
 #include "viewer/filter.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
+#include "viewer/prompt.h"
 #include "viewer/repeats.h"
 #include "viewer/text.h"
 
@@ -222,8 +223,7 @@ void view_set_filter(struct view *view)
 static void start_filter(struct view *view, int key)
 {
     (void)key;
-    view->prompt = VIEW_PROMPT_FILTER;
-    snprintf(view->typed, sizeof view->typed, "%s", view->filter ? view->filter->text : "");
+    view_prompt_start(view, VIEW_PROMPT_FILTER, view->filter ? view->filter->text : "");
 }
 
 static void clear_filter(struct view *view, int key)
@@ -323,22 +323,19 @@ void view_go(struct view *view)
 static void start_search(struct view *view, int key)
 {
     (void)key;
-    view->prompt = VIEW_PROMPT_SEARCH;
-    view->typed[0] = '\0';
+    view_prompt_start(view, VIEW_PROMPT_SEARCH, "");
 }
 
 static void start_difference(struct view *view, int key)
 {
     (void)key;
-    view->prompt = VIEW_PROMPT_DIFFERENCE;
-    view->typed[0] = '\0';
+    view_prompt_start(view, VIEW_PROMPT_DIFFERENCE, "");
 }
 
 static void start_go(struct view *view, int key)
 {
     (void)key;
-    view->prompt = VIEW_PROMPT_GO;
-    view->typed[0] = '\0';
+    view_prompt_start(view, VIEW_PROMPT_GO, "");
 }
 
 static void to_kernel(struct view *view, int key)

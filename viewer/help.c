@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The help, made from the same tables that keys are looked up in, and what letters mean. */
 #include "viewer/counters.h"
+#include "viewer/prompt.h"
 
 static void add_bindings(const char *title, const struct view_binding *bindings,
                          struct view_lines *lines)
@@ -71,6 +72,7 @@ static void draw(struct view *view, struct view_area area)
     add_bindings("Moving", view_move_bindings, &lines);
     add_bindings("Lanes", view_row_bindings, &lines);
     add_bindings("Finding", view_find_bindings, &lines);
+    add_bindings("Typing", view_prompt_bindings, &lines);
     add_bindings("Following", view_trail_bindings, &lines);
     add_bindings("Taking along", view_copy_bindings, &lines);
     add_bindings("Other programs", view_action_bindings, &lines);

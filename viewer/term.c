@@ -430,6 +430,7 @@ static int named_key(wint_t key)
     case KEY_END: return VIEW_KEY_END;
     case KEY_BTAB: return VIEW_KEY_BACK_TAB;
     case KEY_ENTER: return VIEW_KEY_ENTER;
+    case KEY_DC: return VIEW_KEY_DELETE;
     case KEY_BACKSPACE: return VIEW_KEY_BACKSPACE;
     default: return VIEW_KEY_NONE;
     }

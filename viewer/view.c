@@ -3,7 +3,6 @@
 #include "viewer/view.h"
 
 #include "hal/base/mem.h"
-#include "viewer/commands.h"
 #include "viewer/contents.h"
 #include "viewer/counters.h"
 #include "viewer/filter.h"
@@ -11,6 +10,7 @@
 #include "viewer/job.h"
 #include "viewer/kernels.h"
 #include "viewer/path.h"
+#include "viewer/prompt.h"
 #include "viewer/repeats.h"
 #include "viewer/stacks.h"
 #include "viewer/text.h"
@@ -169,59 +169,6 @@ bool view_run_binding(struct view *view, const struct view_binding *bindings, in
     return false;
 }
 
-/* What it stands for may be another prompt's text. */
-static void run_command(struct view *view)
-{
-    char text[VIEW_PROMPT_BYTES];
-    memcpy(text, view->typed, sizeof text);
-    if (*text)
-        (void)view_command_run(view, text);
-}
-
-/* Another program needs the terminal; without one, whoever asked gets its command line. */
-static void run_program(struct view *view)
-{
-    memcpy(view->command, view->typed, sizeof view->command);
-    view->wants_run = view->is_live && *view->command;
-    view_say(view, "%s", view->command);
-}
-
-static void type_into_prompt(struct view *view, int key)
-{
-    size_t length = strlen(view->typed);
-    char bytes[4];
-    if (key == VIEW_KEY_ESCAPE) {
-        view->prompt = VIEW_PROMPT_NONE;
-    } else if (key == VIEW_KEY_ENTER) {
-        const enum view_prompt prompt = view->prompt;
-        view->prompt = VIEW_PROMPT_NONE;
-        if (prompt == VIEW_PROMPT_SEARCH)
-            view_find(view);
-        else if (prompt == VIEW_PROMPT_FILTER)
-            view_set_filter(view);
-        else if (prompt == VIEW_PROMPT_COMMAND)
-            run_command(view);
-        else if (prompt == VIEW_PROMPT_DIFFERENCE)
-            view_difference(view);
-        else if (prompt == VIEW_PROMPT_RUN)
-            run_program(view);
-        else
-            view_go(view);
-    } else if (key == VIEW_KEY_TAB && view->prompt == VIEW_PROMPT_COMMAND) {
-        view_command_complete(view->typed, sizeof view->typed);
-    } else if (key == VIEW_KEY_BACKSPACE) {
-        while (length > 0 && ((unsigned char)view->typed[--length] & 0xC0) == 0x80)
-            ;
-        view->typed[length] = '\0';
-    } else if (key < VIEW_KEY_UP && view_width((uint32_t)key) > 0) {
-        const size_t count = view_utf8_write((uint32_t)key, bytes);
-        if (length + count < sizeof view->typed) {
-            memcpy(view->typed + length, bytes, count);
-            view->typed[length + count] = '\0';
-        }
-    }
-}
-
 /* Rows to move in the panel for a key; 0: it is none of those. */
 static int panel_rows(const struct view *view, int key, bool all_keys)
 {
@@ -291,7 +238,7 @@ void view_key(struct view *view, int key)
     if (view->awaited != VIEW_KEY_NONE)
         view_take_letter(view, key);
     else if (view->prompt != VIEW_PROMPT_NONE)
-        type_into_prompt(view, key);
+        view_prompt_key(view, key);
     else if (view->menu)
         view_menu_key(view, key);
     else if (close_overlay(view, key) || move_in_panel(view, key))
@@ -449,8 +396,7 @@ static void help(struct view *view, int key)
 static void start_command(struct view *view, int key)
 {
     (void)key;
-    view->prompt = VIEW_PROMPT_COMMAND;
-    view->typed[0] = '\0';
+    view_prompt_start(view, VIEW_PROMPT_COMMAND, "");
 }
 
 static void toggle_mouse(struct view *view, int key)

@@ -26,7 +26,12 @@ enum view_key {
     VIEW_KEY_NONE = 0,
     VIEW_KEY_TAB = '\t',
     VIEW_KEY_ENTER = '\n',
-    VIEW_KEY_REDO = 'R' - '@', /* Ctrl-r */
+    VIEW_KEY_REDO = 'R' - '@',     /* Ctrl-r */
+    VIEW_KEY_TO_BEGIN = 'A' - '@', /* of what is typed, as in other programs */
+    VIEW_KEY_TO_END = 'E' - '@',
+    VIEW_KEY_CUT_END = 'K' - '@',
+    VIEW_KEY_CUT_BEGIN = 'U' - '@',
+    VIEW_KEY_CUT_WORD = 'W' - '@',
     VIEW_KEY_ESCAPE = 27,
     VIEW_KEY_BACKSPACE = 127,
     VIEW_KEY_UP = 0x110000,
@@ -38,6 +43,7 @@ enum view_key {
     VIEW_KEY_HOME,
     VIEW_KEY_END,
     VIEW_KEY_BACK_TAB,
+    VIEW_KEY_DELETE,
     VIEW_KEY_COUNT
 };
 
@@ -251,6 +257,7 @@ struct view {
     size_t menu_row;
     enum view_prompt prompt;
     char typed[VIEW_PROMPT_BYTES];
+    size_t typed_at; /* where the next character goes */
     struct view_seek seek;
     regex_t search;
     bool has_search;
@@ -288,7 +295,8 @@ void view_key(struct view *view, int key);
 void view_point(struct view *view, struct view_pointer pointer);
 
 /* Keys as text: characters, and <Enter> <Tab> <Esc> <Space> <BS> <Up> <Down> <Left> <Right>
- * <PgUp> <PgDn> <Home> <End> <C-r> <lt>. HAL_INVALID: an unknown name in <>. */
+ * <PgUp> <PgDn> <Home> <End> <Del> <lt>, <C-r> and other letters with Ctrl. HAL_INVALID: an unknown
+ * name in <>. */
 enum hal_status view_type(struct view *view, const char *keys) HAL_CHECKED;
 
 /* Lays out for the screen's size and draws everything. */
