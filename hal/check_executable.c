@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules for what executables are made of. */
+#include "hal/base/mem.h"
 #include "hal/core.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+enum { MOST_COMPONENTS = 4 }; /* of a vector that is a constant */
 
 static enum hal_status check_group_arguments(const struct hal_device *device, const char *label,
                                              const struct hal_entry_point *entry)
@@ -124,34 +128,60 @@ static enum hal_status check_constant(const char *label, const struct hal_consta
                     HAL_CONSTANT_BOOL, HAL_CONSTANT_UINT64);
 }
 
-/* How many of `count` constants have this one's index. */
-static size_t count_values(const struct hal_constant *constants, size_t count, uint32_t index)
+static int compare_indices(const void *a, const void *b)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++)
-        found += constants[i].index == index;
-    return found;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum hal_status refuse_values(const char *label, uint32_t index)
+{
+    return hal_fail(HAL_INVALID,
+                    "executable '%s', specialization constant %u: more values than one are the "
+                    "components of a vector: at most %d, of one type, behind each other",
+                    label, index, MOST_COMPONENTS);
+}
+
+/* Of values whose indices do not rise: whether some index comes again. */
+static enum hal_status check_apart(const char *label, const struct hal_executable_desc *desc)
+{
+    uint32_t *const indices = hal_alloc(desc->constant_count, sizeof *indices);
+    size_t count = 0;
+    enum hal_status status = HAL_OK;
+    if (!indices)
+        return hal_fail(HAL_NO_MEMORY, "executable '%s': no memory to look through %zu constants",
+                        label, desc->constant_count);
+    for (size_t i = 0; i < desc->constant_count; i++)
+        if (count == 0 || desc->constants[i].index != desc->constants[i - 1].index)
+            indices[count++] = desc->constants[i].index;
+    qsort(indices, count, sizeof *indices, compare_indices);
+    for (size_t i = 1; i < count && status == HAL_OK; i++)
+        if (indices[i] == indices[i - 1])
+            status = refuse_values(label, indices[i]);
+    free(indices);
+    return status;
 }
 
 /* More values than one are the components of a vector. */
 static enum hal_status check_constants(const char *label, const struct hal_executable_desc *desc)
 {
-    enum { MOST_COMPONENTS = 4 };
     size_t together = 0;
+    bool rise = true;
+    if (desc->constant_count > HAL_MAX_LIST)
+        return hal_fail(HAL_INVALID,
+                        "executable '%s' has %zu values of specialization constants, the limit is "
+                        "%d",
+                        label, desc->constant_count, HAL_MAX_LIST);
     for (size_t i = 0; i < desc->constant_count; i++) {
         const struct hal_constant *const constant = &desc->constants[i];
         const struct hal_constant *const last = i ? constant - 1 : constant;
         HAL_TRY(check_constant(label, constant));
         together = i && last->index == constant->index ? together + 1 : 1;
-        if (together > MOST_COMPONENTS || (together > 1 && last->type != constant->type) ||
-            count_values(desc->constants, i + 1, constant->index) != together)
-            return hal_fail(HAL_INVALID,
-                            "executable '%s', specialization constant %u: more values than one are "
-                            "the components of a vector: at most %d, of one type, behind each "
-                            "other",
-                            label, constant->index, MOST_COMPONENTS);
+        if (together > MOST_COMPONENTS || (together > 1 && last->type != constant->type))
+            return refuse_values(label, constant->index);
+        rise = rise && last->index <= constant->index;
     }
-    return HAL_OK;
+    return rise ? HAL_OK : check_apart(label, desc);
 }
 
 static enum hal_status check_variant(const char *label, enum hal_executable_format format,

@@ -141,7 +141,7 @@ struct hal_executable_desc {
     const struct hal_entry_point *entry_points;
     size_t entry_point_count; /* at least 1; commands name an entry point by its index */
     const struct hal_constant *constants;
-    size_t constant_count;
+    size_t constant_count; /* at most HAL_MAX_LIST, the indices that Metal has */
     const struct hal_executable_variant *variants;
     size_t variant_count; /* at most HAL_MAX_VARIANTS */
     /* One per entry point, retained. Where it is NULL, or all of this, binding i of set 0 is the

@@ -21,6 +21,21 @@ static size_t components_from(const struct msl_source *source, size_t first)
     return count;
 }
 
+static enum hal_status check_constants(const struct msl_source *source)
+{
+    uint64_t seen[MAX_CONSTANTS / 64] = {0}; /* a bit per index */
+    for (size_t i = 0; i < source->constant_count; i += components_from(source, i)) {
+        const uint32_t index = source->constants[i].index;
+        if (index >= MAX_CONSTANTS)
+            return hal_fail(HAL_INVALID, "function constant index %u; the limit is %d", index,
+                            MAX_CONSTANTS - 1);
+        if (seen[index / 64] >> index % 64 & 1)
+            return hal_fail(HAL_INVALID, "function constant %u has two values", index);
+        seen[index / 64] |= (uint64_t)1 << index % 64;
+    }
+    return HAL_OK;
+}
+
 enum hal_status msl_request_check(const struct msl_source *source, const char *file)
 {
     if (!source->text || !source->bytes)
@@ -30,16 +45,7 @@ enum hal_status msl_request_check(const struct msl_source *source, const char *f
                         MAX_SOURCE_BYTES);
     if (memchr(source->text, '\0', source->bytes))
         return hal_fail(HAL_INVALID, "'%s' is no text: it holds a zero byte", file);
-    for (size_t i = 0; i < source->constant_count; i++) {
-        if (source->constants[i].index >= MAX_CONSTANTS)
-            return hal_fail(HAL_INVALID, "function constant index %u; the limit is %d",
-                            source->constants[i].index, MAX_CONSTANTS - 1);
-    }
-    for (size_t i = 0; i < source->constant_count; i += components_from(source, i))
-        for (size_t k = 0; k < i; k++)
-            if (source->constants[k].index == source->constants[i].index)
-                return hal_fail(HAL_INVALID, "function constant %u has two values",
-                                source->constants[i].index);
+    HAL_TRY(check_constants(source));
     for (size_t i = 0; i < source->group_size_count; i++) {
         const uint32_t *const size = source->group_sizes[i].size;
         if (!size[0] || !size[1] || !size[2] || size[0] > MSL_MAX_GROUP_THREADS ||

@@ -3,6 +3,8 @@
 #include "hal/core.h"
 #include "tests/support/hal_fixture.h"
 
+#include <stdlib.h>
+
 static struct hal_device *device, *other;
 static struct hal_buffer *buffer, *foreign, *private_buffer, *local_buffer;
 static struct hal_command_buffer *commands;
@@ -107,6 +109,38 @@ static enum hal_status compile(struct hal_executable_desc desc)
     const enum hal_status status = hal_executable_create(device, &desc, &executable);
     hal_executable_release(executable);
     return status;
+}
+
+/* In whatever order; each index once, but for components. */
+static void constants_are_told_apart(void **state)
+{
+    (void)state;
+    struct hal_entry_point entry = {.name = "k", .group_size = {1, 1, 1}};
+    struct hal_constant *const values = calloc(HAL_MAX_LIST + 1, sizeof *values);
+    assert_non_null(values);
+    for (uint32_t i = 0; i <= HAL_MAX_LIST; i++)
+        values[i] = (struct hal_constant){HAL_MAX_LIST - i, HAL_CONSTANT_UINT32, i};
+    struct hal_executable_desc desc = {.label = "exe",
+                                       .format = HAL_FORMAT_METALLIB,
+                                       .data = "x",
+                                       .bytes = 1,
+                                       .entry_points = &entry,
+                                       .entry_point_count = 1,
+                                       .constants = values,
+                                       .constant_count = HAL_MAX_LIST};
+    assert_int_equal(compile(desc), HAL_UNSUPPORTED); /* the device has its say */
+    values[65000].index = values[65001].index;        /* a vector of two */
+    assert_int_equal(compile(desc), HAL_UNSUPPORTED);
+    values[65000].index = values[17].index;
+    assert_fails(compile(desc), HAL_INVALID,
+                 "executable 'exe', specialization constant 65519: more values than one");
+    desc.constant_count = 65000;
+    assert_int_equal(compile(desc), HAL_UNSUPPORTED);
+    desc.constant_count = HAL_MAX_LIST + 1;
+    assert_fails(
+        compile(desc), HAL_INVALID,
+        "executable 'exe' has 65537 values of specialization constants, the limit is 65536");
+    free(values);
 }
 
 static void executables(void **state)
@@ -372,11 +406,17 @@ static void null_is_released_by_doing_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers),     cmocka_unit_test(mappings),
-        cmocka_unit_test(executables), cmocka_unit_test(a_device_may_take_fewer_constants),
-        cmocka_unit_test(transfers),   cmocka_unit_test(long_lists),
-        cmocka_unit_test(barriers),    cmocka_unit_test(bindings_and_constants),
-        cmocka_unit_test(submissions), cmocka_unit_test(null_is_released_by_doing_nothing),
+        cmocka_unit_test(buffers),
+        cmocka_unit_test(mappings),
+        cmocka_unit_test(constants_are_told_apart),
+        cmocka_unit_test(executables),
+        cmocka_unit_test(a_device_may_take_fewer_constants),
+        cmocka_unit_test(transfers),
+        cmocka_unit_test(long_lists),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(bindings_and_constants),
+        cmocka_unit_test(submissions),
+        cmocka_unit_test(null_is_released_by_doing_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

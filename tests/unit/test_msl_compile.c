@@ -208,13 +208,19 @@ static void sources_that_are_none(void **state)
         assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
         assert_string_equal(hal_message(), "function constant 4 has two values");
     }
-    const struct msl_constant odd[] = {{4, (enum msl_constant_type)99, 0}};
-    assert_int_equal(msl_compile(
-                         &(struct msl_source){
-                             .text = "int a;", .bytes = 6, .constants = odd, .constant_count = 1},
-                         &library),
-                     HAL_INVALID);
-    assert_string_equal(hal_message(), "function constant 4 has the unknown type 99");
+    static const struct {
+        struct msl_constant constants[3]; /* 3 and 67 are two constants */
+        const char *message;
+    } odd[] = {{{{3, MSL_INT32, 0}, {67, MSL_INT32, 0}, {4, (enum msl_constant_type)99, 0}},
+                "function constant 4 has the unknown type 99"},
+               {{{3, MSL_INT32, 0}, {67, MSL_INT32, 0}, {65536, MSL_INT32, 0}},
+                "function constant index 65536; the limit is 65535"}};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        const struct msl_source source = {
+            .text = "int a;", .bytes = 6, .constants = odd[i].constants, .constant_count = 3};
+        assert_int_equal(msl_compile(&source, &library), HAL_INVALID);
+        assert_string_equal(hal_message(), odd[i].message);
+    }
 }
 
 /* Nothing is made up for other components, and nothing left out. */
