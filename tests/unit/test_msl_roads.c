@@ -367,6 +367,8 @@ static void compare(const struct library *library, size_t kernel, const char *ro
                                       .group_size_count = library->sized};
     struct fixture_kernel compiled = fixture_compile_with(&source, library->names[kernel]);
     const char *const taken = msl_function_get_info(compiled.function)->road;
+    if (strstr(taken, "internal error") || strstr(taken, "hal-msl-cc failed"))
+        fail_msg("kernel k%zu: %s, in\n%s", kernel, taken, library->text);
     if (strcmp(road, "fibers") == 0)
         assert_ptr_equal(strstr(taken, "loops"), NULL);
     for (uint32_t input = 0; input < 64; input += 7) {

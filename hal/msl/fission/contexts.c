@@ -284,8 +284,7 @@ static ir_value see(struct split *s, struct region *region, ir_value value)
     const unsigned operands = ir_operand_count(value);
     if (variable) {
         here = private_copy(s, region, value);
-    } else if (fission_is_varying(f, value) && !ir_is(value, LLVMPHI) && operands <= 16 &&
-               can_recompute(f, value, 0)) {
+    } else if (fission_is_varying(f, value) && operands <= 16 && can_recompute(f, value, 0)) {
         here = recompute(s, region, value);
     } else {
         const ir_block place = fission_is_varying(f, value) ? region->enter : region->before;
@@ -333,7 +332,7 @@ static void see_condition(struct split *s, ir_block block, struct changes *chang
 {
     const ir_value end = LLVMGetBasicBlockTerminator(block);
     const ir_value condition = LLVMGetOperand(end, 0);
-    if (ir_successor_count(block) < 2 || !is_instruction(condition))
+    if (!is_instruction(condition))
         return;
     slot_of(s, condition);
     LLVMPositionBuilderBefore(s->f->builder, end);

@@ -48,8 +48,7 @@ static bool can_run_once(const struct split *s, const struct region *region, ir_
         return true;
     if (!in_start)
         return false;
-    return fission_is_pure(item) || stores_tile(item) ||
-           (ir_is(item, LLVMLoad) && !dirty && fission_may_be_uniform(s->f, item));
+    return fission_is_pure(item) || stores_tile(item) || (ir_is(item, LLVMLoad) && !dirty);
 }
 
 static bool changes_memory(ir_value item)
@@ -66,7 +65,7 @@ static bool scan_block(struct split *s, const struct region *region, ir_block bl
     {
         if (item == end)
             break;
-        if (!ir_is(item, LLVMPHI) && !ir_map_get(&s->once, item) &&
+        if (!ir_map_get(&s->once, item) &&
             can_run_once(s, region, item, block == region->start, dirty)) {
             ir_map_set(&s->once, item, 1);
             ir_list_add(&s->order, item);

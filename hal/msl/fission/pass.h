@@ -84,8 +84,6 @@ bool fission_is_varying(const struct fission *f, ir_value value);
 /* No memory, no side effects; and safe where the original would not have run. */
 bool fission_is_pure(ir_value item);
 bool fission_is_speculatable(ir_value item);
-/* May be the same for all threads when its operands are. */
-bool fission_may_be_uniform(const struct fission *f, ir_value item);
 
 /* ---- unroll.c ---- */
 bool fission_choose_unrolling(struct fission *f);

@@ -78,7 +78,8 @@ static bool is_uniform_call(const char *name)
            ir_starts_with(name, "fission.largest") || strcmp(name, "fission.active") == 0;
 }
 
-bool fission_may_be_uniform(const struct fission *f, ir_value item)
+/* When its operands are the same for all threads. */
+static bool may_be_uniform(const struct fission *f, ir_value item)
 {
     switch ((int)LLVMGetInstructionOpcode(item)) {
     case LLVMLoad: {
@@ -234,7 +235,7 @@ static void taint_branch(struct fission *f, struct taint *taint, size_t branch)
 
 static bool must_vary(const struct fission *f, ir_value item, bool divergent)
 {
-    if (!fission_may_be_uniform(f, item))
+    if (!may_be_uniform(f, item))
         return true;
     if (divergent && !fission_is_pure(item))
         return true;
