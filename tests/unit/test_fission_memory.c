@@ -201,6 +201,17 @@ static void other_vectors_stay(void **state)
                                     "  store float %e, ptr %p\n" STORE("%b")},
         {"calls that compute much",
          FUNCTION LOADS "  %r = call " WIDE " @llvm.exp.v16f32(" WIDE " %a)\n" STORE("%r")},
+        {"a call between blocks that touch memory",
+         FUNCTION LOADS "  br label %next\n"
+                        "next:\n"
+                        "  %e = call " WIDE " @llvm.exp.v16f32(" WIDE " %a)\n"
+                        "  br label %last\n"
+                        "last:\n" STORE("%e")},
+        {"a division between them", FUNCTION LOADS "  br label %next\n"
+                                                   "next:\n"
+                                                   "  %e = fdiv " WIDE " %a, %b\n"
+                                                   "  br label %last\n"
+                                                   "last:\n" STORE("%e")},
         {"a block that streams beside one that computes",
          FUNCTION LOADS "  br label %next\n"
                         "next:\n"

@@ -17,7 +17,8 @@ enum { NARROW_BITS = 256 };
 /* What a block does with vectors that are too wide. */
 struct wide_work {
     unsigned accesses, operations;
-    bool other; /* what does not become two of the half, or takes long */
+    bool other; /* what does not become two of the half */
+    bool slow;  /* what takes long */
 };
 
 static bool is_wide_type(LLVMTargetDataRef layout, ir_type type)
@@ -51,21 +52,21 @@ static void count(ir_value item, struct wide_work *work)
     case LLVMExtractElement:
     case LLVMInsertElement:
     case LLVMShuffleVector:
-    case LLVMGetElementPtr:
+    case LLVMGetElementPtr: work->other = true; return;
     case LLVMFDiv:
     case LLVMFRem:
     case LLVMUDiv:
     case LLVMSDiv:
     case LLVMURem:
-    case LLVMSRem: work->other = true; return;
-    case LLVMCall: work->other |= !is_cheap_call(item); break;
+    case LLVMSRem: work->slow = true; return;
+    case LLVMCall: work->slow |= !is_cheap_call(item); break;
     default: break;
     }
     work->operations++;
 }
 
-/* What lies outside of the blocks that touch memory is done once. A wide phi is a value that turns
- * with a loop: a sum, or one that is used again and again. */
+/* What is made ready outside of the blocks that touch memory is done once. A wide phi is a value
+ * that turns with a loop: a sum, or one that is used again and again. */
 static bool streams(LLVMTargetDataRef layout, ir_value function)
 {
     bool any = false;
@@ -80,7 +81,7 @@ static bool streams(LLVMTargetDataRef layout, ir_value function)
                 return false;
             count(item, &work);
         }
-        if (work.accesses && (work.other || work.operations > work.accesses))
+        if (work.slow || (work.accesses && (work.other || work.operations > work.accesses)))
             return false;
         any |= work.accesses != 0;
     }
