@@ -6,6 +6,8 @@
 #include "viewer/text.h"
 #include "viewer/view.h"
 
+#include <string.h>
+
 /* One lane's row while it is drawn. */
 struct lane_row {
     struct view *view;
@@ -60,6 +62,22 @@ static uint32_t letter(const struct view_span *span)
 
 /* ---- Bars --------------------------------------------------------------------------------- */
 
+/* What tells "token 7" from "token 8" stays when the rest is cut. */
+static void write_scope(struct view_area area, int column, int columns, unsigned style,
+                        const char *label)
+{
+    const char *number = label + strlen(label);
+    while (number > label && number[-1] >= '0' && number[-1] <= '9')
+        number--;
+    const int kept = view_text_columns(number);
+    if (view_text_columns(label) > columns && kept > 0 && kept <= columns) {
+        view_write_cut(area, 0, column, columns - kept, style, label);
+        view_write(area, 0, column + columns - kept, style, number);
+    } else if (columns > 2) {
+        view_write_cut(area, 0, column, columns, style, label);
+    }
+}
+
 static void draw_scope_run(const struct lane_row *row, int column, int count,
                            const struct view_span *span, const char *label)
 {
@@ -68,8 +86,7 @@ static void draw_scope_run(const struct lane_row *row, int column, int count,
     view_put(row->area, 0, column, '[', style);
     if (!(span->flags & VIEW_SPAN_OPEN))
         view_put(row->area, 0, column + count - 1, ']', style);
-    if (count > 4)
-        view_write_cut(row->area, 0, column + 1, count - 2, style | VIEW_BOLD, label);
+    write_scope(row->area, column + 1, count - 2, style | VIEW_BOLD, label);
 }
 
 static void draw_run(const struct lane_row *row, int column, int count,
