@@ -213,6 +213,22 @@ static void orders_of_what_is_not_there_say_why(void **state)
     view_screen_finish(&screen);
 }
 
+/* The kernels come first, then the iterations. */
+static void jumps_wait_for_iterations(void **state)
+{
+    (void)state;
+    struct view *view = create_live();
+    for (int i = 0; i < 2; i++) {
+        type(view, "t");
+        assert_string_equal(view->message,
+                            "iterations are being looked for: again when they are there");
+        finish(view);
+    }
+    type(view, "t");
+    assert_int_equal(strncmp(view->message, "iteration 0 of ", 15), 0);
+    view_destroy(view);
+}
+
 static void a_key_gives_up_the_jump_but_not_the_search(void **state)
 {
     (void)state;
@@ -526,6 +542,7 @@ int main(void)
         cmocka_unit_test(shows_what_is_shown_without_it),
         cmocka_unit_test(the_screen_goes_on_meanwhile),
         cmocka_unit_test(orders_of_what_is_not_there_say_why),
+        cmocka_unit_test(jumps_wait_for_iterations),
         cmocka_unit_test(a_key_gives_up_the_jump_but_not_the_search),
         cmocka_unit_test(escape_gives_up),
         cmocka_unit_test(kernels_are_those_of_the_range),

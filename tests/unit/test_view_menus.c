@@ -2,6 +2,7 @@
 /* viewer/menu.c and what opens one: hidden lanes, their order, what other programs are asked to do;
  * and the other trace below the lanes. */
 #include "tests/unit/view_fixture.h"
+#include "tests/viewer/decode_trace.h"
 #include "viewer/iterations.h"
 
 #include <setjmp.h>
@@ -363,6 +364,47 @@ static void iterations_are_sorted(void **state)
         assert_int_equal(view->repeats.rows[i], i);
 }
 
+static void iterations_say_which_one_it_is(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"length, longest first", "blocked time, longest first",
+                                         "device time, longest first", "time"};
+    type("8");
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        char said[64];
+        snprintf(said, sizeof said, "iterations by %s", orders[i]);
+        type("S");
+        assert_string_equal(view->message, said);
+    }
+    type("<Home>t");
+    assert_int_equal(strncmp(view->message, "iteration 0 of ", 15), 0);
+    type("T");
+    assert_string_equal(view->message, "no earlier iteration");
+    type("t");
+    assert_int_equal(strncmp(view->message, "iteration 1 of ", 15), 0);
+}
+
+/* A single token. */
+static void where_nothing_repeats_that_is_said(void **state)
+{
+    (void)state;
+    const struct decode_options options = {.tokens = 1, .layers = 2, .sync = DECODE_SYNC_OP};
+    struct view_model *short_model;
+    struct view *short_view;
+    char short_path[80];
+    snprintf(short_path, sizeof short_path, "%s.short", path);
+    assert_int_equal(decode_trace_write(short_path, &options, true), HAL_OK);
+    assert_int_equal(view_model_open(short_path, &short_model), HAL_OK);
+    assert_int_equal(view_create(short_model, &short_view), HAL_OK);
+    assert_int_equal(view_type(short_view, "t"), HAL_OK);
+    assert_string_equal(short_view->message, "nothing repeats here");
+    assert_int_equal(view_type(short_view, "8S"), HAL_OK);
+    assert_string_equal(short_view->message, "there are no iterations to sort");
+    view_destroy(short_view);
+    view_model_close(short_model);
+    unlink(short_path);
+}
+
 static void a_frame_is_written_as_what_is_chosen(void **state)
 {
     (void)state;
@@ -394,6 +436,8 @@ int main(void)
         TEST(a_trace_beside_itself_has_no_delta),
         TEST(findings_are_sorted),
         TEST(iterations_are_sorted),
+        TEST(iterations_say_which_one_it_is),
+        TEST(where_nothing_repeats_that_is_said),
         TEST(a_frame_is_written_as_what_is_chosen),
     };
     return cmocka_run_group_tests(tests, view_set_up, view_tear_down);
