@@ -182,7 +182,6 @@ static void what_needs_others_in_between_stays_apart(void **state)
     expect_same_bytes(f, 1);
 }
 
-/* #s0 waits for what the host signals after #s1 was submitted: wait before signal. */
 /* #s1 waits for #s2, on the other queue, which waits for #s0: as one, the first two would wait for
  * themselves. */
 static void what_waits_for_later_work_stays_apart(void **state)
@@ -226,6 +225,7 @@ static void what_was_promised_before_holds_nothing_up(void **state)
     assert_int_equal(f->variant->objects[submission(f, 3)->values[0].semaphore].id, OTHER);
 }
 
+/* #s0 waits for what the host signals after #s1 was submitted: wait before signal. */
 static void a_host_signal_is_not_overtaken(void **state)
 {
     struct fixture *f = *state;
