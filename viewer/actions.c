@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is done with the selection or the range by another program: its command line stands ready to
  * be read, changed and run. */
+#include "viewer/panes.h"
 #include "viewer/prompt.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <inttypes.h>
 #include <string.h>

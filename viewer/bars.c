@@ -3,9 +3,9 @@
  * and what can be done. */
 #include "viewer/filter.h"
 #include "viewer/job.h"
+#include "viewer/panes.h"
 #include "viewer/prompt.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The seventh panel: the buffers, largest first, and a report on memory over time. */
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <string.h>
 

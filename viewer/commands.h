@@ -3,7 +3,7 @@
 #ifndef VIEWER_COMMANDS_H
 #define VIEWER_COMMANDS_H
 
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 struct view_command {
     const char *name, *keys; /* as view_type takes them */

@@ -4,6 +4,7 @@
 #include "viewer/contents.h"
 
 #include "hal/base/mem.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
 
 #include <inttypes.h>

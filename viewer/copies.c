@@ -2,7 +2,7 @@
 /* What one takes along: the locator of the selection, a command that shows or proves the same, and
  * the frame as a picture. */
 #include "viewer/findings.h"
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include <inttypes.h>
 #include <string.h>

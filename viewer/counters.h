@@ -4,7 +4,7 @@
 #ifndef VIEWER_COUNTERS_H
 #define VIEWER_COUNTERS_H
 
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 enum view_counter {
     VIEW_COUNTER_WAITING,   /* submissions, from the call until they run */

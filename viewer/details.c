@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The second panel: everything about the selected event. */
 #include "viewer/counters.h"
+#include "viewer/panes.h"
 #include "viewer/stacks.h"
-#include "viewer/view.h"
 
 #include <string.h>
 

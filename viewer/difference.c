@@ -4,6 +4,7 @@
 #include "viewer/compare.h"
 #include "viewer/follow.h"
 #include "viewer/job.h"
+#include "viewer/panes.h"
 
 #include <stdlib.h>
 #include <string.h>

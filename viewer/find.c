@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jumping: to the next event, gap or host synchronisation, to what a search finds, to a moment or
  * a submission. */
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include "hal/base/locator.h"
 #include "hal/base/mem.h"

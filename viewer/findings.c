@@ -4,9 +4,9 @@
 
 #include "viewer/build.h"
 #include "viewer/job.h"
+#include "viewer/panes.h"
 #include "viewer/path.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows the selected event's submission through the lanes: call, queue, device, the semaphores
  * it moved, the wait that saw it. Lines run through blank cells only: they hide nothing. */
+#include "viewer/panes.h"
 #include "viewer/path.h"
-#include "viewer/view.h"
 
 enum { MAX_NEIGHBOURS = 4 };
 

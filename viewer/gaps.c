@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fourth panel: when the device was idle, and why. */
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 static size_t count(struct view *view)
 {

@@ -3,8 +3,8 @@
  * Where the device did not tell the times of single dispatches, equal shares show their order and
  * nothing else. */
 #include "hal/base/mem.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 enum { MAX_LOOKED_AT = 65536, MIN_SHARE = 3 };
 

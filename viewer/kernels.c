@@ -4,6 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "viewer/job.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
 
 enum { BY_TIME, BY_DISPATCHES, BY_GROUPS, ORDERS };

@@ -2,8 +2,8 @@
 /* Where the panes stand on a screen of any size, and drawing them there. */
 #include "viewer/commands.h"
 #include "viewer/counters.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 enum { LEAST_PANEL_ROWS = 5, SMALL_PANEL_ROWS = 3, SIDE_PANEL_FROM = 200, SIDE_PANEL_COLUMNS = 76 };
 

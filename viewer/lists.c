@@ -3,8 +3,8 @@
  * selection. */
 #include "hal/base/mem.h"
 #include "viewer/job.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 static int clamp(int value, int low, int high)
 {

@@ -5,10 +5,10 @@
 #include "hal/base/text.h"
 #include "viewer/follow.h"
 #include "viewer/options.h"
+#include "viewer/panes.h"
 #include "viewer/plain.h"
 #include "viewer/preview.h"
 #include "viewer/term.h"
-#include "viewer/view.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Marks that stay: in a file TRACE.marks beside the trace, a line "a 1234" for each, in nanoseconds
  * since the capture began, so that they hold for a longer reading of the same file, too. */
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A list of choices in the place of the panel, while one is asked for. */
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 void view_menu_open(struct view *view, const struct view_menu *menu)
 {

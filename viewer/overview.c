@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole trace in one row: how busy the device was, and which part of it the lanes show. */
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 static struct view_window whole(const struct view *view)
 {

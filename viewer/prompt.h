@@ -3,7 +3,7 @@
 #ifndef VIEWER_PROMPT_H
 #define VIEWER_PROMPT_H
 
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 /* Begins with `text`, the cursor behind it. */
 void view_prompt_start(struct view *view, enum view_prompt prompt, const char *text);

@@ -3,6 +3,7 @@
  * which kernels ran. */
 #include "viewer/job.h"
 #include "viewer/kernels.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
 
 #include "hal/base/mem.h"

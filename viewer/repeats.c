@@ -5,6 +5,7 @@
 #include "hal/base/mem.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
 
 /* ---- On demand ---------------------------------------------------------------------------- */

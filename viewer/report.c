@@ -6,9 +6,9 @@
 #include "viewer/compare.h"
 #include "viewer/findings.h"
 #include "viewer/kernels.h"
+#include "viewer/panes.h"
 #include "viewer/repeats.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <errno.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which lane stands on which row: their order, what is hidden, what is pinned to the top. */
 #include "hal/base/mem.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time axis: ticks at round moments, labels with as many digits as tell them apart. */
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking for the nearest event of a kind, in all lanes or in one: at a screen in steps that a
  * frame has time for, so that keys are answered meanwhile. */
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include "hal/base/mem.h"
 

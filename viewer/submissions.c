@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The third panel: all submissions, in order of number or of what took longest. */
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <inttypes.h>
 #include <string.h>

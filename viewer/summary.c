@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first panel: the numbers that are asked for first, in that order. */
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * nothing; several show how much of the column they fill. */
 #include "viewer/counters.h"
 #include "viewer/filter.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include <string.h>
 

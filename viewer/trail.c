@@ -2,8 +2,8 @@
 /* Following: from an event to what it waited for and to what waited for it, back to earlier
  * selections, how far the lines of the flow go, and the critical path over the lanes. */
 #include "viewer/job.h"
+#include "viewer/panes.h"
 #include "viewer/text.h"
-#include "viewer/view.h"
 
 #include "hal/base/mem.h"
 #include "viewer/path.h"

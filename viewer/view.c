@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of the view, and which pane a key or the pointer goes to. */
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include "hal/base/mem.h"
 #include "viewer/contents.h"

@@ -6,6 +6,7 @@
 #include "viewer/filter.h"
 #include "viewer/job.h"
 #include "viewer/kernels.h"
+#include "viewer/panes.h"
 #include "viewer/path.h"
 #include "viewer/repeats.h"
 

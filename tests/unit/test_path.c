@@ -8,9 +8,9 @@
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/findings.h"
+#include "viewer/panes.h"
 #include "viewer/path.h"
 #include "viewer/preview.h"
-#include "viewer/view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "tests/support/folder.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/carry.h"
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* viewer/view.c, moves.c, find.c: what keys and the pointer do to window, cursor and selection. */
 #include "tests/viewer/decode_trace.h"
 #include "viewer/filter.h"
-#include "viewer/view.h"
+#include "viewer/panes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
