@@ -445,6 +445,69 @@ static void the_smallest_limit_is_no_signal(void **state)
     assert_int_equal(WEXITSTATUS(status), 3); /* its own complaint */
 }
 
+/* Gives the first string of the ring that the file has not got another number. */
+static bool renumber_string(uint8_t *memory, const struct trace_ring_slot *slot,
+                            const struct trace_ring_durable *durable)
+{
+    assert_true(slot->head <= slot->bytes); /* it has not come round */
+    for (uint64_t at = durable->position + durable->segment_bytes; at < slot->head;) {
+        struct trace_event *event = (void *)(memory + slot->offset + at);
+        const struct trace_command_buffer_seal *seal = (const void *)event;
+        if (event->kind == TRACE_STRING) {
+            ((struct trace_string *)(void *)event)->id = 1000000;
+            return true;
+        }
+        at += event->bytes + (event->kind == TRACE_COMMAND_BUFFER_SEAL ? seal->segment_bytes : 0);
+    }
+    return false;
+}
+
+/* As if it had not been published yet. False: the file has all strings already. */
+static bool undefine_a_string(const char *sidecar)
+{
+    struct stat info;
+    bool found = false;
+    const int descriptor = open(sidecar, O_RDWR);
+    assert_true(descriptor >= 0 && fstat(descriptor, &info) == 0);
+    uint8_t *memory =
+        mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    assert_true(memory != MAP_FAILED);
+    close(descriptor);
+    const struct trace_sidecar_header *header = (const void *)memory;
+    for (uint32_t i = 0; i < header->slot_count && !found; i++) {
+        const struct trace_ring_slot *slot = &header->slots[i];
+        if (slot->state == TRACE_RING_LIVE)
+            found = renumber_string(memory, slot, &slot->durable[header->durable_index]);
+    }
+    munmap(memory, (size_t)info.st_size);
+    return found;
+}
+
+/* Each round has a name of its own, which one scope has. */
+static void what_was_never_defined_is_called_lost(void **state)
+{
+    (void)state;
+    struct captured captured;
+    struct trace_recovered recovered;
+    char sidecar[PATH_MAX];
+    unsigned lost = 0, tries = 0;
+    do {
+        struct busy busy;
+        start(&busy, "1", "_exit", "5", NULL);
+        finish(&busy);
+        sidecar_of_trace(sidecar);
+        assert_true(tries++ < 100);
+    } while (!undefine_a_string(sidecar));
+    assert_ok(recover(&recovered));
+    captured_open_incomplete(&captured, path); /* reads all, and refuses what is not defined */
+    for (size_t i = 0; i < captured_count(&captured, TRACE_SCOPE_BEGIN); i++) {
+        const struct trace_scope *scope = captured_find(&captured, TRACE_SCOPE_BEGIN, i);
+        lost += strcmp(captured_string(&captured, scope->name), "(lost)") == 0;
+    }
+    captured_close(&captured);
+    assert_int_equal(lost, 1);
+}
+
 /* ---- A full disk ---- */
 
 static void fill_the_disk(void)
@@ -589,6 +652,7 @@ int main(void)
         cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, remove_trace),
         cmocka_unit_test_teardown(limits_shrink_the_sidecar, remove_trace),
         cmocka_unit_test_teardown(the_smallest_limit_is_no_signal, remove_trace),
+        cmocka_unit_test_teardown(what_was_never_defined_is_called_lost, remove_trace),
         cmocka_unit_test_teardown(what_the_disk_had_no_room_for_is_recovered, remove_trace),
         cmocka_unit_test_teardown(contents_wait_in_256_mib, remove_trace),
         cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, remove_trace),
