@@ -224,25 +224,25 @@ static int64_t add_ns(int64_t a, int64_t b)
 }
 
 /* Microseconds since the capture began, as they are printed. */
-static bool parse_us(const char *text, int64_t *out_ns)
+static bool parse_us(const char *option, const char *text, int64_t *out_ns)
 {
     char *rest;
     const double us = strtod(text, &rest);
     if (rest == text || *rest || !(us > -9e15 && us < 9e15)) {
-        tool_error("dump: '%s' is no number of microseconds", text);
+        tool_error("dump: --%s=%s: not a number of microseconds", option, text);
         return false;
     }
     *out_ns = (int64_t)(us * 1000);
     return true;
 }
 
-static bool parse_number(const char *text, uint64_t *out)
+static bool parse_object(const char *text, uint64_t *out)
 {
     char *rest;
     *out = strtoull(text, &rest, 10);
     if (*text >= '0' && *text <= '9' && !*rest)
         return true;
-    tool_error("dump: '%s' is no number", text);
+    tool_error("dump: --object=%s: not a number", text);
     return false;
 }
 
@@ -313,12 +313,12 @@ static bool parse_options(struct dump *dump, int argc, char **argv)
         switch (option) {
         case 'j': dump->out.as_json = true; break;
         case 's': dump->with_segments = false; break;
-        case 'b': good = window->has_times = parse_us(optarg, &window->first_ns); break;
-        case 'e': good = window->has_times = parse_us(optarg, &window->last_ns); break;
+        case 'b': good = window->has_times = parse_us("from", optarg, &window->first_ns); break;
+        case 'e': good = window->has_times = parse_us("to", optarg, &window->last_ns); break;
         case 'k': good = parse_kinds(dump, optarg); break;
-        case 'o': good = dump->has_object = parse_number(optarg, &dump->object); break;
+        case 'o': good = dump->has_object = parse_object(optarg, &dump->object); break;
         case 'n': good = window->has_submission = parse_place(optarg, &window->submission); break;
-        default: good = tool_wrong_option("dump", argv) == TOOL_OK;
+        default: (void)tool_wrong_option("dump", argv); good = false;
         }
     }
     return good;

@@ -235,7 +235,7 @@ static int export_rows(int argc, char **argv, const struct trace_rewrite_options
 {
     if (!output->path || output->force || optind == argc) {
         tool_error("export: --format=sqlite takes -o DATABASE, to which it adds, and one trace or "
-                   "more");
+                   "more (see hal-trace export --help)");
         return TOOL_USAGE;
     }
     if (!tool_output_check("export", output, argv + optind, argc - optind))

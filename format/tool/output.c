@@ -47,7 +47,7 @@ bool tool_output_check(const char *command, const struct trace_rewrite_options *
                        char *const *inputs, int input_count)
 {
     if (!output->path) {
-        tool_error("%s: where to? (-o OUTPUT)", command);
+        tool_error("%s: where to? -o OUTPUT (see hal-trace %s --help)", command, command);
         return false;
     }
     for (int i = 0; i < input_count; i++) {

@@ -31,7 +31,8 @@ const char *tool_one_file(int argc, char **argv, int first)
     if (argc == first)
         tool_error("%s: which file? (see hal-trace %s --help)", argv[0], argv[0]);
     else
-        tool_error("%s: one file only, not '%s' as well", argv[0], argv[first + 1]);
+        tool_error("%s: one file only, not '%s' as well (see hal-trace %s --help)", argv[0],
+                   argv[first + 1], argv[0]);
     return NULL;
 }
 

@@ -159,10 +159,17 @@ static void wrong_usage(void **state)
 {
     (void)state;
     static const char *const wrong[][2] = {
-        {"", "which command"},        {"--nonsense", "--nonsense"},
-        {"paint t.pb.zst", "paint"},  {"info", "which file"},
-        {"info --x t.pb.zst", "--x"}, {"dump a b", "'b'"},
-        {"dump -q t.pb.zst", "-q"},   {"info --json=2 t.pb.zst", "--json"},
+        {"", "which command"},
+        {"--nonsense", "--nonsense"},
+        {"paint t.pb.zst", "paint"},
+        {"info", "which file"},
+        {"info --x t.pb.zst", "--x"},
+        {"dump a b", "'b'"},
+        {"dump -q t.pb.zst", "-q"},
+        {"info --json=2 t.pb.zst", "--json"},
+        {"dump --from=x t.pb.zst", "--from=x: not a number"},
+        {"dump --to= t.pb.zst", "--to=: not a number"},
+        {"dump --object=x t.pb.zst", "--object=x: not a number"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         if (run(wrong[i][0]) != 2)
@@ -180,7 +187,7 @@ static void wrong_usage_names_the_help(void **state)
     static const char *const commands[] = {"info",      "dump",       "stats",  "verify",  "diff",
                                            "trim",      "strip",      "merge",  "extract", "export",
                                            "symbolize", "recompress", "recover"};
-    static const char *const wrong[] = {"", "--no-such-option t.pb.zst"};
+    static const char *const wrong[] = {"", "--no-such-option t.pb.zst", "a b c"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
             char arguments[64], hint[64];
