@@ -136,6 +136,21 @@ bool hal_wish_is_decided(const struct hal_wish *wish, enum hal_status *out_statu
     return hal_wish_is_fulfilled(wish);
 }
 
+/* Who waits for any value waits for the others when a semaphore has failed, and may do so in vain.
+ */
+static enum hal_status add_failure(enum hal_status status, const struct hal_wish *wish)
+{
+    char name[HAL_OBJECT_NAME_BYTES];
+    for (size_t i = 0; i < wish->count; i++) {
+        const struct hal_semaphore *const semaphore = wish->values[i].semaphore;
+        if (hal_timeline_value(semaphore) == UINT64_MAX)
+            return hal_add_context(status, "%s has failed (%s)",
+                                   hal_object_name(&semaphore->object, name),
+                                   semaphore->message ? semaphore->message : "");
+    }
+    return status;
+}
+
 /* The message names the first value that is not reached. */
 enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish)
 {
@@ -144,8 +159,10 @@ enum hal_status hal_wish_fail_timeout(const struct hal_wish *wish)
         const uint64_t now = hal_timeline_value(wanted->semaphore);
         char name[HAL_OBJECT_NAME_BYTES];
         if (now < wanted->value)
-            return hal_fail(HAL_TIMEOUT, "%s did not reach %" PRIu64 " in time, it is at %" PRIu64,
-                            hal_object_name(&wanted->semaphore->object, name), wanted->value, now);
+            return add_failure(
+                hal_fail(HAL_TIMEOUT, "%s did not reach %" PRIu64 " in time, it is at %" PRIu64,
+                         hal_object_name(&wanted->semaphore->object, name), wanted->value, now),
+                wish);
     }
     return hal_fail(HAL_TIMEOUT, "the semaphores did not reach their values in time");
 }

@@ -43,7 +43,7 @@ struct suite_run *suite_run_of(struct suite *suite);
 /* Lines of "unsupported GLOB reason" and "fails GLOB reason"; '#' begins a comment. */
 struct suite_expectation {
     enum suite_outcome outcome; /* PASSED: nothing special, but for --injected */
-    bool untold;                /* with --injected, it may find wrong values, or wait in vain */
+    bool untold;                /* with --injected, it may find wrong values */
     char *glob, *reason;
     size_t matches;
 };

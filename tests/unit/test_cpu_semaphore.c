@@ -85,7 +85,8 @@ static void failures_are_for_good(void **state)
     assert_fails(hal_semaphore_wait(a, 6, HAL_FOREVER), HAL_IO, "the first reason");
     assert_fails(hal_semaphore_signal(a, 9), HAL_IO, "the first reason");
     assert_fails(hal_semaphores_wait(device, HAL_WAIT_ALL, both, 2, HAL_FOREVER), HAL_IO, "first");
-    assert_fails(hal_semaphores_wait(device, HAL_WAIT_ANY, both, 2, 0), HAL_TIMEOUT, "'b'");
+    assert_fails(hal_semaphores_wait(device, HAL_WAIT_ANY, both, 2, 0), HAL_TIMEOUT,
+                 "semaphore 'a' has failed (the first reason): semaphore 'b' did not reach 1");
     hal_semaphore_fail(b, HAL_FAILED, NULL);
     assert_fails(hal_semaphores_wait(device, HAL_WAIT_ANY, both, 2, HAL_FOREVER), HAL_IO, "first");
     hal_semaphore_release(b);
