@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the screen, the keys that they take, and what the files of the view offer each
- * other. Whoever shows a trace needs view.h alone. */
+ * other. Whoever draws a trace into a screen needs view.h alone. */
 #ifndef VIEWER_PANES_H
 #define VIEWER_PANES_H
 
