@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[optind], tool_commands[i]->name) == 0) {
             char **own = argv + optind;
             const int count = argc - optind;
-            optind = 1;
+            optind = 0; /* from the start, and no longer up to the first file alone */
             return run_command(tool_commands[i], count, own);
         }
     }

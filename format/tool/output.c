@@ -30,9 +30,11 @@ bool tool_output_option(const char *command, int option, struct trace_rewrite_op
 
 int tool_wrong_option(const char *command, char **argv)
 {
+    /* Of letters behind one dash, getopt goes past the word with the last one. */
+    const char *const option = argv[argv[optind - 1][0] == '-' ? optind - 1 : optind];
     if (!is_said)
         tool_error("%s: unknown option '%s', or one without its value (see hal-trace %s --help)",
-                   command, argv[optind - 1], command);
+                   command, option, command);
     return TOOL_USAGE;
 }
 

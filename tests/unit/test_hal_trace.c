@@ -166,6 +166,9 @@ static void wrong_usage(void **state)
         {"info --x t.pb.zst", "--x"},
         {"dump a b", "'b'"},
         {"dump -q t.pb.zst", "-q"},
+        {"dump -qx t.pb.zst", "'-qx'"},
+        {"trim -o out -yf t.pb.zst", "'-yf'"},
+        {"trim t.pb.zst -o", "'-o'"},
         {"info --json=2 t.pb.zst", "--json"},
         {"dump --from=x t.pb.zst", "--from=x: not a number"},
         {"dump --to= t.pb.zst", "--to=: not a number"},
@@ -235,7 +238,7 @@ static void info_says_what_and_how_much(void **state)
     says("2023-11-14 22:13:20 UTC");
     says("1 submissions, 2 commands: 1 dispatches, 0 barriers");
     says("complete");
-    assert_int_equal(run("info --json t.pb.zst"), 0);
+    assert_int_equal(run("info t.pb.zst --json"), 0); /* the options stand where they like */
     says("\"submissions\":1,\"dispatches\":1,\"barriers\":0");
     says("\"arguments\":[\"decode\",\"--tokens=3\"]");
     says("\"truncated\":\"\"");
