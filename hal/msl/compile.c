@@ -22,6 +22,7 @@ struct job {
     const char *file;
     struct msl_compiler compiler;
     struct msl_headers headers;
+    bool has_headers; /* they are ready */
     struct msl_road road;
     struct msl_options options;
     char scratch[MSL_PATH_BYTES];
@@ -332,7 +333,9 @@ static enum hal_status translate_and_build(const struct job *job)
 
 static enum hal_status compile(struct job *job, const char *path, const struct msl_key *key)
 {
+    job->has_headers = false;
     HAL_TRY(msl_headers_prepare(&job->compiler, &job->options, &job->headers));
+    job->has_headers = true;
     HAL_TRY(msl_scratch_create_in(job->source->directory, job->scratch, sizeof job->scratch));
     snprintf(job->input, sizeof job->input, "%s/input", job->scratch);
     snprintf(job->built, sizeof job->built, "%s/built", job->scratch);
@@ -357,7 +360,7 @@ static void make_room(const struct msl_source *source)
 /* Whether somebody has emptied the cache while we compiled with what lay there. */
 static bool is_emptied(const struct job *job)
 {
-    return access(job->headers.precompiled, F_OK) != 0;
+    return access(job->has_headers ? job->headers.precompiled : job->headers.overlay, F_OK) != 0;
 }
 
 /* Another process may make room between our look and our load, or remove all there is: then once

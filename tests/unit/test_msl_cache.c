@@ -43,6 +43,20 @@ static size_t compiler_runs(void)
     return count;
 }
 
+/* A compiler that counts its runs, and does this before each. */
+static void put_compiler(const char *before)
+{
+    char path[PATH_BYTES], runs[PATH_BYTES];
+    path_in(runs, "runs");
+    path_in(path, "clang");
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\necho \"$1\" >> %s\n%s\nexec %s \"$@\"\n", runs, before, TEST_CLANG);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    setenv("HAL_MSL_CLANG", path, 1);
+}
+
 static int32_t compile_and_run(const char *source)
 {
     int32_t out = 0;
@@ -252,20 +266,14 @@ static void an_emptied_cache_is_filled_again(void **state)
 {
     (void)state;
     static const char source[] = "#define N 71\n" SOURCE(N);
-    char runs[PATH_BYTES], cache[PATH_BYTES], path[PATH_BYTES];
+    char runs[PATH_BYTES], cache[PATH_BYTES], before[3 * PATH_BYTES];
     path_in(runs, "runs");
-    path_in(path, "clang");
     for (size_t run = 1; run <= 3; run++) {
         path_in(cache, run == 1 ? "first" : run == 2 ? "second" : "third");
         setenv("HAL_CACHE_DIR", cache, 1);
-        FILE *const file = fopen(path, "w");
-        assert_non_null(file);
-        fprintf(file,
-                "#!/bin/sh\necho \"$1\" >>%s\n"
-                "[ \"$(grep -vc '^--version$' %s)\" != %zu ] || rm -rf %s/msl\n"
-                "exec %s \"$@\"\n",
-                runs, runs, run, cache, TEST_CLANG);
-        assert_int_equal(fclose(file), 0);
+        snprintf(before, sizeof before,
+                 "[ \"$(grep -vc '^--version$' %s)\" != %zu ] || rm -rf %s/msl", runs, run, cache);
+        put_compiler(before);
         assert_int_equal(compile_and_run(source), 71);
         assert_int_equal(compiler_runs(), run + 3); /* up to there, and all once more */
         assert_int_equal(compile_and_run(source), 71);
@@ -282,6 +290,15 @@ static void failures_are_not_kept(void **state)
         assert_int_equal(fixture_status("kernel void f(device int* o) { o[0] = ; }\n"),
                          HAL_INVALID);
     assert_false(find_entry(".so", path));
+}
+
+/* Only where somebody emptied the cache it is tried again. */
+static void failures_are_not_repeated(void **state)
+{
+    (void)state;
+    put_compiler("[ \"$1\" = --version ] || exit 1");
+    assert_int_equal(fixture_status(SOURCE(47)), HAL_FAILED);
+    assert_int_equal(compiler_runs(), 1);
 }
 
 /* What a killed process left goes; what a living one may still use stays. */
@@ -470,16 +487,11 @@ static void directories_by_environment(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    char path[PATH_BYTES], runs[PATH_BYTES];
+    char path[PATH_BYTES];
     path_in(path, "cache");
     setenv("HAL_CACHE_DIR", path, 1);
-    path_in(runs, "runs");
-    path_in(path, "clang");
-    FILE *const file = fopen(path, "w");
-    fprintf(file, "#!/bin/sh\necho \"$1\" >> %s\nexec %s \"$@\"\n", runs, TEST_CLANG);
-    fclose(file);
-    setenv("HAL_MSL_CLANG", path, 1);
-    return chmod(path, 0700);
+    put_compiler("");
+    return 0;
 }
 
 static int tear_down(void **state)
@@ -505,6 +517,7 @@ int main(void)
         IN_EMPTY_CACHE(stale_files_are_removed),
         IN_EMPTY_CACHE(an_emptied_cache_is_filled_again),
         IN_EMPTY_CACHE(failures_are_not_kept),
+        IN_EMPTY_CACHE(failures_are_not_repeated),
         IN_EMPTY_CACHE(two_processes_at_once),
         IN_EMPTY_CACHE(several_threads_at_once),
         IN_EMPTY_CACHE(unusable_directory),
