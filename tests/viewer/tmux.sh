@@ -100,6 +100,20 @@ done
 keys -l "$(printf '\033[<0;30;6M\033[<32;40;6M\033[<32;60;6M\033[<0;60;6m')"
 see '^ range +'
 
+# A line is edited: neither the terminal nor curses keeps those keys for itself.
+keys '/' 'xtokem 3' Left Left Left DC 'n' C-a DC
+see '^ /token 3  regular'
+keys C-e C-w
+see '^ /token   regular'
+keys 'q' Home C-k
+see '^ /  regular'
+keys 'token 4'
+see '^ /token 4  regular'
+keys C-u
+see '^ /  regular'
+keys Escape
+see 'w s zoom'
+
 # A command by name, completed.
 keys ':' 'next gap' Enter
 see '^›gaps'
