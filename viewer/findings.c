@@ -204,13 +204,16 @@ const char *view_finding_command(const struct view_model *model, const struct vi
 }
 
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
-                        struct view_lines *lines)
+                        const char *mark, struct view_lines *lines)
 {
-    char cost[80] = "       -";
-    char command[1024];
-    if (finding->cost_ns != VIEW_NO_TIME)
-        snprintf(cost, sizeof cost, "%s %5.1f %%",
-                 view_right(view_time(finding->cost_ns).text, 8).text,
+    const bool costs = finding->cost_ns != VIEW_NO_TIME;
+    const int columns = 8 - view_text_columns(mark);
+    char cost[80], command[1024];
+    const int length =
+        snprintf(cost, sizeof cost, "%s%s", mark,
+                 view_right(costs ? view_time(finding->cost_ns).text : "-", columns).text);
+    if (costs)
+        snprintf(cost + length, sizeof cost - (size_t)length, " %5.1f %%",
                  100 * view_finding_share(model, finding));
     view_lines_add(lines, cost, "%s%s%s", finding->title, *finding->locator ? ", see " : "",
                    finding->locator);
@@ -324,11 +327,9 @@ static void draw(struct view *view, struct view_area area)
     struct view_lines lines = {0};
     size_t current = SIZE_MAX;
     for (size_t i = 0; i < findings->list_count; i++) {
-        if (i == view->finding) {
+        if (i == view->finding)
             current = lines.count;
-            view_lines_add(&lines, "›", "%s", view_finding_names[findings->list[i].kind]);
-        }
-        view_finding_lines(view->model, &findings->list[i], &lines);
+        view_finding_lines(view->model, &findings->list[i], i == view->finding ? "›" : "", &lines);
     }
     if (!findings->list_count) {
         char why[160] = "none: nothing here is slow, wrong or redundant";

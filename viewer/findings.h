@@ -81,9 +81,10 @@ const char *view_finding_command(const struct view_model *model, const struct vi
                                  char *out, size_t bytes);
 
 struct view_lines;
-/* The finding as lines: its cost and title, then the evidence. */
+/* The finding as lines: its cost and title, then the evidence. `mark`, "" or of one column, stands
+ * before the cost. */
 void view_finding_lines(const struct view_model *model, const struct view_finding *finding,
-                        struct view_lines *lines);
+                        const char *mark, struct view_lines *lines);
 
 /* The parts, for findings.c alone. Each adds what it finds. */
 enum hal_status view_findings_timing(const struct view_model *model,

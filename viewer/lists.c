@@ -81,8 +81,10 @@ static int widest_key(const struct view_lines *lines)
 {
     enum { MAX_KEY = 24 };
     int widest = 0;
+    char key[1200];
     for (const char *at = lines->text; at && *at; at = strchr(at, '\n') + 1) {
-        const int columns = (int)(strchr(at, '\t') - at);
+        snprintf(key, sizeof key, "%.*s", (int)(strchr(at, '\t') - at), at);
+        const int columns = view_text_columns(key);
         widest = columns > widest && columns <= MAX_KEY ? columns : widest;
     }
     return widest;

@@ -214,7 +214,7 @@ static enum hal_status write_findings(const struct report *r)
     struct view_lines lines = {0};
     HAL_TRY(view_findings_find(r->model, &findings));
     for (size_t i = 0; i < findings.list_count; i++)
-        view_finding_lines(r->model, &findings.list[i], &lines);
+        view_finding_lines(r->model, &findings.list[i], "", &lines);
     if (!findings.list_count)
         view_lines_add(&lines, "findings", "none");
     write_lines(r, &lines);
