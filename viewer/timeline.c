@@ -63,8 +63,8 @@ static uint32_t letter(const struct view_span *span)
 /* ---- Bars --------------------------------------------------------------------------------- */
 
 /* What tells "token 7" from "token 8" stays when the rest is cut. */
-static void write_scope(struct view_area area, int column, int columns, unsigned style,
-                        const char *label)
+static void write_numbered(struct view_area area, int column, int columns, unsigned style,
+                           const char *label)
 {
     const char *number = label + strlen(label);
     while (number > label && number[-1] >= '0' && number[-1] <= '9')
@@ -86,7 +86,7 @@ static void draw_scope_run(const struct lane_row *row, int column, int count,
     view_put(row->area, 0, column, '[', style);
     if (!(span->flags & VIEW_SPAN_OPEN))
         view_put(row->area, 0, column + count - 1, ']', style);
-    write_scope(row->area, column + 1, count - 2, style | VIEW_BOLD, label);
+    write_numbered(row->area, column + 1, count - 2, style | VIEW_BOLD, label);
 }
 
 static void draw_run(const struct lane_row *row, int column, int count,
@@ -345,7 +345,7 @@ static void draw_name(struct view *view, uint32_t index, struct view_area area)
         column++;
     if (view->pinned[index])
         view_put(area, 0, column++, '*', style);
-    view_write_cut(area, 0, column, area.columns - column - 1, style, name);
+    write_numbered(area, column, area.columns - column - 1, style, name);
 }
 
 static void draw_selection(struct view *view, struct view_area area)

@@ -72,6 +72,20 @@ static void numbers_keep_their_units(void **state)
 
 /* ---- Narrow screens ----------------------------------------------------------------------- */
 
+/* Two threads of one name differ by their numbers, 4711 and 4712 in this trace. */
+static void names_of_lanes_keep_their_number(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < model->hosts_count; i++)
+        model->hosts[i].shares_name = true;
+    resize(10, 40); /* eight columns for names */
+    assert_int_equal(model->hosts_count, 2);
+    assert_true(row_with(" mai~4711 ") > 0);
+    assert_true(row_with(" loa~4712 ") > 0);
+    for (size_t i = 0; i < model->hosts_count; i++)
+        model->hosts[i].shares_name = false;
+}
+
 /* As when a click opens another panel, on a screen with room for one choice. */
 static void choices_of_another_panel_are_not_asked_for(void **state)
 {
@@ -153,6 +167,7 @@ int main(void)
         TEST(a_long_message_takes_the_whole_row),
         TEST(the_overview_brackets_what_is_shown),
         TEST(numbers_keep_their_units),
+        TEST(names_of_lanes_keep_their_number),
         TEST(choices_of_another_panel_are_not_asked_for),
         TEST(the_open_panel_is_named_on_the_narrowest_bar),
         TEST(a_panel_without_room_says_how_it_is_opened),
