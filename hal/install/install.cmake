@@ -17,6 +17,13 @@ if(HAL_METAL STREQUAL "system") # the other one is for tests
     list(APPEND modules hal_metal)
 endif()
 
+set(folders ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_LIBDIR}/cmake
+    ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_LIBEXECDIR} ${CMAKE_INSTALL_MANDIR}/man1
+    ${CMAKE_INSTALL_DOCDIR} ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(CODE "set(HALTRACE_FOLDERS \"${folders}\")")
+install(SCRIPT hal/install/installing.cmake) # before anything has been
+
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS ${libraries} EXPORT haltrace LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

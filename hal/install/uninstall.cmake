@@ -1,17 +1,20 @@
-# Removes what `cmake --install` of this build put somewhere, and our folders that this leaves empty:
+# Removes what `cmake --install` of this build put somewhere, and folders of ours that this leaves empty:
 #   cmake -DLISTS=build/release/installed [-DPREFIX=/only/that/one] -P uninstall.cmake
 file(GLOB lists "${LISTS}/*.txt")
 set(count 0)
 
-# Only what bears our name: an empty bin/ may be somebody's.
-function(remove_empty prefix folder)
+function(remove_if_empty folder)
+    file(GLOB left "${folder}/*" "${folder}/.*")
+    if(IS_DIRECTORY "${folder}" AND NOT left)
+        file(REMOVE_RECURSE "${folder}")
+    endif()
+endfunction()
+
+# What bears our name is ours; an empty bin/ may be somebody's.
+function(remove_ours prefix folder)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${prefix}" OUTPUT_VARIABLE inside)
-    while(inside MATCHES "(^|/)(haltrace|hal)(/|$)" AND IS_DIRECTORY "${prefix}/${inside}")
-        file(GLOB left "${prefix}/${inside}/*" "${prefix}/${inside}/.*")
-        if(left)
-            break()
-        endif()
-        file(REMOVE_RECURSE "${prefix}/${inside}")
+    while(inside MATCHES "(^|/)(haltrace|hal)(/|$)")
+        remove_if_empty("${prefix}/${inside}")
         cmake_path(GET inside PARENT_PATH inside)
     endwhile()
 endfunction()
@@ -22,6 +25,9 @@ foreach(list IN LISTS lists)
     if(DEFINED PREFIX AND NOT prefix STREQUAL PREFIX)
         continue()
     endif()
+    set(made ${files}) # "bin/": it was not there before
+    list(FILTER made INCLUDE REGEX "/$")
+    list(FILTER files EXCLUDE REGEX "/$")
     set(folders "")
     set(removed 0)
     foreach(file IN LISTS files)
@@ -35,7 +41,11 @@ foreach(list IN LISTS lists)
     list(REMOVE_DUPLICATES folders)
     list(SORT folders ORDER DESCENDING) # what lies deeper first
     foreach(folder IN LISTS folders)
-        remove_empty("${prefix}" "${folder}")
+        remove_ours("${prefix}" "${folder}")
+    endforeach()
+    list(SORT made ORDER DESCENDING)
+    foreach(folder IN LISTS made)
+        remove_if_empty("${folder}")
     endforeach()
     file(REMOVE "${list}")
     math(EXPR count "${count} + 1")

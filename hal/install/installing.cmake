@@ -1,0 +1,15 @@
+# Run at the begin of `cmake --install`: HALTRACE_MADE becomes which of the folders in
+# HALTRACE_FOLDERS, and of those around them, are not there yet. Those are ours to remove again.
+set(prefix "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+set(HALTRACE_MADE "")
+foreach(folder IN LISTS HALTRACE_FOLDERS)
+    while(folder AND NOT IS_ABSOLUTE "${folder}")
+        if(NOT EXISTS "${prefix}/${folder}")
+            list(APPEND HALTRACE_MADE "${prefix}/${folder}/")
+        endif()
+        cmake_path(GET folder PARENT_PATH folder)
+    endwhile()
+endforeach()
+if(NOT EXISTS "${prefix}")
+    list(APPEND HALTRACE_MADE "${prefix}/")
+endif()
