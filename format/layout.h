@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which member of which record is stored in which column: one table per kind of record. Storing,
  * reading back and printing all go by these tables, so a new kind is one message in trace.proto,
- * one table in layout.c and one line in its family. */
+ * one table in layout_events.c or a neighbour and one line in its family. */
 #ifndef FORMAT_LAYOUT_H
 #define FORMAT_LAYOUT_H
 
