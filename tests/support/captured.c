@@ -107,6 +107,15 @@ const struct trace_segment *captured_segments(const struct captured *captured, s
     return found->segments;
 }
 
+const void *captured_next_segment(const struct trace_segment **at, enum trace_segment_kind kind)
+{
+    const struct trace_segment *segment = *at;
+    if (segment->kind != kind)
+        fail_msg("a %s, not a %s", trace_segment_name(segment->kind), trace_segment_name(kind));
+    *at = trace_next_segment(segment);
+    return segment;
+}
+
 uint8_t *captured_bytes(const struct captured *captured, const struct trace_content_event *event)
 {
     uint8_t *bytes = malloc(event->size);

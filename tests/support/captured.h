@@ -32,6 +32,8 @@ size_t captured_count(const struct captured *captured, enum trace_event_kind kin
 
 /* The segments of the n-th seal. */
 const struct trace_segment *captured_segments(const struct captured *captured, size_t n);
+/* The segment at `*at`, which must be of that kind; `*at` becomes the one behind it. */
+const void *captured_next_segment(const struct trace_segment **at, enum trace_segment_kind kind);
 
 /* The bytes of a content event's piece; free() them. */
 uint8_t *captured_bytes(const struct captured *captured, const struct trace_content_event *event);
