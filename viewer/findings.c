@@ -219,7 +219,7 @@ void view_finding_lines(const struct view_model *model, const struct view_findin
                    finding->locator);
     view_lines_add(lines, "", "%s", finding->evidence);
     if (*finding->proof)
-        view_lines_add(lines, "", "to prove it: %s",
+        view_lines_add(lines, "", VIEW_PROOF "%s",
                        view_finding_command(model, finding, command, sizeof command));
 }
 

@@ -80,6 +80,9 @@ double view_finding_share(const struct view_model *model, const struct view_find
 const char *view_finding_command(const struct view_model *model, const struct view_finding *finding,
                                  char *out, size_t bytes);
 
+/* What a command stands behind that proves the finding. */
+#define VIEW_PROOF "to prove it: "
+
 struct view_lines;
 /* The finding as lines: its cost and title, then the evidence. `mark`, "" or of one column, stands
  * before the cost. */

@@ -11,47 +11,12 @@ static int clamp(int value, int low, int high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Whether what stands behind a blank belongs to the digit before it: "1.25 ms", "0.059 916 s". */
-static bool belongs_to_number(const char *word)
-{
-    static const char *const units[] = {"ns",  "µs",  "us",  "ms",  "s",   "min", "h",   "B",
-                                        "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "B/s", "%"};
-    const size_t length = strcspn(word, " ,;:.)");
-    if (*word >= '0' && *word <= '9')
-        return true;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strlen(units[i]) == length && memcmp(units[i], word, length) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Bytes of the text that fit into so many columns, broken at a blank when there is one, and not
- * between a number and its unit. */
-static size_t fitting(const char *text, int columns)
-{
-    const char *at = text, *blank = NULL;
-    for (int taken = 0; *at;) {
-        const char *next = at;
-        const uint32_t character = view_utf8_next(&next);
-        const int width = view_width(character);
-        taken += width < 0 ? 1 : width;
-        if (taken > columns)
-            return (size_t)((blank ? blank : at > text ? at : next) - text);
-        const bool is_number = at > text && at[-1] >= '0' && at[-1] <= '9';
-        at = next;
-        if (character == ' ' && !(is_number && belongs_to_number(at)))
-            blank = at;
-    }
-    return (size_t)(at - text);
-}
-
 /* The value from that row on, as many rows as it needs; returns the row after it. */
 static int draw_value(struct view_area area, int row, int column, const char *value)
 {
     char part[1200];
     do {
-        const size_t bytes = fitting(value, area.columns - column - 1);
+        const size_t bytes = view_fitting(value, area.columns - column - 1);
         snprintf(part, sizeof part, "%.*s", (int)bytes, value);
         view_write(area, row++, column, VIEW_STYLE_TEXT, part);
         value += bytes;

@@ -22,8 +22,11 @@ enum { EXIT_CONDITION = 1, EXIT_USAGE = 2, EXIT_UNREADABLE = VIEW_EXIT_UNREADABL
 
 static enum hal_status print(const struct view_model *model, const struct view_options *o)
 {
-    const struct view_report_options options = {
-        .width = o->width, .ascii = o->ascii, .colors = o->text_colors, .json = o->json};
+    const struct view_report_options options = {.width = o->width,
+                                                .screen = o->screen,
+                                                .ascii = o->ascii,
+                                                .colors = o->text_colors,
+                                                .json = o->json};
     bool first = true;
     for (unsigned i = 0; i < VIEW_REPORT_COUNT; i++) {
         if (!o->reports[i])
@@ -85,7 +88,8 @@ static enum hal_status dump_frame(const struct view_model *model, const struct v
 
 static enum hal_status diff(const struct view_model *model, const struct view_options *o)
 {
-    const struct view_report_options options = {.width = o->width, .ascii = o->ascii};
+    const struct view_report_options options = {
+        .width = o->width, .screen = o->screen, .ascii = o->ascii};
     struct view_model *other;
     HAL_TRY(view_model_open(o->diff, &other));
     const enum hal_status status = view_report_compare(model, other, &options, stdout);

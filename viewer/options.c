@@ -285,9 +285,9 @@ enum hal_status view_options_parse(int argc, char **argv, struct view_options *o
     if (!o->utf8 && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
         o->ascii = true;
     struct winsize size;
-    if (!o->width && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-        o->width = size.ws_col;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        o->screen = size.ws_col;
     if (!o->width)
-        o->width = 100;
+        o->width = o->screen ? o->screen : 100;
     return HAL_OK;
 }

@@ -15,6 +15,7 @@ struct view_options {
     bool reports[VIEW_REPORT_COUNT];
     bool print, judge_only, json, dump, ascii, utf8, mouse, frame_count, follow, plain;
     int width, columns, rows;
+    int screen;      /* columns of the terminal that is written to; 0: it is none */
     int colors;      /* of the screen; -1: what the terminal has */
     int text_colors; /* of frames and timelines that are printed; 0: none */
     struct view_condition conditions[VIEW_MAX_CONDITIONS];

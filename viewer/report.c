@@ -11,6 +11,7 @@
 #include "viewer/text.h"
 
 #include <errno.h>
+#include <string.h>
 
 const char *const view_report_names[VIEW_REPORT_COUNT] = {
     [VIEW_REPORT_SUMMARY] = "summary",         [VIEW_REPORT_TIMELINE] = "timeline",
@@ -45,10 +46,29 @@ static void write_clean(const struct report *r, const char *text)
     fputc('\n', r->file);
 }
 
+/* Behind its key, in as many rows as it needs. Commands stay whole: they are copied. */
+static void write_value(const struct report *r, const char *key, int column, const char *value)
+{
+    enum { LEAST = 20 };
+    const bool is_whole =
+        r->options->screen < column + LEAST || strncmp(value, VIEW_PROOF, strlen(VIEW_PROOF)) == 0;
+    char line[2600];
+    bool is_first = true;
+    do {
+        const size_t bytes =
+            is_whole ? strlen(value) : view_fitting(value, r->options->screen - column);
+        snprintf(line, sizeof line, "%-*s%.*s", is_first ? 0 : column, is_first ? key : "",
+                 (int)bytes, value);
+        write_clean(r, line);
+        value += bytes;
+        is_first = false;
+    } while (*value);
+}
+
 static void write_lines(const struct report *r, const struct view_lines *lines)
 {
     int widest = 0;
-    char line[1300];
+    char line[1300], value[1300];
     for (const char *at = lines->text; at && *at; at = strchr(at, '\n') + 1) {
         snprintf(line, sizeof line, "%.*s", (int)(strchr(at, '\t') - at), at);
         const int columns = view_text_columns(line);
@@ -59,9 +79,9 @@ static void write_lines(const struct report *r, const struct view_lines *lines)
         end = strchr(tab, '\n');
         snprintf(line, sizeof line, "%.*s", (int)(tab - at), at);
         const int blanks = widest - view_text_columns(line) + 2;
-        snprintf(line, sizeof line, "%.*s%*s%.*s", (int)(tab - at), at, blanks, "",
-                 (int)(end - tab - 1), tab + 1);
-        write_clean(r, line);
+        snprintf(line, sizeof line, "%.*s%*s", (int)(tab - at), at, blanks, "");
+        snprintf(value, sizeof value, "%.*s", (int)(end - tab - 1), tab + 1);
+        write_value(r, line, widest + 2, value);
     }
 }
 

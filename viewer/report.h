@@ -24,6 +24,7 @@ extern const char *const view_report_names[VIEW_REPORT_COUNT];
 
 struct view_report_options {
     int width;  /* columns of the timeline */
+    int screen; /* columns of the terminal, for which sentences are broken; 0: it is none */
     bool ascii; /* no other characters */
     int colors; /* of the timeline; as in view_text_form */
     bool json;

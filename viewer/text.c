@@ -268,3 +268,36 @@ char view_ascii(uint32_t character)
     }
     return '?';
 }
+
+/* Whether what stands behind a blank belongs to the digit before it: "1.25 ms", "0.059 916 s". */
+static bool belongs_to_number(const char *word)
+{
+    static const char *const units[] = {"ns",  "µs",  "us",  "ms",  "s",   "min", "h",   "B",
+                                        "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "B/s", "%"};
+    const size_t length = strcspn(word, " ,;:.)");
+    if (*word >= '0' && *word <= '9')
+        return true;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strlen(units[i]) == length && memcmp(units[i], word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+size_t view_fitting(const char *text, int columns)
+{
+    const char *at = text, *blank = NULL;
+    for (int taken = 0; *at;) {
+        const char *next = at;
+        const uint32_t character = view_utf8_next(&next);
+        const int width = view_width(character);
+        taken += width < 0 ? 1 : width;
+        if (taken > columns)
+            return (size_t)((blank ? blank : at > text ? at : next) - text);
+        const bool is_number = at > text && at[-1] >= '0' && at[-1] <= '9';
+        at = next;
+        if (character == ' ' && !(is_number && belongs_to_number(at)))
+            blank = at;
+    }
+    return (size_t)(at - text);
+}

@@ -38,6 +38,10 @@ size_t view_utf8_write(uint32_t character, char out[4]);
 /* Columns that a terminal gives the character: 0, 1 or 2; -1 for control characters. */
 int view_width(uint32_t character);
 
+/* Bytes of the text that fit into so many columns, broken at a blank when there is one, and not
+ * between a number and its unit. */
+size_t view_fitting(const char *text, int columns);
+
 /* The nearest character that any terminal has. */
 char view_ascii(uint32_t character);
 

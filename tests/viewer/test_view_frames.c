@@ -171,14 +171,61 @@ static void reports_are_golden(void **state)
     view_model_close(model);
 }
 
+static char *report_for(const struct view_model *model, enum view_report report, int columns)
+{
+    const struct view_report_options options = {.width = 100, .screen = columns};
+    char *text;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_int_equal(view_report_write(model, report, &options, file), HAL_OK);
+    fclose(file);
+    return text;
+}
+
+/* Runs of blanks and ends of rows become one blank. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at; at++)
+        if ((*at != ' ' && *at != '\n') || to == text || to[-1] != ' ')
+            *to++ = *at == '\n' ? ' ' : *at;
+    *to = '\0';
+}
+
+/* The same words, whatever the terminal; rows that it has room for, but for commands. */
+static void sentences_are_broken_for_a_terminal(void **state)
+{
+    (void)state;
+    struct view_model *model = open_trace(DECODE_SYNC_OP, true);
+    char *whole = report_for(model, VIEW_REPORT_FINDINGS, 0);
+    squeeze(whole);
+    for (int columns = 50; columns < 90; columns++) {
+        char *text = report_for(model, VIEW_REPORT_FINDINGS, columns);
+        for (char *row = text, *end; (end = strchr(row, '\n')) != NULL; row = end + 1) {
+            *end = '\0';
+            if (strstr(row, " prove it: "))
+                assert_string_equal(end - strlen(path), path); /* the command's last word */
+            else
+                assert_true(view_text_columns(row) <= columns);
+            *end = '\n';
+        }
+        squeeze(text);
+        assert_string_equal(text, whole);
+        free(text);
+    }
+    free(whole);
+    view_model_close(model);
+}
+
 int main(void)
 {
     enum { FRAMES = sizeof frames / sizeof *frames };
-    struct CMUnitTest tests[FRAMES + 1];
+    struct CMUnitTest tests[FRAMES + 2];
     for (size_t i = 0; i < FRAMES; i++)
         tests[i] = (struct CMUnitTest){.name = frames[i].name,
                                        .test_func = frame_is_golden,
                                        .initial_state = (void *)(uintptr_t)&frames[i]};
     tests[FRAMES] = (struct CMUnitTest)cmocka_unit_test(reports_are_golden);
+    tests[FRAMES + 1] = (struct CMUnitTest)cmocka_unit_test(sentences_are_broken_for_a_terminal);
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
