@@ -246,7 +246,7 @@ static void spread(struct group *g)
 
 static void chosen(struct group *g)
 {
-    uint32_t x[MAX_THREADS], y[MAX_THREADS];
+    uint32_t x[MAX_THREADS] = {0}, y[MAX_THREADS];
     for (uint32_t i = 0; i < g->size; i++)
         x[i] = g->in[i] & 1 ? g->in[i] / 3 : 9;
     memcpy(y, x, sizeof y);
