@@ -270,8 +270,11 @@ static enum hal_status make_plan(struct looking *l)
     const struct replay_look *look = l->look;
     uint64_t split[REPLAY_MOST_DUMPS + 2];
     size_t count = 0;
-    struct replay_serial_options options = {
-        .split = REPLAY_SPLIT_SOME, .has_stop = look->has_stop, .stop = look->stop};
+    struct replay_serial_options options = {.split = REPLAY_SPLIT_SOME,
+                                            .has_stop = look->has_stop,
+                                            .stop = look->stop,
+                                            .has_begin = look->has_begin,
+                                            .begin = look->begin.submission};
     if (look->has_loop && !look->has_stop) {
         options.has_stop = true;
         options.stop = look->loop;

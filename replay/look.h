@@ -25,6 +25,7 @@ struct replay_look {
     struct replay_plan *plan;
     struct hal_device *device;
     const struct replay_options *options;
+    bool is_range; /* who asks for a part to be compared: nothing compared is no success then */
     bool has_begin, has_stop, has_loop;
     struct hal_locator begin; /* read-backs before it are not compared; a submission */
     struct hal_locator stop;  /* the replay ends behind it */

@@ -177,6 +177,7 @@ bool replay_take_range(char *text, struct replay_program *program)
     struct hal_locator_range range;
     if (hal_locator_range_parse(text, &range, NULL) != HAL_OK)
         return replay_complain("range", text, hal_message());
+    look->is_range = true;
     look->has_begin = range.has_first;
     look->begin = range.first;
     look->has_stop = range.has_last;

@@ -4,11 +4,12 @@
 #include "replay/look.h"
 #include "replay/measure.h"
 
-static const char *result_name(enum replay_exit exit_code, const char *error)
+static const char *result_name(const struct replay_summary *summary)
 {
-    switch (exit_code) {
-    case REPLAY_EXIT_SAME: return "same";
-    case REPLAY_EXIT_DIFFERENT: return error[0] ? "error" : "different";
+    switch (summary->exit_code) {
+    case REPLAY_EXIT_SAME:
+        return summary->look && !summary->report.compared_reads ? "replayed" : "same";
+    case REPLAY_EXIT_DIFFERENT: return summary->error[0] ? "error" : "different";
     case REPLAY_EXIT_INCOMPARABLE: return "incomparable";
     case REPLAY_EXIT_USAGE:
     case REPLAY_EXIT_UNREADABLE:
@@ -292,7 +293,7 @@ bool replay_print_json(FILE *file, const struct replay_summary *summary)
     trace_json_open(&text, '{');
     replay_field_text(&text, "file", summary->path);
     replay_field_i64(&text, "exit_code", (int64_t)summary->exit_code);
-    replay_field_text(&text, "result", result_name(summary->exit_code, summary->error));
+    replay_field_text(&text, "result", result_name(summary));
     replay_field_text(&text, "message", summary->error);
     jail(&text, summary);
     if (summary->plan)

@@ -17,7 +17,7 @@ struct making {
     uint64_t *values; /* of semaphores, by object: what they have reached; UINT64_MAX: failed */
     struct replay_op *held;
     size_t held_count, held_capacity;
-    bool stopped;
+    bool stopped, begun;
     uint64_t first, last; /* submissions seen, for messages */
     bool seen;
 };
@@ -138,6 +138,7 @@ static enum hal_status run_submission(struct making *m, const struct replay_op *
     m->first = m->seen && m->first < submit->submission ? m->first : submit->submission;
     m->last = m->seen && m->last > submit->submission ? m->last : submit->submission;
     m->seen = true;
+    m->begun |= options->has_begin && submit->submission == options->begin;
     if (chosen || options->split == REPLAY_SPLIT_ALL) {
         HAL_TRY(run_pieces(m, submit));
     } else {
@@ -318,6 +319,14 @@ static void cut(struct replay_plan *variant)
     }
 }
 
+static enum hal_status refuse(const struct making *m, uint64_t submission)
+{
+    return hal_fail(HAL_NOT_FOUND,
+                    "the trace has no submission #s%" PRIu64 " that runs: they are #s%" PRIu64
+                    " to #s%" PRIu64,
+                    submission, m->first, m->last);
+}
+
 static enum hal_status transform(struct making *m)
 {
     for (size_t i = 1; i < m->plan->object_count; i++) {
@@ -331,10 +340,9 @@ static enum hal_status transform(struct making *m)
     if (!m->stopped)
         HAL_TRY(let_go(m));
     if (m->options->has_stop && !m->stopped)
-        return hal_fail(HAL_NOT_FOUND,
-                        "the trace has no submission #s%" PRIu64 " that runs: they are #s%" PRIu64
-                        " to #s%" PRIu64,
-                        m->options->stop.submission, m->first, m->last);
+        return refuse(m, m->options->stop.submission);
+    if (m->options->has_begin && !m->begun)
+        return refuse(m, m->options->begin);
     if (m->stopped)
         cut(m->variant);
     return HAL_OK;

@@ -31,6 +31,8 @@ struct replay_serial_options {
     /* End behind this place; what is split must be of REPLAY_SPLIT_ALL or this submission. */
     bool has_stop;
     struct hal_locator stop;
+    bool has_begin; /* this submission must be among those that run */
+    uint64_t begin;
 };
 
 struct replay_serial {
@@ -41,7 +43,7 @@ struct replay_serial {
 };
 
 /* Shares with `plan` what does not change; `plan` must outlive it. HAL_NOT_FOUND: the place to stop
- * at is not in the trace; the message says what is. */
+ * at, or the submission to begin with, is not in the trace; the message says what is. */
 enum hal_status replay_serial_make(const struct replay_plan *plan,
                                    const struct replay_serial_options *options,
                                    struct replay_serial *out_serial) HAL_CHECKED;

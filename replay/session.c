@@ -414,8 +414,9 @@ static enum hal_status look(struct replay_session *s)
     summary->total = (struct replay_times){result.report.total_ns, result.report.total_ns,
                                            result.report.total_ns, result.report.total_ns};
     judge(s);
-    /* Of a part, no read-back need have been seen: that is what was asked for. */
-    if (summary->exit_code == REPLAY_EXIT_INCOMPARABLE && !result.report.compared_reads)
+    /* Who stops at a place, or dumps, asks for no read-back. */
+    if (summary->exit_code == REPLAY_EXIT_INCOMPARABLE && !look.is_range &&
+        !result.report.compared_reads)
         summary->exit_code = REPLAY_EXIT_SAME;
     return HAL_OK;
 }

@@ -11,12 +11,23 @@ same "$(wc -c <end.bin)" 256 "a dump's length"
 tail -c 256 end.npy | cmp - end.bin || fail "two forms of one dump"
 run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 t.pb.zst
 says stdout "stopped behind #s4.d3"
+same "$(compared)" 0 "read-backs before the first"
+run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 --json t.pb.zst
+says stdout '"exit_code":0,"result":"replayed"'
 run 0 "$bin/hal-replay" --trusted --range=#s2..#s5 --json t.pb.zst
 says stdout '"look":{"stopped_at":"#s5"'
-run 0 "$bin/hal-replay" --trusted --range=#s2..#s4.d3 t.pb.zst
+says stdout '"exit_code":0,"result":"same"'
+# Who asks for a part to be compared learns that there is none, or nothing in it to compare.
+run 5 "$bin/hal-replay" --trusted --range=#s2..#s4.d3 t.pb.zst
 says stdout "stopped behind #s4.d3"
-run 0 "$bin/hal-replay" --trusted --range=#s4.d1 --json t.pb.zst
+says stdout "nothing could be compared"
+run 5 "$bin/hal-replay" --trusted --range=#s4.d1 --json t.pb.zst
 says stdout '"look":{"stopped_at":"#s4.d1"'
+says stdout '"exit_code":5,"result":"incomparable"'
+for range in '#s6..' '..#s6' '#s5..#s6' 6; do
+    run 4 "$bin/hal-replay" --trusted --range="$range" t.pb.zst
+    says stderr "the trace has no submission #s6 that runs: they are #s0 to #s5"
+done
 # All programs take the same places, and refuse others with the same words.
 run 0 "$bin/hal-trace" dump --submission=#s4.d1 t.pb.zst
 says stdout "submit submission=4 "
