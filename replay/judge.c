@@ -249,6 +249,8 @@ static bool measure(const struct comparison *c, uint64_t offset, const uint8_t *
         errors->worst_relative = relative;
     if (ulp > errors->worst_ulp)
         errors->worst_ulp = ulp;
+    if (fabs(wanted) > errors->largest)
+        errors->largest = fabs(wanted);
     if (replay_tolerance_is_exact(tolerance) || isinf(wanted) || isinf(got))
         return false;
     return (tolerance->absolute > 0 && absolute <= tolerance->absolute) ||
@@ -335,6 +337,8 @@ bool replay_errors_add(struct replay_errors *all, const struct replay_errors *mo
         all->worst_relative = more->worst_relative;
     if (more->worst_ulp > all->worst_ulp)
         all->worst_ulp = more->worst_ulp;
+    if (more->largest > all->largest)
+        all->largest = more->largest;
     all->elements += more->elements;
     all->wrong += more->wrong;
     all->inexact += more->inexact;

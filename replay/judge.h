@@ -52,6 +52,7 @@ struct replay_errors {
     uint64_t worst_offset; /* of the largest error, when there is one; as is the rest */
     double worst_absolute, worst_relative;
     uint64_t worst_ulp;
+    double largest; /* |expected| of elements with other bits */
     double worst_expected, worst_actual;
     /* Where NaNs are, the range cut into equal cells: '.' none, 'e' only expected, 'a' only actual,
      * 'b' both; "": there are none. */

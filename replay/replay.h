@@ -137,6 +137,9 @@ struct replay_report {
     struct replay_errors errors; /* of all reads that are compared byte by byte */
     char worst_label[REPLAY_NAME_BYTES]; /* the buffer with the largest error, as are */
     uint64_t worst_buffer, worst_read_offset;
+    /* Of the different reads, those that had no type and may be f32, taken as that. */
+    uint64_t float_reads;
+    struct replay_errors floats;
     uint64_t different_reads;
     uint64_t different_bytes;       /* of those that are compared byte by byte */
     struct replay_difference first; /* valid when different_reads > 0 */

@@ -45,19 +45,6 @@ static void print_element_of(FILE *file, const struct replay_difference *first)
                 first->errors.expected_nan, first->errors.actual_nan, first->errors.nan_map);
 }
 
-/* When it is most likely a number whose last bits differ, as other processors round. */
-static void print_hint(FILE *file, const float f[2], const int32_t i[2])
-{
-    enum { FEW = 16 };
-    const double size = fabs((double)f[0]);
-    const int64_t apart = i[0] > i[1] ? (int64_t)i[0] - i[1] : (int64_t)i[1] - i[0];
-    if (size > 1e-20 && size < 1e20 && apart <= FEW)
-        fprintf(file,
-                "  these two are %" PRId64 " ulp apart: --type=f32 --tolerance=ulp:%d takes such "
-                "numbers for the same\n",
-                apart, FEW);
-}
-
 /* The first differing element of 4 bytes as the types that it probably is. */
 static void print_guesses(FILE *file, const struct replay_difference *first)
 {
@@ -77,7 +64,6 @@ static void print_guesses(FILE *file, const struct replay_difference *first)
     fprintf(file,
             "  as f32: expected %.9g, got %.9g; as i32: expected %" PRId32 ", got %" PRId32 "\n",
             (double)f[0], (double)f[1], i[0], i[1]);
-    print_hint(file, f, i);
 }
 
 /* Of elements with a type: how large the errors are, also when all are within the tolerance. */
@@ -104,6 +90,28 @@ static void print_errors(FILE *file, const struct replay_report *report)
     else
         fprintf(file, ") in buffer %" PRIu64, report->worst_buffer);
     fprintf(file, ", offset %" PRIu64 "\n", report->worst_read_offset + errors->worst_offset);
+}
+
+/* When all that differs are most likely numbers whose last bits do, as other processors round: a
+ * tolerance that all of them keep, with room for how it is printed. */
+static void print_hint(FILE *file, const struct replay_report *report)
+{
+    const struct replay_errors *floats = &report->floats;
+    const double little = 1e-4, room = 1.05;
+    const bool relative = floats->worst_relative <= little;
+    if (!report->float_reads || report->float_reads != report->different_reads ||
+        floats->expected_nan + floats->actual_nan || !isfinite(floats->worst_absolute) ||
+        !(floats->largest > 1e-20 && floats->largest < 1e20) ||
+        !(relative || floats->worst_absolute <= little * floats->largest))
+        return;
+    fprintf(file,
+            "if all of it is f32: %" PRIu64
+            " elements of this run differ, by up to %.2g and %" PRIu64
+            " ulp, where the largest is %.2g: --type=f32 --tolerance=%s:%.1e takes them for the "
+            "same\n",
+            floats->wrong, floats->worst_absolute, floats->worst_ulp, floats->largest,
+            relative ? "rel" : "abs",
+            room * (relative ? floats->worst_relative : floats->worst_absolute));
 }
 
 static void print_buffer(FILE *file, const struct replay_difference *first)
@@ -372,6 +380,7 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
     if (report->different_reads)
         print_difference(file, &report->first);
     print_errors(file, report);
+    print_hint(file, report);
     if (report->different_outcomes)
         fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
                 report->different_outcomes, hal_shown(report->first_outcome).text);

@@ -224,6 +224,21 @@ static void note_worst(const struct replay_plan *plan, const struct trace_conten
     report->worst_read_offset = event->offset;
 }
 
+/* What would be said of bytes that differ if they were floats: a hint for who has named no type. */
+static void take_as_floats(const struct trace_content_event *event, const uint8_t *expected,
+                           const uint8_t *actual, struct replay_report *report)
+{
+    static const struct replay_tolerance exact;
+    struct replay_errors errors;
+    const enum replay_type guess = replay_type_guess(expected, event->size, event->offset);
+    if (event->offset % sizeof(float) || event->size % sizeof(float) || guess == REPLAY_F16 ||
+        guess == REPLAY_BF16)
+        return;
+    replay_judge_bytes(&exact, REPLAY_F32, event->offset, expected, actual, event->size, &errors);
+    replay_errors_add(&report->floats, &errors);
+    report->float_reads++;
+}
+
 void replay_verify_read(const struct replay_plan *plan, const struct replay_options *options,
                         size_t op, const uint8_t *expected, const uint8_t *actual,
                         struct replay_report *report)
@@ -250,6 +265,8 @@ void replay_verify_read(const struct replay_plan *plan, const struct replay_opti
     if (errors.wrong == 0)
         return;
     report->different_bytes += count;
+    if (errors.type == REPLAY_TYPE_UNKNOWN)
+        take_as_floats(event, expected, actual, report);
     if (report->different_reads++ > 0)
         return;
     describe_difference(plan, op, expected, actual, &errors, count, &report->first);

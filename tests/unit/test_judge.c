@@ -328,6 +328,7 @@ static void errors_of_several_reads_add_up(void **state)
                                         .worst_absolute = 1,
                                         .worst_relative = 7,
                                         .worst_ulp = 9,
+                                        .largest = 2,
                                         .worst_expected = 5,
                                         .worst_actual = 6};
     const struct replay_errors large = {.type = REPLAY_F32,
@@ -339,6 +340,7 @@ static void errors_of_several_reads_add_up(void **state)
                                         .first_wrong = 12,
                                         .worst_absolute = 3,
                                         .worst_ulp = 2,
+                                        .largest = 4,
                                         .worst_offset = 12,
                                         .worst_expected = 4,
                                         .worst_actual = 1,
@@ -357,6 +359,7 @@ static void errors_of_several_reads_add_up(void **state)
     assert_int_equal(all.actual_nan, 3);
     assert_int_equal(all.worst_ulp, 9);
     assert_true(all.worst_relative >= 7 && all.worst_relative <= 7);
+    assert_true(all.largest >= 4 && all.largest <= 4);
     /* Of the largest error: */
     assert_int_equal(all.type, REPLAY_F32);
     assert_true(all.guessed);

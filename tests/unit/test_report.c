@@ -2,6 +2,7 @@
 /* replay/verdict.c, report.c, report_json.c: verdicts, times, text and JSON. */
 #include "replay/report.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -136,10 +137,22 @@ static void the_text_names_the_difference(void **state)
     expect(print_json, &summary, "\"median\":2500000");
 }
 
+static void expect_hint(const struct replay_summary *summary, const char *hint)
+{
+    char *text = print(replay_print_text, summary);
+    const char *found = strstr(text, "if all of it is f32: ");
+    if (hint && (!found || strncmp(found, hint, strlen(hint)) != 0))
+        fail_msg("'%s' is not in: %s", hint, text);
+    if (!hint && found)
+        fail_msg("a hint is in: %s", text);
+    free(text);
+}
+
+/* A relative tolerance where all differ by little of themselves; else one of what the largest is.
+ */
 static void last_bits_have_a_hint(void **state)
 {
     (void)state;
-    static const char hint[] = "these two are 3 ulp apart: --type=f32 --tolerance=ulp:16";
     const struct replay_plan_info plan = whole_plan();
     const struct hal_device_info device = {.uri = "metal://7", .architecture = "mac2"};
     struct replay_summary summary = {
@@ -149,24 +162,34 @@ static void last_bits_have_a_hint(void **state)
         .plan = &plan,
         .device = &device,
         .runs = 1,
-        .report = {.compared_reads = 1,
-                   .different_reads = 1,
-                   .first = {.sample_bytes = 4,
-                             .expected = {0, 0, 0x80, 0x3f},
-                             .actual = {3, 0, 0x80, 0x3f}}},
+        .report = {.different_reads = 2, .float_reads = 2},
     };
-    expect(replay_print_text, &summary, hint);
-    struct replay_difference *first = &summary.report.first;
-    memcpy(first->expected, "\5\0\0", 4); /* numbers so small are numbers of another type */
-    memcpy(first->actual, "\2\0\0", 4);
-    char *text = print(replay_print_text, &summary);
-    assert_null(strstr(text, "ulp apart"));
-    free(text);
-    memcpy(first->expected, "\0\0\x80\x3f", 4);
-    memcpy(first->actual, "\x40\0\x80\x3f", 4);
-    text = print(replay_print_text, &summary);
-    assert_null(strstr(text, "ulp apart"));
-    free(text);
+    struct replay_errors *floats = &summary.report.floats;
+    const struct replay_errors near = {.wrong = 149,
+                                       .worst_absolute = 2e-6,
+                                       .worst_relative = 1e-5,
+                                       .worst_ulp = 99,
+                                       .largest = 0.5};
+    *floats = near;
+    expect_hint(&summary,
+                "if all of it is f32: 149 elements of this run differ, by up to 2e-06 and 99 ulp, "
+                "where the largest is 0.5: --type=f32 --tolerance=rel:1.1e-05 takes them for the "
+                "same\n");
+    floats->worst_relative = (double)INFINITY;
+    expect_hint(&summary, "if all of it is f32: 149 elements of this run differ, by up to 2e-06 "
+                          "and 99 ulp, where the largest is 0.5: --type=f32 "
+                          "--tolerance=abs:2.1e-06 takes them for the same\n");
+    floats->worst_absolute = 6e-5; /* more than rounding explains */
+    expect_hint(&summary, NULL);
+    *floats = near;
+    floats->largest = 7e-45; /* numbers so small are numbers of another type */
+    expect_hint(&summary, NULL);
+    *floats = near;
+    floats->actual_nan = 1; /* which no tolerance takes for a number */
+    expect_hint(&summary, NULL);
+    *floats = near;
+    summary.report.different_reads = 3; /* of which one is no f32 */
+    expect_hint(&summary, NULL);
 }
 
 static void a_guess_is_called_one(void **state)

@@ -217,6 +217,44 @@ static void elements_are_aligned_in_the_buffer(void **state)
     assert_int_equal(report.errors.worst_offset, 10);
 }
 
+/* What no type was named for is taken as f32 too, where it can be one: elements of all reads. */
+static void bytes_may_be_floats(void **state)
+{
+    static const struct replay_type_rule all = {NULL, REPLAY_F32};
+    const struct replay_options typed = {.types = &all, .type_count = 1};
+    const struct fixture *fixture = *state;
+    struct replay_report report = {0};
+    float expected[25] = {[3] = 8, [4] = 2, [5] = 64}, actual[25] = {[3] = 8.5F, [4] = 2, [5] = 64};
+    replay_verify_read(fixture->plan, &exact, first_read(fixture), (const uint8_t *)expected,
+                       (const uint8_t *)actual, &report);
+    actual[3] = 8;
+    actual[4] = 3;
+    replay_verify_read(fixture->plan, &exact, first_read(fixture), (const uint8_t *)expected,
+                       (const uint8_t *)actual, &report);
+    assert_int_equal(report.different_reads, 2);
+    assert_int_equal(report.float_reads, 2);
+    assert_int_equal(report.floats.wrong, 2);
+    assert_true(report.floats.worst_absolute >= 1 && report.floats.worst_absolute <= 1);
+    assert_true(report.floats.worst_relative >= 0.5 && report.floats.worst_relative <= 0.5);
+    assert_true(report.floats.largest >= 8 && report.floats.largest <= 8);
+    /* Those that begin beside an element are none, nor those whose type is known. */
+    replay_verify_read(fixture->plan, &exact, first_read(fixture) + 1, (const uint8_t *)expected,
+                       (const uint8_t *)actual, &report);
+    replay_verify_read(fixture->plan, &typed, first_read(fixture), (const uint8_t *)expected,
+                       (const uint8_t *)actual, &report);
+    assert_int_equal(report.different_reads, 4);
+    assert_int_equal(report.float_reads, 2);
+    /* Nor what looks like numbers of 16 bits: these are 1, 1.5, 1.25, ... as f16. */
+    uint16_t halves[50], others[50];
+    for (int i = 0; i < 50; i++)
+        halves[i] = others[i] = (uint16_t)(0x3c00 + i % 7 * 0x100);
+    others[8]++;
+    replay_verify_read(fixture->plan, &exact, first_read(fixture), (const uint8_t *)halves,
+                       (const uint8_t *)others, &report);
+    assert_int_equal(report.different_reads, 5);
+    assert_int_equal(report.float_reads, 2);
+}
+
 /* All that is known of a read by digest is whether it is the same; a tolerance does not say what
  * another one means. */
 static void digests_are_compared(void **state)
@@ -290,6 +328,7 @@ int main(void)
         cmocka_unit_test(the_last_writer_is_found),
         cmocka_unit_test(elements_are_those_of_the_buffer),
         cmocka_unit_test(elements_are_aligned_in_the_buffer),
+        cmocka_unit_test(bytes_may_be_floats),
         cmocka_unit_test(digests_are_compared),
         cmocka_unit_test(only_the_first_outcome_is_told),
     };
