@@ -3,7 +3,8 @@
 # The commands that the documents show are run, and what the documents say that they print is
 # printed. In a page's indented blocks a line `$ COMMAND` is run, in a folder of the page's own, and
 # each line below it must be in what the command printed: the same words, other numbers (a line that
-# is a sentence about an exit status: the same number); `...` is anything.
+# is a sentence about an exit status: the same number; sizes: not twice as much, nor half); `...` is
+# anything.
 . "$(dirname "$0")/lib.sh"
 export PATH="$bin:$PATH" LC_ALL=C.UTF-8
 cd "$root"
@@ -49,6 +50,28 @@ pattern()
     esac
 }
 
+# near LINE: one of the lines on standard input has sizes like those of LINE.
+near()
+{
+    SHOWN=$1 awk '
+        function sizes(text, out,    n, part) {
+            while (match(text, /[0-9][0-9.]* (B|KiB|MiB)/)) {
+                split(substr(text, RSTART, RLENGTH), part, " ")
+                out[++n] = part[1] * (part[2] == "B" ? 1 : part[2] == "KiB" ? 1024 : 1048576)
+                text = substr(text, RSTART + RLENGTH)
+            }
+            return n + 0
+        }
+        BEGIN { count = sizes(ENVIRON["SHOWN"], shown) }
+        {
+            good = sizes($0, got) >= count
+            for (i = 1; i <= count; i++)
+                good = good && got[i] < 2 * shown[i] && shown[i] < 2 * got[i]
+            found = found || good
+        }
+        END { exit !found }'
+}
+
 # Splits a page into files NN.command and NN.printed of the folder.
 split_page()
 {
@@ -70,7 +93,8 @@ check_command()
     sh -c "$command" >output 2>&1 </dev/null || fail_command "ends with the exit status $?"
     while IFS= read -r line; do
         case $line in '' | ...) continue ;; esac
-        grep -qE -e "$(pattern "$line")" output || fail_command "does not print: $line"
+        grep -E -e "$(pattern "$line")" output >matching || fail_command "does not print: $line"
+        near "$line" <matching || fail_command "prints other sizes than: $line"
     done <"$1.printed"
 }
 
@@ -93,6 +117,18 @@ for page in README.md docs/*.md; do
         done
 done >"$work/shown"
 [ ! -s "$work/shown" ] || fail "$(cat "$work/shown")"
+
+# What the tutorial says of the viewer's keys, `KEY` (words), is what its help says.
+HAL_DEVICE=cpu run 0 hal-capture -o "$work/keys.pb.zst" -- decode --tokens=1
+run 0 hal-view --dump-frame --size=118x120 --keys='?' "$work/keys.pb.zst"
+tr '\n' ' ' <docs/tutorial.md | grep -oE '`[^`]+` \([^`)]+\)' | sed 's/[`()]//g' >"$work/keys"
+[ "$(grep -c '' "$work/keys")" -ge 5 ] || fail "the tutorial has lost its keys"
+while read -r key words; do
+    awk -v key="$key" -v words="$words" '
+        { at = index(" " $0, " " key " ") }
+        at && index(substr($0, at + length(key)), words) { found = 1 }
+        END { exit !found }' "$work/stdout" || fail "the key $key is not: $words"
+done <"$work/keys"
 
 HAL_DEVICE=cpu run 0 hal-capture -o "$work/trace.pb.zst" -- decode
 for page in $pages; do
