@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-trace strip: digests in the place of contents. The trace can then be looked at and compared,
- * and does not give away what was computed. */
+ * and does not give away what was computed, but to who can guess it. */
 #include "format/tool/tool.h"
 
 #include <stdio.h>
@@ -111,13 +111,14 @@ const struct tool_command tool_strip = {
     .name = "strip",
     .group = TOOL_MAKES,
     .summary = "digests in the place of contents",
-    .help =
-        "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"
-        "Writes the trace with SHA-256 digests in the place of all bytes that the host wrote,\n"
-        "read or sent in updates. It can be looked at and compared with others, not replayed.\n\n"
-        "      --reads-only     only the bytes that were read back: it can still be replayed,\n"
-        "                       and is verified by the digests\n"
-        "      --executables    take kernels out as well (their names and bindings "
-        "stay)\n" TOOL_OUTPUT_HELP,
+    .help = "usage: hal-trace strip -o OUTPUT [--reads-only | --executables] [--force] FILE\n\n"
+            "Writes the trace with SHA-256 digests in the place of all bytes that the host wrote,\n"
+            "read or sent in updates. It can be looked at and compared with others, not replayed.\n"
+            "All else stays: kernels, push constants, labels, the program's path and arguments,\n"
+            "the machine's name. Who can guess some bytes knows them by their digest.\n\n"
+            "      --reads-only     only the bytes that were read back: it can still be replayed,\n"
+            "                       and is verified by the digests\n"
+            "      --executables    take kernels out as well (their names and bindings "
+            "stay)\n" TOOL_OUTPUT_HELP,
     .run = run,
 };
