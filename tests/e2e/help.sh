@@ -39,6 +39,18 @@ for program in hal-capture hal-replay hal-trace hal-view; do
     hal-view) sed -i '/^--mode$/d' found ;;
     esac
     cmp -s wanted found || fail "--help of $program (<) and its page (>): $(diff wanted found)"
+    # The synopsis has all of them, by their letter where there is one; flags of a program that is
+    # captured are none.
+    sed -n '/^SYNOPSIS$/,/^DESCRIPTION$/p' page >synopsis
+    sed -e '/^EXAMPLES$/,$d' -e 's/--[a-z]*_[a-z_]*//g' page | options_of | comm -12 - found >own
+    while read -r option; do
+        letter=$(grep -oE -e "-[a-z][a-zA-Z ]*, $option([ =,]|\$)" page | head -n 1 | cut -c1-2)
+        grep -qE -e "(^|[^a-z-])($option${letter:+|$letter})([^a-z-]|\$)" synopsis ||
+            fail "the synopsis of $program.1 has no $option"
+    done <own
+    # Quotes go around all that the macro has, up to the last comma.
+    ! grep -nE 'Ql .* , .' "$root/docs/man/$program.1" || fail "$program.1 quotes several things at once"
+    grep -qx '\.Os' "$root/docs/man/$program.1" || fail "$program.1 has another .Os than the others"
     run 0 mandoc -T lint -W warning "$root/docs/man/$program.1"
     for section in SYNOPSIS DESCRIPTION 'EXIT STATUS' EXAMPLES 'SEE ALSO'; do
         grep -q "^$section\$" page || fail "$program.1 has no section $section"
