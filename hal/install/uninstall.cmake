@@ -1,5 +1,5 @@
 # Removes what `cmake --install` of this build put somewhere, and folders of ours that this leaves empty:
-#   cmake -DLISTS=build/release/installed [-DPREFIX=/only/that/one] -P uninstall.cmake
+#   cmake -DLISTS=build/install/installed [-DPREFIX=/only/that/one] -P uninstall.cmake
 file(GLOB lists "${LISTS}/*.txt")
 set(count 0)
 

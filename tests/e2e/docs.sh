@@ -17,8 +17,8 @@ elsewhere()
     cat <<'END'
 README.md|./bootstrap demo|.ci/run
 README.md|./bootstrap test|.ci/run
-README.md|cmake --preset release && cmake --build --preset release|.ci/run
-README.md|cmake --install build/release --prefix "$HOME/.local"|tests/e2e/install.sh
+README.md|cmake --preset install && cmake --build --preset install|tests/e2e/install.sh
+README.md|cmake --install build/install --prefix "$HOME/.local"|tests/e2e/install.sh
 README.md|cc my.c $(PKG_CONFIG_PATH=|tests/e2e/install.sh
 docs/benchmarks.md|tests/bench/vulkan_figures.sh|tests/bench/vulkan_figures.sh
 docs/benchmarks.md|tests/bench/vulkan_recorders.sh|tests/bench/vulkan_recorders.sh

@@ -152,3 +152,14 @@ same "$(cd "$work/other" && find . | LC_ALL=C sort | tr '\n' ' ')" ". ./share ./
     "what is left of the other installation"
 run 1 uninstall "$work/first place"
 says stderr 'nothing of this build is installed'
+
+# The build for those who install makes all of that, the demo's program too, and nothing for tests
+# alone; no warning of another compiler ends it.
+run 0 cmake --preset install -S "$root" -B "$work/plain" -DCMAKE_C_COMPILER="$compiler"
+run 0 ninja -C "$work/plain" -t commands
+grep -q -e ' -o bin/hal-replay ' stdout || fail "hal-replay is not built for installing"
+! grep -e -Werror -e tests/unit -e host_metal stdout || fail "more is built than is installed, or more strictly"
+grep -rhoE --include=cmake_install.cmake '(bin|lib)/[^/"]+"' "$build" | LC_ALL=C sort -u >here
+grep -rhoE --include=cmake_install.cmake '(bin|lib)/[^/"]+"' plain | LC_ALL=C sort -u >there
+cmp here there || fail "other files are installed: $(diff here there)"
+grep -q bin/decode there || fail "the demo's program is not installed"
