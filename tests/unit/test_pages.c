@@ -5,7 +5,13 @@
 #include "hal/base/os.h"
 #include "tests/support/hal_fixture.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PAGES = 200 };
@@ -137,9 +143,64 @@ static void descriptors_that_the_program_closed_are_left_alone(void **state)
     close(ends[1]);
 }
 
+/* ---- Whether the system is asked at all ---- */
+
+/* Linux 6.7 has this feature and the means to read it; kernels of some architectures, and
+ * containers that forbid it, have not. */
+static bool system_offers_it(void)
+{
+    enum { user_mode_only = 1, asynchronous = 1 << 15 };
+    struct uffdio_api api = {.api = UFFD_API, .features = asynchronous};
+    const int fault = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | user_mode_only);
+    const bool offers = fault >= 0 && ioctl(fault, UFFDIO_API, &api) == 0;
+    if (fault >= 0)
+        close(fault);
+    return offers;
+}
+
+static void what_the_system_offers_is_used(void **state)
+{
+    (void)state;
+    struct capture_pages pages;
+    if (!system_offers_it())
+        skip();
+    capture_pages_open(&pages);
+    assert_true(pages.works);
+    capture_pages_close(&pages);
+}
+
+/* There are descriptors for the mechanism, and none for trying it out. */
+static bool is_used_untried(void)
+{
+    struct capture_pages pages;
+    const int unused = dup(STDIN_FILENO);
+    const struct rlimit limit = {(rlim_t)unused + 2, (rlim_t)unused + 2};
+    if (unused < 0 || close(unused) != 0 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return true;
+    capture_pages_open(&pages);
+    const bool untried = !pages.fault.is_open || !pages.pagemap.is_open || pages.works;
+    capture_pages_close(&pages);
+    return untried;
+}
+
+static void what_cannot_be_tried_out_is_not_used(void **state)
+{
+    (void)state;
+    int status;
+    if (!system_offers_it())
+        skip();
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(is_used_untried());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_system_offers_is_used),
+        cmocka_unit_test(what_cannot_be_tried_out_is_not_used),
         cmocka_unit_test(written_pages_are_found_once),
         cmocka_unit_test(reads_and_other_mappings_do_not_count),
         cmocka_unit_test(writes_by_the_system_count),
