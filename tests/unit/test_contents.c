@@ -169,6 +169,45 @@ static void what_compresses_is_compressed(void **state)
     free(data);
 }
 
+/* Of 232 values 24 are twice as frequent, so that a byte has 7.8 bits: 2 percent are not worth the
+ * time. */
+static void what_hardly_compresses_is_stored_as_it_is(void **state)
+{
+    (void)state;
+    const size_t bytes = 1 << 20;
+    uint8_t *data = malloc(bytes);
+    fill(data, bytes, 3, true);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(data[i] * 232 / 256);
+    struct trace_writer *writer = open_writer();
+    add(writer, data, bytes);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    assert_in_range(trace_reader_counts(reader)->stored_content_bytes, bytes, bytes + 200);
+    check(reader, 1, data, bytes);
+    trace_reader_close(reader);
+    free(data);
+}
+
+/* A frame of zstd would add 14: its head of 7, a block's of 3, a checksum of 4. Of ours are the
+ * number of the first content, and its size. */
+static void what_compressing_makes_larger_is_stored_as_it_is(void **state)
+{
+    (void)state;
+    enum { MOST_META = 8 };
+    uint8_t data[1000];
+    without_sha256 = true;
+    struct trace_writer *writer = open_writer();
+    fill(data, sizeof data, 3, true);
+    add(writer, data, sizeof data);
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader();
+    const size_t least = sizeof(struct trace_frame_head) + sizeof data;
+    assert_in_range(trace_reader_counts(reader)->stored_content_bytes, least, least + MOST_META);
+    check(reader, 1, data, sizeof data);
+    trace_reader_close(reader);
+}
+
 static void contents_come_before_the_events_that_name_them(void **state)
 {
     (void)state;
@@ -306,6 +345,8 @@ int main(void)
         cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&without),
         cmocka_unit_test(recompressed_traces_have_digests),
         cmocka_unit_test(what_compresses_is_compressed),
+        cmocka_unit_test(what_hardly_compresses_is_stored_as_it_is),
+        cmocka_unit_test(what_compressing_makes_larger_is_stored_as_it_is),
         cmocka_unit_test(contents_come_before_the_events_that_name_them),
         cmocka_unit_test(limits_and_wrong_numbers),
         cmocka_unit_test(no_more_than_readers_take),
