@@ -142,6 +142,29 @@ static void the_budget_ends_bytes_and_not_the_capture(void **state)
     captured_close(&captured);
 }
 
+/* However small they are: 100 bytes are ten of ten. */
+static void small_contents_use_up_the_budget(void **state)
+{
+    (void)state;
+    enum { EACH = 10, FIT = 10, COUNT = 20 };
+    struct captured captured;
+    const uint8_t data[EACH] = {1};
+    struct hal_device *device = fixture_device("cpu");
+    begin_with(device, (struct hal_profiling_options){.budget_bytes = FIT * EACH});
+    struct hal_buffer *buffer = contents_buffer(device, 0, EACH);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_ok(hal_buffer_write(buffer, 0, data, EACH));
+    hal_buffer_release(buffer);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+    captured_open(&captured, contents_path);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(nth_content(&captured, TRACE_HOST_WRITE, i)->flags,
+                         i < FIT ? 0 : TRACE_FLAG_DIGEST);
+    assert_int_equal(trace_reader_health(captured.reader)->over_budget_bytes, (COUNT - FIT) * EACH);
+    captured_close(&captured);
+}
+
 /* The same bytes twice: the second capture refers to the first one's, and reads like it with it. */
 static void a_capture_refers_to_another_one(void **state)
 {
@@ -386,6 +409,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_is_kept_where_nothing_is_wanted, contents_by_pages),
         cmocka_unit_test_setup(bytes_are_stored_once_and_without_digests, contents_by_pages),
         cmocka_unit_test_setup(the_budget_ends_bytes_and_not_the_capture, contents_by_pages),
+        cmocka_unit_test_setup(small_contents_use_up_the_budget, contents_by_pages),
         cmocka_unit_test_setup(a_capture_refers_to_another_one, contents_by_pages),
         cmocka_unit_test_setup(a_file_is_told_of_with_its_size_and_time, contents_by_pages),
         cmocka_unit_test_setup(a_file_that_is_forbidden_ends_the_recording, contents_by_pages),
