@@ -240,7 +240,8 @@ static void write_known(void)
 struct packet {
     uint64_t timestamp, track, uuid, parent, flow, end_flow, clock;
     uint64_t process, thread, primary_clock;
-    int type; /* 1 begin, 2 end, 3 counter, 0 no event */
+    uint64_t clock_id, snapshot_ns[8]; /* of the clocks of a snapshot */
+    int type;                          /* 1 begin, 2 end, 3 counter, 0 no event */
     char name[64];
     char arguments[512]; /* "name=value;" of each */
     bool in_argument;
@@ -268,10 +269,20 @@ static void take_argument(struct packet *p, const char *line)
     p->in_argument = strchr(line, '}') == NULL;
 }
 
+/* What a packet has itself stands further to the left. */
+static bool take_clock(struct packet *p, const char *line)
+{
+    return strncmp(line, "      ", 6) == 0 && p->is_snapshot &&
+           (sscanf(line, " clock_id: %" SCNu64, &p->clock_id) == 1 ||
+            (p->clock_id < 8 &&
+             sscanf(line, " timestamp: %" SCNu64, &p->snapshot_ns[p->clock_id]) == 1));
+}
+
 static void take_line(struct packet *p, const char *line)
 {
     char word[32];
-    if (sscanf(line, " timestamp: %" SCNu64, &p->timestamp) == 1 && p->is_snapshot)
+    if (take_clock(p, line) ||
+        (sscanf(line, " timestamp: %" SCNu64, &p->timestamp) == 1 && p->is_snapshot))
         return;
     if (p->in_argument) {
         take_argument(p, line);
@@ -350,6 +361,9 @@ static void tracks_and_clock_are_described(void **state)
     decode_packets();
     assert_true(packets[0].is_snapshot);
     assert_int_equal(packets[0].primary_clock, 3);
+    assert_int_equal(packets[0].timestamp, 50);
+    assert_int_equal(packets[0].snapshot_ns[3], 50);   /* BUILTIN_CLOCK_MONOTONIC */
+    assert_int_equal(packets[0].snapshot_ns[1], 5000); /* BUILTIN_CLOCK_REALTIME */
     size_t events = 0;
     for (size_t i = 0; i < packet_count; i++) {
         if (!packets[i].type)
