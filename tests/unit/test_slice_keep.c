@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 enum { DONE = 1, KERNELS = 2, COMMANDS = 10, SUBMISSIONS = 3, DISPATCHES = 2 };
+enum { LAYOUT = 20, SET = 21, OTHER_LAYOUT = 30, OTHER_SET = 31 };
 
 static struct test_folder folder;
 static char path[PATH_MAX];
@@ -47,9 +48,26 @@ static void record_unsupported(struct trace_builder *b, uint64_t commands, enum 
     builder_record(b, &call.head);
 }
 
+/* A layout of pipelines with a set. */
+static void record_layout(struct trace_builder *b, uint64_t layout, uint64_t set)
+{
+    const struct trace_set_layout_create of_set = {
+        .head = {.kind = TRACE_SET_LAYOUT_CREATE, .bytes = sizeof of_set}, .layout = set};
+    const struct {
+        struct trace_pipeline_layout_create record;
+        uint64_t set;
+    } of_pipeline = {
+        .record = {.head = {.kind = TRACE_PIPELINE_LAYOUT_CREATE, .bytes = sizeof of_pipeline},
+                   .layout = layout,
+                   .set_count = 1},
+        .set = set};
+    builder_record(b, &of_set.head);
+    builder_record(b, &of_pipeline.record.head);
+}
+
 /* Each submission has a command buffer of its own, with two dispatches whose stacks and times are
  * known; for those of #s1 there is a call that no replay can do, and one that failed, which the
- * health does not count. */
+ * health does not count. The kernel has one of two layouts. */
 static int write_trace(void **state)
 {
     (void)state;
@@ -58,8 +76,10 @@ static int write_trace(void **state)
     if (!test_folder_make(&folder))
         return -1;
     builder_open(&b, test_folder_file(&folder, "t.pb.zst", path), NULL);
-    const struct trace_entry_point point = {.name = builder_string(&b, "k"),
-                                            .group_size = {1, 1, 1}};
+    const struct trace_entry_point point = {
+        .name = builder_string(&b, "k"), .group_size = {1, 1, 1}, .layout = LAYOUT};
+    record_layout(&b, LAYOUT, SET);
+    record_layout(&b, OTHER_LAYOUT, OTHER_SET);
     builder_semaphore_create(&b, DONE, "done", 0);
     builder_executable_create(&b, KERNELS, "kernels", "kernel void k() {}", &point, 1, NULL, 0);
     for (uint64_t i = 0; i < SUBMISSIONS; i++) {
@@ -94,7 +114,7 @@ static int remove_all(void **state)
 
 /* What is left when only one submission is wanted. */
 struct left {
-    unsigned times, stacks, unsupported, failed, seals;
+    unsigned times, stacks, unsupported, failed, seals, layouts, sets;
     uint64_t counted; /* by the health */
 };
 
@@ -106,6 +126,14 @@ static enum hal_status look(void *user, const struct trace_event *event,
     left->times += event->kind == TRACE_DISPATCH_TIMES;
     left->stacks += event->kind == TRACE_COMMAND_STACKS;
     left->seals += event->kind == TRACE_COMMAND_BUFFER_SEAL;
+    if (event->kind == TRACE_PIPELINE_LAYOUT_CREATE) {
+        const struct trace_pipeline_layout_create *layout = (const void *)event;
+        left->layouts += layout->layout == LAYOUT ? 1 : 100;
+    }
+    if (event->kind == TRACE_SET_LAYOUT_CREATE) {
+        const struct trace_set_layout_create *set = (const void *)event;
+        left->sets += set->layout == SET ? 1 : 100;
+    }
     if (event->kind == TRACE_UNSUPPORTED)
         *(event->status == HAL_OK ? &left->unsupported : &left->failed) += 1;
     return HAL_OK;
@@ -151,11 +179,20 @@ static void calls_without_replay_count_where_they_are(void **state)
     }
 }
 
+static void layouts_stay_with_their_kernels(void **state)
+{
+    (void)state;
+    const struct left left = trim(0);
+    assert_int_equal(left.layouts, 1);
+    assert_int_equal(left.sets, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_and_stacks_stay_with_their_work),
         cmocka_unit_test(calls_without_replay_count_where_they_are),
+        cmocka_unit_test(layouts_stay_with_their_kernels),
     };
     return cmocka_run_group_tests(tests, write_trace, remove_all);
 }

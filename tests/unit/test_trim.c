@@ -477,6 +477,47 @@ static void what_was_overwritten_is_not_needed(void **state)
     }
 }
 
+/* A file is read into buffer 1, which is copied into 2, which is written into another file. */
+static void files_are_read_and_written_by_what_is_needed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *trimmed, *says;
+    } cases[] = {{"#s1", "1 submissions, 1 more that they need"},
+                 {"#s2", "1 submissions, 2 more that they need"},
+                 {"#s3", "1 submissions, 0 more that they need"}};
+    struct trace_builder b;
+    struct world world;
+    open_trace(&b, "f.pb.zst", &world);
+    for (unsigned i = 0; i < 4; i++) {
+        const bool reads = i == 0, writes = i == 2;
+        const struct trace_semaphore_value values[] = {{DONE, i}, {DONE, i + 1}};
+        const uint64_t commands = COMMANDS + i;
+        if (!reads && !writes) {
+            builder_command_buffer_create(&b, commands, NULL, 0);
+            builder_copy(&b, i == 1 ? 1 : 4, 0, i == 1 ? 2 : 5, 0, BYTES);
+            builder_seal(&b, commands);
+        } else {
+            b.operation = (struct trace_submit){.operation = reads ? TRACE_OPERATION_READ
+                                                                   : TRACE_OPERATION_WRITE,
+                                                .file = builder_string(&b, reads ? "in" : "out"),
+                                                .buffer = reads ? 1 : 2,
+                                                .size = BYTES};
+        }
+        builder_submit(&b, i, 0, &values[0], 1, &values[1], 1, &commands, !reads && !writes);
+    }
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "hal-trace trim -f -o t.pb.zst --submissions=%s f.pb.zst && "
+                 "hal-trace verify t.pb.zst",
+                 cases[i].trimmed);
+        assert_int_equal(run(command), 0);
+        says(cases[i].says);
+    }
+}
+
 static void usage_and_failures(void **state)
 {
     (void)state;
@@ -696,6 +737,7 @@ int main(void)
         cmocka_unit_test(random_traces_still_work),
         cmocka_unit_test(only_what_is_needed_stays),
         cmocka_unit_test(what_was_overwritten_is_not_needed),
+        cmocka_unit_test(files_are_read_and_written_by_what_is_needed),
         cmocka_unit_test(usage_and_failures),
         cmocka_unit_test(an_empty_trace_can_be_rewritten),
         cmocka_unit_test(stripped_bytes_are_nowhere),
