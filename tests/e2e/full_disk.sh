@@ -51,14 +51,18 @@ check()
 check preload.pb.zst env FULL_DISK_BYTES=1000000 LD_PRELOAD="$preload" \
     ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 
-# So full that nothing can begin: the old file stays.
+# So full that nothing can begin, or that the beginning is cut off behind the header: the old file stays.
 printf precious >old.pb.zst
-run 1 env FULL_DISK_BYTES=10 LD_PRELOAD="$preload" \
-    ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
-    "$bin/hal-capture" -f -o old.pb.zst -- $decode
-says stderr 'No space left on device'
-[ "$(cat old.pb.zst)" = precious ] || fail "the old file was replaced by nothing"
-[ -z "$(find sidecars -type f)" ] || fail "a capture that did not begin left a sidecar"
+for bytes in 10 900; do
+    # shellcheck disable=SC2086 # a command with its arguments
+    run 1 env FULL_DISK_BYTES=$bytes LD_PRELOAD="$preload" \
+        ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 \
+        "$bin/hal-capture" -f -o old.pb.zst -- $decode
+    says stderr 'No space left on device'
+    [ "$(cat old.pb.zst)" = precious ] || fail "the old file was replaced by nothing"
+    [ -z "$(find sidecars -type f)" ] || fail "a capture that did not begin left a sidecar"
+done
+grep -q 'at byte [1-9]' stderr || fail "the header did not fit either"
 
 # By a file system that is really full, where one may be mounted.
 mkdir small
