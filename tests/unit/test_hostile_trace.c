@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <xxhash.h>
+#include <zstd.h>
 
 #include <cmocka.h>
 
@@ -291,6 +292,46 @@ static void notes_must_describe_the_frame(void **state)
     h.piece_count = 2;
     h.piece_events[1] = 1; /* the continuation is said to be a chunk */
     refuse(&h, HAL_CORRUPT, "not the piece");
+}
+
+/* The note behind the header's frame, whose checksum is that of the bytes it speaks of: one fewer
+ * than there are, in a file without an index. */
+static void notes_must_be_about_the_frame_before_them(void **state)
+{
+    (void)state;
+    struct hostile h;
+    struct trace_output output;
+    struct trace_bytes raw = {0};
+    struct trace_reader *reader;
+    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
+    prepare(&h);
+    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 100, &h.header.base), HAL_OK);
+    const size_t room = ZSTD_compressBound(raw.count);
+    uint8_t *stored = malloc(room);
+    const size_t bytes = ZSTD_compress(stored, room, raw.data, raw.count, 1);
+    for (size_t fewer = 0; fewer < 2; fewer++) {
+        uint64_t note_bytes;
+        Haltrace__Note note = HALTRACE__NOTE__INIT;
+        note.kind = HALTRACE__NOTE__KIND__HEADER;
+        note.stored_bytes = bytes - fewer;
+        note.raw_bytes = raw.count;
+        note.checksum = XXH3_64bits(stored, bytes - fewer);
+        assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
+        assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
+        assert_int_equal(trace_output_write(&output, stored, bytes), HAL_OK);
+        assert_int_equal(
+            trace_output_own_frame(&output, TRACE_FRAME_NOTE, &note.base, NULL, 0, &note_bytes),
+            HAL_OK);
+        assert_int_equal(trace_output_close(&output), HAL_OK);
+        assert_int_equal(trace_reader_open(path, &reader), fewer ? HAL_CORRUPT : HAL_OK);
+        if (fewer)
+            assert_non_null(strstr(hal_message(), "is about another frame"));
+        else
+            trace_reader_close(reader);
+    }
+    free(stored);
+    free(raw.data);
 }
 
 static void kinds_of_frames_and_versions(void **state)
@@ -613,6 +654,7 @@ int main(void)
         cmocka_unit_test(the_file_by_hand_is_right),
         cmocka_unit_test(seals_must_count_right),
         cmocka_unit_test(notes_must_describe_the_frame),
+        cmocka_unit_test(notes_must_be_about_the_frame_before_them),
         cmocka_unit_test(kinds_of_frames_and_versions),
         cmocka_unit_test(contents_must_be_those_of_the_digests),
         cmocka_unit_test(what_is_elsewhere_has_no_bytes),

@@ -570,6 +570,20 @@ static void contents_wait_in_256_mib(void **state)
 
 /* ---- Refusals ---- */
 
+/* Written by another program, say, and cut off. */
+static void a_file_without_a_sidecar_has_nothing_to_recover(void **state)
+{
+    (void)state;
+    static const struct trace_header header = {.program = "x"};
+    struct trace_recovered recovered;
+    struct trace_writer *writer;
+    assert_ok(trace_writer_open(&(struct trace_writer_options){.path = path}, &header, &writer));
+    assert_ok(trace_writer_flush(writer));
+    trace_writer_discard(writer);
+    assert_fails(recover(&recovered), HAL_NOT_FOUND, "names no sidecar");
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 static void a_capture_that_goes_on_is_left_alone(void **state)
 {
     (void)state;
@@ -655,6 +669,7 @@ int main(void)
         cmocka_unit_test_teardown(what_was_never_defined_is_called_lost, remove_trace),
         cmocka_unit_test_teardown(what_the_disk_had_no_room_for_is_recovered, remove_trace),
         cmocka_unit_test_teardown(contents_wait_in_256_mib, remove_trace),
+        cmocka_unit_test_teardown(a_file_without_a_sidecar_has_nothing_to_recover, remove_trace),
         cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, remove_trace),
         cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, remove_trace),
     };
