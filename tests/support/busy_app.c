@@ -5,6 +5,8 @@
  *
  *   forever   nothing: somebody kills it
  *   abort, segv, _exit, exec   ends the process in that way
+ *   leave-child   is killed, and leaves a child that lives until its standard input ends
+ *   become-cat   goes on as another program, until its standard input ends
  *   fork      a child that uses the device and exits; then some more rounds, and a good end
  *   exit      a good end, by exit()
  *
@@ -114,9 +116,20 @@ static void use_in_child(struct worker *worker)
         _exit(7);
 }
 
+static void leave_child(void)
+{
+    char byte;
+    if (fork() == 0) {
+        while (read(STDIN_FILENO, &byte, 1) > 0)
+            continue;
+        _exit(0);
+    }
+    raise(SIGKILL);
+}
+
 static void end(struct worker *worker)
 {
-    char *const arguments[] = {"true", NULL};
+    char *const arguments[] = {"true", NULL}, *const cat[] = {"cat", NULL};
     if (strcmp(worker->end, "abort") == 0)
         abort();
     if (strcmp(worker->end, "segv") == 0)
@@ -125,6 +138,12 @@ static void end(struct worker *worker)
         _exit(0);
     if (strcmp(worker->end, "exec") == 0) {
         execvp("true", arguments);
+        _exit(8);
+    }
+    if (strcmp(worker->end, "leave-child") == 0)
+        leave_child();
+    if (strcmp(worker->end, "become-cat") == 0) {
+        execvp("cat", cat);
         _exit(8);
     }
     if (strcmp(worker->end, "exit") == 0)

@@ -365,6 +365,60 @@ static void an_end_without_a_farewell_is_recovered(void **state)
     }
 }
 
+static int input[2];
+
+static void read_input(void)
+{
+    if (dup2(input[0], STDIN_FILENO) < 0)
+        _exit(97);
+}
+
+/* Runs until it has told of 20 rounds; the input is open. */
+static void run_with_input(struct busy *busy, const char *end)
+{
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    start(busy, "1", end, "20", read_input);
+    close(input[0]);
+    while (busy->rounds[0] < 20)
+        assert_true(hear(busy));
+}
+
+/* The child has the sidecar's descriptor, with its lock. */
+static void a_child_that_is_left_does_not_capture(void **state)
+{
+    (void)state;
+    struct busy busy;
+    int status;
+    run_with_input(&busy, "leave-child");
+    assert_int_equal(waitpid(busy.process, &status, 0), busy.process);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    recover_and_check(&busy);
+    close(input[1]);
+    assert_false(hear(&busy));
+    close(busy.told);
+}
+
+/* The process goes on as another program, which holds nothing of the capture. */
+static void what_a_program_became_does_not_capture(void **state)
+{
+    (void)state;
+    static const int64_t most_ns = 30 * INT64_C(1000000000);
+    struct busy busy;
+    struct trace_recovered recovered;
+    enum hal_status status;
+    run_with_input(&busy, "become-cat");
+    const int64_t end_ns = hal_clock_ns() + most_ns;
+    do /* until it has become the other one */
+        status = recover(&recovered);
+    while (status == HAL_EXISTS && hal_clock_ns() < end_ns);
+    assert_ok(status);
+    assert_int_equal(kill(busy.process, 0), 0);
+    close(input[1]);
+    assert_int_equal(finish(&busy), 0);
+    check_health(true);
+    check_nothing_is_lost(&busy);
+}
+
 static void a_forked_child_leaves_the_parents_trace_alone(void **state)
 {
     (void)state;
@@ -662,6 +716,8 @@ int main(void)
         cmocka_unit_test_teardown(a_killed_flight_recorder_leaves_one_file, remove_trace),
         cmocka_unit_test_teardown(a_file_that_has_just_taken_the_name_is_recovered, remove_trace),
         cmocka_unit_test_teardown(an_end_without_a_farewell_is_recovered, remove_trace),
+        cmocka_unit_test_teardown(a_child_that_is_left_does_not_capture, remove_trace),
+        cmocka_unit_test_teardown(what_a_program_became_does_not_capture, remove_trace),
         cmocka_unit_test_teardown(a_forked_child_leaves_the_parents_trace_alone, remove_trace),
         cmocka_unit_test_teardown(a_good_end_leaves_no_sidecar, remove_trace),
         cmocka_unit_test_teardown(limits_shrink_the_sidecar, remove_trace),
