@@ -405,6 +405,7 @@ static void every_event_is_in_the_text_formats(void **state)
 /* ---- A trace by hand: what is where ---- */
 
 enum { DONE = 5, COMMANDS = 7, BUFFER = 3 };
+static int64_t work_ns; /* when the work of #s0 is ready */
 
 static void write_known(void)
 {
@@ -426,7 +427,7 @@ static void write_known(void)
     builder_submit(&b, 0, 1, &values[0], 1, &values[1], 1, (uint64_t[]){COMMANDS}, 1);
     builder_submit(&b, 1, 1, &values[1], 1, &values[2], 1, NULL, 0);
     builder_semaphore(&b, TRACE_SEMAPHORE_SIGNAL, DONE, 1, NULL);
-    const int64_t now = b.begin_ns;
+    const int64_t now = work_ns = b.begin_ns;
     builder_submission_done(&b, 0, 1, now, now + 10, now + 1000);
     builder_submission_done(&b, 1, 1, now, now + 500, now + 1500); /* overlaps */
     b.begin_ns = now + 1200;
@@ -474,6 +475,59 @@ static void slices_flows_and_counters_are_right(void **state)
     free(data);
 }
 
+/* The line of Chrome's format with a whole slice: times in microseconds. */
+static void says_slice(const char *text, const char *name, int64_t begin_ns, int64_t length_ns)
+{
+    char start[64], times[96];
+    snprintf(start, sizeof start, "{\"ph\":\"X\",\"name\":\"%s\",", name);
+    snprintf(times, sizeof times,
+             "\"ts\":%" PRId64 ".%03" PRId64 ",\"dur\":%" PRId64 ".%03" PRId64 ",", begin_ns / 1000,
+             begin_ns % 1000, length_ns / 1000, length_ns % 1000);
+    const char *line = strstr(text, start);
+    assert_non_null(line);
+    const char *found_times = strstr(line, "\"ts\":");
+    assert_non_null(found_times);
+    if (strncmp(found_times, times, strlen(times)) != 0)
+        fail_msg("%s: '%.*s', not '%s'", name, (int)strlen(times), found_times, times);
+}
+
+/* The arrows' ends in those lines: 's' begins one and 'f' ends it. */
+static size_t chrome_flows(const char *text, char phase, struct flow flows[MOST_FLOWS])
+{
+    char start[32];
+    size_t count = 0;
+    snprintf(start, sizeof start, "{\"ph\":\"%c\",", phase);
+    for (const char *line = text; (line = strstr(line, start)); line++) {
+        uint64_t us, ns;
+        assert_true(count < MOST_FLOWS);
+        assert_int_equal(sscanf(strstr(line, "\"ts\":"), "\"ts\":%" SCNu64 ".%" SCNu64, &us, &ns),
+                         2);
+        assert_int_equal(sscanf(strstr(line, "\"id\":"), "\"id\":%" SCNu64, &flows[count].id), 1);
+        flows[count++].ns = (int64_t)(1000 * us + ns);
+    }
+    return count;
+}
+
+static void slices_and_flows_of_chromes_format_are_right(void **state)
+{
+    (void)state;
+    static struct flow begins[MOST_FLOWS], ends[MOST_FLOWS];
+    size_t bytes;
+    write_known();
+    char *text = (char *)export_as("chrome", &bytes, 0);
+    says_slice(text, "#s0", work_ns + 10, 990);
+    says_slice(text, "#s1", work_ns + 500, 1000);
+    const size_t begin_count = chrome_flows(text, 's', begins);
+    assert_int_equal(chrome_flows(text, 'f', ends), 5); /* as above */
+    for (size_t i = 0; i < 5; i++) {
+        size_t k = 0;
+        while (k < begin_count && (begins[k].id != ends[i].id || begins[k].ns > ends[i].ns))
+            k++;
+        assert_true(k < begin_count);
+    }
+    free(text);
+}
+
 static int run(const char *arguments)
 {
     static char command[2 * PATH_MAX];
@@ -506,6 +560,7 @@ int main(void)
         cmocka_unit_test(every_event_is_in_perfettos_file),
         cmocka_unit_test(every_event_is_in_the_text_formats),
         cmocka_unit_test(slices_flows_and_counters_are_right),
+        cmocka_unit_test(slices_and_flows_of_chromes_format_are_right),
         cmocka_unit_test(usage_and_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
