@@ -80,6 +80,7 @@ static int write_trace(void **state)
     builder_submit(&b, 1, 0, NULL, 0, &values[1], 1, (uint64_t[]){AGAIN}, 1);
     builder_submission_done(&b, 1, 0, 9000, 9000, 9700);
     builder_semaphore_wait(&b, 0, &values[1], 1, INT64_MAX);
+    builder_wait_idle(&b, INT64_MAX);
     builder_host_read(&b, BUFFER, 0, "abcd", 4);
     return builder_close(&b, NULL) == HAL_OK ? 0 : -1;
 }
@@ -98,6 +99,7 @@ static void stats_count_what_was_executed(void **state)
     says("\"submissions\":2,\"device_ns\":3700,\"dispatches\":4,\"indirect_dispatches\":0,"
          "\"barriers\":1,\"fills\":1,\"copies\":1,\"updates\":0,\"transfer_bytes\":120");
     says("\"submit_calls\":{\"count\":2,\"bytes\":0,\"ns\":200}");
+    says("\"host_waits\":{\"count\":2,\"bytes\":0,\"ns\":200}"); /* of either kind */
     says("\"uploads\":{\"count\":1,\"bytes\":8,");
     says("\"readbacks\":{\"count\":1,\"bytes\":4,");
     /* 24 + 1 + 2 * 5 workgroups; alone in #s1. */
@@ -164,6 +166,37 @@ static void extract_writes_kernels_into_the_folder_only(void **state)
     assert_int_equal(run("hal-trace extract --executables=kernels t.pb.zst 2>&1"), 3);
     says("--force");
     assert_int_equal(run("hal-trace extract --executables=kernels --force t.pb.zst 2>&1"), 0);
+}
+
+/* What the device took, and of the others those in another format: each has its own ending. */
+static void extract_writes_kernels_in_each_format(void **state)
+{
+    (void)state;
+    enum { MSL = 1, SPIRV = 3, VARIANTS = 2 }; /* as in the files of old traces */
+    struct trace_builder b;
+    char v[PATH_MAX];
+    builder_open(&b, test_folder_file(&folder, "v.pb.zst", v), NULL);
+    struct {
+        struct trace_executable_create record;
+        struct trace_variant variants[VARIANTS];
+    } all = {.record = {.head = {.kind = TRACE_EXECUTABLE_CREATE,
+                                 .bytes = sizeof all,
+                                 .ticket = b.ticket},
+                        .executable = 9,
+                        .content = builder_content(&b, "taken", 5),
+                        .size = 5,
+                        .format = MSL,
+                        .label = builder_string(&b, "k"),
+                        .variant_count = VARIANTS},
+             .variants = {{.content = builder_content(&b, "words", 5), .size = 5, .format = SPIRV},
+                          {.content = builder_content(&b, "other", 5), .size = 5, .format = MSL}}};
+    builder_record(&b, &all.record.head);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(run("hal-trace verify v.pb.zst >/dev/null && "
+                         "hal-trace extract --executables=each v.pb.zst && "
+                         "cd each && ls && cat 9-k.metal 9-k.spv"),
+                     0);
+    assert_string_equal(output, "each/9-k.metal\neach/9-k.spv\n9-k.metal\n9-k.spv\ntakenwords");
 }
 
 static void extract_writes_a_content(void **state)
@@ -285,6 +318,7 @@ int main(void)
         cmocka_unit_test(verify_sees_every_changed_byte),
         cmocka_unit_test(verify_sees_a_cut),
         cmocka_unit_test(extract_writes_kernels_into_the_folder_only),
+        cmocka_unit_test(extract_writes_kernels_in_each_format),
         cmocka_unit_test(extract_writes_a_content),
         cmocka_unit_test(extract_writes_a_file_as_it_was_last),
         cmocka_unit_test(terminals_see_how_far_it_is),
