@@ -314,6 +314,17 @@ void function_with_a_name(void)
     __asm__ volatile("nop; nop; nop; nop; nop; nop; nop; nop");
 }
 
+/* One behind the other: the first one ends in its last call. */
+extern const char function_that_ends, function_behind_it;
+__asm__(".pushsection .text\n"
+        ".type function_that_ends, %function\n"
+        "function_that_ends: nop; nop; nop; nop\n"
+        ".size function_that_ends, . - function_that_ends\n"
+        ".type function_behind_it, %function\n"
+        "function_behind_it: nop\n"
+        ".size function_behind_it, . - function_behind_it\n"
+        ".popsection\n");
+
 static void write_stack(const uint8_t *build_id, uint32_t build_id_bytes)
 {
     struct trace_builder b;
@@ -334,21 +345,28 @@ static void write_stack(const uint8_t *build_id, uint32_t build_id_bytes)
     if (build_id_bytes)
         memcpy(module->build_id, build_id, build_id_bytes);
     builder_record(&b, &module->head);
-    const uint64_t frames[] = {(uint64_t)(uintptr_t)function_with_a_name + 3, 0x10};
-    b.stack = builder_stack(&b, frames, 2);
+    const uint64_t frames[] = {(uint64_t)(uintptr_t)function_with_a_name + 3,
+                               (uint64_t)(uintptr_t)&function_behind_it, 0x10};
+    b.stack = builder_stack(&b, frames, 3);
     builder_buffer_create(&b, 1, NULL, 64);
+    builder_buffer_create(&b, 2, NULL, 64);
     assert_int_equal(builder_close(&b, NULL), HAL_OK);
 }
 
 static void stacks_get_names(void **state)
 {
     (void)state;
+    char expected[256];
     write_stack(NULL, 0);
     assert_int_equal(run("symbolize"), 0);
-    assert_string_equal(output, "stack 1, used 1 times\n"
-                                "    function_with_a_name+0x3\n"
-                                "    0x10\n"
-                                "1 of 2 frames have names\n");
+    snprintf(expected, sizeof expected,
+             "stack 1, used 2 times\n"
+             "    function_with_a_name+0x3\n"
+             "    function_that_ends+%#tx\n"
+             "    0x10\n"
+             "2 of 3 frames have names\n",
+             &function_behind_it - &function_that_ends);
+    assert_string_equal(output, expected);
 }
 
 static void another_build_gives_no_names(void **state)
@@ -358,7 +376,7 @@ static void another_build_gives_no_names(void **state)
     assert_int_equal(run("symbolize"), 0);
     says("is another build than the one that was captured");
     says("    test_trace_look+0x");
-    says("0 of 2 frames have names\n");
+    says("0 of 3 frames have names\n");
     assert_int_equal(run("symbolize --wrong"), 2);
 }
 
