@@ -611,6 +611,28 @@ static void stripped_bytes_are_nowhere(void **state)
     says("SECRET-WRITTEN-BY-HOST");
 }
 
+/* When that is asked for; else they stay. */
+static void stripped_kernels_are_nowhere(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    const struct trace_entry_point point = {.group_size = {1, 1, 1}};
+    builder_open(&b, file("x.pb.zst"), NULL);
+    builder_executable_create(&b, 1, "k", "SECRET-OF-A-KERNEL", &point, 1, NULL, 0);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(run("hal-trace strip -f -o t.pb.zst x.pb.zst && hal-trace verify t.pb.zst && "
+                         "hal-trace extract --content=1 t.pb.zst"),
+                     0);
+    says("SECRET-OF-A-KERNEL");
+    assert_int_equal(
+        run("hal-trace strip -f --executables -o t.pb.zst x.pb.zst >made && "
+            "hal-trace verify t.pb.zst >verified && "
+            "zstd -dcq t.pb.zst | grep -c SECRET; grep -c SECRET t.pb.zst; "
+            "hal-trace dump --kind=executable_create t.pb.zst | grep -c 'label=\"k\"'"),
+        0);
+    assert_string_equal(output, "0\n0\n1\n");
+}
+
 static void write_process(const char *name, int64_t start_ns, int64_t wall_ns, int64_t first_ns,
                           uint64_t process)
 {
@@ -741,6 +763,7 @@ int main(void)
         cmocka_unit_test(usage_and_failures),
         cmocka_unit_test(an_empty_trace_can_be_rewritten),
         cmocka_unit_test(stripped_bytes_are_nowhere),
+        cmocka_unit_test(stripped_kernels_are_nowhere),
         cmocka_unit_test(merged_traces_share_a_clock),
         cmocka_unit_test(groups_of_a_process_stay_together_in_merges_of_merges),
     };
