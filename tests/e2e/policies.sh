@@ -65,6 +65,32 @@ run 0 "$bin/hal-trace" dump asked.pb.zst
 says stdout 'command_stacks'
 run 0 "$bin/hal-view" --print=summary asked.pb.zst
 
+# The modes' words that IREE has, and the largest one of several.
+while read -r words mode; do
+    capture words.pb.zst -f "--mode=$words"
+    run 0 "$bin/hal-trace" info --json words.pb.zst
+    says stdout "\"mode\":\"$mode\""
+done <<END
+queue-events queue
+device-queue-events queue
+memory-events queue
+dispatch-events dispatch
+memory-events,dispatch-events,device-queue-events dispatch
+END
+
+# Times of a flight recorder, in nanoseconds.
+while read -r last ns; do
+    capture units.pb.zst -f "--last=$last"
+    run 0 "$bin/hal-trace" info --json units.pb.zst
+    says stdout "\"last_ns\":$ns,"
+done <<END
+1500ms 1500000000
+90s 90000000000
+90 90000000000
+2m 120000000000
+1h 3600000000000
+END
+
 # A flight recorder's file is a trace like others; a debug group that never comes leaves none.
 capture last.pb.zst --last=24h
 run 0 "$bin/hal-replay" last.pb.zst
@@ -141,6 +167,10 @@ run 3 "$bin/hal-trace" extract --file=data/whole ranges.pb.zst
 says stderr '--device_profiling_files=all'
 run 0 "$bin/hal-trace" strip -o stripped.pb.zst all.pb.zst
 run 3 "$bin/hal-trace" extract --file=data/whole stripped.pb.zst
+run 4 "$bin/hal-replay" stripped.pb.zst
+one_line
+says stderr 'its contents were taken out by hal-trace strip'
+run 0 "$bin/hal-view" --print=summary stripped.pb.zst
 cp whole data/whole
 run 0 "$bin/hal-capture" -o small.pb.zst --files=all --budget=1M -- "$bin/e2e-app" file data/whole
 run 3 "$bin/hal-trace" extract --file=data/whole small.pb.zst
