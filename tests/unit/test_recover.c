@@ -376,7 +376,12 @@ static void read_input(void)
 /* Runs until it has told of 20 rounds; the input is open. */
 static void run_with_input(struct busy *busy, const char *end)
 {
-    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    input[0] = fcntl(ends[0], F_DUPFD_CLOEXEC, 10); /* 3 is what the program tells through */
+    input[1] = ends[1];
+    assert_true(input[0] >= 10);
+    close(ends[0]);
     start(busy, "1", end, "20", read_input);
     close(input[0]);
     while (busy->rounds[0] < 20)
@@ -537,6 +542,19 @@ static bool undefine_a_string(const char *sidecar)
     return found;
 }
 
+static void fill_the_disk_with(const char *bytes)
+{
+    setenv("FULL_DISK_BYTES", bytes, 1);
+    setenv("LD_PRELOAD", FULL_DISK, 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+}
+
+/* The beginning fits, and hardly more: what comes then stays in the sidecar. */
+static void fill_the_disk_at_once(void)
+{
+    fill_the_disk_with("3000");
+}
+
 /* Each round has a name of its own, which one scope has. */
 static void what_was_never_defined_is_called_lost(void **state)
 {
@@ -547,10 +565,10 @@ static void what_was_never_defined_is_called_lost(void **state)
     unsigned lost = 0, tries = 0;
     do {
         struct busy busy;
-        start(&busy, "1", "_exit", "5", NULL);
+        start(&busy, "1", "_exit", "20", fill_the_disk_at_once);
         finish(&busy);
         sidecar_of_trace(sidecar);
-        assert_true(tries++ < 100);
+        assert_true(tries++ < 10);
     } while (!undefine_a_string(sidecar));
     assert_ok(recover(&recovered));
     captured_open_incomplete(&captured, path); /* reads all, and refuses what is not defined */
@@ -566,9 +584,7 @@ static void what_was_never_defined_is_called_lost(void **state)
 
 static void fill_the_disk(void)
 {
-    setenv("FULL_DISK_BYTES", "50000", 1);
-    setenv("LD_PRELOAD", FULL_DISK, 1);
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+    fill_the_disk_with("50000");
 }
 
 /* What was published while the disk was full goes on where the file ends, and the rest is said to
