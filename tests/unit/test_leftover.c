@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/leftover.c: sidecars by hand, of which one thing makes no sense. */
+#include "format/leftover.h"
+
+#include "format/limits.h"
+#include "format/recover.h"
+#include "format/sidecar.h"
+#include "format/trace.h"
+#include "tests/support/hal_fixture.h"
+#include "tests/support/trace_folder.h"
+
+enum { PROCESS = 77, START_NS = 5, STAGING = 4096, RING = 4096, THREAD = 3 };
+
+static struct trace_sidecar_header header;
+static char sidecar[PATH_MAX];
+
+/* A sidecar of one ring, of whose bytes 100 are in use; and the trace that it belongs to. */
+static void prepare(void)
+{
+    memset(&header, 0, sizeof header);
+    memcpy(header.magic, TRACE_SIDECAR_MAGIC, sizeof header.magic);
+    header.version = TRACE_SIDECAR_VERSION;
+    header.slot_count = TRACE_RING_SLOTS;
+    header.process_id = PROCESS;
+    header.start_ns = START_NS;
+    header.staging_offset = sizeof header;
+    header.staging_bytes = STAGING;
+    header.rings_offset = sizeof header + STAGING;
+    header.rings_bytes = RING;
+    struct trace_ring_slot *slot = &header.slots[0];
+    slot->state = TRACE_RING_LIVE;
+    slot->thread = THREAD;
+    slot->offset = header.rings_offset;
+    slot->bytes = RING;
+    slot->durable[0].position = 1000;
+    slot->head = 1100;
+    test_folder_file(&folder, "sidecar", sidecar);
+}
+
+static void write_sidecar(void)
+{
+    static const uint8_t zeros[STAGING + RING];
+    FILE *file = fopen(sidecar, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(&header, sizeof header, 1, file), 1);
+    assert_int_equal(fwrite(zeros, sizeof zeros, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void what_makes_sense_is_opened(void **state)
+{
+    (void)state;
+    struct trace_leftover leftover;
+    uint8_t *records;
+    prepare();
+    write_sidecar();
+    assert_ok(trace_leftover_open(sidecar, true, &leftover));
+    assert_int_equal(leftover.ring_count, 1);
+    assert_int_equal(leftover.rings[0].thread, THREAD);
+    assert_int_equal(leftover.rings[0].position, 1000);
+    assert_int_equal(leftover.rings[0].bytes, 100);
+    assert_ok(trace_leftover_records(&leftover, &leftover.rings[0], &records));
+    free(records);
+    trace_leftover_close(&leftover);
+}
+
+static void assert_refused(enum hal_status status, const char *text)
+{
+    struct trace_leftover leftover;
+    write_sidecar();
+    assert_fails(trace_leftover_open(sidecar, true, &leftover), status, text);
+    prepare();
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    static const char ring[] = "its ring 0 makes no sense", head[] = "its header makes no sense";
+    struct trace_ring_slot *slot = &header.slots[0];
+    prepare();
+    header.magic[0]++;
+    assert_refused(HAL_CORRUPT, "no sidecar");
+    header.version++;
+    assert_refused(HAL_VERSION, "this program reads");
+    header.slot_count--;
+    assert_refused(HAL_VERSION, "this program reads");
+    header.staging_bytes = 0;
+    assert_refused(HAL_CORRUPT, head);
+    header.staging_bytes = STAGING + RING + 1;
+    assert_refused(HAL_CORRUPT, head);
+    header.staging_offset = UINT64_MAX;
+    assert_refused(HAL_CORRUPT, head);
+    header.rings_bytes = RING + 1;
+    assert_refused(HAL_CORRUPT, head);
+    header.rings_offset = UINT64_MAX;
+    assert_refused(HAL_CORRUPT, head);
+    header.durable_index = 2;
+    assert_refused(HAL_CORRUPT, head);
+    memset(header.destination, 'x', sizeof header.destination);
+    assert_refused(HAL_CORRUPT, head);
+    slot->bytes = 0;
+    slot->head = slot->durable[0].position;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->bytes = RING + 1;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->offset--;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->offset = UINT64_MAX;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->thread = 0;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->thread = TRACE_MAX_THREADS + 1;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->head = slot->durable[0].position - 1;
+    assert_refused(HAL_CORRUPT, ring);
+    slot->head = slot->durable[0].position + RING + 1;
+    assert_refused(HAL_CORRUPT, ring);
+}
+
+/* The file has the beginning of a seal; what follows in the ring are zeros. */
+static void segments_of_no_bytes_do_not_hang(void **state)
+{
+    (void)state;
+    static const struct trace_header of_trace = {
+        .program = "x", .process_id = PROCESS, .start_ns = START_NS};
+    char output[PATH_MAX];
+    struct trace_recovered recovered;
+    struct trace_writer *writer;
+    const struct trace_writer_options options = {.path = path};
+    assert_ok(trace_writer_open(&options, &of_trace, &writer));
+    assert_ok(trace_writer_flush(writer));
+    prepare();
+    header.durable_file_bytes[0] = trace_writer_bytes(writer);
+    header.slots[0].durable[0].segment_bytes = 96;
+    trace_writer_discard(writer);
+    write_sidecar();
+    test_folder_file(&folder, "output.pb.zst", output);
+    const struct trace_recover_options both = {.path = path, .sidecar = sidecar, .output = output};
+    assert_fails(trace_recover(&both, &recovered), HAL_CORRUPT, "the sidecar's ring of thread 3");
+    assert_int_not_equal(access(output, F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_makes_sense_is_opened),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(segments_of_no_bytes_do_not_hang),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
