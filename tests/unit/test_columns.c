@@ -244,6 +244,8 @@ static void bytes_must_be_all_used(void **state)
     assert_memory_equal(second->data, data + 2, 3);
     update.data.len = 4;
     assert_int_equal(decode_segments(&segments, &records), HAL_CORRUPT);
+    assert_non_null(
+        strstr(hal_message(), "4 bytes of data are too few")); /* before they are read */
     update.data.len = 5;
     sizes[1] = 2;
     assert_int_equal(decode_segments(&segments, &records), HAL_CORRUPT);
@@ -396,6 +398,31 @@ static void numbers_that_nobody_defined(void **state)
     unlink(path);
 }
 
+/* A record in memory: whole, cut off, with a list that is longer than any may be. */
+static void records_must_be_whole(void **state)
+{
+    (void)state;
+    enum { MANY = TRACE_MAX_STACK_FRAMES + 1 };
+    union {
+        struct trace_stack record;
+        uint8_t bytes[sizeof(struct trace_stack) + MANY * sizeof(uint64_t)];
+    } stack;
+    memset(&stack, 0, sizeof stack);
+    stack.record.head.kind = TRACE_STACK;
+    stack.record.id = 1;
+    for (uint32_t count = MANY - 1; count <= MANY; count++) {
+        const size_t bytes = sizeof stack.record + count * sizeof(uint64_t);
+        stack.record.head.bytes = (uint32_t)bytes;
+        stack.record.frame_count = count;
+        assert_int_equal(trace_record_check(&trace_table_family, &stack, bytes),
+                         count < MANY ? HAL_OK : HAL_CORRUPT);
+        assert_int_equal(trace_record_check(&trace_table_family, &stack, bytes - 8), HAL_CORRUPT);
+        assert_int_equal(trace_record_check(&trace_table_family, &stack, 8), HAL_CORRUPT);
+    }
+    stack.record.frame_count = 1; /* fewer than it has bytes for */
+    assert_int_equal(trace_record_check(&trace_table_family, &stack, sizeof stack), HAL_CORRUPT);
+}
+
 static void arenas_keep_their_limit(void **state)
 {
     (void)state;
@@ -429,6 +456,7 @@ int main(void)
         cmocka_unit_test(unknown_fields_below_1000_need_a_newer_reader),
         cmocka_unit_test(noise_is_survived),
         cmocka_unit_test(numbers_that_nobody_defined),
+        cmocka_unit_test(records_must_be_whole),
         cmocka_unit_test(arenas_keep_their_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
