@@ -78,6 +78,9 @@ static int write_trace(void **state)
     builder_dispatch_times(&b, 0, 0, times, 2);
     builder_submission_done(&b, 0, 0, 5000, 6000, 9000);
     builder_submit(&b, 1, 0, NULL, 0, &values[1], 1, (uint64_t[]){AGAIN}, 1);
+    /* It has two command buffers, and no third. */
+    const struct trace_dispatch_time beyond = {2, 0, 7000, 7500};
+    builder_dispatch_times(&b, 0, 0, &beyond, 1);
     builder_submission_done(&b, 1, 0, 9000, 9000, 9700);
     builder_semaphore_wait(&b, 0, &values[1], 1, INT64_MAX);
     builder_wait_idle(&b, INT64_MAX);
