@@ -668,6 +668,53 @@ static void a_capture_that_goes_on_is_left_alone(void **state)
     recover_and_check(&busy);
 }
 
+/* The exit status of hal-trace recover with these arguments; what it says, up to the limit. */
+static int run_recover(const char *option, const char *file, char *out, size_t bytes)
+{
+    char command[3 * PATH_MAX];
+    snprintf(command, sizeof command, "'%s' recover %s '%s' 2>&1", HAL_TRACE, option, file);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    out[fread(out, 1, bytes - 1, pipe)] = '\0';
+    const int status = pclose(pipe);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Whether the list has the sidecar as one whose process runs. */
+static bool is_listed_as_running(const char *sidecar)
+{
+    static char output[1 << 20]; /* others' sidecars may lie there, too */
+    assert_int_equal(run_recover("--list", TRACE_SIDECAR_FOLDER, output, sizeof output), 0);
+    const char *line = strstr(output, sidecar);
+    assert_non_null(line);
+    const char *end = strchr(line, '\n'), *runs = strstr(line, ", which runs");
+    assert_non_null(end);
+    return runs && runs < end;
+}
+
+/* Lists tell who runs, whose sidecar is not thrown away; and a sidecar's name will do. */
+static void sidecars_are_known_by_their_names(void **state)
+{
+    (void)state;
+    struct busy busy;
+    char sidecar[PATH_MAX], output[1024];
+    start(&busy, "1", "forever", "0", NULL);
+    while (busy.rounds[0] < 5)
+        assert_true(hear(&busy));
+    sidecar_of_trace(sidecar);
+    assert_true(is_listed_as_running(sidecar));
+    assert_int_equal(run_recover("--discard", sidecar, output, sizeof output), 3);
+    assert_non_null(strstr(output, "still captures"));
+    assert_int_equal(access(sidecar, F_OK), 0);
+    kill_now(&busy);
+    assert_false(is_listed_as_running(sidecar));
+    assert_int_equal(run_recover("", sidecar, output, sizeof output), 0);
+    assert_non_null(strstr(output, path));
+    check_health(true);
+    check_nothing_is_lost(&busy);
+}
+
 static void flip_bytes(const char *file, uint64_t *random, unsigned count)
 {
     const int descriptor = open(file, O_RDWR);
@@ -743,6 +790,7 @@ int main(void)
         cmocka_unit_test_teardown(contents_wait_in_256_mib, remove_trace),
         cmocka_unit_test_teardown(a_file_without_a_sidecar_has_nothing_to_recover, remove_trace),
         cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, remove_trace),
+        cmocka_unit_test_teardown(sidecars_are_known_by_their_names, remove_trace),
         cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, remove_trace),
     };
     return cmocka_run_group_tests(tests, set_up, remove_folder);
