@@ -4,6 +4,8 @@
 
 #include "capture/pages.h"
 #include "format/json.h"
+#include "format/recover.h"
+#include "format/sidecar.h"
 #include "hal/base/os.h"
 #include "hal/base/output.h"
 #include "hal/base/places.h"
@@ -150,6 +152,36 @@ static void look_at_cache(struct report *report)
                    (unsigned long long)(hal_store_limit_bytes() >> 20));
 }
 
+struct sidecars {
+    size_t count;
+    uint64_t bytes;
+};
+
+static void count_sidecar(void *user, const struct trace_sidecar_info *info)
+{
+    struct sidecars *left = user;
+    left->count += !info->in_use;
+    left->bytes += info->in_use ? 0 : info->bytes;
+}
+
+/* Captures that were killed leave theirs, which take memory until somebody is done with them. */
+static void look_at_sidecars(struct report *report)
+{
+    struct doctor_finding *finding = add(report, "sidecars");
+    struct sidecars left = {0};
+    const char *own = getenv("HAL_DEVICE_PROFILING_SIDECAR");
+    const char *folder = own && own[0] ? own : TRACE_SIDECAR_FOLDER;
+    if (trace_sidecars_each(folder, count_sidecar, &left) != HAL_OK)
+        doctor_say(finding, DOCTOR_NOTE, NULL, "%s", hal_message());
+    else if (left.count)
+        doctor_say(finding, DOCTOR_NOTE,
+                   folder == own ? "hal-trace recover --list FOLDER" : "hal-trace recover --list",
+                   "%zu of %.1f MiB in %s, left by captures that ended", left.count,
+                   (double)left.bytes / (1 << 20), folder);
+    else
+        doctor_say(finding, DOCTOR_FINE, NULL, "none left by captures that ended");
+}
+
 /* What hal-view will find. */
 static void look_at_terminal(struct report *report)
 {
@@ -283,6 +315,7 @@ static void examine(struct report *report)
     }
     look_at_pages(report);
     look_at_shared_memory(report);
+    look_at_sidecars(report);
     look_at_clock(report);
     look_at_cache(report);
     look_at_terminal(report);

@@ -6,23 +6,30 @@
 #include "hal/base/output.h"
 #include "hal/base/text.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
     "usage: hal-trace recover [options] FILE\n"
+    "       hal-trace recover --list | --discard-gone [FOLDER]\n"
+    "       hal-trace recover --discard SIDECAR...\n"
     "Completes a trace whose process was killed, aborted or left without ending the capture, with\n"
     "what it had recorded and not yet written: its sidecar, which the trace names. FILE is the\n"
     "trace, or the sidecar itself. The trace is replaced and the sidecar removed.\n\n"
     "  -o, --output=FILE   write the whole trace there; trace and sidecar stay as they are\n"
     "  -s, --sidecar=FILE  the sidecar, when it was moved\n"
     "  -f, --force         replace an existing output; do not ask whether the process still runs\n"
-    "  -l, --list          list this user's sidecars (in FILE, a folder; "
-    "default " TRACE_SIDECAR_FOLDER ")\n"
-    "      --discard       remove the sidecar FILE, with what only it has\n"
+    "  -l, --list          list this user's sidecars (in FOLDER; default " TRACE_SIDECAR_FOLDER
+    ")\n"
+    "      --discard       remove the sidecars, with what only they have\n"
+    "      --discard-gone  remove this user's sidecars whose capture has ended and whose trace is "
+    "not\n"
+    "                      there any more\n"
     "      --help          this text\n";
 
 /* ---- Lists ---- */
@@ -61,6 +68,51 @@ static int discard(const char *path, bool force)
         return TOOL_OK;
     tool_error("cannot remove '%s'", path);
     return TOOL_FAILED;
+}
+
+/* All that can be discarded; the exit status of the first that cannot. */
+static int discard_each(char *const *paths, bool force)
+{
+    int exit_status = TOOL_OK;
+    for (; *paths; paths++) {
+        const int done = discard(*paths, force);
+        exit_status = exit_status ? exit_status : done;
+    }
+    return exit_status;
+}
+
+struct gone {
+    int exit_status;
+    size_t count;
+    uint64_t bytes;
+};
+
+static void discard_if_gone(void *user, const struct trace_sidecar_info *info)
+{
+    struct gone *gone = user;
+    struct stat trace;
+    if (info->in_use || !info->destination[0] || lstat(info->destination, &trace) == 0 ||
+        (errno != ENOENT && errno != ENOTDIR))
+        return;
+    const int done = discard(info->path, false);
+    gone->exit_status = gone->exit_status ? gone->exit_status : done;
+    gone->count += done == TOOL_OK;
+    gone->bytes += done == TOOL_OK ? info->bytes : 0;
+}
+
+static int discard_gone(const char *folder)
+{
+    struct gone gone = {0};
+    struct trace_text size = {0};
+    const enum hal_status status = trace_sidecars_each(folder, discard_if_gone, &gone);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    tool_size(&size, gone.bytes);
+    printf("removed %zu sidecar%s of %.*s in %s\n", gone.count, gone.count == 1 ? "" : "s",
+           (int)size.bytes, size.data ? size.data : "", hal_shown(folder).text);
+    trace_text_finish(&size);
+    const int ended = tool_fail(hal_output_end());
+    return gone.exit_status ? gone.exit_status : ended;
 }
 
 /* ---- Recovering ---- */
@@ -104,10 +156,13 @@ static int recover(const struct trace_recover_options *wanted)
 
 static int run(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"output", required_argument, NULL, 'o'}, {"sidecar", required_argument, NULL, 's'},
-        {"force", no_argument, NULL, 'f'},        {"list", no_argument, NULL, 'l'},
-        {"discard", no_argument, NULL, 'd'},      {0}};
+    static const struct option known[] = {{"output", required_argument, NULL, 'o'},
+                                          {"sidecar", required_argument, NULL, 's'},
+                                          {"force", no_argument, NULL, 'f'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"discard", no_argument, NULL, 'd'},
+                                          {"discard-gone", no_argument, NULL, 'g'},
+                                          {0}};
     struct trace_recover_options options = {0};
     int action = 0;
     for (int option; (option = getopt_long(argc, argv, "o:s:fl", known, NULL)) != -1;) {
@@ -116,18 +171,21 @@ static int run(int argc, char **argv)
         case 's': options.sidecar = optarg; break;
         case 'f': options.force = true; break;
         case 'l':
+        case 'g':
         case 'd': action = option; break;
         default: return tool_wrong_option("recover", argv);
         }
     }
-    if (action == 'l' && argc == optind)
-        return list(TRACE_SIDECAR_FOLDER);
-    options.path = tool_one_file(argc, argv, optind);
+    if (action == 'd' && argc > optind)
+        return discard_each(argv + optind, options.force);
+    const bool folder = action == 'l' || action == 'g';
+    options.path =
+        folder && argc == optind ? TRACE_SIDECAR_FOLDER : tool_one_file(argc, argv, optind);
     if (!options.path)
         return TOOL_USAGE;
-    if (action == 'l')
-        return list(options.path);
-    return action == 'd' ? discard(options.path, options.force) : recover(&options);
+    return action == 'l'   ? list(options.path)
+           : action == 'g' ? discard_gone(options.path)
+                           : recover(&options);
 }
 
 const struct tool_command tool_recover = {

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Captures that were killed leave their sidecars: the doctor says so, and they go together.
+. "$(dirname "$0")/lib.sh"
+busy=$3
+mkdir sidecars
+export HAL_DEVICE_PROFILING_SIDECAR="$work/sidecars"
+
+# left COUNT: so many sidecars there are.
+left() { same "$(find sidecars -type f | wc -l)" "$1" "how many sidecars there are"; }
+
+run 0 "$bin/hal-capture" doctor
+grep -qE '^fine +sidecars +none' stdout || fail "the doctor sees sidecars where none are"
+
+for trace in one two three four; do
+    "$bin/hal-capture" -o $trace.pb.zst -- "$busy" 1 _exit 5 3>/dev/null >stdout 2>stderr || :
+done
+left 4
+run 0 "$bin/hal-capture" doctor
+grep -qE '^note +sidecars +4 of [0-9.]+ MiB in .*/sidecars, left by captures that ended' stdout ||
+    fail "the doctor does not count four sidecars"
+says stdout "to mend it: hal-trace recover --list FOLDER"
+
+# A trace's name that is there keeps its sidecar, whatever is behind it.
+rm two.pb.zst three.pb.zst
+run 0 "$bin/hal-trace" recover --discard-gone sidecars
+says stdout 'removed 2 sidecars of'
+left 2
+run 0 "$bin/hal-trace" recover --list sidecars
+says stdout one.pb.zst
+says stdout four.pb.zst
+run 0 "$bin/hal-trace" recover --discard-gone sidecars
+says stdout 'removed 0 sidecars'
+run 3 "$bin/hal-trace" recover --discard-gone nowhere
+one_line
+
+# Several at once; one that cannot be discarded keeps none of the others.
+set -- sidecars/*
+run 3 "$bin/hal-trace" recover --discard "$1" sidecars/no-such "$2"
+one_line
+says stderr no-such
+left 0
+run 2 "$bin/hal-trace" recover --discard
+one_line
+
+# That of a capture that goes on stays.
+mkfifo told
+"$bin/hal-capture" -o running.pb.zst -- "$busy" 1 forever 0 3>told >stdout 2>stderr &
+exec 4<told
+head -c 8 <&4 >round
+rm -f running.pb.zst
+run 0 "$bin/hal-trace" recover --discard-gone sidecars
+says stdout 'removed 0 sidecars'
+run 0 "$bin/hal-capture" doctor
+grep -qE '^fine +sidecars' stdout || fail "the doctor counts the sidecar of a running capture"
+left 1
+exec 4<&-
+wait
