@@ -53,9 +53,10 @@ static bool is_running(uint64_t process)
 }
 
 /* A child of the captured process may hold the lock for longer. */
-static bool is_in_use(int descriptor, uint64_t process)
+bool trace_leftover_in_use(const struct trace_leftover *leftover)
 {
-    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK && is_running(process);
+    return flock(leftover->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+           is_running(leftover->process_id);
 }
 
 static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
@@ -125,15 +126,17 @@ static int compare_rings(const void *a, const void *b)
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-static enum hal_status take_header(struct trace_leftover *leftover,
-                                   struct trace_sidecar_header *header, uint64_t bytes, bool force)
+static enum hal_status read_header(int descriptor, uint64_t bytes,
+                                   struct trace_sidecar_header *header)
 {
     if (bytes < sizeof *header)
         return hal_fail(HAL_CORRUPT, "no sidecar, or its capture had not begun");
-    HAL_TRY(read_at(leftover->descriptor, 0, header, sizeof *header));
-    HAL_TRY(check_header(header, bytes));
-    if (!force && is_in_use(leftover->descriptor, header->process_id))
-        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", header->process_id);
+    HAL_TRY(read_at(descriptor, 0, header, sizeof *header));
+    return check_header(header, bytes);
+}
+
+static void take_header(struct trace_leftover *leftover, const struct trace_sidecar_header *header)
+{
     leftover->process_id = header->process_id;
     leftover->start_ns = header->start_ns;
     leftover->file_bytes = header->durable_file_bytes[header->durable_index];
@@ -148,14 +151,25 @@ static enum hal_status take_header(struct trace_leftover *leftover,
     leftover->staging_offset = header->staging_offset;
     leftover->staging_bytes = header->staging_bytes;
     memcpy(leftover->destination, header->destination, sizeof leftover->destination);
+}
+
+static enum hal_status take_rings(struct trace_leftover *leftover,
+                                  const struct trace_sidecar_header *header)
+{
+    leftover->rings = hal_alloc(TRACE_RING_SLOTS, sizeof *leftover->rings);
+    if (!leftover->rings)
+        return hal_fail(HAL_NO_MEMORY, "no memory to read it");
     for (uint32_t i = 0; i < TRACE_RING_SLOTS; i++)
         HAL_TRY(take_slot(leftover, header, i));
     qsort(leftover->rings, leftover->ring_count, sizeof *leftover->rings, compare_rings);
     return HAL_OK;
 }
 
-enum hal_status trace_leftover_open(const char *path, bool force,
-                                    struct trace_leftover *out_leftover)
+typedef enum hal_status take(struct trace_leftover *leftover,
+                             const struct trace_sidecar_header *header);
+
+/* `more`: what is taken besides the header, or NULL. */
+static enum hal_status open_with(const char *path, take *more, struct trace_leftover *out_leftover)
 {
     uint64_t bytes = 0;
     int descriptor = -1;
@@ -165,20 +179,43 @@ enum hal_status trace_leftover_open(const char *path, bool force,
     HAL_TRY(open_file(path, &descriptor, &bytes));
     out_leftover->descriptor = descriptor;
     strcpy(out_leftover->path, path);
-    out_leftover->rings = hal_alloc(TRACE_RING_SLOTS, sizeof *out_leftover->rings);
     struct trace_sidecar_header *header = NULL;
-    if (posix_memalign((void **)&header, _Alignof(struct trace_sidecar_header), sizeof *header))
+    enum hal_status status = HAL_OK;
+    if (posix_memalign((void **)&header, _Alignof(struct trace_sidecar_header), sizeof *header)) {
         header = NULL;
-    enum hal_status status =
-        header && out_leftover->rings
-            ? take_header(out_leftover, header, bytes, force)
-            : hal_fail(HAL_NO_MEMORY, "no memory to read the sidecar '%s'", path);
+        status = hal_fail(HAL_NO_MEMORY, "no memory to read it");
+    }
+    if (status == HAL_OK)
+        status = read_header(descriptor, bytes, header);
+    if (status == HAL_OK)
+        take_header(out_leftover, header);
+    if (status == HAL_OK && more)
+        status = more(out_leftover, header);
     free(header);
     if (status == HAL_OK)
         return HAL_OK;
     hal_add_context(status, "the sidecar '%s'", path);
     trace_leftover_close(out_leftover);
     return status;
+}
+
+static enum hal_status take_rings_of_ended(struct trace_leftover *leftover,
+                                           const struct trace_sidecar_header *header)
+{
+    if (trace_leftover_in_use(leftover))
+        return hal_fail(HAL_EXISTS, "process %" PRIu64 " still captures", leftover->process_id);
+    return take_rings(leftover, header);
+}
+
+enum hal_status trace_leftover_open(const char *path, bool force,
+                                    struct trace_leftover *out_leftover)
+{
+    return open_with(path, force ? take_rings : take_rings_of_ended, out_leftover);
+}
+
+enum hal_status trace_leftover_peek(const char *path, struct trace_leftover *out_leftover)
+{
+    return open_with(path, NULL, out_leftover);
 }
 
 void trace_leftover_close(struct trace_leftover *leftover)
@@ -235,7 +272,7 @@ static bool read_info(const char *path, struct trace_sidecar_info *info)
 {
     struct trace_leftover leftover;
     struct stat found;
-    if (trace_leftover_open(path, true, &leftover) != HAL_OK)
+    if (trace_leftover_peek(path, &leftover) != HAL_OK)
         return false;
     const bool ours = fstat(leftover.descriptor, &found) == 0 && found.st_uid == geteuid();
     if (ours) {
@@ -243,7 +280,7 @@ static bool read_info(const char *path, struct trace_sidecar_info *info)
         memcpy(info->destination, leftover.destination, sizeof info->destination);
         info->process_id = leftover.process_id;
         info->bytes = (uint64_t)found.st_blocks * 512;
-        info->in_use = is_in_use(leftover.descriptor, leftover.process_id);
+        info->in_use = trace_leftover_in_use(&leftover);
     }
     trace_leftover_close(&leftover);
     return ours;

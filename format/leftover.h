@@ -41,11 +41,17 @@ struct trace_leftover {
  * HAL_CORRUPT, HAL_VERSION: not a sidecar, or not one of this version's. */
 enum hal_status trace_leftover_open(const char *path, bool force,
                                     struct trace_leftover *out_leftover) HAL_CHECKED;
+/* Without its rings: whose it is, while its capture goes on too. */
+enum hal_status trace_leftover_peek(const char *path,
+                                    struct trace_leftover *out_leftover) HAL_CHECKED;
 void trace_leftover_close(struct trace_leftover *leftover); /* accepts a zeroed one */
 
 /* The trace with that process and begin is what this was left of: by its name, or as the one that
  * was taking it, by which it goes from then on. */
 bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id, int64_t start_ns);
+
+/* Its capture goes on. */
+bool trace_leftover_in_use(const struct trace_leftover *leftover);
 
 /* What is left of the ring, one record behind the other; free() it. */
 enum hal_status trace_leftover_records(const struct trace_leftover *leftover,

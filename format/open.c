@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a trace: what a reader knows from the start. */
 #include "format/columns.h"
+#include "format/leftover.h"
 #include "format/limits.h"
 #include "format/reader.h"
 
@@ -466,13 +467,24 @@ static enum hal_status load_frames(struct trace_reader *reader)
     return HAL_OK;
 }
 
-/* Who reads that a file was cut off also wants to know what helps. */
+/* Who reads that a file was cut off also wants to know what helps, or that it goes on. A sidecar
+ * that is there and cannot be read from here, a jail say, counts as its own. */
 static void tell_of_sidecar(struct trace_reader *reader)
 {
     char *text = reader->directory.truncated;
     const size_t bytes = sizeof reader->directory.truncated, used = strlen(text);
-    if (used && reader->header.sidecar[0] && access(reader->header.sidecar, R_OK) == 0)
+    const struct trace_header *header = &reader->header;
+    struct trace_leftover leftover;
+    if (!used || !header->sidecar[0])
+        return;
+    const enum hal_status status = trace_leftover_peek(header->sidecar, &leftover);
+    const bool ours =
+        status == HAL_OK && trace_leftover_belongs(&leftover, header->process_id, header->start_ns);
+    if (ours && trace_leftover_in_use(&leftover))
+        snprintf(text, bytes, "being recorded by process %" PRIu64, header->process_id);
+    else if (ours || (status != HAL_OK && access(header->sidecar, R_OK) == 0))
         snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest");
+    trace_leftover_close(&leftover);
 }
 
 enum hal_status trace_reader_load(struct trace_reader *reader)

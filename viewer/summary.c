@@ -18,15 +18,24 @@ static void add_digests(const struct trace_health *h, char *out, size_t bytes)
                  view_count(h->digest_only).text);
 }
 
+/* Mostly the reader says itself what the file is. */
+static bool tells_state(const char *truncated)
+{
+    static const char *const states[] = {"cut off", "being recorded"};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        if (strncmp(truncated, states[i], strlen(states[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool view_health(const struct view_model *model, char *out, size_t bytes)
 {
     const struct trace_health *h = model->health;
     const int64_t whole_ns = model->last_ns - model->first_ns;
-    static const char cut[] = "cut off"; /* which the reader says mostly, too */
     if (*model->truncated)
         snprintf(out, bytes, "%s%s",
-                 strncmp(model->truncated, cut, sizeof cut - 1) == 0 ? "" : "cut off: ",
-                 model->truncated);
+                 tells_state(model->truncated) ? "" : "cut off: ", model->truncated);
     else if (!h)
         snprintf(out, bytes, "the capture did not end: the last events may be missing");
     else if (h->status != HAL_OK || h->lost_records)

@@ -466,6 +466,27 @@ static void impossible_times_are_counted_and_not_drawn(void **state)
     view_model_close(m);
 }
 
+/* The reader says what the file is. */
+static void what_is_being_recorded_is_not_called_cut_off(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    builder_open(&b, path, NULL);
+    builder_buffer_create(&b, 1, "fine", 64);
+    struct view_model *m = close_and_open(&b);
+    char health[256];
+    m->truncated = "being recorded by process 7";
+    assert_false(view_health(m, health, sizeof health));
+    assert_string_equal(health, "being recorded by process 7");
+    m->truncated = "cut off at byte 9: the rest is missing";
+    assert_false(view_health(m, health, sizeof health));
+    assert_string_equal(health, "cut off at byte 9: the rest is missing");
+    m->truncated = "the index is damaged";
+    assert_false(view_health(m, health, sizeof health));
+    assert_string_equal(health, "cut off: the index is damaged");
+    view_model_close(m);
+}
+
 static void records_may_name_what_was_never_created(void **state)
 {
     (void)state;
@@ -627,6 +648,7 @@ int main(void)
         cmocka_unit_test(dispatches_are_counted_over_command_buffers),
         cmocka_unit_test(a_wait_that_gave_up_saw_nothing),
         cmocka_unit_test(impossible_times_are_counted_and_not_drawn),
+        cmocka_unit_test(what_is_being_recorded_is_not_called_cut_off),
         cmocka_unit_test(records_may_name_what_was_never_created),
         cmocka_unit_test(pieces_of_a_transfer_are_one),
         cmocka_unit_test(failures_show),
