@@ -335,6 +335,33 @@ static enum hal_status take_rings(struct recovery *recovery)
 
 /* ---- All of it ---- */
 
+/* The sidecar that the trace names is not there, or is not its own: the capture has ended well, or
+ * somebody removed it. */
+static enum hal_status rest_is_nowhere(enum hal_status status, const char *path)
+{
+    char message[HAL_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s", hal_message());
+    return hal_fail(status,
+                    "%s; a capture that ends well removes its sidecar: if '%s' was cut off later, "
+                    "get it again, what it lacks is nowhere else",
+                    message, path);
+}
+
+static enum hal_status open_sidecar(struct recovery *recovery,
+                                    const struct trace_recover_options *options,
+                                    const struct trace_header *header)
+{
+    enum hal_status status = trace_leftover_open(
+        options->sidecar ? options->sidecar : header->sidecar, options->force, &recovery->leftover);
+    if (status == HAL_OK &&
+        !trace_leftover_belongs(&recovery->leftover, header->process_id, header->start_ns))
+        status = hal_fail(HAL_INVALID, "the sidecar '%s' belongs to another capture than '%s'",
+                          recovery->leftover.path, options->path);
+    if (!options->sidecar && (status == HAL_NOT_FOUND || status == HAL_INVALID))
+        return rest_is_nowhere(status, options->path);
+    return status;
+}
+
 static enum hal_status open_inputs(struct recovery *recovery,
                                    const struct trace_recover_options *options)
 {
@@ -350,16 +377,14 @@ static enum hal_status open_inputs(struct recovery *recovery,
             options->path);
     else if (trace_reader_health(whole))
         status =
-            hal_fail(HAL_NOT_FOUND, "'%s' is whole: there is nothing to recover", options->path);
+            hal_fail(HAL_NOT_FOUND,
+                     "the index of '%s' is whole: there is nothing to recover (hal-trace verify "
+                     "checks the contents)",
+                     options->path);
     else if (!options->sidecar && !header->sidecar[0])
         status = hal_fail(HAL_NOT_FOUND, "'%s' names no sidecar", options->path);
     if (status == HAL_OK)
-        status = trace_leftover_open(options->sidecar ? options->sidecar : header->sidecar,
-                                     options->force, &recovery->leftover);
-    if (status == HAL_OK &&
-        !trace_leftover_belongs(&recovery->leftover, header->process_id, header->start_ns))
-        status = hal_fail(HAL_INVALID, "the sidecar '%s' belongs to another capture than '%s'",
-                          recovery->leftover.path, options->path);
+        status = open_sidecar(recovery, options, header);
     trace_reader_close(whole);
     HAL_TRY(status);
     return trace_reader_open_part(options->path, recovery->leftover.file_bytes, &recovery->reader);

@@ -191,6 +191,17 @@ static void check_nothing_is_lost(const struct busy *busy)
     captured_close(&captured);
 }
 
+static bool says_of_rest(const char *file, const char *part)
+{
+    struct trace_reader *reader;
+    assert_ok(trace_reader_open(file, &reader));
+    const bool says = strstr(trace_reader_truncated(reader), part) != NULL;
+    if (!says)
+        print_message("%s\n", trace_reader_truncated(reader));
+    trace_reader_close(reader);
+    return says;
+}
+
 static void check_health(bool recovered)
 {
     struct trace_reader *reader;
@@ -704,8 +715,12 @@ static void a_capture_that_goes_on_is_left_alone(void **state)
     while (busy.rounds[0] < 5)
         assert_true(hear(&busy));
     assert_fails(recover(&recovered), HAL_EXISTS, "still captures");
+    char expected[64];
+    snprintf(expected, sizeof expected, "being recorded by process %ld", (long)busy.process);
+    assert_true(says_of_rest(path, expected));
     assert_int_equal(kill(busy.process, SIGKILL), 0);
     finish(&busy);
+    assert_true(says_of_rest(path, "; 'hal-trace recover' has the rest"));
     recover_and_check(&busy);
 }
 
@@ -756,6 +771,44 @@ static void sidecars_are_known_by_their_names(void **state)
     check_nothing_is_lost(&busy);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    char command[3 * PATH_MAX];
+    snprintf(command, sizeof command, "cp --sparse=always '%s' '%s'", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* A trace that was whole once and was cut off later: there is nothing that could complete it, also
+ * where a process of the same number has left a sidecar of that name. */
+static void what_a_broken_copy_lacks_is_nowhere(void **state)
+{
+    (void)state;
+    struct busy busy;
+    struct stat info;
+    struct trace_recovered recovered;
+    char sidecar[PATH_MAX], others[PATH_MAX], broken[PATH_MAX];
+    const struct trace_recover_options options = {.path = broken};
+    start(&busy, "1", "exit", "20", NULL);
+    assert_int_equal(finish(&busy), 0);
+    assert_fails(recover(&recovered), HAL_NOT_FOUND, "hal-trace verify checks the contents");
+    sidecar_of_trace(sidecar);
+    test_folder_file(&folder, "broken.pb.zst", broken);
+    assert_int_equal(rename(path, broken), 0);
+    assert_int_equal(stat(broken, &info), 0);
+    assert_int_equal(truncate(broken, info.st_size * 9 / 10), 0);
+    assert_fails(trace_recover(&options, &recovered), HAL_NOT_FOUND, "get it again");
+
+    start(&busy, "1", "_exit", "5", NULL);
+    finish(&busy);
+    sidecar_of_trace(others);
+    copy_file(others, sidecar);
+    assert_fails(trace_recover(&options, &recovered), HAL_INVALID, "get it again");
+    assert_true(says_of_rest(broken, "cut off at byte"));
+    assert_false(says_of_rest(broken, "recover"));
+    assert_int_equal(unlink(sidecar), 0);
+    assert_int_equal(unlink(broken), 0);
+}
+
 static void flip_bytes(const char *file, uint64_t *random, unsigned count)
 {
     const int descriptor = open(file, O_RDWR);
@@ -770,13 +823,6 @@ static void flip_bytes(const char *file, uint64_t *random, unsigned count)
         assert_int_equal(pwrite(descriptor, &byte, 1, at), 1);
     }
     close(descriptor);
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    char command[3 * PATH_MAX];
-    snprintf(command, sizeof command, "cp --sparse=always '%s' '%s'", from, to);
-    assert_int_equal(system(command), 0);
 }
 
 /* Whatever it says: no crash, no hang, and an error leaves the trace as it was. */
@@ -832,6 +878,7 @@ int main(void)
         cmocka_unit_test_teardown(a_file_without_a_sidecar_has_nothing_to_recover, leave_nothing),
         cmocka_unit_test_teardown(a_capture_that_goes_on_is_left_alone, leave_nothing),
         cmocka_unit_test_teardown(sidecars_are_known_by_their_names, leave_nothing),
+        cmocka_unit_test_teardown(what_a_broken_copy_lacks_is_nowhere, leave_nothing),
         cmocka_unit_test_teardown(a_damaged_sidecar_harms_nothing, leave_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
