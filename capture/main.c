@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-capture: runs a program so that the HAL in it captures what it does. */
 #include "capture/doctor.h"
+#include "capture/summary.h"
 #include "format/trace.h"
 #include "hal/base/os.h"
 #include "hal/base/output.h"
@@ -12,7 +13,6 @@
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,19 +107,6 @@ struct options {
 
 /* ---- Options ---- */
 
-static int complain(int exit_status, const char *format, ...) HAL_PRINTF(2, 3);
-
-static int complain(int exit_status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("hal-capture: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return exit_status;
-}
-
 /* What the user has set; NULL: nothing. */
 static const char *variable(const char *name)
 {
@@ -147,11 +134,12 @@ static int check_policies(const struct options *options)
             continue;
         snprintf(flag, sizeof flag, "device_profiling_%s", policies[i].flag);
         if (hal_flags_check(flag, value, source) != HAL_OK)
-            return complain(EXIT_USAGE, "%s", hal_message());
+            return capture_complain(EXIT_USAGE, "%s", hal_message());
         if (i < WINDOW)
             continue;
         if (window[0])
-            return complain(EXIT_USAGE, "a capture has one window: %s or %s", window, source);
+            return capture_complain(EXIT_USAGE, "a capture has one window: %s or %s", window,
+                                    source);
         memcpy(window, source, sizeof window);
     }
     return 0;
@@ -168,7 +156,7 @@ static int read_environment(struct options *options)
         return 0;
     options->force = strcmp(force, "true") == 0 || strcmp(force, "1") == 0;
     if (!options->force && strcmp(force, "false") != 0 && strcmp(force, "0") != 0)
-        return complain(EXIT_USAGE, "%s must be true or false, not '%s'", name, force);
+        return capture_complain(EXIT_USAGE, "%s must be true or false, not '%s'", name, force);
     return 0;
 }
 
@@ -183,7 +171,7 @@ static void print_version(void)
 static bool end_output(int *out_exit)
 {
     if (hal_output_end() != HAL_OK)
-        *out_exit = complain(EXIT_UNWRITTEN, "%s", hal_message());
+        *out_exit = capture_complain(EXIT_UNWRITTEN, "%s", hal_message());
     return false;
 }
 
@@ -226,13 +214,13 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
                 options->policies[option - FIRST_POLICY] = optarg;
                 break;
             }
-            *out_exit = complain(EXIT_USAGE, "hal-capture --help lists the options");
+            *out_exit = capture_complain(EXIT_USAGE, "hal-capture --help lists the options");
             return false;
         }
     }
     options->command = argv + optind;
     if (!options->command[0])
-        *out_exit = complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
+        *out_exit = capture_complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
     else if (check_policies(options) || read_environment(options))
         *out_exit = EXIT_USAGE;
     return *out_exit == 0;
@@ -262,18 +250,18 @@ static int check_destination(const char *path, bool force)
         return 0;
     }
     if (errno != EEXIST)
-        return complain(EXIT_USAGE, "cannot write '%s': %s", path, why_not(path, errno));
+        return capture_complain(EXIT_USAGE, "cannot write '%s': %s", path, why_not(path, errno));
     struct stat found;
     if (stat(path, &found) != 0)
-        return errno == ENOENT ? complain(EXIT_USAGE, "'%s' is a link to nothing", path)
-                               : complain(EXIT_USAGE, "'%s': %s", path, strerror(errno));
+        return errno == ENOENT ? capture_complain(EXIT_USAGE, "'%s' is a link to nothing", path)
+                               : capture_complain(EXIT_USAGE, "'%s': %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode))
-        return complain(EXIT_USAGE, "'%s' is %s", path,
-                        S_ISDIR(found.st_mode) ? "a folder" : "not a regular file");
+        return capture_complain(EXIT_USAGE, "'%s' is %s", path,
+                                S_ISDIR(found.st_mode) ? "a folder" : "not a regular file");
     if (!force)
-        return complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
+        return capture_complain(EXIT_USAGE, "'%s' exists already (--force replaces it)", path);
     if (access(path, W_OK) != 0)
-        return complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
+        return capture_complain(EXIT_USAGE, "cannot write '%s': %s", path, strerror(errno));
     return 0;
 }
 
@@ -287,14 +275,14 @@ static int make_path(const struct options *options, long process, char *out_path
     if (absolute)
         folder[0] = '\0';
     else if (!getcwd(folder, sizeof folder))
-        return complain(EXIT_USAGE, "the working folder: %s", strerror(errno));
+        return capture_complain(EXIT_USAGE, "the working folder: %s", strerror(errno));
     const char *slash = absolute ? "" : "/";
     const int length =
         options->output
             ? snprintf(out_path, bytes, "%s%s%s", folder, slash, options->output)
             : snprintf(out_path, bytes, "%s%s%s.%ld.pb.zst", folder, slash, program, process);
     if (length < 0 || (size_t)length >= bytes)
-        return complain(EXIT_USAGE, "the path of the trace is too long");
+        return capture_complain(EXIT_USAGE, "the path of the trace is too long");
     return 0;
 }
 
@@ -370,7 +358,7 @@ static int start(const struct options *options, const struct signals *before, pi
 {
     int ends[2], error = 0;
     if (!hal_pipe(ends))
-        return complain(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
+        return capture_complain(EXIT_CANNOT_START, "cannot make a pipe: %s", strerror(errno));
     const pid_t process = fork();
     if (process == 0) {
         restore_signals(before);
@@ -379,7 +367,7 @@ static int start(const struct options *options, const struct signals *before, pi
     close(ends[1]);
     if (process < 0) {
         close(ends[0]);
-        return complain(EXIT_CANNOT_START, "cannot start a process: %s", strerror(errno));
+        return capture_complain(EXIT_CANNOT_START, "cannot start a process: %s", strerror(errno));
     }
     ssize_t told;
     do
@@ -390,8 +378,8 @@ static int start(const struct options *options, const struct signals *before, pi
     if (told != (ssize_t)sizeof error)
         return 0;
     waitpid(process, NULL, 0);
-    return complain(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_START, "cannot run '%s': %s",
-                    options->command[0], strerror(error));
+    return capture_complain(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_START,
+                            "cannot run '%s': %s", options->command[0], strerror(error));
 }
 
 /* Passes signals on until the program has ended. */
@@ -401,87 +389,13 @@ static int wait_for(pid_t process)
     int status;
     for (pid_t ended; (ended = waitpid(process, &status, WNOHANG)) != process;) {
         if (ended < 0)
-            return complain(EXIT_CANNOT_START, "cannot wait for the program: %s", strerror(errno));
+            return capture_complain(EXIT_CANNOT_START, "cannot wait for the program: %s",
+                                    strerror(errno));
         const int number = hal_signal_wait(&awaited, HAL_FOREVER);
         if (number && number != SIGCHLD)
             kill(process, number);
     }
     return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* ---- The summary ---- */
-
-static void print_size(uint64_t bytes)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    double value = (double)bytes;
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        value /= 1024;
-    fprintf(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
-}
-
-static const char *what_is_missing(const struct trace_reader *reader)
-{
-    const struct trace_health *health = trace_reader_health(reader);
-    if (health && health->status)
-        return health->message && health->message[0] ? health->message : "recording failed";
-    return trace_reader_truncated(reader);
-}
-
-/* As the user would call it from here. */
-static const char *short_path(const struct options *options, const char *path)
-{
-    char folder[PATH_MAX];
-    if (!options->output || options->output[0] == '/' || !getcwd(folder, sizeof folder))
-        return path;
-    const size_t bytes = strlen(folder);
-    return strncmp(path, folder, bytes) == 0 && path[bytes] == '/' ? path + bytes + 1 : path;
-}
-
-static void summarize(const struct options *options, const char *path)
-{
-    struct trace_reader *reader;
-    if (trace_reader_open(path, &reader) != HAL_OK) {
-        complain(0, "the trace is not readable: %s", hal_message());
-        return;
-    }
-    const struct trace_counts *counts = trace_reader_counts(reader);
-    const char *name = short_path(options, path), *missing = what_is_missing(reader);
-    if (!options->quiet) {
-        fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
-                (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
-        print_size(counts->file_bytes);
-        fputc('\n', stderr);
-    }
-    if (missing[0])
-        complain(0, "%s: the trace is incomplete: %s", name, missing);
-    if (missing[0] && !trace_reader_health(reader) && !strchr(name, '\''))
-        complain(0, "what was recorded and is not in the file: hal-trace recover '%s'", name);
-    trace_reader_close(reader);
-}
-
-/* Every file that a process of the run captured into. */
-static void summarize_run(const struct options *options)
-{
-    struct hal_run run;
-    unsigned traces = 0, failures = 0;
-    hal_run_open(options->run, &run);
-    for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
-        if (entry[0] == HAL_RUN_CLAIMED && !hal_run_has(&run, HAL_RUN_UNUSED, entry + 1)) {
-            summarize(options, entry + 1);
-            traces++;
-        } else if (entry[0] == HAL_RUN_FAILED) {
-            complain(0, "a capture could not begin: %s", entry + 1);
-            failures++;
-        }
-    }
-    if (!traces && !failures)
-        complain(0, "'%s' opened no device%s: there is no trace", options->command[0],
-                 options->policies[WINDOW] || options->policies[SCOPE] || options->policies[GROUP]
-                     ? ", or did not reach the window"
-                     : "");
-    hal_run_close(&run);
 }
 
 int main(int argc, char **argv)
@@ -499,13 +413,20 @@ int main(int argc, char **argv)
         (exit_status = check_destination(path, options.force)) != 0)
         return exit_status;
     if (hal_run_create(run, sizeof run) != HAL_OK)
-        return complain(EXIT_CANNOT_START, "%s", hal_message());
+        return capture_complain(EXIT_CANNOT_START, "%s", hal_message());
     options.run = run;
     take_signals(&signals_before);
     exit_status = start(&options, &signals_before, &process);
     if (exit_status == 0) {
         exit_status = wait_for(process);
-        summarize_run(&options);
+        capture_summarize(&(struct capture_summary){
+            .run = options.run,
+            .output = options.output,
+            .program = options.command[0],
+            .quiet = options.quiet,
+            .is_part =
+                options.policies[WINDOW] || options.policies[SCOPE] || options.policies[GROUP],
+        });
     }
     unlink(run);
     return exit_status;

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What hal-capture says of the files that a run has left. */
+#include "capture/summary.h"
+
+#include "format/record.h"
+#include "format/trace.h"
+#include "hal/base/run.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int capture_complain(int exit_status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("hal-capture: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return exit_status;
+}
+
+static void print_size(uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    double value = (double)bytes;
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
+        value /= 1024;
+    fprintf(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+}
+
+static const char *what_is_missing(const struct trace_reader *reader)
+{
+    const struct trace_health *health = trace_reader_health(reader);
+    if (health && health->status)
+        return health->message && health->message[0] ? health->message : "recording failed";
+    return trace_reader_truncated(reader);
+}
+
+/* As the user would call it from here. */
+static const char *short_path(const struct capture_summary *wanted, const char *path)
+{
+    char folder[PATH_MAX];
+    if (!wanted->output || wanted->output[0] == '/' || !getcwd(folder, sizeof folder))
+        return path;
+    const size_t bytes = strlen(folder);
+    return strncmp(path, folder, bytes) == 0 && path[bytes] == '/' ? path + bytes + 1 : path;
+}
+
+static void summarize(const struct capture_summary *wanted, const char *path)
+{
+    struct trace_reader *reader;
+    if (trace_reader_open(path, &reader) != HAL_OK) {
+        capture_complain(0, "the trace is not readable: %s", hal_message());
+        return;
+    }
+    const struct trace_counts *counts = trace_reader_counts(reader);
+    const char *name = short_path(wanted, path), *missing = what_is_missing(reader);
+    if (!wanted->quiet) {
+        fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
+                (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
+        print_size(counts->file_bytes);
+        fputc('\n', stderr);
+    }
+    if (missing[0])
+        capture_complain(0, "%s: the trace is incomplete: %s", name, missing);
+    if (missing[0] && !trace_reader_health(reader) && !strchr(name, '\''))
+        capture_complain(0, "what was recorded and is not in the file: hal-trace recover '%s'",
+                         name);
+    trace_reader_close(reader);
+}
+
+/* Every file that a process of the run captured into. */
+void capture_summarize(const struct capture_summary *wanted)
+{
+    struct hal_run run;
+    unsigned traces = 0, failures = 0;
+    hal_run_open(wanted->run, &run);
+    for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
+        if (entry[0] == HAL_RUN_CLAIMED && !hal_run_has(&run, HAL_RUN_UNUSED, entry + 1)) {
+            summarize(wanted, entry + 1);
+            traces++;
+        } else if (entry[0] == HAL_RUN_FAILED) {
+            capture_complain(0, "a capture could not begin: %s", entry + 1);
+            failures++;
+        }
+    }
+    if (!traces && !failures)
+        capture_complain(0, "'%s' opened no device%s: there is no trace", wanted->program,
+                         wanted->is_part ? ", or did not reach the window" : "");
+    hal_run_close(&run);
+}
