@@ -33,6 +33,40 @@ static void print_size(uint64_t bytes)
     fprintf(stderr, "%.*f %s", unit ? 1 : 0, value, units[unit]);
 }
 
+/* Of the host's writes: then no replay begins. */
+static enum hal_status find_unrecorded(void *user, const struct trace_event *event,
+                                       const struct trace_segment *segments)
+{
+    const struct trace_content_event *write = (const void *)event;
+    bool *found = user;
+    (void)segments;
+    if (event->kind != TRACE_HOST_WRITE || !write->size)
+        return HAL_OK;
+    const bool by_reference = write->flags & TRACE_FLAG_FILE && write->file;
+    *found = !write->content || (write->flags & TRACE_FLAG_DIGEST && !by_reference);
+    return *found ? HAL_NOT_FOUND : HAL_OK; /* which ends the search */
+}
+
+/* A budget may have left out only what was read back, so the file is looked through. */
+static void print_whether_replayable(struct trace_reader *reader)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    const struct trace_health *health = trace_reader_health(reader);
+    const uint64_t over_budget = health ? health->over_budget_bytes : 0;
+    const bool wants_all = !header->contents || strcmp(header->contents, "all") == 0;
+    bool found = false;
+    if (wants_all && !over_budget)
+        return;
+    (void)!trace_reader_each(reader, find_unrecorded, &found);
+    if (!found)
+        return;
+    fputs(", cannot be replayed: ", stderr);
+    print_size(wants_all ? over_budget : trace_reader_counts(reader)->host_write_bytes);
+    fputs(!wants_all && strcmp(header->contents, "none") == 0 ? " not recorded"
+                                                              : " as digests only",
+          stderr);
+}
+
 static const char *what_is_missing(const struct trace_reader *reader)
 {
     const struct trace_health *health = trace_reader_health(reader);
@@ -64,6 +98,7 @@ static void summarize(const struct capture_summary *wanted, const char *path)
         fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
                 (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
         print_size(counts->file_bytes);
+        print_whether_replayable(reader);
         fputc('\n', stderr);
     }
     if (missing[0])

@@ -34,24 +34,33 @@ says stdout '1 not recorded'
 
 # Without what the host wrote there is something to look at, and nothing to replay.
 capture digest.pb.zst --contents=digest
+one_line
+says stderr ', cannot be replayed: 3.9 KiB as digests only'
 run 4 "$bin/hal-replay" digest.pb.zst
 one_line
 says stderr "the 4000 bytes that the host wrote to buffer 'values 0', only their digest"
 run 0 "$bin/hal-view" --print=summary digest.pb.zst
 run 0 "$bin/hal-trace" verify digest.pb.zst
 capture none.pb.zst --contents=none
+says stderr ', cannot be replayed: 3.9 KiB not recorded'
 run 4 "$bin/hal-replay" none.pb.zst
 one_line
 says stderr 'it can be looked at, not replayed'
 
 # The write fits into the budget, the read does not.
 capture budget.pb.zst --budget=4000
+! grep -q 'cannot be replayed' stderr || fail "what can be replayed is said not to be"
 run 0 "$bin/hal-replay" budget.pb.zst
 says stdout '1 by digest'
 run 0 "$bin/hal-trace" info budget.pb.zst
 says stdout 'over the budget, hence digests only: 3.9 KiB'
 run 0 "$bin/hal-view" --print=summary budget.pb.zst
 says stdout 'over the budget, as digests only'
+
+# The other way round: nothing that was written fits.
+capture least.pb.zst --budget=1K
+says stderr ', cannot be replayed: 7.8 KiB as digests only'
+run 4 "$bin/hal-replay" least.pb.zst
 
 # What was asked for is in the file.
 capture asked.pb.zst --mode=dispatch-events,queue-events --stacks=command --budget=1M
@@ -140,10 +149,13 @@ cp data/numbers kept
 for files in ranges reference fail; do
     run 0 "$bin/hal-capture" -o "$files.pb.zst" "--files=$files" -- "$bin/e2e-app" file data/numbers
     says stdout 'all right'
+    ! grep -q 'cannot be replayed' stderr || fail "$files: what can be replayed is said not to be"
 done
 says stderr "reads file 'data/numbers', which device_profiling_files=fail forbids"
 run 0 "$bin/hal-trace" dump --json reference.pb.zst
 says stdout '"file":"data/numbers","file_bytes":4000'
+run 0 "$bin/hal-capture" -o digests.pb.zst --files=reference --contents=digest -- "$bin/e2e-app" file data/numbers
+! grep -q 'cannot be replayed' stderr || fail "what a file has is said to be missing"
 # The whole of a larger file, with the part that was read, as it was then; what is left out of the trace
 # takes the file along.
 cat data/numbers >data/whole
