@@ -219,7 +219,9 @@ static bool read_options(int argc, char **argv, struct options *options, int *ou
         }
     }
     options->command = argv + optind;
-    if (!options->command[0])
+    if (options->output && strcmp(options->output, "--") == 0)
+        *out_exit = capture_complain(EXIT_USAGE, "--output needs a file, not '--' (./-- is one)");
+    else if (!options->command[0])
         *out_exit = capture_complain(EXIT_USAGE, "which program? (hal-capture --help says more)");
     else if (check_policies(options) || read_environment(options))
         *out_exit = EXIT_USAGE;

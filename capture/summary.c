@@ -5,6 +5,7 @@
 #include "format/record.h"
 #include "format/trace.h"
 #include "hal/base/run.h"
+#include "hal/base/text.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -121,6 +122,9 @@ void capture_summarize(const struct capture_summary *wanted)
             traces++;
         } else if (entry[0] == HAL_RUN_FAILED) {
             capture_complain(0, "a capture could not begin: %s", entry + 1);
+            failures++;
+        } else if (entry[0] == HAL_RUN_MISSED) {
+            capture_complain(0, "%s", hal_shown(entry + 1).text);
             failures++;
         }
     }

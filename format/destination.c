@@ -43,7 +43,9 @@ static enum hal_status find_holder(const char *path, bool force, struct holder *
     if (lstat(path, &info) != 0)
         return errno == ENOENT ? HAL_OK : cannot_create(path);
     if (!force)
-        return hal_fail(HAL_EXISTS, "'%s' exists, and replacing it (force) was not asked for",
+        return hal_fail(HAL_EXISTS,
+                        "'%s' exists already: --force replaces it (of a capture, "
+                        "--device_profiling_force)",
                         path);
     HAL_TRY(check_kind(path));
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -151,7 +151,7 @@ static enum hal_status check_value(enum setting setting, const char *source, con
     case MODE:
         if (hal_profiling_mode(value))
             return hal_profiling_check_counters(source, value);
-        known = "must be queue, dispatch or executable";
+        known = "must be queue or dispatch";
         break;
     case FORCE:
     case QUIET:

@@ -91,8 +91,7 @@ enum hal_status hal_profiling_complete(struct hal_profiling_options *options)
     options->mode = hal_profiling_mode(mode);
     if (!options->mode)
         return hal_fail(HAL_UNSUPPORTED,
-                        "there is no profiling mode '%s' (there are: queue, dispatch, executable)",
-                        mode);
+                        "there is no profiling mode '%s' (there are: queue, dispatch)", mode);
     HAL_TRY(hal_profiling_check_counters("profiling mode", mode));
     if (options->last_ns &&
         (options->last_ns < HAL_LEAST_LAST_NS || options->last_ns > HAL_MOST_LAST_NS))

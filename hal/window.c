@@ -7,15 +7,19 @@
 #include "hal/base/locator.h"
 #include "hal/base/log.h"
 #include "hal/base/mem.h"
+#include "hal/base/run.h"
 #include "hal/core.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const int64_t first_patience_ns = 500000000, later_patience_ns = 20000000;
 
+enum { MOST_SEEN = 6, SEEN_BYTES = 512 };
 enum window_state { WAITS, OPEN, CLOSES, OVER };
 
 struct hal_window {
@@ -32,6 +36,9 @@ struct hal_window {
     uint64_t thread;                      /* of the scope */
     _Atomic uint64_t signals;             /* taken notice of */
     bool opened;                          /* ever */
+    char *seen[MOST_SEEN];                /* other scopes, until it opens: they may be meant */
+    size_t seen_count;
+    bool seen_more;
 };
 
 /* ---- What the user says ------------------------------------------------------------------- */
@@ -239,6 +246,19 @@ void hal_window_after(struct hal_device *device, uint64_t submission)
     pthread_mutex_unlock(&window->lock);
 }
 
+static void note_scope_locked(struct hal_window *window, const char *name)
+{
+    for (size_t i = 0; i < window->seen_count; i++) {
+        if (strcmp(window->seen[i], name) == 0)
+            return;
+    }
+    char *copy = window->seen_count < MOST_SEEN ? hal_copy_string(name) : NULL;
+    if (copy)
+        window->seen[window->seen_count++] = copy;
+    else
+        window->seen_more = true;
+}
+
 void hal_window_scope_begin(struct hal_device *device, const char *name)
 {
     struct hal_window *window = device->window;
@@ -256,6 +276,8 @@ void hal_window_scope_begin(struct hal_device *device, const char *name)
             window->thread = thread;
             window->depth = 1;
         }
+    } else if (!window->opened) {
+        note_scope_locked(window, name);
     }
     pthread_mutex_unlock(&window->lock);
 }
@@ -310,6 +332,36 @@ enum hal_status hal_window_create(struct hal_device *device, const struct hal_se
     return status;
 }
 
+static void describe_seen(const struct hal_window *window, char out[SEEN_BYTES])
+{
+    size_t used = 0;
+    out[0] = '\0';
+    if (window->place.kind != HAL_WINDOW_SCOPE)
+        return;
+    used = (size_t)snprintf(out, SEEN_BYTES, window->seen_count ? "; its scopes:" : ", no scope");
+    for (size_t i = 0; i < window->seen_count; i++)
+        used += (size_t)snprintf(out + used, SEEN_BYTES - used, "%s '%.48s'", i ? "," : "",
+                                 window->seen[i]);
+    snprintf(out + used, SEEN_BYTES - used, "%s", window->seen_more ? ", and others" : "");
+}
+
+/* hal-capture says it, where it listens. */
+static void tell_missed(const struct hal_device *device)
+{
+    struct hal_run run;
+    char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];
+    describe_seen(device->window, seen);
+    snprintf(text, sizeof text,
+             "device '%s' was not captured: its %" PRIu64 " submissions did not reach the window%s",
+             device->info.uri, atomic_load(&device->submissions), seen);
+    hal_run_open(getenv(HAL_RUN_VARIABLE), &run);
+    if (run.descriptor >= 0)
+        hal_run_add(&run, HAL_RUN_MISSED, text);
+    else
+        hal_log(HAL_LOG_WARN, "%s", text);
+    hal_run_close(&run);
+}
+
 void hal_window_destroy(struct hal_device *device)
 {
     struct hal_window *window = device->window;
@@ -317,11 +369,10 @@ void hal_window_destroy(struct hal_device *device)
         return;
     if (!window->opened && atomic_load(&window->state) == WAITS &&
         window->place.kind != HAL_WINDOW_RECORDER)
-        hal_log(HAL_LOG_WARN,
-                "device '%s' was not captured: its %" PRIu64
-                " submissions did not reach the window",
-                device->info.uri, atomic_load(&device->submissions));
+        tell_missed(device);
     pthread_mutex_destroy(&window->lock);
+    for (size_t i = 0; i < window->seen_count; i++)
+        free(window->seen[i]);
     free(window->scope);
     free(window->text);
     free(window->file);

@@ -16,6 +16,7 @@ enum hal_run_kind {
     HAL_RUN_CLAIMED = '+', /* a path: from here on nobody else of the run uses it */
     HAL_RUN_UNUSED = '-',  /* a path that was claimed: nothing came of it */
     HAL_RUN_FAILED = '!',  /* why a capture could not begin */
+    HAL_RUN_MISSED = '~',  /* which device was not captured: its window never came */
 };
 
 /* As it was when it was opened, and locked until it is closed. One thread at a time. */

@@ -53,6 +53,24 @@ same "$(cat there.pb.zst)" precious "the existing file"
 run 0 "$bin/hal-capture" --force -o there.pb.zst -- "$bin/minimal"
 run 0 "$bin/hal-replay" there.pb.zst
 
+# The end of the options is no file.
+for output in "-o --" --output=--; do
+    # shellcheck disable=SC2086 # two words
+    run 2 "$bin/hal-capture" $output -- sh -c 'touch started'
+    one_line
+    says stderr "needs a file, not '--'"
+    [ ! -e started ] || fail "the program was started"
+done
+run 2 "$bin/hal-capture" -o -- sh -c 'touch started'
+says stderr "needs a file, not '--'"
+run 0 "$bin/hal-capture" -o ./-- -- "$bin/minimal"
+[ -s ./-- ] || fail "no file of that name"
+
+# Those that write traces name their option.
+run 3 "$bin/hal-trace" recompress -o there.pb.zst good.pb.zst
+one_line
+says stderr "'there.pb.zst' exists already: --force replaces it"
+
 # So is one that cannot be written. (Root may write anywhere, but not below a file.)
 run 2 "$bin/hal-capture" -o good.pb.zst/below.pb.zst -- sh -c 'touch started'
 one_line

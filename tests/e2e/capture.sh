@@ -65,7 +65,15 @@ says stdout 'token #: once'
 # shellcheck disable=SC2086
 run 0 "$bin/hal-capture" -o never.pb.zst --window=#s1000000.. -- "$bin/decode" $small
 says stderr 'did not reach the window'
+one_line
 [ ! -e never.pb.zst ] || fail "a file was made for a window that was not reached"
+# shellcheck disable=SC2086
+run 0 "$bin/hal-capture" -o never.pb.zst --scope=nosuch -- "$bin/decode" --tokens=8
+says stderr "did not reach the window; its scopes: 'token 0', 'token 1', 'token 2', 'token 3', 'token 4', 'token 5', and others"
+one_line
+run 0 "$bin/hal-capture" -o never.pb.zst --scope=nosuch -- "$bin/minimal"
+says stderr 'did not reach the window, no scope'
+one_line
 
 # The program's exit status is hal-capture's; a program without a device is told so.
 run 7 "$bin/hal-capture" -o none.pb.zst -- sh -c 'exit 7'

@@ -3,6 +3,7 @@
  *
  *   work [MIB]   fills, copies and reads back, checks the result, says "right"; MIB of random bytes
  *                are uploaded besides
+ *   scopes       opens scopes of two names, the first one three times
  *   exit N       ends with that status
  *   kill N       ends by that signal
  *   twice        opens two devices, one after the other
@@ -98,6 +99,20 @@ static int work(unsigned mib)
     return status == HAL_OK ? 0 : 1;
 }
 
+static int open_scopes(void)
+{
+    static const char *const names[] = {"again", "again", "once", "again"};
+    struct hal_device *device;
+    if (hal_device_open(NULL, &device) != HAL_OK)
+        return 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hal_scope_begin(device, names[i]);
+        hal_scope_end(device);
+    }
+    hal_device_release(device);
+    return 0;
+}
+
 enum { MOST_DESCRIPTORS = 8192, MOST_FILES = 64 };
 
 static const char precious[] = "precious";
@@ -172,6 +187,8 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     const int number = argc > 2 ? atoi(argv[2]) : 0;
+    if (strcmp(what, "scopes") == 0)
+        return open_scopes();
     if (strcmp(what, "work") == 0)
         return work((unsigned)number);
     if (strcmp(what, "twice") == 0)

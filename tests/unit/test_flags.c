@@ -51,7 +51,7 @@ static void the_environment_names_the_device(void **state)
     hal_device_release(device);
     setenv("HAL_DEVICE_PROFILING_MODE", "vibes", 1);
     assert_fails(hal_device_open("cpu", &device), HAL_INVALID,
-                 "HAL_DEVICE_PROFILING_MODE must be queue, dispatch or executable, not 'vibes'");
+                 "HAL_DEVICE_PROFILING_MODE must be queue or dispatch, not 'vibes'");
     unsetenv("HAL_DEVICE_PROFILING_MODE");
 }
 
@@ -81,7 +81,7 @@ static void wrong_values_change_nothing(void **state)
     (void)state;
     static const char *const lines[][2] = {
         {"p --device=cpu?threads=9 --device_profiling_mode=x y",
-         "--device_profiling_mode must be queue, dispatch or executable, not 'x'"},
+         "--device_profiling_mode must be queue or dispatch, not 'x'"},
         {"p --device=cpu?threads=9 --device", "--device needs a value"},
         {"p --device= y", "--device needs a value, not ''"},
         {"p --device_profiling_force=maybe y", "must be true or false, not 'maybe'"},
@@ -117,7 +117,7 @@ static void values_are_checked_under_the_name_that_was_written(void **state)
     assert_fails(hal_flags_check("device_profiling_budget", "-5", "--budget"), HAL_INVALID,
                  "--budget must be a number of bytes from 1, or of K, M, G or T (64M), not '-5'");
     assert_fails(hal_flags_check("device_profiling_mode", "bogus", "-m"), HAL_INVALID,
-                 "-m must be queue, dispatch or executable, not 'bogus'");
+                 "-m must be queue or dispatch, not 'bogus'");
     assert_fails(hal_flags_check("device_profiling_mood", "x", "--mood"), HAL_NOT_FOUND,
                  "--mood: there is no flag '--device_profiling_mood'");
     assert_fails(hal_flags_check("device", NULL, "-d"), HAL_INVALID, "value");

@@ -258,6 +258,17 @@ static void captures_that_cannot_begin_are_explained(void **state)
     assert_int_equal(access("run.pb.zst", F_OK), -1);
 }
 
+static void a_scope_that_never_came_is_told_with_those_that_did(void **state)
+{
+    (void)state;
+    struct outcome outcome;
+    run(&outcome, "-o", "x.pb.zst", "--scope=nosuch", TRANSFER_APP, "scopes", NULL);
+    assert_int_equal(outcome.status, 0);
+    assert_one_line(outcome.complaints);
+    assert_says(outcome.complaints, "did not reach the window; its scopes: 'again', 'once'\n");
+    assert_int_equal(access("x.pb.zst", F_OK), -1);
+}
+
 static void descriptors_of_the_program_stay_untouched(void **state)
 {
     (void)state;
@@ -420,6 +431,7 @@ int main(void)
         cmocka_unit_test(processes_of_a_run_get_files_of_their_own),
         cmocka_unit_test(later_names_are_not_taken_from_others),
         cmocka_unit_test(captures_that_cannot_begin_are_explained),
+        cmocka_unit_test(a_scope_that_never_came_is_told_with_those_that_did),
         cmocka_unit_test(descriptors_of_the_program_stay_untouched),
         cmocka_unit_test(the_exit_status_is_the_programs),
         cmocka_unit_test(programs_that_cannot_run_are_named),
