@@ -245,7 +245,10 @@ enum hal_status trace_input_open(struct trace_input *input, const char *path)
     input->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat info;
     enum hal_status status = HAL_OK;
-    if (input->descriptor < 0 || fstat(input->descriptor, &info) != 0)
+    if (input->descriptor < 0 && strcmp(path, "-") == 0)
+        status = hal_fail(HAL_IO, "'-' is no file (a trace is not read from standard input: it is "
+                                  "read back and forth)");
+    else if (input->descriptor < 0 || fstat(input->descriptor, &info) != 0)
         status = hal_fail(HAL_IO, "cannot open '%s': %s", path, strerror(errno));
     else if (S_ISDIR(info.st_mode))
         status = hal_fail(HAL_IO, "cannot open '%s': it is a directory", path);

@@ -282,11 +282,16 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     }
     if (program->selftest && argc == optind)
         return HAL_OK;
-    if (argc - optind != 1 || program->selftest) {
+    if (argc - optind > 1 && !program->selftest) {
+        fprintf(stderr,
+                "hal-replay: one trace at a time, not '%s' and '%s' (a device stands behind '=': "
+                "--device=cpu; --help says more)\n",
+                argv[optind], argv[optind + 1]);
+        return HAL_INVALID;
+    }
+    if (argc == optind || program->selftest) {
         fprintf(stderr, "hal-replay: %s (--help says more)\n",
-                program->selftest ? "a self-test takes no trace"
-                : optind == argc  ? "which trace?"
-                                  : "one trace at a time");
+                program->selftest ? "a self-test takes no trace" : "which trace?");
         return HAL_INVALID;
     }
     program->path = argv[optind];

@@ -19,16 +19,27 @@ static void copy_locator(struct view *view, int key)
     view_say(view, "copied %s", view->copied);
 }
 
+/* The finding that was gone to, or the first one while nothing is selected that has a command of
+ * its own; NULL: there is none, or its panel is not there. */
+static const struct view_finding *finding_to_copy(struct view *view, uint32_t submission)
+{
+    if (view->panel != VIEW_PANEL_FINDINGS)
+        return NULL;
+    const struct view_finding *current = view_current_finding(view);
+    if (current || submission != VIEW_NO_REF || !view->findings.list_count)
+        return current;
+    return &view->findings.list[0];
+}
+
 /* Of a finding its proof; of a submission its replay; else what shows this place again. */
 static void copy_command(struct view *view, int key)
 {
     const struct view_model *m = view->model;
     struct view_span selected;
     const struct view_span *event = view_selected(view, &selected);
-    const struct view_finding *finding =
-        view->panel == VIEW_PANEL_FINDINGS ? view_current_finding(view) : NULL;
     const uint32_t submission =
         event ? view_span_submission(m, &m->lanes[view->lane], event) : VIEW_NO_REF;
+    const struct view_finding *finding = finding_to_copy(view, submission);
     char place[64];
     (void)key;
     if (finding && *finding->proof)

@@ -83,9 +83,6 @@ bool view_health(const struct view_model *model, char *out, size_t bytes);
 /* The first screen: health, busy, idle by cause, syncs and iterations, transfers. */
 void view_summary(const struct view_model *model, struct view_lines *lines);
 
-/* What letters and marks of the lanes mean; without `all`, of those that the model has. */
-void view_legend(const struct view_model *model, bool all, struct view_lines *lines);
-
 /* What each device did, in traces of several or of ranks. */
 void view_describe_devices(const struct view_model *model, struct view_lines *lines);
 

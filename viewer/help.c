@@ -16,21 +16,23 @@ static void add_bindings(const char *title, const struct view_binding *bindings,
     }
 }
 
-static bool has_lane(const struct view_model *m, enum view_lane_kind kind)
+static bool has_lane(const struct view *view, enum view_lane_kind kind)
 {
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        if (m->lanes[i].kind == kind)
+    for (uint32_t i = 0; i < view->model->lanes_count; i++) {
+        if (view->model->lanes[i].kind == kind && view_lane_shown(view, i))
             return true;
     }
     return false;
 }
 
-void view_legend(const struct view_model *model, bool all, struct view_lines *lines)
+void view_legend(const struct view *view, bool all, struct view_lines *lines)
 {
+    const struct view_model *model = view->model;
     static const struct {
         enum view_lane_kind kind;
         const char *key, *text;
     } lanes[] = {
+        {VIEW_LANE_SCOPE, "scopes", "[name] from begin to end  ▏ a short one"},
         {VIEW_LANE_HOST, "threads",
          "r record  s submit  w wait  m map  c create  d destroy  x compile  q poll  g signal"},
         {VIEW_LANE_QUEUE, "queues",
@@ -43,13 +45,18 @@ void view_legend(const struct view_model *model, bool all, struct view_lines *li
          "when each dispatch ran; a kernel always has the same colour"},
         {VIEW_LANE_SEMAPHORE, "semaphores", "● a value  ◆ several  ✕ failed"},
         {VIEW_LANE_TRANSFERS, "transfers", "↑ upload  ↓ read-back  · visible to the host"},
+        {VIEW_LANE_MEMORY, "memory", "▁ to █ what buffers hold, of the most that they did  ▲ then"},
     };
     static const char *const gaps[] = {
         "nothing was submitted", "nothing was submitted: the host wrote into buffers",
         "queued, why it did not run is not known", "queued, its semaphores were not there yet",
         "could have run, was not started yet"};
+    view_lines_add(lines, "overview", "▁ to █ how busy the device was, in all of the trace%s",
+                   all || view->window.span_ns < model->last_ns - model->first_ns
+                       ? "  [ ] what is shown of it"
+                       : "");
     for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
-        if (all || has_lane(model, lanes[i].kind))
+        if (all || has_lane(view, lanes[i].kind))
             view_lines_add(lines, lanes[i].key, "%s", lanes[i].text);
     }
     bool first = true;
@@ -86,7 +93,7 @@ static void draw(struct view *view, struct view_area area)
             add_bindings(pane->name, pane->bindings, &lines);
     }
     view_lines_add(&lines, "What lanes show", "%s", "");
-    view_legend(view->model, true, &lines);
+    view_legend(view, true, &lines);
     view_draw_lines(view, area, &lines);
     view_lines_finish(&lines);
 }

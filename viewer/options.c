@@ -261,7 +261,11 @@ enum hal_status view_options_parse(int argc, char **argv, struct view_options *o
     for (int option; (option = getopt_long(argc, argv, ":f", long_options, NULL)) != -1;)
         HAL_TRY(option == ':' || option == '?' ? wrong_option(option, argv)
                                                : take_option(option, o));
-    if (argc - optind != 1)
+    if (argc - optind > 1)
+        return hal_fail(HAL_INVALID, "expected one file, not '%s' and '%s'%s: see hal-view --help",
+                        argv[optind], argv[optind + 1],
+                        o->print ? " (a list stands behind '=': --print=LIST)" : "");
+    if (argc == optind)
         return hal_fail(HAL_INVALID, "expected one file: see hal-view --help");
     o->path = argv[optind];
     const bool screen =

@@ -57,6 +57,9 @@ const struct view_pane *view_panel_pane(enum view_panel panel);
 /* How many panels there are to choose from. */
 unsigned view_panel_count(const struct view *view);
 
+/* What letters and marks of the lanes mean; without `all`, of those that are shown. */
+void view_legend(const struct view *view, bool all, struct view_lines *lines);
+
 /* Keys that work whatever pane is shown: moves.c, rows.c, find.c, trail.c, copies.c, actions.c,
  * range.c, view.c. */
 extern const struct view_binding view_move_bindings[], view_row_bindings[], view_find_bindings[],

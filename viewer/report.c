@@ -95,11 +95,11 @@ static enum hal_status write_summary(const struct report *r)
     return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the summary") : HAL_OK;
 }
 
-static enum hal_status write_legend(const struct report *r)
+static enum hal_status write_legend(const struct report *r, const struct view *view)
 {
     struct view_lines lines = {0};
     fputc('\n', r->file);
-    view_legend(r->model, false, &lines);
+    view_legend(view, false, &lines);
     write_lines(r, &lines);
     const bool failed = lines.failed;
     view_lines_finish(&lines);
@@ -127,7 +127,7 @@ static enum hal_status write_timeline(const struct report *r)
         if (rows > (uint32_t)shown)
             fprintf(r->file, "... and %u lanes\n", rows - (uint32_t)shown);
         if (rows > 2)
-            status = write_legend(r);
+            status = write_legend(r, view);
     }
     view_screen_finish(&screen);
     view_destroy(view);

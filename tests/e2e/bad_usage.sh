@@ -71,6 +71,28 @@ run 3 "$bin/hal-trace" recompress -o there.pb.zst good.pb.zst
 one_line
 says stderr "'there.pb.zst' exists already: --force replaces it"
 
+# Values of options that were not taken for such.
+run 2 "$bin/hal-view" --print findings good.pb.zst
+one_line
+says stderr "not 'findings' and 'good.pb.zst' (a list stands behind '=': --print=LIST)"
+run 2 "$bin/hal-view" there.pb.zst good.pb.zst
+one_line
+! grep -q -e --print stderr || fail "a hint for what was not asked for"
+run 2 "$bin/hal-replay" vulkan://5 good.pb.zst
+one_line
+says stderr "not 'vulkan://5' and 'good.pb.zst' (a device stands behind '=': --device=cpu;"
+
+# Standard input is no trace, unless there is a file of that name.
+for command in "info -" "merge -o m.pb.zst - good.pb.zst"; do
+    # shellcheck disable=SC2086 # several words
+    run 3 "$bin/hal-trace" $command <good.pb.zst
+    one_line
+    says stderr 'not read from standard input'
+done
+cp good.pb.zst -- -
+run 0 "$bin/hal-trace" info -
+rm -- -
+
 # So is one that cannot be written. (Root may write anywhere, but not below a file.)
 run 2 "$bin/hal-capture" -o good.pb.zst/below.pb.zst -- sh -c 'touch started'
 one_line

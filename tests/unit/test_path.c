@@ -292,6 +292,23 @@ static void commands_are_copied_ready_for_a_shell(void **state)
     assert_string_equal(view->copied, expected);
 }
 
+/* The first one counts as chosen until one is. */
+static void the_first_finding_is_copied_without_being_gone_to(void **state)
+{
+    (void)state;
+    char expected[200];
+    snprintf(expected, sizeof expected, "hal-replay --stop-at='#s3' %s", path);
+    view->finding = SIZE_MAX; /* as in the beginning */
+    view->event = VIEW_NO_REF;
+    type("5Y");
+    assert_string_equal(view->copied, expected);
+    type("5<Down>Y");
+    assert_string_equal(view->copied, expected);
+    type("2g#s1<Enter>5Y");
+    snprintf(expected, sizeof expected, "hal-replay --range='#s1' %s", path);
+    assert_string_equal(view->copied, expected);
+}
+
 /* What the copied keys say is where they lead. */
 static void copied_keys_lead_back(void **state)
 {
@@ -614,6 +631,7 @@ int main(void)
         cmocka_unit_test(the_critical_path_explains_every_moment),
         cmocka_unit_test(a_thread_that_never_waits_goes_on_with_what_another_gave_it),
         cmocka_unit_test(commands_are_copied_ready_for_a_shell),
+        cmocka_unit_test(the_first_finding_is_copied_without_being_gone_to),
         cmocka_unit_test(copied_keys_lead_back),
         cmocka_unit_test(another_trace_is_compared_in_a_panel),
         cmocka_unit_test(a_pinned_lane_stays_at_the_top_of_a_small_screen),
