@@ -17,6 +17,9 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+#if !defined(MADV_COLLAPSE) && defined(__linux__)
+#define MADV_COLLAPSE 25
+#endif
 
 enum { most_names = 10000 };
 
@@ -120,7 +123,7 @@ static enum hal_status size_file(const struct capture_sidecar *sidecar, uint64_t
 }
 
 static void describe(struct trace_sidecar_header *header, const struct capture_sidecar_desc *desc,
-                     uint64_t header_bytes)
+                     uint64_t staging_offset)
 {
     header->version = TRACE_SIDECAR_VERSION;
     header->slot_count = TRACE_RING_SLOTS;
@@ -132,9 +135,9 @@ static void describe(struct trace_sidecar_header *header, const struct capture_s
                                 relative ? folder : "", relative ? "/" : "", desc->destination);
     if (length < 0 || (size_t)length >= sizeof header->destination)
         header->destination[0] = '\0';
-    header->staging_offset = header_bytes;
+    header->staging_offset = staging_offset;
     header->staging_bytes = desc->staging_bytes;
-    header->rings_offset = header_bytes + desc->staging_bytes;
+    header->rings_offset = staging_offset + desc->staging_bytes;
     header->rings_bytes = desc->rings_bytes;
     /* Last: what has it is whole. */
     memcpy(header->magic, TRACE_SIDECAR_MAGIC, sizeof header->magic);
@@ -154,9 +157,10 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
                                      struct capture_sidecar *out_sidecar)
 {
     const size_t header_bytes = hal_align_up(sizeof(struct trace_sidecar_header), page_bytes());
+    const uint64_t staging_offset = hal_align_up(header_bytes, CAPTURE_LARGE_PAGE_BYTES);
     uint64_t bytes;
     if (!hal_add_u64(desc->staging_bytes, desc->rings_bytes, &bytes) ||
-        !hal_add_u64(bytes, header_bytes, &bytes) || bytes > INT64_MAX)
+        !hal_add_u64(bytes, staging_offset, &bytes) || bytes > INT64_MAX)
         return hal_fail(HAL_INVALID, "the capture's staging memory of %llu bytes is too large",
                         (unsigned long long)desc->staging_bytes);
     int descriptor = -1;
@@ -175,7 +179,7 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
         capture_sidecar_close(&sidecar);
         return status;
     }
-    describe(sidecar.header, desc, header_bytes);
+    describe(sidecar.header, desc, staging_offset);
     *out_sidecar = sidecar;
     return HAL_OK;
 }
@@ -208,6 +212,50 @@ enum hal_status capture_sidecar_commit(const struct capture_sidecar *sidecar, ui
     return HAL_OK;
 }
 
+static uint64_t alignment_for(uint64_t bytes)
+{
+    return bytes % CAPTURE_LARGE_PAGE_BYTES ? page_bytes() : CAPTURE_LARGE_PAGE_BYTES;
+}
+
+/* Addresses with nothing there, from a multiple of `alignment`. MAP_FAILED: there are none. */
+static uint8_t *reserve_addresses(uint64_t bytes, uint64_t alignment)
+{
+    const uint64_t more = alignment - page_bytes();
+    uint8_t *all = mmap(NULL, bytes + more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
+        return all;
+    const uint64_t before = hal_align_up((uintptr_t)all, alignment) - (uintptr_t)all;
+    if (before)
+        munmap(all, before);
+    if (more > before)
+        munmap(all + before + bytes, more - before);
+    return all + before;
+}
+
+/* Of a large page that has memory in one place the system makes a whole one. */
+bool capture_sidecar_commit_large(const struct capture_sidecar *sidecar, uint64_t offset,
+                                  uint64_t bytes)
+{
+#ifdef MADV_COLLAPSE
+    if (offset % CAPTURE_LARGE_PAGE_BYTES || bytes % CAPTURE_LARGE_PAGE_BYTES)
+        return false;
+    for (uint64_t at = 0; at < bytes; at += CAPTURE_LARGE_PAGE_BYTES)
+        if (capture_sidecar_commit(sidecar, offset + at, page_bytes()) != HAL_OK)
+            return false;
+    uint8_t *base = reserve_addresses(bytes, CAPTURE_LARGE_PAGE_BYTES);
+    if (base == MAP_FAILED)
+        return false;
+    const bool made = mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                           sidecar->object.number, (off_t)offset) != MAP_FAILED &&
+                      madvise(base, bytes, MADV_COLLAPSE) == 0;
+    munmap(base, bytes);
+    return made;
+#else
+    (void)sidecar, (void)offset, (void)bytes;
+    return false;
+#endif
+}
+
 bool capture_sidecar_write(const struct capture_sidecar *sidecar, uint64_t offset, const void *data,
                            uint64_t bytes)
 {
@@ -234,7 +282,7 @@ enum hal_status capture_sidecar_map_twice(const struct capture_sidecar *sidecar,
                                           uint64_t bytes, uint8_t **out_base)
 {
     HAL_TRY(hal_descriptor_check(&sidecar->object, object_name));
-    uint8_t *base = mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *base = reserve_addresses(2 * bytes, alignment_for(bytes));
     bool mapped = base != MAP_FAILED;
     for (unsigned i = 0; mapped && i < 2; i++)
         mapped = mmap(base + i * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,

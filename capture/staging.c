@@ -7,7 +7,12 @@
 #include <unistd.h>
 
 /* Less than this is not worth a call of its own: memory comes in blocks then. */
-enum { small_bytes = 16 << 10, block_bytes = 64 << 10, word_bits = 64 };
+enum {
+    small_bytes = 16 << 10,
+    block_bytes = 64 << 10,
+    large_bytes = 4 * CAPTURE_LARGE_PAGE_BYTES,
+    word_bits = 64,
+};
 
 static uint64_t claim_bytes(uint64_t bytes)
 {
@@ -103,8 +108,10 @@ static bool are_present(const struct capture_staging *staging, struct pages page
 static void set_present(struct capture_staging *staging, struct pages pages)
 {
     uint64_t bit;
-    for (uint64_t page = pages.first; page < pages.end; page++)
-        atomic_fetch_or_explicit(word_of(staging, page, &bit), bit, memory_order_release);
+    for (uint64_t page = pages.first; page < pages.end; page++) {
+        _Atomic uint64_t *word = word_of(staging, page, &bit);
+        atomic_fetch_or_explicit(word, bit, memory_order_release);
+    }
 }
 
 /* Written as a file the memory comes with its contents in it: it is neither cleared first nor
@@ -150,6 +157,15 @@ void capture_staging_prepare(struct capture_staging *staging, uint64_t position,
 {
     if (!are_present(staging, pages_of(staging, position, bytes)))
         (void)commit_blocks(staging, position, bytes);
+}
+
+/* Without large pages this would not be cheaper beforehand. */
+void capture_staging_prepare_large(struct capture_staging *staging)
+{
+    if (staging->bytes >= large_bytes &&
+        capture_sidecar_commit_large(staging->sidecar, staging->sidecar->header->staging_offset,
+                                     large_bytes))
+        set_present(staging, pages_of(staging, 0, large_bytes));
 }
 
 enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t position,

@@ -133,6 +133,16 @@ static uint32_t copier_threads(uint32_t processors)
     return threads < CAPTURE_COPIER_MOST_THREADS ? threads : CAPTURE_COPIER_MOST_THREADS;
 }
 
+static void prepare_memory(struct capture_stream *stream)
+{
+    char message[HAL_MESSAGE_BYTES];
+    capture_message_save(message);
+    capture_threads_prepare(stream);
+    if (stream->policy.contents == CAPTURE_BYTES)
+        capture_staging_prepare_large(&stream->staging);
+    capture_message_restore(message);
+}
+
 enum hal_status capture_stream_open(struct capture_stream *stream,
                                     const struct capture_stream_options *options)
 {
@@ -153,7 +163,7 @@ enum hal_status capture_stream_open(struct capture_stream *stream,
     if (status != HAL_OK)
         capture_stream_close(stream);
     else
-        capture_threads_prepare(stream);
+        prepare_memory(stream);
     return status;
 }
 

@@ -270,16 +270,15 @@ void capture_threads_prepare(struct capture_stream *stream)
     const uint64_t bytes = usual_size(stream);
     struct trace_ring_slot *slot;
     uint8_t *base;
-    char message[HAL_MESSAGE_BYTES];
-    capture_message_save(message);
     pthread_mutex_lock(&stream->threads_lock);
+    (void)capture_sidecar_commit_large(&stream->sidecar, stream->sidecar.header->rings_offset,
+                                       ready_rings * bytes);
     for (uint32_t i = 0; i < ready_rings; i++) {
         if (new_slot_locked(stream, bytes, &slot) != HAL_OK ||
             map_slot_locked(stream, slot, &base) != HAL_OK)
             break; /* whoever needs a ring is told */
     }
     pthread_mutex_unlock(&stream->threads_lock);
-    capture_message_restore(message);
 }
 
 /* ---- Registration ---- */

@@ -6,6 +6,7 @@
 #include "tests/support/hal_fixture.h"
 
 #include <sched.h>
+#include <sys/stat.h>
 
 enum { STAGING_BYTES = 1 << 20, KIB = 1024 };
 
@@ -14,12 +15,20 @@ struct setup {
     struct capture_staging staging;
 };
 
-static void open_staging(struct setup *setup)
+static void open_sized(struct setup *setup, const char *folder, uint64_t staging_bytes,
+                       uint64_t rings_bytes)
 {
-    const struct capture_sidecar_desc desc = {
-        .destination = "", .staging_bytes = STAGING_BYTES, .rings_bytes = 1 << 16};
+    const struct capture_sidecar_desc desc = {.folder = folder,
+                                              .destination = "",
+                                              .staging_bytes = staging_bytes,
+                                              .rings_bytes = rings_bytes};
     assert_ok(capture_sidecar_open(&desc, &setup->sidecar));
     assert_ok(capture_staging_init(&setup->staging, &setup->sidecar));
+}
+
+static void open_staging(struct setup *setup)
+{
+    open_sized(setup, NULL, STAGING_BYTES, 1 << 16);
 }
 
 static void close_staging(struct setup *setup)
@@ -129,6 +138,108 @@ static void ranges_across_the_end_are_contiguous(void **state)
     close_staging(&setup);
 }
 
+/* ---- Pages that have memory ---- */
+
+enum { PAGE = 4 * KIB };
+
+static void what_was_put_has_memory_and_nothing_else(void **state)
+{
+    (void)state;
+    struct setup setup;
+    open_staging(&setup);
+    use(&setup, capture_staging_claim(&setup.staging, 64 * PAGE), 64 * PAGE, 2);
+    assert_true(atomic_load(&setup.staging.present[0]) == UINT64_MAX);
+    use(&setup, capture_staging_claim(&setup.staging, 16 * PAGE), 16 * PAGE, 3);
+    assert_true(atomic_load(&setup.staging.present[0]) == UINT64_MAX);
+    assert_int_equal(atomic_load(&setup.staging.present[1]), 0xffff);
+    assert_int_equal(atomic_load(&setup.staging.present[2]), 0);
+    close_staging(&setup);
+}
+
+/* ---- Large pages ---- */
+
+enum { LARGE = CAPTURE_LARGE_PAGE_BYTES };
+
+static uint64_t memory_of(const struct capture_sidecar *sidecar)
+{
+    struct stat info;
+    assert_int_equal(fstat(sidecar->object.number, &info), 0);
+    return (uint64_t)info.st_blocks * 512;
+}
+
+/* Writes to each page; how many bytes of the mappings there the processor then finds in large
+ * pages, as proc(5) counts them. */
+static uint64_t touch(uint8_t *memory, uint64_t bytes)
+{
+    const uintptr_t first = (uintptr_t)memory, last = first + bytes - 1;
+    char line[512];
+    unsigned long begin = 0, end = 0, from, to, kib;
+    uint64_t large = 0;
+    for (uint64_t at = 0; at < bytes; at += PAGE)
+        memory[at] = 1;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            begin = from, end = to;
+        else if (sscanf(line, "ShmemPmdMapped: %lu kB", &kib) == 1 && begin <= last && end > first)
+            large += (uint64_t)kib * KIB;
+    }
+    fclose(maps);
+    return large;
+}
+
+static void memory_in_large_pages_is_all_there(void **state)
+{
+    (void)state;
+    enum { STAGING = 16 << 20, RINGS = 2 * LARGE, READY = 8 << 20 };
+    struct setup setup;
+    uint8_t *rings;
+    open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, RINGS);
+    const struct trace_sidecar_header *header = setup.sidecar.header;
+    uint64_t before = memory_of(&setup.sidecar);
+    if (!capture_sidecar_commit_large(&setup.sidecar, header->rings_offset, RINGS)) {
+        close_staging(&setup);
+        print_message("the system has no large pages in " TRACE_SIDECAR_FOLDER "\n");
+        skip();
+    }
+    assert_int_equal(memory_of(&setup.sidecar), before + RINGS);
+    assert_ok(capture_sidecar_map_twice(&setup.sidecar, header->rings_offset, RINGS, &rings));
+    assert_int_equal(touch(rings, 2 * RINGS), 2 * RINGS);
+    capture_sidecar_unmap_twice(rings, RINGS);
+
+    before = memory_of(&setup.sidecar);
+    capture_staging_prepare_large(&setup.staging);
+    assert_int_equal(memory_of(&setup.sidecar), before + READY);
+    assert_int_equal(touch(setup.staging.base, READY), READY);
+    for (unsigned i = 0; i < READY / PAGE / 64; i++)
+        assert_true(atomic_load(&setup.staging.present[i]) == UINT64_MAX);
+    assert_int_equal(atomic_load(&setup.staging.present[READY / PAGE / 64]), 0);
+    const uint64_t position = capture_staging_claim(&setup.staging, READY + KIB);
+    assert_ptr_equal(use(&setup, position, READY + KIB, 3), setup.staging.base);
+    close_staging(&setup);
+}
+
+/* Where they cannot be had nothing is said to have memory. */
+static void without_large_pages_memory_comes_as_it_is_needed(void **state)
+{
+    (void)state;
+    enum { STAGING = 8 << 20 };
+    struct setup setup;
+    open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, 2 * LARGE);
+    const uint64_t begin = setup.sidecar.header->rings_offset;
+    assert_false(capture_sidecar_commit_large(&setup.sidecar, begin + PAGE, LARGE));
+    assert_false(capture_sidecar_commit_large(&setup.sidecar, begin, LARGE + PAGE));
+    const int number = setup.sidecar.object.number;
+    setup.sidecar.object.number = -1;
+    capture_staging_prepare_large(&setup.staging);
+    setup.sidecar.object.number = number;
+    for (unsigned i = 0; i < STAGING / PAGE / 64; i++)
+        assert_int_equal(atomic_load(&setup.staging.present[i]), 0);
+    use(&setup, capture_staging_claim(&setup.staging, KIB), KIB, 3);
+    close_staging(&setup);
+}
+
 /* ---- Several threads ---- */
 
 enum { THREADS = 4, ROUNDS = 5000, MOST = 100 * KIB };
@@ -214,6 +325,9 @@ int main(void)
         cmocka_unit_test(memory_is_used_again_in_the_order_of_claims),
         cmocka_unit_test(empty_staging_begins_again_at_the_start),
         cmocka_unit_test(ranges_across_the_end_are_contiguous),
+        cmocka_unit_test(what_was_put_has_memory_and_nothing_else),
+        cmocka_unit_test(memory_in_large_pages_is_all_there),
+        cmocka_unit_test(without_large_pages_memory_comes_as_it_is_needed),
         cmocka_unit_test(threads_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
