@@ -20,6 +20,7 @@ struct capture_ring {
     uint8_t *base;
     uint64_t bytes;
     uint64_t wake_bytes; /* after so many the consumer is woken; a power of two */
+    bool ended;          /* nothing fits any more */
     struct trace_ring_slot *slot;
     /* A thread that outgrows its ring goes on in the next one; set once, after the last record. */
     _Atomic(struct capture_ring *) next;
@@ -40,6 +41,8 @@ void capture_ring_init(struct capture_ring *ring, struct trace_ring_slot *slot, 
 static inline void *capture_ring_reserve(struct capture_ring *ring, uint64_t bytes)
 {
     if (__builtin_expect(ring->write + bytes - ring->known_tail > ring->bytes, 0)) {
+        if (ring->ended)
+            return NULL;
         ring->known_tail = atomic_load_explicit(&ring->slot->tail, memory_order_acquire);
         if (ring->write + bytes - ring->known_tail > ring->bytes)
             return NULL;
@@ -59,6 +62,14 @@ static inline bool capture_ring_publish(struct capture_ring *ring, uint64_t byte
     __builtin_prefetch(ahead + 64, 1);
     atomic_store_explicit(&ring->slot->head, ring->write, memory_order_release);
     return ((before ^ ring->write) & ~(ring->wake_bytes - 1)) != 0;
+}
+
+/* The producer: something could not be recorded. What came now might stand where the rest of that
+ * belongs. */
+static inline void capture_ring_end(struct capture_ring *ring)
+{
+    ring->ended = true;
+    ring->known_tail = ring->write - ring->bytes;
 }
 
 /* The producer has no other ring to go on in: while it fills the rest of this one, the consumer is

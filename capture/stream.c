@@ -372,24 +372,28 @@ bool capture_can_hold(struct capture_thread *thread, uint64_t bytes)
     return false;
 }
 
-void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
+static void *reserve_or_wait(struct capture_thread *thread, uint64_t bytes)
 {
-    struct capture_stream *stream = thread->stream;
-    if (!capture_can_hold(thread, bytes)) {
-        capture_lose(stream, 1);
+    if (thread->ring->ended || !capture_can_hold(thread, bytes))
         return NULL;
-    }
     void *record = capture_ring_reserve(thread->ring, bytes);
     if (record)
         return record;
     if (!capture_ring_grow(thread, bytes)) {
-        const struct room room = {.stream = stream, .ring = thread->ring, .bytes = bytes};
+        const struct room room = {.stream = thread->stream, .ring = thread->ring, .bytes = bytes};
         capture_ring_hurry(thread->ring);
-        stall(stream, has_room, &room);
+        stall(thread->stream, has_room, &room);
     }
-    record = capture_ring_reserve(thread->ring, bytes);
-    if (!record)
-        capture_lose(stream, 1);
+    return capture_ring_reserve(thread->ring, bytes);
+}
+
+void *capture_reserve_slowly(struct capture_thread *thread, uint64_t bytes)
+{
+    void *record = reserve_or_wait(thread, bytes);
+    if (!record) {
+        capture_ring_end(thread->ring);
+        capture_lose(thread->stream, 1);
+    }
     return record;
 }
 

@@ -369,6 +369,32 @@ static void who_gets_no_other_ring_wakes_the_writer_early(void **state)
     hal_log_set_level(HAL_LOG_WARN);
 }
 
+/* A seal's segments come in several records: once one of them was refused, smaller ones, for which
+ * there is room, would stand in its place. */
+static void what_follows_a_refused_record_is_refused(void **state)
+{
+    (void)state;
+    enum { LARGE = 1000, SMALL = 64 };
+    struct capture_stream stream;
+    hal_log_set_level(HAL_LOG_ERROR);
+    prepare_stream(&stream, CAPTURE_LEAST_RING_BYTES);
+    struct capture_thread *thread = capture_enter(&stream);
+    assert_non_null(thread);
+    do {
+        while (capture_ring_reserve(thread->ring, LARGE))
+            capture_ring_publish(thread->ring, LARGE);
+    } while (capture_ring_grow(thread, LARGE));
+    assert_non_null(capture_ring_reserve(thread->ring, SMALL));
+    atomic_store(stream.recording, 0);
+    assert_null(capture_reserve(thread, LARGE));
+    assert_null(capture_reserve(thread, SMALL));
+    atomic_store_explicit(&thread->ring->slot->tail, thread->ring->write, memory_order_release);
+    assert_null(capture_reserve(thread, SMALL));
+    assert_int_equal(atomic_load(&stream.sidecar.header->lost_records), 3);
+    (void)capture_stream_close(&stream);
+    hal_log_set_level(HAL_LOG_WARN);
+}
+
 /* ---- Flushes ---- */
 
 /* One record in the first ring, and a larger ring full of them. */
@@ -538,6 +564,7 @@ int main(void)
         cmocka_unit_test_teardown(what_the_file_has_is_no_ring_of_the_thread, remove_trace),
         cmocka_unit_test_teardown(the_next_thread_has_the_ring_of_the_last, remove_trace),
         cmocka_unit_test_teardown(the_writer_is_woken_when_no_ring_is_ready, remove_trace),
+        cmocka_unit_test_teardown(what_follows_a_refused_record_is_refused, remove_trace),
         cmocka_unit_test_teardown(who_gets_no_other_ring_wakes_the_writer_early, remove_trace),
         cmocka_unit_test_teardown(a_flush_writes_all_that_was_published, remove_trace),
         cmocka_unit_test_teardown(what_follows_an_error_is_lost_and_counted, remove_trace),
