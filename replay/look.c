@@ -273,6 +273,7 @@ static enum hal_status make_plan(struct looking *l)
     struct replay_serial_options options = {.split = REPLAY_SPLIT_SOME,
                                             .has_stop = look->has_stop,
                                             .stop = look->stop,
+                                            .reads_too = look->is_range,
                                             .has_begin = look->has_begin,
                                             .begin = look->begin.submission};
     if (look->has_loop && !look->has_stop) {

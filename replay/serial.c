@@ -307,6 +307,22 @@ static enum hal_status take(struct making *m, const struct replay_op *op)
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
+static bool has_come(const struct making *m, const struct trace_semaphore_wait *wait)
+{
+    bool come = wait->head.status == HAL_OK;
+    for (uint32_t i = 0; i < wait->value_count; i++)
+        come &= m->values[wait->values[i].semaphore] >= wait->values[i].value;
+    return come;
+}
+
+/* Until more work can run: what the host does with what has run. */
+static bool belongs_to_the_stop(const struct making *m, const struct replay_op *op)
+{
+    return op->action == REPLAY_WAIT ? has_come(m, (const void *)op->event)
+                                     : op->action != REPLAY_SUBMIT && op->action != REPLAY_SIGNAL &&
+                                           op->action != REPLAY_FAIL;
+}
+
 /* Whatever was still to come did not happen: no semaphore has an end to be held to. */
 static void cut(struct replay_plan *variant)
 {
@@ -335,8 +351,12 @@ static enum hal_status transform(struct making *m)
             m->values[i] = ((const struct trace_semaphore_create *)(const void *)object->created)
                                ->initial_value;
     }
-    for (size_t i = 0; i < m->plan->op_count && !m->stopped; i++)
-        HAL_TRY(take(m, &m->plan->ops[i]));
+    size_t at = 0;
+    for (; at < m->plan->op_count && !m->stopped; at++)
+        HAL_TRY(take(m, &m->plan->ops[at]));
+    if (m->options->reads_too && !m->options->stop.has_dispatch)
+        for (; at < m->plan->op_count && belongs_to_the_stop(m, &m->plan->ops[at]); at++)
+            HAL_TRY(replay_plan_emit(m->variant, &m->plan->ops[at]));
     if (!m->stopped)
         HAL_TRY(let_go(m));
     if (m->options->has_stop && !m->stopped)

@@ -195,6 +195,14 @@ static void a_range_compares_nothing_else(void **state)
     assert_int_equal(result.report.compared_reads, 1);
     result = look(f, (struct replay_look){.has_stop = true, .stop = at_dispatch(1, 0)});
     assert_int_equal(result.steps, 2);
+    /* What is read behind it is the last part of a range, but not behind a part of it. */
+    struct replay_look one = {
+        .is_range = true, .has_begin = true, .has_stop = true, .begin = at(1), .stop = at(1)};
+    result = look(f, one);
+    assert_int_equal(result.steps, 2);
+    assert_int_equal(result.report.compared_reads, 1);
+    one.stop = at_dispatch(1, 1);
+    assert_int_equal(look(f, one).report.compared_reads, 0);
 }
 
 static void buffers_are_written_out_at_a_place(void **state)
