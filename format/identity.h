@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What contents are recognised by in memory: their SHA-256, or a code under a secret key (GMAC with
  * AES-128), which is five times as fast. Codes mean nothing to anybody else: key and codes are
- * never written. Without them nobody can make two contents of one code but by chance. */
+ * never written. Without them nobody can make two contents of one code but by chance. Zeros are
+ * recognised by their number. */
 #ifndef FORMAT_IDENTITY_H
 #define FORMAT_IDENTITY_H
 

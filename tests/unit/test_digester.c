@@ -140,6 +140,7 @@ static void codes_are_those_of_the_bytes_under_a_key_of_their_own(void **state)
         const size_t bytes = round ? fixture_random(&random) % sizeof data : 0;
         for (size_t i = 0; i < bytes; i++)
             data[i] = (uint8_t)fixture_random(&random);
+        data[0] |= 1; /* zeros are another matter */
         expect_gmac(&one, data, bytes, wanted);
         assert_ok(trace_identify(&one, data, bytes, code[0]));
         assert_ok(trace_identify(&same, data, bytes, code[1]));
@@ -153,6 +154,33 @@ static void codes_are_those_of_the_bytes_under_a_key_of_their_own(void **state)
     trace_identity_finish(&other);
 }
 
+/* As many are the same, and nothing else is. */
+static void zeros_are_recognised_by_their_number(void **state)
+{
+    (void)state;
+    struct trace_identity one, other;
+    uint8_t data[300] = {0}, first[32], code[32];
+    assert_ok(trace_identity_init_code(&one));
+    assert_ok(trace_identity_init_code(&other));
+    for (size_t bytes = 1; bytes <= sizeof data; bytes++) {
+        assert_ok(trace_identify(&one, data, bytes, first));
+        assert_ok(trace_identify(&other, data, bytes, code));
+        assert_memory_equal(code, first, 32);
+        assert_ok(trace_identify(&one, data, bytes - 1, code));
+        assert_memory_not_equal(code, first, 32);
+        for (size_t last = 0; last < 2; last++) { /* the first byte differs, and the last */
+            data[last * (bytes - 1)] = 1;
+            assert_ok(trace_identify(&one, data, bytes, code));
+            assert_memory_not_equal(code, first, 32);
+            for (size_t i = 16; i < 32; i++)
+                assert_int_equal(code[i], 0);
+            data[last * (bytes - 1)] = 0;
+        }
+    }
+    trace_identity_finish(&one);
+    trace_identity_finish(&other);
+}
+
 /* The threads have the announcing one's key. */
 static void threads_compute_the_same_codes(void **state)
 {
@@ -162,6 +190,7 @@ static void threads_compute_the_same_codes(void **state)
     uint8_t wanted[32], *data = calloc(1, MOST_BYTES);
     const int64_t limit_ns = hal_clock_ns() + INT64_C(60000000000);
     assert_non_null(data);
+    data[MOST_BYTES - 1] = 1;
     assert_ok(trace_identity_init_code(&identity));
     struct trace_digester *digester = trace_digester_create(1, &identity);
     assert_non_null(digester);
@@ -188,6 +217,7 @@ int main(void)
         cmocka_unit_test(threads_compute_what_was_announced),
         cmocka_unit_test(without_a_digester_it_is_computed_here),
         cmocka_unit_test(codes_are_those_of_the_bytes_under_a_key_of_their_own),
+        cmocka_unit_test(zeros_are_recognised_by_their_number),
         cmocka_unit_test(threads_compute_the_same_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
