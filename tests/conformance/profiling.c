@@ -34,7 +34,7 @@ static void refused(struct suite *suite, uint64_t which)
         {{.mode = ""}, HAL_UNSUPPORTED, "''", "queue"},
         {{.mode = "Queue"}, HAL_UNSUPPORTED, "Queue", "queue"},
         {{.mode = "queue,queues"}, HAL_UNSUPPORTED, "queue,queues", "queue"},
-        {{.mode = "queue-events,counter"}, HAL_UNSUPPORTED, "queue-events,counter", "executable"},
+        {{.mode = "queue-events,counter"}, HAL_UNSUPPORTED, "queue-events,counter", "dispatch"},
         {{.mode = "executable"}, HAL_UNSUPPORTED, "'executable'", "counters"},
         {{.mode = "queue-events,counters"}, HAL_UNSUPPORTED, "queue-events,counters", "dispatch"},
         {{.stacks = "every"}, HAL_INVALID, "every", "submission"},
