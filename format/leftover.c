@@ -52,11 +52,15 @@ static bool is_running(uint64_t process)
     return process > 0 && process <= INT32_MAX && (kill((pid_t)process, 0) == 0 || errno == EPERM);
 }
 
+bool trace_leftover_locked(const struct trace_leftover *leftover)
+{
+    return flock(leftover->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 /* A child of the captured process may hold the lock for longer. */
 bool trace_leftover_in_use(const struct trace_leftover *leftover)
 {
-    return flock(leftover->descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
-           is_running(leftover->process_id);
+    return trace_leftover_locked(leftover) && is_running(leftover->process_id);
 }
 
 static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
@@ -280,7 +284,8 @@ static bool read_info(const char *path, struct trace_sidecar_info *info)
         memcpy(info->destination, leftover.destination, sizeof info->destination);
         info->process_id = leftover.process_id;
         info->bytes = (uint64_t)found.st_blocks * 512;
-        info->in_use = trace_leftover_in_use(&leftover);
+        info->locked = trace_leftover_locked(&leftover);
+        info->in_use = info->locked && is_running(leftover.process_id);
     }
     trace_leftover_close(&leftover);
     return ours;

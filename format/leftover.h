@@ -50,6 +50,9 @@ void trace_leftover_close(struct trace_leftover *leftover); /* accepts a zeroed 
  * was taking it, by which it goes from then on. */
 bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id, int64_t start_ns);
 
+/* By its capture, which may be one of another container, or by what that has started. */
+bool trace_leftover_locked(const struct trace_leftover *leftover);
+
 /* Its capture goes on. */
 bool trace_leftover_in_use(const struct trace_leftover *leftover);
 

@@ -31,7 +31,8 @@ enum hal_status trace_recover(const struct trace_recover_options *options,
 struct trace_sidecar_info {
     char path[4096], destination[4096];
     uint64_t process_id, bytes; /* bytes of memory or disk that it takes */
-    bool in_use;
+    bool in_use;                /* its capture goes on */
+    bool locked;                /* so it may where the process cannot be seen; or a child is left */
 };
 
 /* Calls `visit` for each. Other files are passed over. HAL_IO: the folder cannot be read. */

@@ -91,7 +91,7 @@ static void discard_if_gone(void *user, const struct trace_sidecar_info *info)
 {
     struct gone *gone = user;
     struct stat trace;
-    if (info->in_use || !info->destination[0] || lstat(info->destination, &trace) == 0 ||
+    if (info->locked || !info->destination[0] || lstat(info->destination, &trace) == 0 ||
         (errno != ENOENT && errno != ENOTDIR))
         return;
     const int done = discard(info->path, false);

@@ -43,6 +43,20 @@ left 0
 run 2 "$bin/hal-trace" recover --discard
 one_line
 
+# What somebody still holds stays, though the captured process has ended: it may be one of another
+# container, which nobody here sees.
+mkfifo input
+"$bin/hal-capture" -o held.pb.zst -- "$busy" 1 leave-child 5 3>/dev/null <input >stdout 2>stderr &
+exec 5>input
+wait $! || :
+rm -f held.pb.zst
+run 0 "$bin/hal-trace" recover --discard-gone sidecars
+says stdout 'removed 0 sidecars'
+left 1
+exec 5>&-
+until "$bin/hal-trace" recover --discard-gone sidecars | grep -q 'removed 1 sidecar '; do :; done
+left 0
+
 # That of a capture that goes on stays.
 mkfifo told
 "$bin/hal-capture" -o running.pb.zst -- "$busy" 1 forever 0 3>told >stdout 2>stderr &
