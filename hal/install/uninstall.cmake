@@ -3,11 +3,9 @@
 file(GLOB lists "${LISTS}/*.txt")
 set(count 0)
 
+# By what refuses others itself: to look for files first would take a name like "lib[64]" for a pattern.
 function(remove_if_empty folder)
-    file(GLOB left "${folder}/*" "${folder}/.*")
-    if(IS_DIRECTORY "${folder}" AND NOT left)
-        file(REMOVE_RECURSE "${folder}")
-    endif()
+    execute_process(COMMAND rmdir "${folder}" OUTPUT_QUIET ERROR_QUIET)
 endfunction()
 
 # What bears our name is ours; an empty bin/ may be somebody's.

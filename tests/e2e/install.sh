@@ -152,6 +152,13 @@ same "$(cd "$work/other" && find . | LC_ALL=C sort | tr '\n' ' ')" ". ./share ./
     "what is left of the other installation"
 run 1 uninstall "$work/first place"
 says stderr 'nothing of this build is installed'
+# Names may look like patterns; what others put into our folders stays.
+mkdir -p lists "odd[1]/bin/haltrace" "odd[1]/lib"
+: >"odd[1]/bin/haltrace/theirs"
+printf '%s\n' "$work/odd[1]" "$work/odd[1]/bin/haltrace/ours" "$work/odd[1]/bin/" "$work/odd[1]/lib/" \
+    "$work/odd[1]/" >lists/odd.txt
+run 0 cmake -DLISTS="$work/lists" -P "$root/hal/install/uninstall.cmake"
+same "$(find "odd[1]" ! -type d -o -name lib)" "odd[1]/bin/haltrace/theirs" "what is left of what others have"
 
 # The build for those who install makes all of that, the demo's program too, and nothing for tests
 # alone; no warning of another compiler ends it.
