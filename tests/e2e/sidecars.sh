@@ -57,6 +57,21 @@ exec 5>&-
 until "$bin/hal-trace" recover --discard-gone sidecars | grep -q 'removed 1 sidecar '; do :; done
 left 0
 
+# What a program leaves running is not said to need a recovery.
+mkfifo told
+exec 4<>told
+# shellcheck disable=SC2016 # of the other shell
+run 0 "$bin/hal-capture" -o on.pb.zst -- \
+    sh -c '"$1" 1 forever 0 3>told & head -c 8 told >round' sh "$busy" 4<&-
+says stderr 'the trace is incomplete: being recorded by process'
+! grep -q 'hal-trace recover' stderr || fail "a recovery is proposed of a capture that goes on"
+exec 4<&-
+rm told
+until "$bin/hal-trace" recover on.pb.zst >stdout 2>stderr; do
+    grep -q 'still captures' stderr || fail "what was left running cannot be recovered"
+done
+left 0
+
 # That of a capture that goes on stays.
 mkfifo told
 "$bin/hal-capture" -o running.pb.zst -- "$busy" 1 forever 0 3>told >stdout 2>stderr &
