@@ -66,6 +66,9 @@ bool trace_leftover_in_use(const struct trace_leftover *leftover)
 static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
 {
     struct stat info;
+    /* Opening a device may start something, and a trace of strangers names what it likes. */
+    if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return hal_fail(HAL_CORRUPT, "'%s' is no sidecar: not a regular file", path);
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0 && errno == ENOENT)
         return hal_fail(HAL_NOT_FOUND, "there is no sidecar '%s' (any more)", path);

@@ -9,6 +9,12 @@
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"
 
+#ifdef __linux__
+#include <errno.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#endif
+
 enum { PROCESS = 77, START_NS = 5, STAGING = 4096, RING = 4096, THREAD = 3 };
 
 static struct trace_sidecar_header header;
@@ -117,6 +123,25 @@ static void what_makes_no_sense_is_refused(void **state)
     assert_refused(HAL_CORRUPT, ring);
 }
 
+#ifdef __linux__
+/* A trace names what it likes: what is no file is not even opened. */
+static void what_is_no_file_is_not_opened(void **state)
+{
+    (void)state;
+    struct trace_leftover leftover;
+    struct inotify_event event;
+    char fifo[PATH_MAX];
+    test_folder_file(&folder, "fifo", fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const int watch = inotify_init1(IN_NONBLOCK);
+    assert_true(watch >= 0 && inotify_add_watch(watch, fifo, IN_OPEN) >= 0);
+    assert_fails(trace_leftover_peek(fifo, &leftover), HAL_CORRUPT, "not a regular file");
+    assert_true(read(watch, &event, sizeof event) < 0 && errno == EAGAIN);
+    close(watch);
+    assert_int_equal(unlink(fifo), 0);
+}
+#endif
+
 /* The file has the beginning of a seal; what follows in the ring are zeros. */
 static void segments_of_no_bytes_do_not_hang(void **state)
 {
@@ -145,6 +170,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_makes_sense_is_opened),
         cmocka_unit_test(what_makes_no_sense_is_refused),
+#ifdef __linux__
+        cmocka_unit_test(what_is_no_file_is_not_opened),
+#endif
         cmocka_unit_test(segments_of_no_bytes_do_not_hang),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
