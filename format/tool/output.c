@@ -31,7 +31,9 @@ bool tool_output_option(const char *command, int option, struct trace_rewrite_op
 int tool_wrong_option(const char *command, char **argv)
 {
     /* Of letters behind one dash, getopt goes past the word with the last one. */
-    const char *const option = argv[argv[optind - 1][0] == '-' ? optind - 1 : optind];
+    const char *const next = argv[optind];
+    const char *const letter = next && next[0] == '-' && optopt ? strchr(next + 1, optopt) : NULL;
+    const char *const option = letter && letter[1] ? next : argv[optind - 1];
     if (!is_said)
         tool_error("%s: unknown option '%s', or one without its value (see hal-trace %s --help)",
                    command, option, command);
