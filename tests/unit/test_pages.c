@@ -173,9 +173,11 @@ static void what_the_system_offers_is_used(void **state)
 static bool is_used_untried(void)
 {
     struct capture_pages pages;
-    const int unused = dup(STDIN_FILENO);
-    const struct rlimit limit = {(rlim_t)unused + 2, (rlim_t)unused + 2};
-    if (unused < 0 || close(unused) != 0 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    int ends[2]; /* the lowest two that are unused, between which others may be open */
+    if (pipe(ends) != 0 || close(ends[0]) != 0 || close(ends[1]) != 0)
+        return true;
+    const rlim_t most = (rlim_t)(ends[0] > ends[1] ? ends[0] : ends[1]) + 1;
+    if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){most, most}) != 0)
         return true;
     capture_pages_open(&pages);
     const bool untried = !pages.fault.is_open || !pages.pagemap.is_open || pages.works;

@@ -448,6 +448,7 @@ static void a_child_that_is_left_does_not_capture(void **state)
     int status;
     run_with_input(&busy, "leave-child");
     assert_int_equal(waitpid(busy.process, &status, 0), busy.process);
+    running = 0;
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     recover_and_check(&busy);
     close(input[1]);
