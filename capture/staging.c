@@ -11,6 +11,7 @@ enum {
     small_bytes = 16 << 10,
     block_bytes = 64 << 10,
     large_bytes = 4 * CAPTURE_LARGE_PAGE_BYTES,
+    large_share = 8, /* of the staging, which is small where there is little room */
     word_bits = 64,
 };
 
@@ -159,10 +160,11 @@ void capture_staging_prepare(struct capture_staging *staging, uint64_t position,
         (void)commit_blocks(staging, position, bytes);
 }
 
-/* Without large pages this would not be cheaper beforehand. */
+/* Without large pages this would not be cheaper beforehand. And where room is scarce, nobody takes
+ * what may never be needed: other captures share it. */
 void capture_staging_prepare_large(struct capture_staging *staging)
 {
-    if (staging->bytes >= large_bytes &&
+    if (staging->bytes >= large_share * large_bytes &&
         capture_sidecar_commit_large(staging->sidecar, staging->sidecar->header->staging_offset,
                                      large_bytes))
         set_present(staging, pages_of(staging, 0, large_bytes));

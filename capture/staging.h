@@ -58,7 +58,7 @@ enum hal_status capture_staging_put(struct capture_staging *staging, uint64_t po
 void capture_staging_prepare(struct capture_staging *staging, uint64_t position, uint64_t bytes);
 
 /* Before anybody claims: memory in large pages for the first contents, which lie where those of
- * each new start do. Nothing where the system has none. */
+ * each new start do. Nothing where the system has none, or the staging is small. */
 void capture_staging_prepare_large(struct capture_staging *staging);
 
 static inline uint8_t *capture_staging_at(const struct capture_staging *staging, uint64_t position)

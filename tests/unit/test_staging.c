@@ -192,7 +192,7 @@ static uint64_t touch(uint8_t *memory, uint64_t bytes)
 static void memory_in_large_pages_is_all_there(void **state)
 {
     (void)state;
-    enum { STAGING = 16 << 20, RINGS = 2 * LARGE, READY = 8 << 20 };
+    enum { STAGING = 64 << 20, RINGS = 2 * LARGE, READY = 8 << 20 };
     struct setup setup;
     uint8_t *rings;
     open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, RINGS);
@@ -225,7 +225,7 @@ static void memory_in_large_pages_is_all_there(void **state)
 static void without_large_pages_memory_comes_as_it_is_needed(void **state)
 {
     (void)state;
-    enum { STAGING = 8 << 20 };
+    enum { STAGING = 64 << 20 };
     struct setup setup;
     open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, 2 * LARGE);
     const uint64_t begin = setup.sidecar.header->rings_offset;
@@ -238,6 +238,20 @@ static void without_large_pages_memory_comes_as_it_is_needed(void **state)
     for (unsigned i = 0; i < STAGING / PAGE / 64; i++)
         assert_int_equal(atomic_load(&setup.staging.present[i]), 0);
     use(&setup, capture_staging_claim(&setup.staging, KIB), KIB, 3);
+    close_staging(&setup);
+}
+
+/* Half as much staging is a sign of a small file system, which others need too. */
+static void where_room_is_scarce_none_is_taken_beforehand(void **state)
+{
+    (void)state;
+    enum { STAGING = 32 << 20 };
+    struct setup setup;
+    open_sized(&setup, TRACE_SIDECAR_FOLDER, STAGING, 2 * LARGE);
+    const uint64_t before = memory_of(&setup.sidecar);
+    capture_staging_prepare_large(&setup.staging);
+    assert_int_equal(memory_of(&setup.sidecar), before);
+    assert_int_equal(atomic_load(&setup.staging.present[0]), 0);
     close_staging(&setup);
 }
 
@@ -329,6 +343,7 @@ int main(void)
         cmocka_unit_test(what_was_put_has_memory_and_nothing_else),
         cmocka_unit_test(memory_in_large_pages_is_all_there),
         cmocka_unit_test(without_large_pages_memory_comes_as_it_is_needed),
+        cmocka_unit_test(where_room_is_scarce_none_is_taken_beforehand),
         cmocka_unit_test(threads_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
