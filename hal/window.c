@@ -351,9 +351,11 @@ static void tell_missed(const struct hal_device *device)
     struct hal_run run;
     char seen[SEEN_BYTES], text[HAL_MESSAGE_BYTES];
     describe_seen(device->window, seen);
+    const uint64_t submissions = atomic_load(&device->submissions);
     snprintf(text, sizeof text,
-             "device '%s' was not captured: its %" PRIu64 " submissions did not reach the window%s",
-             device->info.uri, atomic_load(&device->submissions), seen);
+             "device '%s' was not captured: its %" PRIu64
+             " submission%s did not reach the window%s",
+             device->info.uri, submissions, submissions == 1 ? "" : "s", seen);
     hal_run_open(getenv(HAL_RUN_VARIABLE), &run);
     if (run.descriptor >= 0)
         hal_run_add(&run, HAL_RUN_MISSED, text);

@@ -107,7 +107,7 @@ run 0 "$bin/hal-replay" last.pb.zst
 run 0 "$bin/hal-trace" info last.pb.zst
 says stdout 'the last 86400'
 run 0 "$bin/hal-capture" -o group.pb.zst --group=nobody -- "$bin/e2e-app" read
-says stderr 'submissions did not reach the window'
+says stderr ' did not reach the window'
 one_line
 [ ! -e group.pb.zst ] || fail "a window that never opened left a file"
 
