@@ -158,6 +158,7 @@ int main(int argc, char **argv)
 {
     struct replay_program program;
     int exit_code;
+    replay_keep_memory();
     const enum hal_status parsed = replay_options_parse(argc, argv, &program);
     hal_flags_ignore_profiling();
     if (parsed != HAL_OK)

@@ -6,6 +6,10 @@
 #include "hal/base/os.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 enum {
     MS = 1000 * 1000,
@@ -15,6 +19,14 @@ enum {
     GIVING_UP_MS = 5 * 1000,
     LEAST_GIVING_UP_MS = 1000
 };
+
+void replay_keep_memory(void)
+{
+#if defined(__GLIBC__)
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* where it would end up by itself, but for the former */
+#endif
+}
 
 /* ---- Operations ---------------------------------------------------------------------------- */
 

@@ -214,4 +214,10 @@ enum hal_status replay_player_run(struct replay_player *player,
 /* Accepts NULL. After an abandoned run it frees nothing: end the process. */
 void replay_player_destroy(struct replay_player *player);
 
+/* For programs that do little but replay, before anything else: memory that was used once is not
+ * given back to the system until the end. A changed replay has more objects alive at a time than
+ * the recorded one; giving their memory back and asking for it anew would be counted as its time.
+ */
+void replay_keep_memory(void);
+
 #endif

@@ -217,6 +217,7 @@ int main(int argc, char **argv)
     struct test_folder folder;
     struct hal_device *device;
     char path[PATH_MAX];
+    replay_keep_memory();
     bench_begin(&bench, "bench-replay", argc, argv);
     const struct workload a = {.name = "a", .submissions = 1, .pairs = bench_size(A_PAIRS, 100)};
     const struct workload b = {
