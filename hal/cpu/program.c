@@ -11,7 +11,8 @@
 enum {
     TRANSFER_TILE_BYTES = 256 * 1024,
     TILES_PER_WORKER = 16, /* of a dispatch: even load without many claims */
-    BLOCK_BYTES = 64 * 1024,
+    FIRST_BLOCK_BYTES = 2 * 1024,
+    MOST_BLOCK_BYTES = 64 * 1024,
     CONSTANT_ALIGNMENT = 64, /* as much as any kernel's type asks for */
 };
 
@@ -64,20 +65,32 @@ static enum hal_status no_memory(const struct builder *builder)
                     hal_object_name(&builder->commands->object, name));
 }
 
-static void *take(struct cpu_program *program, size_t bytes, size_t alignment)
+/* In front of the program's others, twice as large as the last: most have one dispatch, few many.
+ */
+static struct cpu_block *add_block(struct cpu_program *program, size_t least_bytes)
 {
     static const size_t slack = MSL_MAX_BUFFERS * sizeof(void *);
+    size_t capacity = program->blocks ? 2 * program->blocks->capacity : FIRST_BLOCK_BYTES;
+    capacity = capacity < MOST_BLOCK_BYTES ? capacity : MOST_BLOCK_BYTES;
+    capacity = capacity > least_bytes ? capacity : least_bytes;
+    struct cpu_block *block = aligned_alloc(
+        CONSTANT_ALIGNMENT, hal_align_up(sizeof *block + capacity + slack, CONSTANT_ALIGNMENT));
+    if (!block)
+        return NULL;
+    memset(block, 0, sizeof *block + capacity + slack);
+    block->capacity = capacity;
+    block->next = program->blocks;
+    return program->blocks = block;
+}
+
+static void *take(struct cpu_program *program, size_t bytes, size_t alignment)
+{
     struct cpu_block *block = program->blocks;
     size_t offset = block ? hal_align_up(block->used, alignment) : 0;
     if (!block || offset + bytes > block->capacity) {
-        block = aligned_alloc(CONSTANT_ALIGNMENT, hal_align_up(sizeof *block + BLOCK_BYTES + slack,
-                                                               CONSTANT_ALIGNMENT));
+        block = add_block(program, bytes);
         if (!block)
             return NULL;
-        memset(block, 0, sizeof *block + BLOCK_BYTES + slack);
-        block->capacity = BLOCK_BYTES;
-        block->next = program->blocks;
-        program->blocks = block;
         offset = 0;
     }
     block->used = offset + bytes;
