@@ -235,14 +235,19 @@ static enum hal_status let_go(struct making *m)
     return HAL_OK;
 }
 
+static bool are_reached(const struct making *m, const struct trace_semaphore_wait *wait)
+{
+    bool reached = true;
+    for (uint32_t i = 0; i < wait->value_count; i++)
+        reached &= m->values[wait->values[i].semaphore] >= wait->values[i].value;
+    return reached;
+}
+
 /* A wait that succeeded tells that its values were reached, whatever set them. */
 static enum hal_status take_wait(struct making *m, const struct replay_op *op)
 {
     const struct trace_semaphore_wait *wait = (const void *)op->event;
-    bool reached = true;
-    for (uint32_t i = 0; i < wait->value_count; i++)
-        reached &= m->values[wait->values[i].semaphore] >= wait->values[i].value;
-    if (!reached && m->held_count && wait->mode == HAL_WAIT_ALL)
+    if (!are_reached(m, wait) && m->held_count && wait->mode == HAL_WAIT_ALL)
         HAL_TRY(let_go(m));
     HAL_TRY(replay_plan_emit(m->variant, op));
     for (uint32_t i = 0; i < wait->value_count && wait->head.status == HAL_OK &&
@@ -307,20 +312,13 @@ static enum hal_status take(struct making *m, const struct replay_op *op)
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-static bool has_come(const struct making *m, const struct trace_semaphore_wait *wait)
-{
-    bool come = wait->head.status == HAL_OK;
-    for (uint32_t i = 0; i < wait->value_count; i++)
-        come &= m->values[wait->values[i].semaphore] >= wait->values[i].value;
-    return come;
-}
-
 /* Until more work can run: what the host does with what has run. */
 static bool belongs_to_the_stop(const struct making *m, const struct replay_op *op)
 {
-    return op->action == REPLAY_WAIT ? has_come(m, (const void *)op->event)
-                                     : op->action != REPLAY_SUBMIT && op->action != REPLAY_SIGNAL &&
-                                           op->action != REPLAY_FAIL;
+    const struct trace_semaphore_wait *wait = (const void *)op->event;
+    if (op->action == REPLAY_WAIT)
+        return wait->head.status == HAL_OK && are_reached(m, wait);
+    return op->action != REPLAY_SUBMIT && op->action != REPLAY_SIGNAL && op->action != REPLAY_FAIL;
 }
 
 /* Whatever was still to come did not happen: no semaphore has an end to be held to. */

@@ -346,21 +346,29 @@ static void the_writer_is_woken_when_no_ring_is_ready(void **state)
     assert_ok(capture_stream_close(&stream));
 }
 
-/* The writer is woken before there is no room, once there is nothing else to go on in. Here it has
- * no part: recording ends when all rings are full. */
+/* With records of so many bytes, until there is room for no other, and no other ring. The writer
+ * has no part. */
+static struct capture_thread *fill_all_rings(struct capture_stream *stream, uint64_t bytes)
+{
+    prepare_stream(stream, CAPTURE_LEAST_RING_BYTES);
+    struct capture_thread *thread = capture_enter(stream);
+    assert_non_null(thread);
+    do {
+        while (capture_ring_reserve(thread->ring, bytes))
+            capture_ring_publish(thread->ring, bytes);
+    } while (capture_ring_grow(thread, bytes));
+    return thread;
+}
+
+/* The writer is woken before there is no room, once there is nothing else to go on in. Here
+ * recording ends when all rings are full. */
 static void who_gets_no_other_ring_wakes_the_writer_early(void **state)
 {
     (void)state;
     enum { BYTES = 64 };
     struct capture_stream stream;
     hal_log_set_level(HAL_LOG_ERROR);
-    prepare_stream(&stream, CAPTURE_LEAST_RING_BYTES);
-    struct capture_thread *thread = capture_enter(&stream);
-    assert_non_null(thread);
-    do {
-        while (capture_ring_reserve(thread->ring, BYTES))
-            capture_ring_publish(thread->ring, BYTES);
-    } while (capture_ring_grow(thread, BYTES));
+    struct capture_thread *thread = fill_all_rings(&stream, BYTES);
     assert_int_equal(thread->ring->wake_bytes, CAPTURE_LEAST_RING_BYTES);
     atomic_store(stream.recording, 0);
     assert_null(capture_reserve(thread, BYTES));
@@ -377,13 +385,7 @@ static void what_follows_a_refused_record_is_refused(void **state)
     enum { LARGE = 1000, SMALL = 64 };
     struct capture_stream stream;
     hal_log_set_level(HAL_LOG_ERROR);
-    prepare_stream(&stream, CAPTURE_LEAST_RING_BYTES);
-    struct capture_thread *thread = capture_enter(&stream);
-    assert_non_null(thread);
-    do {
-        while (capture_ring_reserve(thread->ring, LARGE))
-            capture_ring_publish(thread->ring, LARGE);
-    } while (capture_ring_grow(thread, LARGE));
+    struct capture_thread *thread = fill_all_rings(&stream, LARGE);
     assert_non_null(capture_ring_reserve(thread->ring, SMALL));
     atomic_store(stream.recording, 0);
     assert_null(capture_reserve(thread, LARGE));
