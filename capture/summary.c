@@ -104,7 +104,7 @@ static void summarize(const struct capture_summary *wanted, const char *path)
     }
     if (missing[0])
         capture_complain(0, "%s: the trace is incomplete: %s", name, missing);
-    if (strstr(missing, "'hal-trace recover'") && !strchr(name, '\''))
+    if (trace_reader_recoverable(reader) && !strchr(name, '\''))
         capture_complain(0, "what was recorded and is not in the file: hal-trace recover '%s'",
                          name);
     trace_reader_close(reader);
@@ -116,6 +116,7 @@ void capture_summarize(const struct capture_summary *wanted)
     struct hal_run run;
     unsigned traces = 0, failures = 0;
     hal_run_open(wanted->run, &run);
+    hal_run_unlock(&run); /* files are read, which takes its time, and somebody may still run */
     for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
         if (entry[0] == HAL_RUN_CLAIMED && !hal_run_has(&run, HAL_RUN_UNUSED, entry + 1)) {
             summarize(wanted, entry + 1);

@@ -482,7 +482,9 @@ static void tell_of_sidecar(struct trace_reader *reader)
         status == HAL_OK && trace_leftover_belongs(&leftover, header->process_id, header->start_ns);
     if (ours && trace_leftover_in_use(&leftover))
         snprintf(text, bytes, "being recorded by process %" PRIu64, header->process_id);
-    else if (ours || (status != HAL_OK && access(header->sidecar, R_OK) == 0))
+    else
+        reader->recoverable = ours || (status != HAL_OK && access(header->sidecar, R_OK) == 0);
+    if (reader->recoverable)
         snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest");
     trace_leftover_close(&leftover);
 }

@@ -95,6 +95,11 @@ const struct trace_health *trace_reader_health(const struct trace_reader *reader
     return reader->has_health ? &reader->health : NULL;
 }
 
+bool trace_reader_recoverable(const struct trace_reader *reader)
+{
+    return reader->recoverable;
+}
+
 const char *trace_reader_truncated(const struct trace_reader *reader)
 {
     return reader->directory.truncated;

@@ -195,6 +195,9 @@ const struct trace_health *trace_reader_health(const struct trace_reader *reader
 /* Empty when the file is whole; else one line that says what is missing. */
 const char *trace_reader_truncated(const struct trace_reader *reader);
 
+/* What a file that was cut off lacks is in its sidecar, for trace_recover to take. */
+bool trace_reader_recoverable(const struct trace_reader *reader);
+
 struct trace_counts {
     uint64_t file_bytes;
     uint64_t frames;

@@ -62,10 +62,16 @@ void hal_run_open(const char *path, struct hal_run *out_run)
         hal_run_close(out_run);
 }
 
-void hal_run_close(struct hal_run *run)
+void hal_run_unlock(struct hal_run *run)
 {
     if (run->descriptor >= 0)
         close(run->descriptor);
+    run->descriptor = -1;
+}
+
+void hal_run_close(struct hal_run *run)
+{
+    hal_run_unlock(run);
     free(run->text);
     *run = (struct hal_run){.descriptor = -1};
 }

@@ -34,6 +34,9 @@ HAL_API enum hal_status hal_run_create(char *out_path, size_t bytes) HAL_CHECKED
 HAL_API void hal_run_open(const char *path, struct hal_run *out_run);
 HAL_API void hal_run_close(struct hal_run *run);
 
+/* Others may open it from here on, who only reads it has what was there. */
+HAL_API void hal_run_unlock(struct hal_run *run);
+
 /* The entry after `entry`, the first one after NULL, NULL after the last: its kind, then text. */
 HAL_API const char *hal_run_next(const struct hal_run *run, const char *entry);
 

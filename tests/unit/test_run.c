@@ -4,8 +4,10 @@
 
 #include "tests/support/hal_fixture.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +93,32 @@ static void whoever_has_it_open_is_alone(void **state)
     hal_run_close(&run);
 }
 
+static void others_open_what_is_unlocked(void **state)
+{
+    (void)state;
+    struct hal_run run, other;
+    hal_run_open(path, &run);
+    hal_run_add(&run, HAL_RUN_CLAIMED, "/before");
+    hal_run_close(&run);
+    hal_run_open(path, &run);
+    const int second = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_not_equal(flock(second, LOCK_EX | LOCK_NB), 0);
+    hal_run_unlock(&run);
+    assert_int_equal(flock(second, LOCK_EX | LOCK_NB), 0);
+    close(second);
+    hal_run_open(path, &other);
+    hal_run_add(&other, HAL_RUN_CLAIMED, "/since");
+    hal_run_close(&other);
+    hal_run_add(&run, HAL_RUN_CLAIMED, "/no more");
+    assert_true(hal_run_has(&run, HAL_RUN_CLAIMED, "/before"));
+    assert_false(hal_run_has(&run, HAL_RUN_CLAIMED, "/since"));
+    hal_run_close(&run);
+    hal_run_open(path, &run);
+    assert_true(hal_run_has(&run, HAL_RUN_CLAIMED, "/since"));
+    assert_false(hal_run_has(&run, HAL_RUN_CLAIMED, "/no more"));
+    hal_run_close(&run);
+}
+
 static void no_list_is_no_error(void **state)
 {
     (void)state;
@@ -110,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_are_found_in_their_order),
         cmocka_unit_test(whoever_has_it_open_is_alone),
+        cmocka_unit_test(others_open_what_is_unlocked),
         cmocka_unit_test(no_list_is_no_error),
     };
     return cmocka_run_group_tests(tests, make_list, remove_list);
