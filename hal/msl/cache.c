@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The disk cache. A trailer at the end of an entry (programs that read ELF ignore it) holds the
- * key and a SHA-256 over everything before it. */
+/* The disk cache. A trailer at the end of an entry holds the key and a SHA-256 over everything
+ * before it. Programs that read ELF ignore it. clang goes on behind the last block of precompiled
+ * headers until a block of an extension or an end: four zeros, first in the trailer, are that end,
+ * where bytes of a key would now and then be an extension's block. */
 #include "hal/msl/cache.h"
 
 #include "hal/base/log.h"
@@ -20,10 +22,10 @@
 #include <unistd.h>
 
 struct trailer {
-    uint8_t key[MSL_KEY_BYTES], checksum[MSL_KEY_BYTES];
     char magic[16];
+    uint8_t key[MSL_KEY_BYTES], checksum[MSL_KEY_BYTES];
 };
-static const char trailer_magic[16] = "haltrace-msl-1";
+static const char trailer_magic[16] = "\0\0\0\0haltrace-2";
 
 /* ---- the directory ---- */
 

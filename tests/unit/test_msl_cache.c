@@ -211,6 +211,35 @@ static void damaged_entries_are_rebuilt(void **state)
     }
 }
 
+static int clang(const char *arguments)
+{
+    char command[3 * PATH_BYTES];
+    snprintf(command, sizeof command, "%s -x c++%s", TEST_CLANG, arguments);
+    return system(command);
+}
+
+/* What clang reads behind precompiled headers is never a block of theirs: this key's words are an
+ * extension's block of 1,000 words (the number of such blocks, LLVM 16: 18), and inside it a block
+ * longer than the file. */
+static void precompiled_headers_end_whatever_their_key(void **state)
+{
+    (void)state;
+    char header[PATH_BYTES], built[PATH_BYTES], entry[PATH_BYTES], arguments[2 * PATH_BYTES + 64];
+    const uint32_t words[8] = {1 | 18 << 2 | 3 << 10, 1000, 1 | 1 << 3 | 1 << 11, INT32_MAX};
+    struct msl_key key;
+    memcpy(key.bytes, words, sizeof key.bytes);
+    path_in(header, "some.h");
+    path_in(built, "built.pch");
+    path_in(entry, "entry.pch");
+    assert_int_equal(msl_write_file(header, "struct s {};\n", 13), HAL_OK);
+    snprintf(arguments, sizeof arguments, "-header %s -o %s", header, built);
+    assert_int_equal(clang(arguments), 0);
+    assert_int_equal(msl_cache_publish(built, entry, &key), HAL_OK);
+    assert_true(msl_cache_valid(entry, &key));
+    snprintf(arguments, sizeof arguments, " -fsyntax-only -include-pch %s /dev/null", entry);
+    assert_int_equal(clang(arguments), 0);
+}
+
 static void foreign_entries_are_rebuilt(void **state)
 {
     (void)state;
@@ -497,6 +526,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
+    unsetenv("TMPDIR"); /* a case that failed may have left its own */
     fixture_remove_directory();
     return 0;
 }
@@ -512,6 +542,7 @@ int main(void)
         IN_EMPTY_CACHE(splitters_are_known_by_what_they_are),
 #endif
         IN_EMPTY_CACHE(damaged_entries_are_rebuilt),
+        IN_EMPTY_CACHE(precompiled_headers_end_whatever_their_key),
         IN_EMPTY_CACHE(foreign_entries_are_rebuilt),
         IN_EMPTY_CACHE(damaged_headers_are_repaired),
         IN_EMPTY_CACHE(stale_files_are_removed),
