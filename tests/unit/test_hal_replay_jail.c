@@ -207,7 +207,7 @@ enum { SANITIZED = 0 };
 #endif
 
 /* Its own code in the place of the one compiled kernel in the folder. An entry of the cache ends in
- * its key, the SHA-256 of what comes before, and 16 bytes that are always the same. */
+ * 16 bytes that are always the same, its key, and the SHA-256 of what comes before all these. */
 static void plant(struct fixture *fixture, const char *folder)
 {
     enum { KEY = 32, MAGIC = 16, TRAILER = 2 * KEY + MAGIC };
@@ -224,9 +224,8 @@ static void plant(struct fixture *fixture, const char *folder)
     FILE *file = fopen(found.gl_pathv[0], "wb");
     assert_non_null(file);
     const uint8_t *const trailer = old + old_bytes - TRAILER;
-    assert_int_equal(fwrite(planted, 1, bytes, file) + fwrite(trailer, 1, KEY, file) +
-                         fwrite(sum, 1, KEY, file) +
-                         fwrite(trailer + TRAILER - MAGIC, 1, MAGIC, file),
+    assert_int_equal(fwrite(planted, 1, bytes, file) + fwrite(trailer, 1, MAGIC + KEY, file) +
+                         fwrite(sum, 1, KEY, file),
                      bytes + TRAILER);
     assert_int_equal(fclose(file), 0);
     free(old);
