@@ -480,6 +480,7 @@ static void tell_of_sidecar(struct trace_reader *reader)
     const enum hal_status status = trace_leftover_peek(header->sidecar, &leftover);
     const bool ours =
         status == HAL_OK && trace_leftover_belongs(&leftover, header->process_id, header->start_ns);
+    reader->was_held = ours && trace_leftover_locked(&leftover); /* what ends now counts as held */
     if (ours && trace_leftover_in_use(&leftover))
         snprintf(text, bytes, "being recorded by process %" PRIu64, header->process_id);
     else
@@ -487,6 +488,18 @@ static void tell_of_sidecar(struct trace_reader *reader)
     if (reader->recoverable)
         snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest");
     trace_leftover_close(&leftover);
+}
+
+bool trace_reader_is_held(const struct trace_reader *reader)
+{
+    const struct trace_header *header = &reader->header;
+    struct trace_leftover leftover = {0};
+    const bool held = header->sidecar[0] &&
+                      trace_leftover_peek(header->sidecar, &leftover) == HAL_OK &&
+                      trace_leftover_belongs(&leftover, header->process_id, header->start_ns) &&
+                      trace_leftover_locked(&leftover);
+    trace_leftover_close(&leftover);
+    return held;
 }
 
 enum hal_status trace_reader_load(struct trace_reader *reader)

@@ -100,6 +100,11 @@ bool trace_reader_recoverable(const struct trace_reader *reader)
     return reader->recoverable;
 }
 
+bool trace_reader_was_held(const struct trace_reader *reader)
+{
+    return reader->was_held;
+}
+
 const char *trace_reader_truncated(const struct trace_reader *reader)
 {
     return reader->directory.truncated;

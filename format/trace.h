@@ -198,6 +198,11 @@ const char *trace_reader_truncated(const struct trace_reader *reader);
 /* What a file that was cut off lacks is in its sidecar, for trace_recover to take. */
 bool trace_reader_recoverable(const struct trace_reader *reader);
 
+/* A process held its sidecar when it was opened, and holds it now, as the captured one does while
+ * its capture goes on. False, too, where the sidecar cannot be seen from here. */
+bool trace_reader_was_held(const struct trace_reader *reader);
+bool trace_reader_is_held(const struct trace_reader *reader);
+
 struct trace_counts {
     uint64_t file_bytes;
     uint64_t frames;

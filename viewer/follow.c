@@ -16,6 +16,7 @@ struct view_growth {
     struct view_wishes wishes;
     struct view_model *model; /* of the file as it is now; NULL: it is to be read */
     struct view *view;        /* of that, prepared */
+    bool is_held, is_over;    /* by its capture; nothing more will come. Before: what was so */
 };
 
 void view_growth_destroy(struct view_growth *growth)
@@ -35,14 +36,24 @@ static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint
     return !view_task_stopped(task);
 }
 
+/* A file whose capture cannot be seen from here may grow for ever. */
+static void see_capture(struct view_model *model, bool *held, bool *out_over)
+{
+    const bool was_held = *held;
+    *held = trace_reader_was_held(model->reader);
+    *out_over = model->health || (!*held && (was_held || trace_reader_recoverable(model->reader)));
+    model->grows = !*out_over;
+}
+
 static enum hal_status read_anew(const struct view_model *model, void *work, struct view_task *task)
 {
     struct view_growth *growth = work;
     const struct view_progress progress = {.tell = goes_on, .user = task};
     (void)model;
-    if (!growth->model)
+    if (!growth->model) {
         HAL_TRY(view_model_open_slowly(growth->path, &progress, &growth->model));
-    growth->model->grows = !growth->model->health;
+        see_capture(growth->model, &growth->is_held, &growth->is_over);
+    }
     view_destroy(growth->view); /* of other wishes */
     HAL_TRY(view_create(growth->model, &growth->view));
     growth->view->task = task;
@@ -133,10 +144,11 @@ static bool file_changed(struct view_follow *follow)
     return changed;
 }
 
-void view_follow_begin(struct view_follow *follow, const char *path, const struct view_model *model,
+void view_follow_begin(struct view_follow *follow, const char *path, struct view_model *model,
                        int64_t took_ns)
 {
-    *follow = (struct view_follow){.path = path, .ended = model->health != NULL};
+    *follow = (struct view_follow){.path = path};
+    see_capture(model, &follow->is_held, &follow->ended);
     pause_for(follow, took_ns); /* its size is not known: what came meanwhile is seen then */
 }
 
@@ -164,6 +176,7 @@ static void start(struct view_follow *follow, struct view *view, struct view_gro
         return;
     }
     growth->path = follow->path;
+    growth->is_held = follow->is_held;
     view_wishes_of(view, &growth->wishes);
     view_job_start(view, &reading_type, growth, 0);
 }
@@ -175,10 +188,12 @@ static void replace(struct view_follow *follow, struct view_model **model, struc
     struct view *next = growth->view;
     old->growth = NULL;
     view_carry_prepared(next, old);
-    follow->ended = growth->model->health != NULL;
+    follow->is_held = growth->is_held;
+    follow->ended = growth->is_over;
     next->following = !follow->ended;
     if (follow->ended)
-        view_say(next, "the capture has ended");
+        view_say(next, growth->model->health ? "the capture has ended"
+                                             : "the capture was left without an end");
     *view = next;
     growth->view = old;
     struct view_model *const before = *model;
@@ -207,8 +222,10 @@ void view_follow_look(struct view_follow *follow, struct view_model **model, str
     if (follow->ended || is_busy(*view) || view_job_runs(*view, VIEW_JOB_READING))
         return;
     if (!follow->reads && now_ns >= follow->next_ns) {
+        /* Asked first: what it wrote before is seen then. */
+        const bool is_left = follow->is_held && !trace_reader_is_held((*model)->reader);
         follow->began_ns = now_ns;
-        if (file_changed(follow)) {
+        if (file_changed(follow) || is_left) {
             start(follow, *view, NULL);
             follow->reads = true;
         } else {

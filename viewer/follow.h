@@ -13,11 +13,13 @@ struct view_follow {
     int64_t next_ns;          /* when to look again; hal_clock_ns */
     int64_t began_ns;         /* when reading began */
     bool reads;               /* it did */
-    bool ended;               /* its capture has ended: nothing more will come */
+    bool is_held;             /* by its capture, when it was read */
+    bool ended;               /* its capture has ended, or was killed: nothing more will come */
 };
 
-/* `model` was just read from the file, which took so long. */
-void view_follow_begin(struct view_follow *follow, const char *path, const struct view_model *model,
+/* `model` was just read from the file, which took so long; no view has been made of it yet: whether
+ * it grows is found out. */
+void view_follow_begin(struct view_follow *follow, const char *path, struct view_model *model,
                        int64_t took_ns);
 
 /* Nanoseconds until there is something to do; -1: nothing before a key, or before what is done

@@ -313,14 +313,14 @@ static enum hal_status show(struct view_model **model, const struct view_options
                             int64_t took_ns)
 {
     struct session s = {.model = *model, .follows = o->follow};
-    (*model)->grows = s.follows && !(*model)->health;
+    if (s.follows)
+        view_follow_begin(&s.follow, o->path, *model, took_ns);
     HAL_TRY(view_create(*model, &s.view));
     view_marks_load(s.view);
     s.view->is_live = true;
     s.view->mouse = o->mouse;
     s.view->show_frames = o->frame_count;
-    view_follow_begin(&s.follow, o->path, *model, took_ns);
-    s.view->following = s.follows && !s.follow.ended;
+    s.view->following = (*model)->grows;
     const enum hal_status status = interact(&s, o->keys);
     view_destroy(s.view);
     *model = s.model;
@@ -392,14 +392,14 @@ int main(int argc, char **argv)
         if (!is_trace(options.path)) /* said where it stays to be seen */
             return fail(EXIT_UNREADABLE);
         const enum hal_status shown = open_and_show(&options, &model);
-        if (shown == HAL_OK && model && *model->truncated && !options.follow)
+        if (shown == HAL_OK && model && *model->truncated && !model->grows)
             fprintf(stderr, "hal-view: %s: %s\n", options.path, hal_shown(model->truncated).text);
         return finish(model, &options, shown);
     }
     enum hal_status status = view_model_open(options.path, &model);
     if (status != HAL_OK)
         return fail(EXIT_UNREADABLE);
-    if (*model->truncated && !options.follow)
+    if (*model->truncated && !model->grows)
         fprintf(stderr, "hal-view: %s: %s\n", options.path, hal_shown(model->truncated).text);
     if (options.dump || options.svg)
         status = dump_frame(model, &options);

@@ -283,13 +283,13 @@ static void bench_following(struct bench *bench, const struct subject *subject, 
     char grows[80];
     snprintf(grows, sizeof grows, "%s/grows.pb.zst", folder);
     open_beginning(subject, grows, &model);
+    view_follow_begin(&follow, grows, model, 0);
     bench_try(view_create(model, &view));
     bench_try(view_screen_resize(&screen, ROWS, COLUMNS));
     view->is_live = true;
     view_draw(view, &screen);
     bench_try(view_type(view, "&name~mul<Enter>3S5"));
     (void)longest_frame(NULL, &model, &view, &screen, false);
-    view_follow_begin(&follow, grows, model, 0);
     if (rename(subject->path, grows) != 0)
         bench_die("rename");
     const int64_t begin_ns = hal_clock_ns();

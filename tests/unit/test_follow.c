@@ -8,13 +8,16 @@
 #include "viewer/kernels.h"
 #include "viewer/path.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -148,12 +151,12 @@ static void begin(struct followed *f)
     *f = (struct followed){0};
     assert_int_equal(view_model_open(path, &f->model), HAL_OK);
     assert_null(f->model->health);
+    view_follow_begin(&f->follow, path, f->model, 0);
     assert_int_equal(view_create(f->model, &f->view), HAL_OK);
     f->view->is_live = true;
     f->view->jobs_from = 0; /* however few there are */
     assert_int_equal(view_screen_resize(&f->screen, 40, 120), HAL_OK);
-    view_follow_begin(&f->follow, path, f->model, 0);
-    f->view->following = true;
+    f->view->following = f->model->grows;
     view_draw(f->view, &f->screen);
 }
 
@@ -179,16 +182,21 @@ static void settle(struct followed *f)
     }
 }
 
-/* As the program's loop does it, until what was read is shown. */
+/* As the program's loop does it. */
+static void look(struct followed *f)
+{
+    f->follow.next_ns = 0; /* now, whatever its pause is */
+    view_follow_look(&f->follow, &f->model, &f->view);
+    view_poll(f->view);
+    view_draw(f->view, &f->screen);
+}
+
+/* Until what was read is shown. */
 static void follow_until_replaced(struct followed *f)
 {
     const struct view_model *const before = f->model;
-    while (f->model == before) {
-        f->follow.next_ns = 0; /* now, whatever its pause is */
-        view_follow_look(&f->follow, &f->model, &f->view);
-        view_poll(f->view);
-        view_draw(f->view, &f->screen);
-    }
+    while (f->model == before)
+        look(f);
 }
 
 /* Until nothing is done beside the screen any more. */
@@ -395,6 +403,74 @@ static void the_cursor_stays_within_the_trace(void **state)
     }
 }
 
+/* A program that is captured into the file, and has done so many rounds. */
+static pid_t start_program(uint32_t rounds, int *out_told)
+{
+    int ends[2];
+    uint32_t words[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t process = fork();
+    assert_true(process >= 0);
+    if (process == 0) {
+        close(ends[0]);
+        const int quiet = open("/dev/null", O_WRONLY);
+        if ((ends[1] != 3 && dup2(ends[1], 3) < 0) || dup2(quiet, STDERR_FILENO) < 0)
+            _exit(99);
+        setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
+        setenv("HAL_DEVICE_PROFILING_FORCE", "true", 1);
+        execl(BUSY_APP, "busy_app", "1", "forever", "0", (char *)NULL);
+        _exit(98);
+    }
+    close(ends[1]);
+    for (uint32_t i = 0; i < rounds; i++)
+        assert_int_equal(read(ends[0], words, sizeof words), sizeof words);
+    *out_told = ends[0];
+    return process;
+}
+
+static bool bar_says(const struct followed *f, const char *state)
+{
+    char bar[120 + 1] = "";
+    for (int column = 0; column < 120; column++) {
+        const uint32_t character = view_screen_cell(&f->screen, 0, column)->character;
+        bar[column] = character < 0x80 ? (char)character : '?';
+    }
+    return strstr(bar, state) != NULL;
+}
+
+/* Nothing more comes of a program that was killed, and what it had not written has a place. */
+static void a_killed_capture_does_not_go_on(void **state)
+{
+    struct followed f;
+    int told, status;
+    (void)state;
+    unlink(path);
+    const pid_t process = start_program(20, &told);
+    begin(&f);
+    assert_true(f.model->grows && f.follow.is_held);
+    for (int i = 0; i < 100; i++)
+        look(&f);
+    assert_false(f.follow.ended);
+    assert_true(bar_says(&f, " recording "));
+    assert_int_equal(kill(process, SIGKILL), 0);
+    assert_int_equal(waitpid(process, &status, 0), process);
+    close(told);
+    while (!f.follow.ended)
+        look(&f);
+    assert_null(f.model->health);
+    assert_false(f.model->grows);
+    assert_true(bar_says(&f, " incomplete "));
+    assert_string_equal(f.view->message, "the capture was left without an end");
+    assert_non_null(strstr(f.model->truncated, "'hal-trace recover' has the rest"));
+    end_of_jobs(&f);
+    end(&f);
+    begin(&f); /* and who comes later sees it at once */
+    assert_true(f.follow.ended);
+    assert_true(bar_says(&f, " incomplete "));
+    assert_int_equal(unlink(f.model->header->sidecar), 0);
+    end(&f);
+}
+
 /* A file that is no trace just now leaves what is shown, and says why; the next one is read. */
 static void what_cannot_be_read_is_said(void **state)
 {
@@ -448,6 +524,7 @@ int main(void)
         cmocka_unit_test(what_was_given_up_stays_so),
         cmocka_unit_test(a_dialogue_goes_on),
         cmocka_unit_test(the_cursor_stays_within_the_trace),
+        cmocka_unit_test(a_killed_capture_does_not_go_on),
         cmocka_unit_test(what_cannot_be_read_is_said),
         cmocka_unit_test(ends_wherever_it_is),
     };
