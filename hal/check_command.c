@@ -41,6 +41,8 @@ enum hal_status hal_check_commands_desc(const struct hal_command_buffer_desc *de
 static enum hal_status inside(const struct hal_command_buffer *commands, enum hal_status failure)
 {
     char name[HAL_OBJECT_NAME_BYTES];
+    if (failure == HAL_OK) /* before the name is written */
+        return HAL_OK;
     return hal_add_context(failure, "%s", hal_object_name(&commands->object, name));
 }
 

@@ -13,7 +13,7 @@ struct resolver {
     bool constants_changed; /* since the last state */
     bool changed;           /* anything since the last state */
     size_t capacity;        /* of commands->states */
-    uint8_t merged[HAL_MAX_CONSTANT_BYTES];
+    uint8_t merged[HAL_MAX_CONSTANT_BYTES]; /* set up to `now.constant_bytes` */
 };
 
 static uint8_t *keep_constants(struct hal_recording *recording, const uint8_t *data, size_t bytes)
@@ -44,6 +44,9 @@ static void push_constants(struct resolver *resolver, const struct hal_segment_p
         resolver->commands->info.redundant_constants_count++;
         return;
     }
+    if (push->offset > resolver->now.constant_bytes)
+        memset(resolver->merged + resolver->now.constant_bytes, 0,
+               push->offset - resolver->now.constant_bytes);
     memcpy(target, push->data, push->bytes);
     if (end > resolver->now.constant_bytes)
         resolver->now.constant_bytes = end;
@@ -108,7 +111,10 @@ static void count_segment(struct hal_command_buffer_info *info, enum hal_segment
 
 static bool resolve_states(struct hal_command_buffer *commands)
 {
-    struct resolver resolver = {.commands = commands, .changed = true};
+    struct resolver resolver;
+    memset(&resolver, 0, offsetof(struct resolver, merged));
+    resolver.commands = commands;
+    resolver.changed = true;
     commands->info = (struct hal_command_buffer_info){0};
     hal_each_segment (commands, segment) {
         count_segment(&commands->info, (enum hal_segment_kind)segment->kind);
