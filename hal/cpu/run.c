@@ -10,10 +10,13 @@
 #include "hal/cpu/cpu.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 
 static const uint64_t worth_a_wake_ns = 20000;
-static const int64_t patience_ns = 20000; /* of a worker that has nothing to do */
+/* Of a worker that has nothing to do: what a wake takes where it takes long, on processors that
+ * fall asleep themselves. After the first of it, who else wants the processor has it. */
+static const int64_t patience_ns = 60000, undivided_ns = 20000;
 
 struct worker {
     _Alignas(64) struct cpu_pool *pool;
@@ -358,7 +361,8 @@ static void leave_run(struct cpu_pool *pool, struct cpu_run *run)
 /* Returns when something was published since `epoch`, after a moment in which it looks. */
 static void idle(struct cpu_pool *pool, uint32_t epoch)
 {
-    const int64_t deadline_ns = hal_clock_ns() + patience_ns;
+    const int64_t begin_ns = hal_clock_ns();
+    int64_t looked_ns;
     bool changed = false;
     atomic_fetch_add(&pool->idle, 1);
     atomic_fetch_add(&pool->looking, 1);
@@ -367,7 +371,10 @@ static void idle(struct cpu_pool *pool, uint32_t epoch)
             cpu_relax();
             changed = atomic_load(&pool->epoch) != epoch;
         }
-    } while (!changed && hal_clock_ns() < deadline_ns);
+        looked_ns = hal_clock_ns() - begin_ns;
+        if (!changed && looked_ns > undivided_ns)
+            sched_yield();
+    } while (!changed && looked_ns < patience_ns);
     atomic_fetch_sub(&pool->looking, 1);
     if (!changed)
         hal_word_wait(&pool->epoch, epoch, HAL_FOREVER);

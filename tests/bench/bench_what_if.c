@@ -29,7 +29,7 @@ enum { TOKENS = 32 };
 static const char *model(void)
 {
     return bench_is_quick() ? "--layers=1 --width=64 --check=false"
-                            : "--layers=4 --width=512 --check=false";
+                            : "--layers=4 --width=384 --check=false";
 }
 
 /* The programs lie beside this one. `trace` NULL: the decoder alone. */
