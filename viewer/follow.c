@@ -16,7 +16,8 @@ struct view_growth {
     struct view_wishes wishes;
     struct view_model *model; /* of the file as it is now; NULL: it is to be read */
     struct view *view;        /* of that, prepared */
-    bool is_held, is_over;    /* by its capture; nothing more will come. Before: what was so */
+    bool was_left;            /* nobody held the file that is shown, before this one was opened */
+    bool is_held, is_over;    /* as in struct view_follow; before it was read, what was so then */
 };
 
 void view_growth_destroy(struct view_growth *growth)
@@ -36,12 +37,15 @@ static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint
     return !view_task_stopped(task);
 }
 
-/* A file whose capture cannot be seen from here may grow for ever. */
-static void see_capture(struct view_model *model, bool *held, bool *out_over)
+/* A file whose capture cannot be seen from here may grow for ever. One that was held, and while it
+ * was opened no longer, may have got a successor then, as a flight recorder's does: who looks next
+ * asks again. */
+static void see_capture(struct view_model *model, bool was_left, bool *held, bool *out_over)
 {
-    const bool was_held = *held;
-    *held = trace_reader_was_held(model->reader);
-    *out_over = model->health || (!*held && (was_held || trace_reader_recoverable(model->reader)));
+    const bool is_held = trace_reader_was_held(model->reader);
+    *out_over =
+        model->health || (!is_held && (was_left || trace_reader_recoverable(model->reader)));
+    *held = is_held || (*held && !*out_over);
     model->grows = !*out_over;
 }
 
@@ -52,7 +56,7 @@ static enum hal_status read_anew(const struct view_model *model, void *work, str
     (void)model;
     if (!growth->model) {
         HAL_TRY(view_model_open_slowly(growth->path, &progress, &growth->model));
-        see_capture(growth->model, &growth->is_held, &growth->is_over);
+        see_capture(growth->model, growth->was_left, &growth->is_held, &growth->is_over);
     }
     view_destroy(growth->view); /* of other wishes */
     HAL_TRY(view_create(growth->model, &growth->view));
@@ -148,7 +152,7 @@ void view_follow_begin(struct view_follow *follow, const char *path, struct view
                        int64_t took_ns)
 {
     *follow = (struct view_follow){.path = path};
-    see_capture(model, &follow->is_held, &follow->ended);
+    see_capture(model, false, &follow->is_held, &follow->ended);
     pause_for(follow, took_ns); /* its size is not known: what came meanwhile is seen then */
 }
 
@@ -168,17 +172,23 @@ int64_t view_follow_pause_ns(const struct view_follow *follow, const struct view
     return pause_ns > 0 ? pause_ns : 0;
 }
 
-/* `growth`: of what was read before, for other wishes; NULL: the file is read. */
-static void start(struct view_follow *follow, struct view *view, struct view_growth *growth)
+static void start(struct view *view, struct view_growth *growth)
 {
-    if (!growth && !(growth = hal_alloc(1, sizeof *growth))) {
+    view_wishes_of(view, &growth->wishes);
+    view_job_start(view, &reading_type, growth, 0);
+}
+
+static void read_file(const struct view_follow *follow, struct view *view, bool was_left)
+{
+    struct view_growth *growth = hal_alloc(1, sizeof *growth);
+    if (!growth) {
         view_say(view, "no memory to read the file anew");
         return;
     }
     growth->path = follow->path;
+    growth->was_left = was_left;
     growth->is_held = follow->is_held;
-    view_wishes_of(view, &growth->wishes);
-    view_job_start(view, &reading_type, growth, 0);
+    start(view, growth);
 }
 
 static void replace(struct view_follow *follow, struct view_model **model, struct view **view)
@@ -213,7 +223,7 @@ static void take_place(struct view_follow *follow, struct view_model **model, st
         return;
     }
     (*view)->growth = NULL;
-    start(follow, *view, growth);
+    start(*view, growth); /* for other wishes */
 }
 
 void view_follow_look(struct view_follow *follow, struct view_model **model, struct view **view)
@@ -226,7 +236,7 @@ void view_follow_look(struct view_follow *follow, struct view_model **model, str
         const bool is_left = follow->is_held && !trace_reader_is_held((*model)->reader);
         follow->began_ns = now_ns;
         if (file_changed(follow) || is_left) {
-            start(follow, *view, NULL);
+            read_file(follow, *view, is_left);
             follow->reads = true;
         } else {
             pause_for(follow, 0);
