@@ -342,7 +342,8 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture_outputs_init(&capture->outputs, strcmp(options->outputs, "all") == 0, copy_bytes);
     capture->times_dispatches = strcmp(options->mode, "queue") != 0;
     capture->records_stacks = strcmp(options->stacks, "none") != 0;
-    const enum hal_status status = capture_stacks_init(&capture->stacks);
+    const enum hal_status status =
+        capture_stacks_init(&capture->stacks, (const void *)&hal_queue_submit);
     if (status != HAL_OK) {
         finish_parts(capture);
         return status;

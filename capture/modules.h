@@ -24,7 +24,11 @@ uint64_t capture_modules_additions(void);
 uint64_t capture_modules_each(bool (*visit)(void *user, const struct capture_module *module),
                               void *user);
 
-/* The segment or image of this very code; false: it is the program's own. */
-bool capture_modules_own(uintptr_t *out_begin, uintptr_t *out_end);
+struct capture_range {
+    uintptr_t begin, end;
+};
+
+/* The library's segment or image that has this code; empty: it is the program's own. */
+struct capture_range capture_modules_range(const void *code);
 
 #endif

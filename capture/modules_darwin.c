@@ -73,17 +73,13 @@ uint64_t capture_modules_each(bool (*visit)(void *user, const struct capture_mod
     return seen;
 }
 
-bool capture_modules_own(uintptr_t *out_begin, uintptr_t *out_end)
+struct capture_range capture_modules_range(const void *code)
 {
-    Dl_info own;
+    Dl_info info;
     struct capture_module module = {.base = 0};
-    *out_begin = *out_end = 0;
-    if (!dladdr((const void *)&capture_modules_own, &own) || !own.dli_fbase)
-        return false;
-    if (own.dli_fbase == (const void *)_dyld_get_image_header(0))
-        return false;
-    read_commands(own.dli_fbase, &module);
-    *out_begin = (uintptr_t)module.base;
-    *out_end = (uintptr_t)(module.base + module.bytes);
-    return true;
+    if (!dladdr(code, &info) || !info.dli_fbase ||
+        info.dli_fbase == (const void *)_dyld_get_image_header(0))
+        return (struct capture_range){0, 0};
+    read_commands(info.dli_fbase, &module);
+    return (struct capture_range){(uintptr_t)module.base, (uintptr_t)(module.base + module.bytes)};
 }

@@ -90,32 +90,30 @@ uint64_t capture_modules_additions(void)
     return additions;
 }
 
-struct place {
-    uintptr_t begin, end;
+struct search {
+    uintptr_t code;
+    struct capture_range found;
 };
 
-static int find_own(struct dl_phdr_info *info, size_t bytes, void *user)
+static int find_segment(struct dl_phdr_info *info, size_t bytes, void *user)
 {
     (void)bytes;
-    struct place *place = user;
-    const uintptr_t here = (uintptr_t)&find_own;
+    struct search *search = user;
     for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        const uintptr_t begin = info->dlpi_addr + header->p_vaddr;
-        if (header->p_type != PT_LOAD || here < begin || here >= begin + header->p_memsz)
+        const uintptr_t begin = info->dlpi_addr + header->p_vaddr, end = begin + header->p_memsz;
+        if (header->p_type != PT_LOAD || search->code < begin || search->code >= end)
             continue;
         if (info->dlpi_name && info->dlpi_name[0])
-            *place = (struct place){begin, begin + header->p_memsz};
+            search->found = (struct capture_range){begin, end};
         return 1;
     }
     return 0;
 }
 
-bool capture_modules_own(uintptr_t *out_begin, uintptr_t *out_end)
+struct capture_range capture_modules_range(const void *code)
 {
-    struct place place = {0, 0};
-    dl_iterate_phdr(find_own, &place);
-    *out_begin = place.begin;
-    *out_end = place.end;
-    return place.end != 0;
+    struct search search = {.code = (uintptr_t)code};
+    dl_iterate_phdr(find_segment, &search);
+    return search.found;
 }

@@ -2,7 +2,6 @@
 /* Unwinding by libunwind, numbering, and the list of modules by the dynamic loader. */
 #include "capture/stacks.h"
 
-#include "capture/modules.h"
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
@@ -198,13 +197,14 @@ static int unwind(void **frames)
 #endif
 }
 
-enum hal_status capture_stacks_init(struct capture_stacks *stacks)
+enum hal_status capture_stacks_init(struct capture_stacks *stacks, const void *hal)
 {
     memset(stacks, 0, sizeof *stacks);
     HAL_TRY(capture_table_init(&stacks->stacks, stack_buckets, TRACE_MAX_STACKS - 1));
     HAL_TRY(capture_table_init(&stacks->modules, module_buckets, TRACE_MAX_MODULES - 1));
-    /* Linked into the program, the capture has no frames that can be told from the rest. */
-    (void)capture_modules_own(&stacks->own_begin, &stacks->own_end);
+    /* Linked into the program, they have no frames that can be told from the rest. */
+    stacks->own = capture_modules_range((const void *)&capture_stacks_init);
+    stacks->hal = capture_modules_range(hal);
     /* The library sets itself up at its first walk: before there are threads that walk at once. */
     void *frames[max_frames];
     prepare_library();
@@ -218,13 +218,27 @@ void capture_stacks_finish(struct capture_stacks *stacks)
     capture_table_finish(&stacks->modules);
 }
 
+static bool is_in(struct capture_range range, const void *frame)
+{
+    return (uintptr_t)frame >= range.begin && (uintptr_t)frame < range.end;
+}
+
+/* Of the HAL's, the one that was called is told. */
+static int first_told(const struct capture_stacks *stacks, void *const *frames, int found)
+{
+    int first = 0;
+    while (first < found && is_in(stacks->own, frames[first]))
+        first++;
+    while (first + 1 < found && is_in(stacks->hal, frames[first]) &&
+           is_in(stacks->hal, frames[first + 1]))
+        first++;
+    return first;
+}
+
 static uint32_t number(struct capture_stacks *stacks, struct capture_thread *thread,
                        void *const *frames, int found)
 {
-    int first = 0;
-    while (first < found && (uintptr_t)frames[first] >= stacks->own_begin &&
-           (uintptr_t)frames[first] < stacks->own_end)
-        first++;
+    const int first = first_told(stacks, frames, found);
     if (found <= first)
         return 0;
     const uint32_t count = (uint32_t)(found - first);

@@ -3,16 +3,18 @@
 #ifndef CAPTURE_STACKS_H
 #define CAPTURE_STACKS_H
 
+#include "capture/modules.h"
 #include "capture/stream.h"
 
 struct capture_stacks {
     struct capture_table stacks;
-    uintptr_t own_begin, own_end;  /* frames of the capture itself are left out */
+    struct capture_range own, hal; /* frames of the capture, and inside the HAL, are left out */
     struct capture_table modules;  /* those that were recorded, by base and path */
     _Atomic uint64_t modules_seen; /* the loader's count of additions when we last looked */
 };
 
-enum hal_status capture_stacks_init(struct capture_stacks *stacks) HAL_CHECKED;
+/* `hal` is some code of the HAL's library. */
+enum hal_status capture_stacks_init(struct capture_stacks *stacks, const void *hal) HAL_CHECKED;
 void capture_stacks_finish(struct capture_stacks *stacks);
 
 /* The number of the calling thread's present stack, recorded when it is new. 0: none. Call it
