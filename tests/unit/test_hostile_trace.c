@@ -417,36 +417,51 @@ static void captures_are_few(void **state)
     refuse(&h, HAL_CORRUPT, "merged of 1025 captures");
 }
 
+/* A file that begins with a header, and what else is written into it. */
+struct beginning {
+    struct trace_output output;
+    struct trace_directory directory;
+};
+
+static void begin_file(struct beginning *file)
+{
+    struct trace_bytes raw = {0};
+    struct hostile h;
+    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
+    prepare(&h);
+    trace_directory_init(&file->directory);
+    assert_int_equal(trace_output_open(&file->output, path, true, 0), HAL_OK);
+    assert_int_equal(trace_destination_publish(&file->output.to), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
+    assert_int_equal(trace_field_append(&raw, 100, &h.header.base), HAL_OK);
+    add_frame(&file->directory, &file->output, &raw, &h, HALTRACE__NOTE__KIND__HEADER);
+    free(raw.data);
+}
+
+static void end_file(struct beginning *file)
+{
+    assert_int_equal(trace_output_close(&file->output), HAL_OK);
+    trace_directory_finish(&file->directory);
+}
+
 /* The file has frames of contents without bytes and no index: `more` beyond the limit. */
 static enum hal_status read_contents_beyond_the_limit(size_t more)
 {
     enum { EACH = 1 << 20 };
-    struct trace_output output;
-    struct trace_directory directory;
-    struct trace_bytes raw = {0};
+    struct beginning file;
     struct trace_reader *reader;
-    struct hostile h;
-    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
-    prepare(&h);
-    trace_directory_init(&directory);
-    assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
-    assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
-    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
-    assert_int_equal(trace_field_append(&raw, 100, &h.header.base), HAL_OK);
-    add_frame(&directory, &output, &raw, &h, HALTRACE__NOTE__KIND__HEADER);
-    Haltrace__Blobs *blobs = trace_directory_new_blobs(&directory, EACH, false);
+    begin_file(&file);
+    Haltrace__Blobs *blobs = trace_directory_new_blobs(&file.directory, EACH, false);
     memset(blobs->size, 0, EACH * sizeof *blobs->size);
     for (size_t written = 0; written < TRACE_MAX_CONTENTS + more; written += blobs->n_size) {
         uint64_t bytes;
         blobs->first = written + 1;
         blobs->n_size = written < TRACE_MAX_CONTENTS ? EACH : more;
         assert_int_equal(
-            trace_output_own_frame(&output, TRACE_FRAME_BLOBS, &blobs->base, "", 0, &bytes),
+            trace_output_own_frame(&file.output, TRACE_FRAME_BLOBS, &blobs->base, "", 0, &bytes),
             HAL_OK);
     }
-    assert_int_equal(trace_output_close(&output), HAL_OK);
-    trace_directory_finish(&directory);
-    free(raw.data);
+    end_file(&file);
     const enum hal_status status = trace_reader_open(path, &reader);
     if (status == HAL_OK) {
         assert_int_equal(trace_reader_counts(reader)->contents, TRACE_MAX_CONTENTS);
@@ -491,22 +506,12 @@ static void change_head(uint64_t offset, const struct trace_frame_head *change)
 /* A header, and an index with so many notes that say nothing. */
 static enum hal_status read_index_of(size_t note_count, struct trace_frame_head change)
 {
-    struct trace_output output;
-    struct trace_directory directory;
-    struct trace_bytes raw = {0};
+    struct beginning file;
     struct trace_reader *reader;
-    struct hostile h;
     uint64_t bytes;
-    Haltrace__TracePacket packet = HALTRACE__TRACE_PACKET__INIT;
     Haltrace__Note note = HALTRACE__NOTE__INIT;
     Haltrace__Index index = HALTRACE__INDEX__INIT;
-    prepare(&h);
-    trace_directory_init(&directory);
-    assert_int_equal(trace_output_open(&output, path, true, 0), HAL_OK);
-    assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
-    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
-    assert_int_equal(trace_field_append(&raw, 100, &h.header.base), HAL_OK);
-    add_frame(&directory, &output, &raw, &h, HALTRACE__NOTE__KIND__HEADER);
+    begin_file(&file);
     index.n_note = note_count;
     index.note = calloc(note_count, sizeof *index.note);
     for (size_t i = 0; i < note_count; i++)
@@ -514,15 +519,14 @@ static enum hal_status read_index_of(size_t note_count, struct trace_frame_head 
     const size_t size = haltrace__index__get_packed_size(&index);
     uint8_t *packed = malloc(size);
     haltrace__index__pack(&index, packed);
-    const uint64_t offset = output.offset;
-    assert_int_equal(trace_output_own_frame(&output, TRACE_FRAME_INDEX, NULL, packed, size, &bytes),
-                     HAL_OK);
-    assert_int_equal(trace_output_close(&output), HAL_OK);
+    const uint64_t offset = file.output.offset;
+    assert_int_equal(
+        trace_output_own_frame(&file.output, TRACE_FRAME_INDEX, NULL, packed, size, &bytes),
+        HAL_OK);
+    end_file(&file);
     change_head(offset, &change);
-    trace_directory_finish(&directory);
     free(index.note);
     free(packed);
-    free(raw.data);
     const enum hal_status status = trace_reader_open(path, &reader);
     if (status == HAL_OK)
         trace_reader_close(reader);
