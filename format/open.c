@@ -467,6 +467,15 @@ static enum hal_status load_frames(struct trace_reader *reader)
     return HAL_OK;
 }
 
+/* All files of a flight recorder have the same; which of them it tells of changes meanwhile. */
+static enum trace_hold hold_of(const struct trace_leftover *leftover,
+                               const struct trace_header *header)
+{
+    if (leftover->process_id != header->process_id)
+        return TRACE_HOLD_UNSEEN;
+    return trace_leftover_locked(leftover) ? TRACE_HELD : TRACE_LEFT;
+}
+
 /* Who reads that a file was cut off also wants to know what helps, or that it goes on. A sidecar
  * that is there and cannot be read from here, a jail say, counts as its own. */
 static void tell_of_sidecar(struct trace_reader *reader)
@@ -480,7 +489,8 @@ static void tell_of_sidecar(struct trace_reader *reader)
     const enum hal_status status = trace_leftover_peek(header->sidecar, &leftover);
     const bool ours =
         status == HAL_OK && trace_leftover_belongs(&leftover, header->process_id, header->start_ns);
-    reader->was_held = ours && trace_leftover_locked(&leftover); /* what ends now counts as held */
+    if (status == HAL_OK)
+        reader->hold = hold_of(&leftover, header); /* what ends now counts as held */
     if (ours && trace_leftover_in_use(&leftover))
         snprintf(text, bytes, "being recorded by process %" PRIu64, header->process_id);
     else
@@ -490,16 +500,15 @@ static void tell_of_sidecar(struct trace_reader *reader)
     trace_leftover_close(&leftover);
 }
 
-bool trace_reader_is_held(const struct trace_reader *reader)
+enum trace_hold trace_reader_hold_now(const struct trace_reader *reader)
 {
     const struct trace_header *header = &reader->header;
-    struct trace_leftover leftover = {0};
-    const bool held = header->sidecar[0] &&
-                      trace_leftover_peek(header->sidecar, &leftover) == HAL_OK &&
-                      trace_leftover_belongs(&leftover, header->process_id, header->start_ns) &&
-                      trace_leftover_locked(&leftover);
+    struct trace_leftover leftover;
+    if (!header->sidecar[0] || trace_leftover_peek(header->sidecar, &leftover) != HAL_OK)
+        return TRACE_HOLD_UNSEEN;
+    const enum trace_hold hold = hold_of(&leftover, header);
     trace_leftover_close(&leftover);
-    return held;
+    return hold;
 }
 
 enum hal_status trace_reader_load(struct trace_reader *reader)

@@ -100,9 +100,9 @@ bool trace_reader_recoverable(const struct trace_reader *reader)
     return reader->recoverable;
 }
 
-bool trace_reader_was_held(const struct trace_reader *reader)
+enum trace_hold trace_reader_hold(const struct trace_reader *reader)
 {
-    return reader->was_held;
+    return reader->hold;
 }
 
 const char *trace_reader_truncated(const struct trace_reader *reader)

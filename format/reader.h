@@ -40,7 +40,7 @@ struct trace_reader {
     struct trace_health health;
     bool has_health, tells_submissions; /* the notes tell which submissions are where */
     bool recoverable;                   /* a sidecar has what was cut off */
-    bool was_held;                      /* somebody held it */
+    enum trace_hold hold;
     bool keeps_cut; /* gives out what a file that was cut off has of a last seal, and numbers whose
                      * definition it has not */
     struct trace_counts counts;

@@ -198,10 +198,17 @@ const char *trace_reader_truncated(const struct trace_reader *reader);
 /* What a file that was cut off lacks is in its sidecar, for trace_recover to take. */
 bool trace_reader_recoverable(const struct trace_reader *reader);
 
-/* A process held its sidecar when it was opened, and holds it now, as the captured one does while
- * its capture goes on. False, too, where the sidecar cannot be seen from here. */
-bool trace_reader_was_held(const struct trace_reader *reader);
-bool trace_reader_is_held(const struct trace_reader *reader);
+/* Whether a process holds the sidecar, as the captured one does while its capture goes on: that of
+ * a flight recorder, too, whose next file took the name. */
+enum trace_hold {
+    TRACE_HOLD_UNSEEN, /* gone, of another version, or not to be seen from here */
+    TRACE_HELD,
+    TRACE_LEFT,
+};
+
+/* When a file that was cut off was opened (of another: unseen), and now. */
+enum trace_hold trace_reader_hold(const struct trace_reader *reader);
+enum trace_hold trace_reader_hold_now(const struct trace_reader *reader);
 
 struct trace_counts {
     uint64_t file_bytes;

@@ -37,15 +37,15 @@ static bool goes_on(void *user, struct trace_reader *reader, uint64_t read, uint
     return !view_task_stopped(task);
 }
 
-/* A file whose capture cannot be seen from here may grow for ever. One that was held, and while it
- * was opened no longer, may have got a successor then, as a flight recorder's does: who looks next
- * asks again. */
+/* A file whose capture cannot be seen from here may grow for ever. A flight recorder's has its end
+ * before the next one takes the name. One that was left while it was opened may lack what was
+ * written then: who looks next reads it once more. */
 static void see_capture(struct view_model *model, bool was_left, bool *held, bool *out_over)
 {
-    const bool is_held = trace_reader_was_held(model->reader);
-    *out_over =
-        model->health || (!is_held && (was_left || trace_reader_recoverable(model->reader)));
-    *held = is_held || (*held && !*out_over);
+    const enum trace_hold hold =
+        model->health ? trace_reader_hold_now(model->reader) : trace_reader_hold(model->reader);
+    *out_over = hold != TRACE_HELD && (model->health || was_left || (hold == TRACE_LEFT && !*held));
+    *held = hold == TRACE_HELD || (*held && !*out_over);
     model->grows = !*out_over;
 }
 
@@ -233,7 +233,8 @@ void view_follow_look(struct view_follow *follow, struct view_model **model, str
         return;
     if (!follow->reads && now_ns >= follow->next_ns) {
         /* Asked first: what it wrote before is seen then. */
-        const bool is_left = follow->is_held && !trace_reader_is_held((*model)->reader);
+        const bool is_left =
+            follow->is_held && trace_reader_hold_now((*model)->reader) != TRACE_HELD;
         follow->began_ns = now_ns;
         if (file_changed(follow) || is_left) {
             read_file(follow, *view, is_left);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/follow.c: a file that grows is read beside the screen, and what the user had is there when
  * it takes the place of what was shown. Which thread did what is counted in the linker's wraps. */
+#include "format/sidecar.h"
 #include "tests/viewer/decode_trace.h"
 #include "viewer/counters.h"
 #include "viewer/follow.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,9 +41,13 @@ enum work {
 
 static pthread_t screen_thread;
 static atomic_uint here[WORKS], elsewhere[WORKS];
+static atomic_int let_go = -1; /* closed when a file is opened the next time */
 
 static void count(enum work work)
 {
+    const int closed = work == OPENING ? atomic_exchange(&let_go, -1) : -1;
+    if (closed >= 0)
+        close(closed);
     atomic_fetch_add(pthread_equal(pthread_self(), screen_thread) ? &here[work] : &elsewhere[work],
                      1);
 }
@@ -403,8 +409,9 @@ static void the_cursor_stays_within_the_trace(void **state)
     }
 }
 
-/* A program that is captured into the file, and has done so many rounds. */
-static pid_t start_program(uint32_t rounds, int *out_told)
+/* A program that is captured into the file, and has done so many rounds; `end` as busy_app has it,
+ * after its first. */
+static pid_t start_program(const char *end, uint32_t rounds, int *out_told)
 {
     int ends[2];
     uint32_t words[2];
@@ -418,7 +425,7 @@ static pid_t start_program(uint32_t rounds, int *out_told)
             _exit(99);
         setenv("HAL_DEVICE_PROFILING_FILE", path, 1);
         setenv("HAL_DEVICE_PROFILING_FORCE", "true", 1);
-        execl(BUSY_APP, "busy_app", "1", "forever", "0", (char *)NULL);
+        execl(BUSY_APP, "busy_app", "1", end, "1", (char *)NULL);
         _exit(98);
     }
     close(ends[1]);
@@ -438,6 +445,14 @@ static bool bar_says(const struct followed *f, const char *state)
     return strstr(bar, state) != NULL;
 }
 
+/* As the program does that is captured. */
+static int hold(const char *sidecar)
+{
+    const int file = open(sidecar, O_RDWR | O_CLOEXEC);
+    assert_int_equal(flock(file, LOCK_EX | LOCK_NB), 0);
+    return file;
+}
+
 /* Nothing more comes of a program that was killed, and what it had not written has a place. */
 static void a_killed_capture_does_not_go_on(void **state)
 {
@@ -445,7 +460,7 @@ static void a_killed_capture_does_not_go_on(void **state)
     int told, status;
     (void)state;
     unlink(path);
-    const pid_t process = start_program(20, &told);
+    const pid_t process = start_program("forever", 20, &told);
     begin(&f);
     assert_true(f.model->grows && f.follow.is_held);
     for (int i = 0; i < 100; i++)
@@ -467,7 +482,76 @@ static void a_killed_capture_does_not_go_on(void **state)
     begin(&f); /* and who comes later sees it at once */
     assert_true(f.follow.ended);
     assert_true(bar_says(&f, " incomplete "));
+    const int file = hold(f.model->header->sidecar);
+    end(&f);
+    begin(&f); /* who read it meanwhile may not have read all */
+    assert_true(f.model->grows);
+    atomic_store(&let_go, file);
+    follow_until_replaced(&f);
+    assert_int_equal(atomic_load(&let_go), -1);
+    assert_false(f.follow.ended);
+    while (!f.follow.ended)
+        look(&f);
     assert_int_equal(unlink(f.model->header->sidecar), 0);
+    end_of_jobs(&f);
+    end(&f);
+}
+
+static void run_program(const char *end)
+{
+    int told, status;
+    const pid_t process = start_program(end, 1, &told);
+    assert_int_equal(waitpid(process, &status, 0), process);
+    close(told);
+}
+
+static void write_at(int file, size_t offset, const void *data, size_t bytes)
+{
+    assert_int_equal(pwrite(file, data, bytes, (off_t)offset), bytes);
+}
+
+/* Its next file has another begin, which its sidecar has first; then the file before gets its end;
+ * then the name changes hands. Who sees the file at any of these moments goes on. The sidecar of a
+ * program that was killed, held here, stands for that of one that runs. */
+static void a_flight_recorder_goes_on_between_its_files(void **state)
+{
+    struct followed f;
+    char sidecar[TRACE_PATH_BYTES];
+    (void)state;
+    unlink(path);
+    run_program("_exit");
+    begin(&f);
+    assert_true(f.follow.ended);
+    snprintf(sidecar, sizeof sidecar, "%s", f.model->header->sidecar);
+    end(&f);
+    const int file = hold(sidecar);
+    begin(&f);
+    const int64_t next_ns = f.model->header->start_ns + 1;
+    write_at(file, offsetof(struct trace_sidecar_header, start_ns), &next_ns, sizeof next_ns);
+    follow_until_replaced(&f);
+    for (int i = 0; i < 100; i++)
+        look(&f);
+    assert_true(f.model->grows && !f.follow.ended);
+    run_program("exit");
+    struct trace_reader *reader;
+    assert_int_equal(trace_reader_open(path, &reader), HAL_OK);
+    const struct trace_header *whole = trace_reader_header(reader);
+    assert_int_equal(rename(sidecar, whole->sidecar), 0);
+    write_at(file, offsetof(struct trace_sidecar_header, process_id), &whole->process_id,
+             sizeof whole->process_id);
+    snprintf(sidecar, sizeof sidecar, "%s", whole->sidecar);
+    trace_reader_close(reader);
+    follow_until_replaced(&f);
+    assert_non_null(f.model->health);
+    assert_true(f.model->grows && !f.follow.ended);
+    assert_true(bar_says(&f, " recording "));
+    close(file);
+    while (!f.follow.ended)
+        look(&f);
+    assert_true(bar_says(&f, " healthy "));
+    assert_string_equal(f.view->message, "the capture has ended");
+    assert_int_equal(unlink(sidecar), 0);
+    end_of_jobs(&f);
     end(&f);
 }
 
@@ -525,6 +609,7 @@ int main(void)
         cmocka_unit_test(a_dialogue_goes_on),
         cmocka_unit_test(the_cursor_stays_within_the_trace),
         cmocka_unit_test(a_killed_capture_does_not_go_on),
+        cmocka_unit_test(a_flight_recorder_goes_on_between_its_files),
         cmocka_unit_test(what_cannot_be_read_is_said),
         cmocka_unit_test(ends_wherever_it_is),
     };
