@@ -17,6 +17,9 @@ static const uint64_t worth_a_wake_ns = 20000;
 /* Of a worker that has nothing to do: what a wake takes where it takes long, on processors that
  * fall asleep themselves. After the first of it, who else wants the processor has it. */
 static const int64_t patience_ns = 60000, undivided_ns = 20000;
+/* Where others take it for that long, a sleeper would have been called sooner: who was away sleeps
+ * early for a while. */
+static const int64_t away_ns = 1000000, early_ns = 100000000;
 
 struct worker {
     _Alignas(64) struct cpu_pool *pool;
@@ -28,6 +31,8 @@ struct worker {
     const struct cpu_op *op;
     uint64_t last_share;
     bool helped; /* others were called for the step */
+
+    int64_t early_until_ns; /* it sleeps early till then */
 };
 
 struct cpu_pool {
@@ -359,10 +364,12 @@ static void leave_run(struct cpu_pool *pool, struct cpu_run *run)
 }
 
 /* Returns when something was published since `epoch`, after a moment in which it looks. */
-static void idle(struct cpu_pool *pool, uint32_t epoch)
+static void idle(struct worker *worker, uint32_t epoch)
 {
+    struct cpu_pool *pool = worker->pool;
     const int64_t begin_ns = hal_clock_ns();
-    int64_t looked_ns;
+    const int64_t most_ns = begin_ns < worker->early_until_ns ? undivided_ns : patience_ns;
+    int64_t looked_ns = 0, before_ns;
     bool changed = false;
     atomic_fetch_add(&pool->idle, 1);
     atomic_fetch_add(&pool->looking, 1);
@@ -371,10 +378,13 @@ static void idle(struct cpu_pool *pool, uint32_t epoch)
             cpu_relax();
             changed = atomic_load(&pool->epoch) != epoch;
         }
+        before_ns = looked_ns;
         looked_ns = hal_clock_ns() - begin_ns;
-        if (!changed && looked_ns > undivided_ns)
+        if (looked_ns - before_ns > away_ns)
+            worker->early_until_ns = begin_ns + looked_ns + early_ns;
+        if (!changed && looked_ns > undivided_ns && looked_ns < most_ns)
             sched_yield();
-    } while (!changed && looked_ns < patience_ns);
+    } while (!changed && looked_ns < most_ns);
     atomic_fetch_sub(&pool->looking, 1);
     if (!changed)
         hal_word_wait(&pool->epoch, epoch, HAL_FOREVER);
@@ -397,7 +407,7 @@ static void *work(void *argument)
             cpu_faults_leave_thread(entered);
             return NULL;
         } else {
-            idle(pool, epoch);
+            idle(worker, epoch);
         }
     }
 }
