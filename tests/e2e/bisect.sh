@@ -29,8 +29,8 @@ run 1 "$bin/hal-replay" --trusted --bisect --against=cpu --substitute=silu=wrong
 says stdout "\"locator\":\"$where\""
 
 # Functions of the program have names, where its file may be read.
-# The caller that comes first depends on what the compiler put into what.
-grep -qE '"stack":\["(hand_in|hal_queue_hand_in|hal_queue_submit)\+0x' stdout ||
+# The library's function that was called comes first, not what is inside it.
+grep -q '"stack":\["hal_queue_submit+0x' stdout ||
     fail "the stack has no names: $(grep -oE '"stack":\["[^"]*"' stdout)"
 run 1 "$bin/hal-replay" --trusted --bisect --against=cpu --substitute=silu=wrong.metal good.pb.zst
 grep -q '^  at session_decode+0x[0-9a-f]*$' stdout || fail "no name of a function"
