@@ -477,7 +477,8 @@ static enum trace_hold hold_of(const struct trace_leftover *leftover,
 }
 
 /* Who reads that a file was cut off also wants to know what helps, or that it goes on. A sidecar
- * that is there and cannot be read from here, a jail say, counts as its own. */
+ * that is there and cannot be read from here, a jail say, counts as its own; whether its capture
+ * goes on is not known then. */
 static void tell_of_sidecar(struct trace_reader *reader)
 {
     char *text = reader->directory.truncated;
@@ -496,7 +497,8 @@ static void tell_of_sidecar(struct trace_reader *reader)
     else
         reader->recoverable = ours || (status != HAL_OK && access(header->sidecar, R_OK) == 0);
     if (reader->recoverable)
-        snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest");
+        snprintf(text + used, bytes - used, "; 'hal-trace recover' has the rest%s",
+                 ours ? "" : ", unless it is still being recorded");
     trace_leftover_close(&leftover);
 }
 

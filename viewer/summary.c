@@ -46,7 +46,12 @@ bool view_health(const struct view_model *model, char *out, size_t bytes)
     else if (model->summary.implausible)
         snprintf(out, bytes, "%s with impossible times, not drawn",
                  view_things(model->summary.implausible, "event").text);
-    else {
+    else if (h->recovered) {
+        snprintf(out, bytes,
+                 "complete, recovered: the process ended before the capture did; "
+                 "contents not checked");
+        return true;
+    } else {
         const int length =
             snprintf(out, bytes, "complete, nothing lost, contents not checked; recording took %s",
                      view_time((int64_t)h->overhead_ns).text);
