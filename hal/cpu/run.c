@@ -17,6 +17,8 @@ static const uint64_t worth_a_wake_ns = 20000;
 /* Of a worker that has nothing to do: what a wake takes where it takes long, on processors that
  * fall asleep themselves. After the first of it, who else wants the processor has it. */
 static const int64_t patience_ns = 60000, undivided_ns = 20000;
+/* So many; more are wanted by work that is worth their wakes. */
+enum { PATIENT_WORKERS = 2 };
 /* Where others take it for that long, a sleeper would have been called sooner: who was away sleeps
  * early for a while. */
 static const int64_t away_ns = 1000000, early_ns = 100000000;
@@ -363,30 +365,56 @@ static void leave_run(struct cpu_pool *pool, struct cpu_run *run)
     cpu_run_release(run);
 }
 
-/* Returns when something was published since `epoch`, after a moment in which it looks. */
-static void idle(struct worker *worker, uint32_t epoch)
+/* Whether enough others look; then this worker is none of them any more. */
+static bool leaves_it_to_others(struct cpu_pool *pool)
+{
+    uint32_t looking = atomic_load(&pool->looking);
+    while (looking > PATIENT_WORKERS &&
+           !atomic_compare_exchange_weak(&pool->looking, &looking, looking - 1))
+        continue;
+    return looking > PATIENT_WORKERS;
+}
+
+static bool look_once(const struct cpu_pool *pool, uint32_t epoch)
+{
+    for (int i = 0; i < 32; i++) {
+        cpu_relax();
+        if (atomic_load(&pool->epoch) != epoch)
+            return true;
+    }
+    return false;
+}
+
+/* True: something was published since `epoch`. */
+static bool look(struct worker *worker, uint32_t epoch)
 {
     struct cpu_pool *pool = worker->pool;
     const int64_t begin_ns = hal_clock_ns();
     const int64_t most_ns = begin_ns < worker->early_until_ns ? undivided_ns : patience_ns;
-    int64_t looked_ns = 0, before_ns;
+    int64_t looked_ns = 0;
     bool changed = false;
-    atomic_fetch_add(&pool->idle, 1);
     atomic_fetch_add(&pool->looking, 1);
-    do {
-        for (int i = 0; i < 32 && !changed; i++) {
-            cpu_relax();
-            changed = atomic_load(&pool->epoch) != epoch;
-        }
-        before_ns = looked_ns;
-        looked_ns = hal_clock_ns() - begin_ns;
-        if (looked_ns - before_ns > away_ns)
-            worker->early_until_ns = begin_ns + looked_ns + early_ns;
-        if (!changed && looked_ns > undivided_ns && looked_ns < most_ns)
-            sched_yield();
-    } while (!changed && looked_ns < most_ns);
+    while (!(changed = look_once(pool, epoch)) && looked_ns < most_ns) {
+        const int64_t now_ns = hal_clock_ns();
+        if (now_ns - begin_ns - looked_ns > away_ns)
+            worker->early_until_ns = now_ns + early_ns;
+        looked_ns = now_ns - begin_ns;
+        if (looked_ns < undivided_ns)
+            continue;
+        if (leaves_it_to_others(pool))
+            return false;
+        sched_yield();
+    }
     atomic_fetch_sub(&pool->looking, 1);
-    if (!changed)
+    return changed;
+}
+
+/* Returns when something was published since `epoch`, after a moment in which it looks. */
+static void idle(struct worker *worker, uint32_t epoch)
+{
+    struct cpu_pool *pool = worker->pool;
+    atomic_fetch_add(&pool->idle, 1);
+    if (!look(worker, epoch))
         hal_word_wait(&pool->epoch, epoch, HAL_FOREVER);
     atomic_fetch_sub(&pool->idle, 1);
 }
