@@ -24,10 +24,8 @@ struct looking {
 static uint32_t find_buffer(const struct looking *l, const char *name)
 {
     const struct replay_plan *plan = l->serial.plan;
-    const struct replay_type_rule rule = {name, REPLAY_U8};
     for (uint32_t i = (uint32_t)plan->object_count; i-- > 1;) {
-        if (plan->objects[i].kind == REPLAY_BUFFER && l->player->live[i].buffer &&
-            replay_type_of(&rule, 1, replay_object_label(plan, i), plan->objects[i].id))
+        if (replay_buffer_is_called(plan, i, name) && l->player->live[i].buffer)
             return i;
     }
     return 0;

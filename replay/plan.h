@@ -165,6 +165,9 @@ const char *replay_kind_name(enum replay_kind kind);
 /* NULL when it has none. */
 const char *replay_object_label(const struct replay_plan *plan, uint32_t index);
 
+/* Whether it is a buffer that a user means by `name`, as in replay_type_rule. */
+bool replay_buffer_is_called(const struct replay_plan *plan, uint32_t index, const char *name);
+
 /* Of a dispatch of either kind. */
 const char *replay_kernel_name(const struct replay_plan *plan,
                                const struct trace_segment *dispatch);

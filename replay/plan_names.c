@@ -42,6 +42,14 @@ const char *replay_object_label(const struct replay_plan *plan, uint32_t index)
     return text && text[0] ? text : NULL;
 }
 
+bool replay_buffer_is_called(const struct replay_plan *plan, uint32_t index, const char *name)
+{
+    const struct replay_type_rule rule = {name, REPLAY_U8};
+    const struct replay_object *object = &plan->objects[index];
+    return object->kind == REPLAY_BUFFER &&
+           replay_type_of(&rule, 1, replay_object_label(plan, index), object->id) == rule.type;
+}
+
 const char *replay_object_name(const struct replay_plan *plan, uint32_t index,
                                char out[REPLAY_NAME_BYTES])
 {

@@ -36,13 +36,10 @@ static enum hal_status substitute_bytes(const struct replay_player *player,
                                         const uint8_t **data)
 {
     const struct replay_options *options = &player->options;
-    const char *label =
-        options->buffer_count ? replay_object_label(player->plan, (uint32_t)event->buffer) : NULL;
     for (size_t i = 0; i < options->buffer_count; i++) {
         const struct replay_buffer_substitute *given = &options->buffers[i];
         char name[REPLAY_NAME_BYTES];
-        const struct replay_type_rule rule = {given->buffer, REPLAY_U8};
-        if (!replay_type_of(&rule, 1, label, player->plan->objects[event->buffer].id))
+        if (!replay_buffer_is_called(player->plan, (uint32_t)event->buffer, given->buffer))
             continue;
         if (!hal_range_fits(event->offset, event->size, given->bytes))
             return hal_fail(HAL_UNSUPPORTED,

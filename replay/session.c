@@ -5,6 +5,7 @@
 #include "hal/base/os.h"
 #include "replay/look.h"
 #include "replay/measure.h"
+#include "replay/named.h"
 #include "replay/trial.h"
 
 /* ---- What several have in common ----------------------------------------------------------- */
@@ -219,6 +220,13 @@ static enum hal_status verify(struct replay_session *s)
 
 /* ---- Two ways against each other ----------------------------------------------------------- */
 
+/* What is called so may be in the one trace or in the other. */
+static enum hal_status check_names(const struct replay_session *s)
+{
+    const struct replay_plan *const plans[] = {s->plan, s->other_plan};
+    return replay_names_check(plans, s->other_plan ? 2 : 1, &s->program->replay);
+}
+
 /* The player's way against that of another plan, or with other options. */
 static enum hal_status try_pairs(struct replay_session *s, struct replay_plan *plan,
                                  const struct replay_options *options, uint64_t shuffled,
@@ -275,6 +283,7 @@ static enum hal_status compare(struct replay_session *s)
     HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
     if (!program->compare_substitute) {
         HAL_TRY(replay_plan_load(program->compare, &program->load, &s->other_plan));
+        HAL_TRY(check_names(s));
         other = s->other_plan;
     }
     s->summary.compare = program->compare;
@@ -443,6 +452,8 @@ enum hal_status replay_session_run(struct replay_session *s)
     summary->plan = replay_plan_get_info(s->plan);
     summary->load_ns = hal_clock_ns() - begin_ns;
     HAL_TRY(open_device(s));
+    if (!program->compare || program->compare_substitute)
+        HAL_TRY(check_names(s));
     show_target(s);
     HAL_TRY(replay_target_check(summary->plan, summary->device));
     if (program->bisect || program->verify_submissions || program->verify_unwritten)

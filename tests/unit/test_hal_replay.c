@@ -62,6 +62,7 @@ static void trace_of_ones(struct fixture *fixture, const float read[16])
     struct trace_builder *b = fixture_start(fixture);
     const struct trace_semaphore_value one = {2, 1};
     builder_buffer_create(b, 1, "result", 64);
+    builder_buffer_create(b, 4, "other", 64);
     builder_semaphore_create(b, 2, NULL, 0);
     builder_command_buffer_create(b, 3, NULL, 0);
     builder_fill(b, 1, 0, 64, 0x3f800000, 4);

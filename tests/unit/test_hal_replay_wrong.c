@@ -145,6 +145,94 @@ static void wrong_usage_is_explained(void **state)
     fixture_expect(fixture, fixture->out, "hal-replay 0.");
 }
 
+/* The host writes 'staging', and 'weights' gets them by a copy; 'other' is there for nothing. */
+static void trace_of_weights(struct fixture *fixture, const char *weights)
+{
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value one = {4, 1};
+    builder_buffer_create(b, 7, "staging", 4);
+    builder_buffer_create(b, 9, weights, 4);
+    builder_buffer_create(b, 8, "other", 4);
+    builder_semaphore_create(b, 4, NULL, 0);
+    builder_host_write(b, 7, 0, "abcd", 4);
+    builder_command_buffer_create(b, 5, NULL, 0);
+    builder_copy(b, 7, 0, 9, 0, 4);
+    builder_seal(b, 5);
+    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){5}, 1);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    builder_host_read(b, 9, 0, "abcd", 4);
+    fixture_finish(fixture);
+}
+
+static void write_file(struct fixture *fixture, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    FILE *file = fopen(test_folder_file(&fixture->folder, name, path), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What fits nothing would change nothing, and the replay would be the same for that. */
+static void names_of_buffers_are_those_of_the_trace(void **state)
+{
+    static const struct {
+        const char *option;
+        int status;
+        const char *why; /* "": none */
+    } names[] = {
+        {"--substitute-buffer=nosuch=same", 4,
+         "--substitute-buffer: the trace has no buffer 'nosuch'"},
+        {"--substitute-buffer=#5=same", 4, "--substitute-buffer: the trace has no buffer '#5'"},
+        {"--substitute-buffer=weights=same", 4,
+         "--substitute-buffer: the host never writes into buffer 'weights', so nothing would be "
+         "replaced; it is filled by copies from buffer 'staging'"},
+        {"--substitute-buffer=#9=same", 4, "'#9', so nothing would be replaced; it is filled by"},
+        {"--substitute-buffer=other=same", 4, "buffer 'other', so nothing would be replaced\n"},
+        {"--substitute-buffer=staging=same", 0, ""},
+        {"--substitute-buffer=#7=same", 0, ""},
+        {"--substitute-buffer=*t*=same", 0, ""}, /* one of them is written */
+        {"--substitute-buffer=staging=else", 1, ""},
+        {"--type=nosuch:f32", 4, "--type: the trace has no buffer 'nosuch'"},
+        {"--type=n*:f32", 4, "--type: the trace has no buffer 'n*'"},
+        {"--type=weights:f32", 0, ""},
+        {"--type=#8:f32", 0, ""},
+        {"--type=f32", 0, ""},
+    };
+    struct fixture *fixture = *state;
+    write_file(fixture, "same", "abcd");
+    write_file(fixture, "else", "abxd");
+    trace_of_weights(fixture, "weights");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char option[64];
+        snprintf(option, sizeof option, "%s", names[i].option);
+        assert_exit(replay(fixture, "--device=cpu", option), names[i].status);
+        fixture_expect(fixture, fixture->err, names[i].why);
+        if (names[i].why[0])
+            fixture_expect_one_line(fixture);
+    }
+}
+
+/* Of two traces, one has to have it. */
+static void names_of_buffers_may_be_those_of_the_other_trace(void **state)
+{
+    struct fixture *fixture = *state;
+    char first[PATH_MAX];
+    write_file(fixture, "same", "abcd");
+    trace_of_weights(fixture, "renamed");
+    test_folder_file(&fixture->folder, "first.pb.zst", first);
+    assert_int_equal(rename(fixture->path, first), 0);
+    trace_of_weights(fixture, "weights");
+    assert_exit(replay(fixture, "--device=cpu", "--compare=first.pb.zst", "--runs=6",
+                       "--threshold=1000", "--type=renamed:f32", "--type=weights:f32",
+                       "--substitute-buffer=staging=same"),
+                0);
+    assert_exit(replay(fixture, "--compare=first.pb.zst", "--type=nosuch:f32"), 4);
+    fixture_expect(fixture, fixture->err, "--type: the traces have no buffer 'nosuch'");
+    assert_exit(replay(fixture, "--compare=first.pb.zst", "--substitute-buffer=renamed=same"), 4);
+    fixture_expect(fixture, fixture->err, "never writes into buffer 'renamed'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +242,8 @@ int main(void)
         cmocka_unit_test(devices_are_what_the_events_need),
         cmocka_unit_test(traces_are_judged_before_devices),
         cmocka_unit_test(wrong_usage_is_explained),
+        cmocka_unit_test(names_of_buffers_are_those_of_the_trace),
+        cmocka_unit_test(names_of_buffers_may_be_those_of_the_other_trace),
     };
     return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
 }
