@@ -11,14 +11,16 @@ enum {
     REPLAY_MOST_MAPS = 16,
     REPLAY_MOST_TYPES = 64,
     REPLAY_MOST_SUBSTITUTES = 16,
-    REPLAY_MOST_SYMBOLS = 16
+    REPLAY_MOST_SYMBOLS = 16,
+    REPLAY_WHAT_IF_BYTES = 192 /* of every change once */
 };
 
 /* All zero but where a default is not; borrows the arguments. */
 struct replay_program {
     const char *path, *device;
     uint64_t repeat, runs;
-    const char *what_if; /* as it was given, NULL: not */
+    const char *what_if; /* all changes, as they were given; NULL: none */
+    char what_if_text[REPLAY_WHAT_IF_BYTES];
     struct replay_what_if change;
     bool json, quiet, trusted;
     bool selftest;

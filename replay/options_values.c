@@ -231,18 +231,67 @@ static bool parse_change(const char *text, size_t length, struct replay_what_if 
     return change->barriers != REPLAY_BARRIERS_KEEP;
 }
 
+/* Whether all of it asks for that one change already. */
+static bool has_change(const struct replay_what_if *all, const struct replay_what_if *one)
+{
+    return (all->coalesce_submissions || !one->coalesce_submissions) &&
+           (all->drop_host_waits || !one->drop_host_waits) &&
+           (all->merge_dispatches || !one->merge_dispatches) &&
+           (all->queues == one->queues || !one->queues) &&
+           (one->barriers == REPLAY_BARRIERS_KEEP ||
+            (all->barriers == one->barriers && all->barrier == one->barrier));
+}
+
+/* False: it asks for that with another value. */
+static bool add_change(struct replay_what_if *all, const struct replay_what_if *one)
+{
+    const bool drops = one->barriers != REPLAY_BARRIERS_KEEP;
+    if ((one->queues && all->queues) || (drops && all->barriers != REPLAY_BARRIERS_KEEP))
+        return false;
+    all->coalesce_submissions |= one->coalesce_submissions;
+    all->drop_host_waits |= one->drop_host_waits;
+    all->merge_dispatches |= one->merge_dispatches;
+    if (one->queues)
+        all->queues = one->queues;
+    if (drops) {
+        all->barriers = one->barriers;
+        all->barrier = one->barrier;
+    }
+    return true;
+}
+
+static bool take_change(const char *option, const char *text, size_t length,
+                        struct replay_program *program)
+{
+    struct replay_what_if one = {0};
+    char contradiction[REPLAY_WHAT_IF_BYTES];
+    if (!parse_change(text, length, &one))
+        return replay_complain(
+            "what-if", option,
+            "expected coalesce-submissions, drop-host-waits, drop-barriers, drop-barriers=N, "
+            "drop-barriers=all, merge-dispatches or queues=N (1 to 64)");
+    if (has_change(&program->change, &one))
+        return true;
+    if (!add_change(&program->change, &one)) {
+        snprintf(contradiction, sizeof contradiction,
+                 "'%.*s' comes after the same change with another value", (int)length, text);
+        return replay_complain("what-if", option, contradiction);
+    }
+    const size_t used = strlen(program->what_if_text);
+    snprintf(program->what_if_text + used, sizeof program->what_if_text - used, "%s%.*s",
+             used ? "," : "", (int)length, text);
+    return true;
+}
+
 bool replay_take_what_if(char *text, struct replay_program *program)
 {
-    program->what_if = text;
-    do {
-        const size_t length = strcspn(text, ",");
-        if (!parse_change(text, length, &program->change))
-            return replay_complain(
-                "what-if", program->what_if,
-                "expected coalesce-submissions, drop-host-waits, drop-barriers, "
-                "drop-barriers=N, drop-barriers=all, merge-dispatches or queues=N "
-                "(1 to 64)");
-        text += length + (text[length] == ',');
-    } while (*text);
-    return true;
+    program->what_if = program->what_if_text;
+    for (const char *at = text;; at++) {
+        const size_t length = strcspn(at, ",");
+        if (!take_change(text, at, length, program))
+            return false;
+        at += length;
+        if (!*at)
+            return true;
+    }
 }

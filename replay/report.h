@@ -61,7 +61,7 @@ struct replay_summary {
     const char *compare; /* what the trial was against, in place of a what-if */
     double threshold_percent;
     bool slower;         /* than the threshold allows */
-    const char *what_if; /* NULL: no trial; else as it was asked for */
+    const char *what_if; /* NULL: no trial; else all changes, as they were asked for */
     struct replay_what_if_info what_if_info;
     struct replay_trial_result trial;
 };

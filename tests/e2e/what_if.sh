@@ -29,6 +29,11 @@ grep -qE 'verified|interval' stdout && fail "it was tried all the same"
 run 0 "$bin/hal-replay" --trusted --json --what-if=coalesce-submissions token.pb.zst
 says stdout '"what_if":{"change":"coalesce-submissions","changed":false,'
 says stdout '"pairs":0,'
+# All that is done is named, however many options asked for it.
+run 0 "$bin/hal-replay" --trusted --what-if=coalesce-submissions --what-if=queues=1 token.pb.zst
+says stdout "what if coalesce-submissions,queues=1: nothing to change"
+run 0 "$bin/hal-replay" --json --what-if=queues=1 --what-if=coalesce-submissions token.pb.zst
+says stdout '"what_if":{"change":"queues=1,coalesce-submissions","changed":false,'
 
 # More queues than the trace's device had: it is opened with so many, unless one is chosen.
 run 0 "$bin/hal-replay" --trusted --runs=6 --what-if=queues=2 token.pb.zst

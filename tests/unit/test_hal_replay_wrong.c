@@ -122,6 +122,13 @@ static void wrong_usage_is_explained(void **state)
         {"--memory-limit=1X", "512M"},
         {"--memory-limit=0", "512M"},
         {"--memory-limit=99999999999999T", "512M"},
+        {"--what-if=", "expected coalesce-submissions"},
+        {"--what-if=drop-host-waits,", "expected coalesce-submissions"},
+        {"--what-if=,drop-host-waits", "expected coalesce-submissions"},
+        {"--what-if=queues=65", "(1 to 64)"},
+        {"--what-if=queues=2,queues=3", "'queues=3' comes after the same change with another"},
+        {"--what-if=drop-barriers,drop-barriers=all", "'drop-barriers=all' comes after"},
+        {"--what-if=drop-barriers=5,drop-barriers=6", "'drop-barriers=6' comes after"},
         {"--no-such-option", "no-such-option"},
         {"other.pb.zst", "one trace"},
     };
@@ -131,6 +138,8 @@ static void wrong_usage_is_explained(void **state)
         fixture_expect_one_line(fixture);
         fixture_expect(fixture, fixture->err, wrong[i][1]);
     }
+    assert_exit(replay(fixture, "--what-if=queues=2", "--what-if=queues=3"), 2);
+    fixture_expect(fixture, fixture->err, "--what-if=queues=3: 'queues=3' comes after the same");
     assert_exit(fixture_run(fixture, fixture->program, (char *[]){"hal-replay", NULL}), 2);
     fixture_expect_one_line(fixture);
     /* An option that takes the trace for its value. */

@@ -64,6 +64,32 @@ static void runs_are_twenty(void **state)
     assert_int_equal(parse((const char *[MOST]){"--runs=6"})->runs, 6);
 }
 
+/* Whichever option they come in, all are done, and all are told. */
+static void changes_add_up(void **state)
+{
+    (void)state;
+    const struct replay_program *program =
+        parse((const char *[MOST]){"--what-if=drop-barriers=5", "--what-if=queues=2,queues=2"});
+    assert_string_equal(program->what_if, "drop-barriers=5,queues=2");
+    assert_int_equal(program->change.barriers, REPLAY_BARRIERS_ONE);
+    assert_int_equal(program->change.barrier, 5);
+    assert_int_equal(program->change.queues, 2);
+    assert_false(program->change.coalesce_submissions || program->change.drop_host_waits ||
+                 program->change.merge_dispatches);
+    program = parse((const char *[MOST]){
+        "--what-if=queues=0x000000000000000000040,drop-barriers", "--what-if=coalesce-submissions",
+        "--what-if=merge-dispatches-into-one-command-buffer", "--what-if=drop-host-waits",
+        "--what-if=merge-dispatches,drop-barriers,coalesce-submissions"});
+    assert_string_equal(program->what_if,
+                        "queues=0x000000000000000000040,drop-barriers,coalesce-submissions,"
+                        "merge-dispatches-into-one-command-buffer,drop-host-waits");
+    assert_int_equal(program->change.barriers, REPLAY_BARRIERS_NEEDED);
+    assert_int_equal(program->change.queues, 64);
+    assert_true(program->change.coalesce_submissions && program->change.drop_host_waits &&
+                program->change.merge_dispatches);
+    assert_null(parse((const char *[MOST]){0})->what_if);
+}
+
 static void types_are_those_of_buffers_and_of_the_rest(void **state)
 {
     (void)state;
@@ -102,6 +128,7 @@ int main(void)
         cmocka_unit_test(a_pace_is_a_factor),
         cmocka_unit_test(a_threshold_is_in_percent),
         cmocka_unit_test(runs_are_twenty),
+        cmocka_unit_test(changes_add_up),
         cmocka_unit_test(types_are_those_of_buffers_and_of_the_rest),
         cmocka_unit_test(a_tolerance_has_three_parts),
         cmocka_unit_test(places_are_taken),
