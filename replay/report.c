@@ -279,7 +279,8 @@ static const char *verdict(const struct replay_summary *summary)
     switch (summary->exit_code) {
     case REPLAY_EXIT_SAME:
         return summary->look && !summary->report.compared_reads ? "replayed" : "same";
-    case REPLAY_EXIT_DIFFERENT: return summary->error[0] ? "gave up" : "DIFFERENT";
+    case REPLAY_EXIT_DIFFERENT:
+        return summary->error[0] ? "gave up" : replay_only_slower(summary) ? "SLOWER" : "DIFFERENT";
     case REPLAY_EXIT_INCOMPARABLE:
         return summary->report.compared_reads ? "same as far as it could be compared"
                                               : "replayed, but nothing could be compared";

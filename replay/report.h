@@ -76,6 +76,9 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
 /* Slower for sure, and by more than is allowed: the whole interval. */
 bool replay_is_slower(const struct replay_gain *gain, double threshold_percent);
 
+/* No run of a comparison differs: its exit status is that of a difference for the time alone. */
+bool replay_only_slower(const struct replay_summary *summary);
+
 /* What is replayed on what, and what the device lacks or does in another way: before the replay. */
 void replay_print_target(FILE *file, const struct replay_summary *summary);
 void replay_print_text(FILE *file, const struct replay_summary *summary);

@@ -9,7 +9,8 @@ static const char *result_name(const struct replay_summary *summary)
     switch (summary->exit_code) {
     case REPLAY_EXIT_SAME:
         return summary->look && !summary->report.compared_reads ? "replayed" : "same";
-    case REPLAY_EXIT_DIFFERENT: return summary->error[0] ? "error" : "different";
+    case REPLAY_EXIT_DIFFERENT:
+        return summary->error[0] ? "error" : replay_only_slower(summary) ? "slower" : "different";
     case REPLAY_EXIT_INCOMPARABLE: return "incomparable";
     case REPLAY_EXIT_USAGE:
     case REPLAY_EXIT_UNREADABLE:

@@ -37,3 +37,8 @@ bool replay_is_slower(const struct replay_gain *gain, double threshold_percent)
 {
     return gain->high < 1 / (1 + threshold_percent / 100);
 }
+
+bool replay_only_slower(const struct replay_summary *summary)
+{
+    return summary->slower && summary->different_runs == 0;
+}

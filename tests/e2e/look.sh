@@ -108,7 +108,11 @@ run 1 "$bin/hal-replay" --trusted --compare=silu=slow.metal --runs=6 --tolerance
 says stdout "SLOWER"
 # And from the other side, by its own trace.
 run 0 "$bin/hal-replay" --trusted --substitute=silu=slow.metal --record=slow.pb.zst --tolerance=abs:1e-3 --type=f32 t.pb.zst
-run 1 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=slow.pb.zst --runs=6 t.pb.zst
+run 1 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=slow.pb.zst --runs=6 --tolerance=abs:1e-3 --type=f32 t.pb.zst
+says stdout "SLOWER: 2 read-backs compared (512 bytes), 0 different"
+run 1 "$bin/hal-replay" --base=t.pb.zst --compare=slow.pb.zst --runs=6 --tolerance=abs:1e-3 --type=f32 --json t.pb.zst
+says stdout '"exit_code":1,"result":"slower"'
+says stdout '"slower":true'
 run 0 "$bin/hal-replay" --trusted --base=t.pb.zst --compare=t.pb.zst --runs=6 slow.pb.zst
 grep -qE 'SLOWER|no difference' stdout && fail "what is faster is not"
 run 0 "$bin/hal-replay" --base=t.pb.zst --compare=again.pb.zst --threshold=1000 --runs=6 t.pb.zst
