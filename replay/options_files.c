@@ -191,7 +191,7 @@ static bool ends_in(const char *text, const char *end)
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static bool add_output(const char *option, char *path, struct replay_program *program,
+static bool add_output(const char *option, const char *path, struct replay_program *program,
                        size_t *out_index)
 {
     if (program->output_count == REPLAY_MOST_OUTPUTS)
@@ -201,24 +201,41 @@ static bool add_output(const char *option, char *path, struct replay_program *pr
     return true;
 }
 
+/* Cuts BUFFER@PLACE=FILE in three, at the first '@' with a place behind it: labels may have an '@',
+ * too. False: there is none; the message is about a place where something stands for one. */
+static bool cut_dump(char *text, struct replay_dump *out_dump, const char **out_message)
+{
+    *out_message = "not BUFFER@PLACE=FILE, such as result@#s12.d40=out.npy";
+    for (char *at = strchr(text, '@'); at; at = strchr(at + 1, '@')) {
+        char *const equals = strchr(at, '=');
+        if (at == text || !equals || !equals[1])
+            continue;
+        *equals = '\0';
+        if (hal_locator_parse(at + 1, &out_dump->where) == HAL_OK) {
+            *at = '\0';
+            out_dump->buffer = text;
+            out_dump->path = equals + 1;
+            return true;
+        }
+        *equals = '=';
+        *out_message = hal_message();
+    }
+    return false;
+}
+
 bool replay_take_dump(char *text, struct replay_program *program)
 {
     struct replay_look *look = &program->look;
-    char *at = strstr(text, "@#s"), *equals = at ? strchr(at, '=') : NULL;
     if (look->dump_count == REPLAY_MOST_DUMPS)
         return replay_complain("dump", text, "one more than 8");
-    if (!equals || at == text || !equals[1])
-        return replay_complain("dump", text,
-                               "not BUFFER@PLACE=FILE, such as result@#s12.d40=out.npy");
     struct replay_dump *dump = &program->dumps[look->dump_count];
-    *at = *equals = '\0';
-    dump->buffer = text;
-    dump->path = equals + 1;
+    const char *message;
+    if (!cut_dump(text, dump, &message))
+        return replay_complain("dump", text, message);
     dump->format = ends_in(dump->path, ".npy")   ? REPLAY_DUMP_NPY
                    : ends_in(dump->path, ".txt") ? REPLAY_DUMP_TEXT
                                                  : REPLAY_DUMP_RAW;
-    return parse_place("dump", at + 1, &dump->where) &&
-           add_output("dump", equals + 1, program, &program->dump_outputs[look->dump_count++]);
+    return add_output("dump", dump->path, program, &program->dump_outputs[look->dump_count++]);
 }
 
 bool replay_take_record(char *text, struct replay_program *program)

@@ -9,6 +9,8 @@ run 0 "$bin/hal-capture" -o t.pb.zst -- "$bin/decode" --tokens=2 --layers=2 --wi
 run 0 "$bin/hal-replay" --type=f32 --dump=result@#s5=end.npy --dump=result@#s5=end.bin t.pb.zst
 same "$(wc -c <end.bin)" 256 "a dump's length"
 tail -c 256 end.npy | cmp - end.bin || fail "two forms of one dump"
+run 0 "$bin/hal-replay" --trusted --type=f32 --dump=result@5=short.npy t.pb.zst
+cmp short.npy end.npy || fail "two ways to name one place"
 run 0 "$bin/hal-replay" --trusted --stop-at=#s4.d3 t.pb.zst
 says stdout "stopped behind #s4.d3"
 same "$(compared)" 0 "read-backs before the first"

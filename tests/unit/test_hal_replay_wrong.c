@@ -129,6 +129,11 @@ static void wrong_usage_is_explained(void **state)
         {"--what-if=queues=2,queues=3", "'queues=3' comes after the same change with another"},
         {"--what-if=drop-barriers,drop-barriers=all", "'drop-barriers=all' comes after"},
         {"--what-if=drop-barriers=5,drop-barriers=6", "'drop-barriers=6' comes after"},
+        {"--dump=a@#sx=f", "--dump=a@#sx=f: '#sx' is no place: #s12 is submission 12"},
+        {"--dump=a@b@c=f", "--dump=a@b@c=f: 'c' is no place: "},
+        {"--dump=a@1", "--dump=a@1: not BUFFER@PLACE=FILE"},
+        {"--dump=@1=f", "--dump=@1=f: not BUFFER@PLACE=FILE"},
+        {"--dump=a@1=", "--dump=a@1=: not BUFFER@PLACE=FILE"},
         {"--no-such-option", "no-such-option"},
         {"other.pb.zst", "one trace"},
     };

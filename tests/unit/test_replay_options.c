@@ -122,6 +122,36 @@ static void places_are_taken(void **state)
     assert_int_equal(program->repeat, 7);
 }
 
+/* "#s" may be left out, and labels may look like places. */
+static void dumps_have_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *option, *buffer, *path;
+        uint64_t submission;
+        int dispatch; /* -1: none */
+    } dumps[] = {
+        {"--dump=result@#s12=x.npy", "result", "x.npy", 12, -1},
+        {"--dump=result@12=x.npy", "result", "x.npy", 12, -1},
+        {"--dump=result@12.d40=x=y", "result", "x=y", 12, 40},
+        {"--dump=#7@3=@4=x", "#7", "@4=x", 3, -1},
+        {"--dump=a@b@5=x", "a@b", "x", 5, -1},
+        {"--dump=a@b=c@#s5.d6=x@#s1=", "a@b=c", "x@#s1=", 5, 6},
+        {"--dump=a@@0=x", "a@", "x", 0, -1},
+    };
+    for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
+        const struct replay_program *program = parse((const char *[MOST]){dumps[i].option});
+        const struct replay_dump *dump = &program->dumps[0];
+        assert_int_equal(program->look.dump_count, 1);
+        assert_string_equal(dump->buffer, dumps[i].buffer);
+        assert_string_equal(dump->path, dumps[i].path);
+        assert_string_equal(program->outputs[program->dump_outputs[0]], dumps[i].path);
+        assert_int_equal(dump->where.submission, dumps[i].submission);
+        assert_int_equal(dump->where.has_dispatch, dumps[i].dispatch >= 0);
+        assert_true(!dump->where.has_dispatch || (int)dump->where.dispatch == dumps[i].dispatch);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +162,7 @@ int main(void)
         cmocka_unit_test(types_are_those_of_buffers_and_of_the_rest),
         cmocka_unit_test(a_tolerance_has_three_parts),
         cmocka_unit_test(places_are_taken),
+        cmocka_unit_test(dumps_have_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
