@@ -255,6 +255,10 @@ static bool is_consistent(const struct replay_program *program)
         wrong = "--minimal needs --bisect";
     else if (program->minimal && (!program->against || !strcmp(program->against, "recorded")))
         wrong = "--minimal needs a device to compare with (--against=URI)";
+    else if (program->has_runs && !program->what_if && !program->compare)
+        wrong = "--runs needs --what-if or --compare (--repeat is for a replay alone)";
+    else if (program->has_threshold && !program->compare)
+        wrong = "--threshold needs --compare";
     else if (uses > 1)
         wrong = "only one of --bisect, --verify=submissions, --what-if, --compare, --benchmark or "
                 "--isolate, and --range, --stop-at, --loop or --dump at a time";

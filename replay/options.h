@@ -19,7 +19,8 @@ enum {
 struct replay_program {
     const char *path, *device;
     uint64_t repeat, runs;
-    const char *what_if; /* all changes, as they were given; NULL: none */
+    bool has_runs, has_threshold; /* were given */
+    const char *what_if;          /* all changes, as they were given; NULL: none */
     char what_if_text[REPLAY_WHAT_IF_BYTES];
     struct replay_what_if change;
     bool json, quiet, trusted;

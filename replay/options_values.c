@@ -50,6 +50,7 @@ bool replay_take_repeat(char *text, struct replay_program *program)
 
 bool replay_take_runs(char *text, struct replay_program *program)
 {
+    program->has_runs = true;
     return parse_count("runs", text, 6, 100000, &program->runs);
 }
 
@@ -100,6 +101,7 @@ bool replay_take_pace(char *text, struct replay_program *program)
 bool replay_take_threshold(char *text, struct replay_program *program)
 {
     char *rest;
+    program->has_threshold = true;
     program->threshold_percent = strtod(text, &rest);
     if (rest == text || rest[0] || !(program->threshold_percent >= 0) ||
         program->threshold_percent > 1000)

@@ -134,6 +134,8 @@ static void wrong_usage_is_explained(void **state)
         {"--dump=a@1", "--dump=a@1: not BUFFER@PLACE=FILE"},
         {"--dump=@1=f", "--dump=@1=f: not BUFFER@PLACE=FILE"},
         {"--dump=a@1=", "--dump=a@1=: not BUFFER@PLACE=FILE"},
+        {"--runs=6", "--runs needs --what-if or --compare"},
+        {"--threshold=0", "--threshold needs --compare"},
         {"--no-such-option", "no-such-option"},
         {"other.pb.zst", "one trace"},
     };
@@ -145,6 +147,11 @@ static void wrong_usage_is_explained(void **state)
     }
     assert_exit(replay(fixture, "--what-if=queues=2", "--what-if=queues=3"), 2);
     fixture_expect(fixture, fixture->err, "--what-if=queues=3: 'queues=3' comes after the same");
+    assert_exit(replay(fixture, "--what-if=queues=2", "--threshold=5"), 2);
+    fixture_expect_one_line(fixture);
+    fixture_expect(fixture, fixture->err, "--threshold needs --compare");
+    assert_exit(replay(fixture, "--runs=20", "--repeat=2"), 2);
+    fixture_expect(fixture, fixture->err, "--runs needs --what-if or --compare");
     assert_exit(fixture_run(fixture, fixture->program, (char *[]){"hal-replay", NULL}), 2);
     fixture_expect_one_line(fixture);
     /* An option that takes the trace for its value. */

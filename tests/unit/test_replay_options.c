@@ -49,7 +49,9 @@ static void a_threshold_is_in_percent(void **state)
 {
     (void)state;
     assert_true(is(parse((const char *[MOST]){0})->threshold_percent, 0));
-    assert_true(is(parse((const char *[MOST]){"--threshold=12.5"})->threshold_percent, 12.5));
+    assert_true(is(
+        parse((const char *[MOST]){"--threshold=12.5", "--compare=/dev/null"})->threshold_percent,
+        12.5));
 }
 
 /* Twenty pairs, and as many runs at random moments. */
@@ -61,7 +63,7 @@ static void runs_are_twenty(void **state)
     assert_int_equal(program->runs, 20);
     assert_true(program->change.coalesce_submissions);
     assert_int_equal(program->change.queues, 3);
-    assert_int_equal(parse((const char *[MOST]){"--runs=6"})->runs, 6);
+    assert_int_equal(parse((const char *[MOST]){"--runs=6", "--what-if=queues=3"})->runs, 6);
 }
 
 /* Whichever option they come in, all are done, and all are told. */
