@@ -72,6 +72,21 @@ static _Noreturn void be_inside(struct run *run)
     _exit(exit_status); /* what would run at exit belongs to the outside */
 }
 
+void replay_jail_settle(struct replay_jail_note *note)
+{
+    fflush(stdout);
+    fflush(stderr);
+    for (int i = 0; i < 2 && note->is_jailed; i++)
+        replay_outlet_settle(i ? STDERR_FILENO : STDOUT_FILENO, &note->settled[i]);
+}
+
+void replay_jail_begin_report(struct replay_jail_note *note)
+{
+    replay_jail_settle(note);
+    if (note->is_jailed)
+        replay_outlet_begin_report(STDOUT_FILENO);
+}
+
 /* ---- Outside ------------------------------------------------------------------------------- */
 
 /* Also what the child's children have left: they are this process's now. */
@@ -142,23 +157,13 @@ static enum hal_status watch(struct run *run, pid_t child, int64_t deadline_ns, 
 static enum hal_status open_outlets(struct run *run)
 {
     fflush(NULL);
-    HAL_TRY(replay_outlet_open(&run->outlets[0], STDOUT_FILENO));
-    const enum hal_status status = replay_outlet_open(&run->outlets[1], STDERR_FILENO);
+    HAL_TRY(replay_outlet_open(&run->outlets[0], STDOUT_FILENO, &run->note->settled[0]));
+    run->outlets[0].holds = run->jail->whole;
+    const enum hal_status status =
+        replay_outlet_open(&run->outlets[1], STDERR_FILENO, &run->note->settled[1]);
     if (status != HAL_OK)
         replay_outlet_close(&run->outlets[0]);
     return status;
-}
-
-/* Who asked must not take silence for "the same"; who reads no further has asked for the end. */
-static enum hal_status close_outlets(struct run *run, enum hal_status status, int exit_status)
-{
-    const int lost = replay_outlet_close(&run->outlets[0]);
-    replay_outlet_close(&run->outlets[1]);
-    if (lost == EPIPE && !run->ended_by)
-        run->ended_by = SIGPIPE;
-    if (status != HAL_OK || !lost || exit_status != 0)
-        return status;
-    return hal_fail(HAL_IO, "cannot write the report: %s", strerror(lost));
 }
 
 static enum hal_status follow(struct run *run, pid_t child, int64_t deadline_ns, int *out_exit)
@@ -171,22 +176,6 @@ static enum hal_status follow(struct run *run, pid_t child, int64_t deadline_ns,
     kill_all(child);
     waitpid(child, NULL, 0);
     return status;
-}
-
-static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_exit)
-{
-    if (run->jail->trusted) {
-        *out_exit = run->jail->inside(run->jail->user, run->note);
-        return HAL_OK;
-    }
-    HAL_TRY(open_outlets(run));
-    const pid_t child = fork();
-    if (child == 0)
-        be_inside(run);
-    enum hal_status status =
-        child < 0 ? hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(errno))
-                  : follow(run, child, deadline_ns, out_exit);
-    return close_outlets(run, status, *out_exit);
 }
 
 /* ---- Results that are files ---------------------------------------------------------------- */
@@ -209,23 +198,43 @@ static bool copy_bytes(int from, int to)
     }
 }
 
+static enum hal_status open_beside(const char *target, char out_path[PATH_MAX], int *out_file)
+{
+    if (snprintf(out_path, PATH_MAX, "%s.XXXXXX", target) >= PATH_MAX)
+        return hal_fail(HAL_INVALID, "the path '%s' is too long", target);
+    *out_file = mkstemp(out_path);
+    return *out_file >= 0 ? HAL_OK
+                          : hal_fail(HAL_IO, "cannot write '%s': %s", target, strerror(errno));
+}
+
 /* Nothing of an unfinished copy is seen under the name. */
 static enum hal_status copy_file(int from, const char *target)
 {
     char path[PATH_MAX];
+    int to;
     const mode_t mask = umask(0);
     umask(mask);
-    if (snprintf(path, sizeof path, "%s.XXXXXX", target) >= (int)sizeof path)
-        return hal_fail(HAL_INVALID, "the path '%s' is too long", target);
-    const int to = mkstemp(path);
-    bool good = to >= 0 && copy_bytes(from, to) && fchmod(to, 0666 & ~mask) == 0;
-    if (to >= 0)
-        good = close(to) == 0 && good;
+    HAL_TRY(open_beside(target, path, &to));
+    bool good = copy_bytes(from, to) && fchmod(to, 0666 & ~mask) == 0;
+    good = close(to) == 0 && good;
     good = good && rename(path, target) == 0;
     const int error = errno;
-    if (!good && to >= 0)
+    if (!good)
         remove(path);
     return good ? HAL_OK : hal_fail(HAL_IO, "cannot write '%s': %s", target, strerror(error));
+}
+
+/* Before anything takes long. */
+static enum hal_status check_outputs(const struct run *run)
+{
+    for (size_t i = 0; i < run->jail->output_count; i++) {
+        char path[PATH_MAX];
+        int file;
+        HAL_TRY(open_beside(run->jail->outputs[i], path, &file));
+        close(file);
+        remove(path);
+    }
+    return HAL_OK;
 }
 
 /* A file that is mostly holes would fill the disk with zeros: nobody who writes results makes one.
@@ -258,9 +267,47 @@ static enum hal_status bring_out(const struct run *run, size_t index)
 
 static enum hal_status bring_all_out(const struct run *run)
 {
-    for (size_t i = 0; i < run->jail->output_count && !run->jail->trusted; i++)
+    for (size_t i = 0; i < run->jail->output_count; i++)
         HAL_TRY(bring_out(run, i));
     return HAL_OK;
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+/* Who asked must not take silence for "the same"; who reads no further has asked for the end. The
+ * report comes behind the results that it tells of, or not at all. */
+static enum hal_status close_outlets(struct run *run, enum hal_status status, int exit_status)
+{
+    struct replay_outlet *const out = &run->outlets[0], *const error = &run->outlets[1];
+    replay_outlet_close(out);
+    replay_outlet_close(error);
+    if (run->note->is_watched)
+        replay_outlet_clear_line(error, REPLAY_PROGRESS_COLUMNS);
+    if (status == HAL_OK && !run->note->refused && !run->note->again && !run->ended_by &&
+        out->error != EPIPE)
+        status = bring_all_out(run);
+    const int lost = replay_outlet_release(out, status == HAL_OK);
+    if (lost == EPIPE && !run->ended_by)
+        run->ended_by = SIGPIPE;
+    if (status != HAL_OK || !lost || exit_status != 0)
+        return status;
+    return hal_fail(HAL_IO, "cannot write the report: %s", strerror(lost));
+}
+
+static enum hal_status run_once(struct run *run, int64_t deadline_ns, int *out_exit)
+{
+    if (run->jail->trusted) {
+        *out_exit = run->jail->inside(run->jail->user, run->note);
+        return HAL_OK;
+    }
+    HAL_TRY(open_outlets(run));
+    const pid_t child = fork();
+    if (child == 0)
+        be_inside(run);
+    enum hal_status status =
+        child < 0 ? hal_fail(HAL_FAILED, "no process to replay in: %s", strerror(errno))
+                  : follow(run, child, deadline_ns, out_exit);
+    return close_outlets(run, status, *out_exit);
 }
 
 static void name_outputs(struct run *run)
@@ -277,6 +324,7 @@ static void name_outputs(struct run *run)
 static enum hal_status prepare(struct run *run)
 {
     const char *const parent = getenv("TMPDIR");
+    HAL_TRY(check_outputs(run));
     run->programs = hal_alloc(1, PROGRAMS_BYTES);
     if (!run->programs)
         return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
@@ -321,6 +369,7 @@ enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
     if (run.note == MAP_FAILED)
         return hal_fail(HAL_NO_MEMORY, "no memory for a jail");
     run.note->is_watched = isatty(STDERR_FILENO);
+    run.note->is_jailed = !jail->trusted;
     sigemptyset(&run.awaited);
     if (!jail->trusted) {
         static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
@@ -339,8 +388,6 @@ enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
         run.note->again = false;
         status = run_once(&run, deadline_ns, out_exit);
     }
-    if (status == HAL_OK && !run.ended_by)
-        status = bring_all_out(&run);
     finish(&run);
     return status;
 }

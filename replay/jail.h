@@ -7,14 +7,20 @@
 #include "replay/walls.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
-enum { REPLAY_MOST_OUTPUTS = 8 };
+enum {
+    REPLAY_MOST_OUTPUTS = 8,
+    REPLAY_PROGRESS_COLUMNS = 40, /* no line that is printed and taken back is longer */
+};
 
 /* What the inside tells the outside, which believes none of it, and what it is told. Lies in memory
  * that both share. */
 struct replay_jail_note {
     char outputs[REPLAY_MOST_OUTPUTS][PATH_MAX]; /* where to write the jail's outputs */
+    bool is_jailed;                              /* what is printed is handed on by the outside: */
+    _Atomic uint32_t settled[2]; /* how often it said so, of standard output and error */
     bool again;      /* go inside once more: what this run found is needed by the next */
     bool is_watched; /* by somebody at a terminal, who likes to see progress */
     bool hung;
@@ -35,6 +41,7 @@ struct replay_jail {
     uint64_t memory_bytes; /* as in replay_walls */
     int64_t time_ns;       /* of all of it; HAL_FOREVER: no limit */
     bool trusted;          /* no child and no walls */
+    bool whole;            /* a report is printed when all is done and well, or not at all */
     int (*inside)(void *user, struct replay_jail_note *note); /* returns the exit status */
     /* Outside, when a signal has ended the inside before it was done, and all is cleaned up; the
      * signal then ends this process, too. NULL: nothing to say. */
@@ -48,5 +55,12 @@ struct replay_jail {
  * process to end does so after everything is cleaned up.
  */
 enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit) HAL_CHECKED;
+
+/* Inside: blocks until whoever reads has all that was printed, so that what is printed to standard
+ * error and output comes in this order. */
+void replay_jail_settle(struct replay_jail_note *note);
+
+/* Inside, the same, before the report is printed. */
+void replay_jail_begin_report(struct replay_jail_note *note);
 
 #endif

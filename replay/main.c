@@ -32,11 +32,14 @@ static enum replay_exit exit_of(enum hal_status status)
 }
 
 /* False when the report could not be written: whoever asked must not take silence for "the same".
- */
-static bool print(const struct replay_program *options, const struct replay_summary *summary)
+ * `inside`: NULL outside. */
+static bool print(const struct replay_program *options, const struct replay_summary *summary,
+                  struct replay_jail_note *inside)
 {
     if (summary->error[0])
         fprintf(stderr, "hal-replay: %s\n", hal_shown_lines(summary->error).text);
+    if (inside)
+        replay_jail_begin_report(inside);
     bool written = true;
     if (options->json)
         written = replay_print_json(stdout, summary);
@@ -79,7 +82,7 @@ static int work(void *user, struct replay_jail_note *note)
         note->submission = summary->report.hung_submission;
         return (int)summary->exit_code;
     }
-    if (!print(&program, summary) && summary->exit_code == REPLAY_EXIT_SAME)
+    if (!print(&program, summary, note) && summary->exit_code == REPLAY_EXIT_SAME)
         summary->exit_code = REPLAY_EXIT_UNREADABLE;
     if (summary->report.abandoned) {
         fflush(NULL);
@@ -141,6 +144,7 @@ static int replay(struct replay_program *program)
                                .time_ns = program->time_limit_ns,
                                .output_count = program->output_count,
                                .trusted = program->trusted,
+                               .whole = program->json || program->output_count,
                                .inside = work,
                                .interrupted = tell_interrupted,
                                .user = program};
@@ -150,7 +154,7 @@ static int replay(struct replay_program *program)
         return exit_code;
     struct replay_summary summary = {
         .path = program->path, .error = hal_message(), .exit_code = exit_of(status)};
-    (void)print(program, &summary);
+    (void)print(program, &summary, NULL);
     return (int)summary.exit_code;
 }
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/outlet.h"
 
+#include "hal/base/mem.h"
 #include "hal/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MOST_OF_A_CHARACTER = 4 };
+enum { MOST_OF_A_CHARACTER = 4, MOST_HELD = 64 << 20 };
+
+/* Control characters that mean something to the outlet, and are not handed on. */
+enum { REPORT_MARK = 0x02, SETTLE_MARK = 0x16 };
 
 static void close_one(int *descriptor)
 {
@@ -44,8 +51,10 @@ static void clean(char *text, size_t bytes)
     }
 }
 
-static void put(struct replay_outlet *outlet, const char *text, size_t bytes)
+static void write_all(struct replay_outlet *outlet, const char *text, size_t bytes)
 {
+    if (bytes)
+        outlet->inside_line = text[bytes - 1] != '\n' && text[bytes - 1] != '\r';
     while (bytes && !outlet->error) {
         const ssize_t done = write(outlet->to, text, bytes);
         if (done < 0 && errno == EAGAIN) {
@@ -58,6 +67,47 @@ static void put(struct replay_outlet *outlet, const char *text, size_t bytes)
             bytes -= (size_t)done;
         }
     }
+}
+
+static void hand_held_on(struct replay_outlet *outlet)
+{
+    write_all(outlet, outlet->held, outlet->held_bytes);
+    outlet->held_bytes = 0;
+    outlet->is_holding = false;
+}
+
+static void put(struct replay_outlet *outlet, char *text, size_t bytes)
+{
+    void *held = outlet->held;
+    if (!bytes)
+        return;
+    clean(text, bytes);
+    if (outlet->is_holding && outlet->held_bytes + bytes <= MOST_HELD &&
+        hal_grow(&held, &outlet->held_capacity, outlet->held_bytes + bytes, 1)) {
+        memcpy((char *)held + outlet->held_bytes, text, bytes);
+        outlet->held = held;
+        outlet->held_bytes += bytes;
+        return;
+    }
+    if (outlet->is_holding)
+        hand_held_on(outlet); /* it is no report */
+    write_all(outlet, text, bytes);
+}
+
+static void take(struct replay_outlet *outlet, char *text, size_t bytes)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] != REPORT_MARK && text[i] != SETTLE_MARK)
+            continue;
+        put(outlet, text + begin, i - begin);
+        begin = i + 1;
+        if (text[i] == SETTLE_MARK)
+            atomic_fetch_add(outlet->settled, 1);
+        else
+            outlet->is_holding = outlet->holds;
+    }
+    put(outlet, text + begin, bytes - begin);
 }
 
 /* False: nothing comes any more. */
@@ -83,14 +133,13 @@ static void *hand_on(void *argument)
         if (got <= 0)
             break;
         const size_t bytes = held + (size_t)got, whole = whole_characters(text, bytes);
-        clean(text, whole);
-        put(outlet, text, whole);
+        take(outlet, text, whole);
         held = bytes - whole;
         memmove(text, text + whole, held);
     }
-    clean(text, held);
-    put(outlet, text, held);
-    close_one(&outlet->from); /* nobody listens: whoever still prints is told */
+    take(outlet, text, held);
+    close_one(&outlet->from);             /* nobody listens: whoever still prints is told, */
+    atomic_fetch_add(outlet->settled, 1); /* and whoever waits does not for ever */
     return NULL;
 }
 
@@ -104,10 +153,10 @@ static bool make_pipe(int ends[2])
     return false;
 }
 
-enum hal_status replay_outlet_open(struct replay_outlet *outlet, int to)
+enum hal_status replay_outlet_open(struct replay_outlet *outlet, int to, _Atomic uint32_t *settled)
 {
     int ends[2];
-    *outlet = (struct replay_outlet){.to = to, .stops = {-1, -1}};
+    *outlet = (struct replay_outlet){.to = to, .stops = {-1, -1}, .settled = settled};
     const bool good = make_pipe(ends) && make_pipe(outlet->stops);
     outlet->from = ends[0];
     outlet->inside = ends[1];
@@ -131,7 +180,7 @@ enum hal_status replay_outlet_run(struct replay_outlet *outlet)
                  : HAL_OK;
 }
 
-int replay_outlet_close(struct replay_outlet *outlet)
+void replay_outlet_close(struct replay_outlet *outlet)
 {
     close_one(&outlet->stops[1]);
     if (outlet->runs)
@@ -140,5 +189,56 @@ int replay_outlet_close(struct replay_outlet *outlet)
     close_one(&outlet->inside);
     close_one(&outlet->from);
     close_one(&outlet->stops[0]);
+}
+
+int replay_outlet_release(struct replay_outlet *outlet, bool keep)
+{
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN); /* an error, as in the thread */
+    if (keep)
+        hand_held_on(outlet);
+    signal(SIGPIPE, before);
+    free(outlet->held);
+    outlet->held = NULL;
+    outlet->held_bytes = outlet->held_capacity = 0;
     return outlet->error;
+}
+
+/* By blanks: not every terminal knows more. */
+void replay_outlet_clear_line(struct replay_outlet *outlet, int columns)
+{
+    char blanks[256];
+    const int bytes = snprintf(blanks, sizeof blanks, "\r%*s\r", columns, "");
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
+    if (outlet->inside_line)
+        write_all(outlet, blanks, (size_t)bytes);
+    signal(SIGPIPE, before);
+}
+
+/* ---- Inside -------------------------------------------------------------------------------- */
+
+/* That nobody listens is for whoever prints to learn. */
+static bool print_mark(int inside, char mark)
+{
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
+    ssize_t done;
+    do
+        done = write(inside, &mark, 1);
+    while (done < 0 && errno == EINTR);
+    signal(SIGPIPE, before);
+    return done == 1;
+}
+
+void replay_outlet_settle(int inside, _Atomic uint32_t *settled)
+{
+    const struct timespec moment = {.tv_nsec = 50 * 1000};
+    const uint32_t before = atomic_load(settled);
+    if (!print_mark(inside, SETTLE_MARK))
+        return;
+    while (atomic_load(settled) == before)
+        nanosleep(&moment, NULL);
+}
+
+void replay_outlet_begin_report(int inside)
+{
+    (void)print_mark(inside, REPORT_MARK);
 }

@@ -118,25 +118,27 @@ static enum hal_status load(struct replay_session *s)
 }
 
 /* By blanks: what leaves the jail commands no terminal. */
-static void hide_progress(const struct replay_session *s)
+static void hide_progress(struct replay_session *s)
 {
-    if (!s->program->quiet && s->note->is_watched)
-        fprintf(stderr, "\r%*s\r", 64, "");
+    if (s->shows_progress)
+        fprintf(stderr, "\r%*s\r", REPLAY_PROGRESS_COLUMNS, "");
+    s->shows_progress = false;
 }
 
 /* For a person who waits. */
 static void show_progress(void *user, uint64_t done, uint64_t most)
 {
     static int64_t next_ns;
-    const struct replay_session *s = user;
+    struct replay_session *s = user;
     const int64_t now_ns = hal_clock_ns(), step_ns = 200 * 1000 * 1000;
     if (s->program->quiet || !s->note->is_watched || (done < most && now_ns < next_ns))
         return;
     next_ns = now_ns + step_ns;
-    fprintf(stderr, "\rrun %llu of %s%llu ", (unsigned long long)done,
-            s->program->benchmark ? "at most " : "", (unsigned long long)most);
-    if (done == most)
-        hide_progress(s);
+    char line[REPLAY_PROGRESS_COLUMNS + 1];
+    snprintf(line, sizeof line, "run %llu of %s%llu", (unsigned long long)done,
+             s->program->benchmark ? "at most " : "", (unsigned long long)most);
+    fprintf(stderr, "\r%-*s", REPLAY_PROGRESS_COLUMNS, line);
+    s->shows_progress = true;
 }
 
 /* ---- Verifying ------------------------------------------------------------------------------ */
@@ -245,7 +247,6 @@ static enum hal_status try_pairs(struct replay_session *s, struct replay_plan *p
                                            .progress = show_progress,
                                            .user = s};
         status = replay_trial_run(&trial, summary->plan, &summary->trial);
-        hide_progress(s);
     }
     summary->report = summary->trial.first;
     summary->different_runs += summary->trial.different_variant + summary->trial.different_shuffled;
@@ -312,7 +313,6 @@ static enum hal_status benchmark(struct replay_session *s)
     benchmark.progress = show_progress;
     benchmark.user = s;
     const enum hal_status status = replay_benchmark_run(&benchmark, summary->plan, &result);
-    hide_progress(s);
     summary->report = result.report;
     summary->runs = result.runs;
     summary->different_runs = result.different_runs;
@@ -337,7 +337,6 @@ static enum hal_status isolate(struct replay_session *s)
                                            .progress = show_progress,
                                            .user = s};
     const enum hal_status status = replay_isolate_run(&isolate, &result);
-    hide_progress(s);
     if (!s->program->benchmark || status != HAL_OK || result.report.different_reads)
         summary->report = result.report;
     HAL_TRY(status);
@@ -437,13 +436,13 @@ static void show_target(struct replay_session *s)
     if (program->json || program->quiet || s->note->hung)
         return;
     replay_print_target(stdout, &s->summary);
-    fflush(stdout);
+    replay_jail_settle(s->note);
     s->summary.target_is_printed = true;
 }
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-enum hal_status replay_session_run(struct replay_session *s)
+static enum hal_status run(struct replay_session *s)
 {
     const struct replay_program *program = s->program;
     struct replay_summary *summary = &s->summary;
@@ -467,6 +466,13 @@ enum hal_status replay_session_run(struct replay_session *s)
     if (program->benchmark)
         return benchmark(s);
     return program->what_if ? what_if(s) : verify(s);
+}
+
+enum hal_status replay_session_run(struct replay_session *s)
+{
+    const enum hal_status status = run(s);
+    hide_progress(s); /* also of what ended early */
+    return status;
 }
 
 void replay_session_finish(struct replay_session *s)

@@ -10,12 +10,13 @@
 
 struct replay_session {
     const struct replay_program *program;
-    const struct replay_jail_note *note; /* where results that are files go */
-    struct replay_summary summary;       /* of what was done, also when that failed */
+    struct replay_jail_note *note; /* where results that are files go */
+    struct replay_summary summary; /* of what was done, also when that failed */
     struct replay_plan *plan, *other_plan;
     struct replay_opening opening; /* of the device, while the trace is loaded */
     struct hal_device *device;
     struct replay_player *player;
+    bool shows_progress; /* in the terminal's last line */
 };
 
 /* Blocks. The summary has everything but the failure's message and exit status. */
