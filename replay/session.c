@@ -433,9 +433,10 @@ static enum hal_status look(struct replay_session *s)
 static void show_target(struct replay_session *s)
 {
     const struct replay_program *program = s->program;
-    if (program->json || program->quiet || s->note->hung)
+    if (program->json || program->quiet)
         return;
-    replay_print_target(stdout, &s->summary);
+    if (!s->note->hung)
+        replay_print_target(stdout, &s->summary);
     replay_jail_settle(s->note);
     s->summary.target_is_printed = true;
 }

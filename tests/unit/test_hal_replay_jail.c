@@ -63,6 +63,13 @@ static void build_endless(struct fixture *fixture)
     fixture_finish(fixture);
 }
 
+static void expect_once(const struct fixture *fixture, const char *part)
+{
+    fixture_expect(fixture, fixture->out, part);
+    if (strstr(strstr(fixture->out, part) + 1, part))
+        fail_msg("'%s' is in the output twice:\n%s", part, fixture->out);
+}
+
 static void a_kernel_that_hangs_is_named(void **state)
 {
     struct fixture *fixture = *state;
@@ -70,14 +77,17 @@ static void a_kernel_that_hangs_is_named(void **state)
     const struct fixture_run runs[] = {
         begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--quiet"),
         begin_replay(fixture, "--device=cpu", "--timeout=0.5", "--trusted"),
+        begin_replay(fixture, "--device=cpu", "--timeout=0.5"),
         /* A watchdog that is told to be patient is not the only one. */
         begin_replay(fixture, "--device=cpu", "--timeout=600", "--time-limit=0.5")};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         assert_exit(fixture_end(fixture, &runs[i]), 1);
         fixture_expect_one_line(fixture);
         fixture_expect(fixture, fixture->err, "dispatch #s9.d4 of 'endless' does not end");
+        if (i > 0)
+            expect_once(fixture, ", replayed on ");
     }
-    assert_exit(fixture_end(fixture, &runs[2]), 1);
+    assert_exit(fixture_end(fixture, &runs[3]), 1);
     fixture_expect(fixture, fixture->err, "took longer than its limit of 0.5 s");
 }
 
