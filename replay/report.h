@@ -51,10 +51,11 @@ struct replay_summary {
     bool target_is_printed;               /* replay_print_target was called */
     uint64_t runs, different_runs;
     int64_t load_ns, prepare_ns;
-    struct replay_times total, wait;      /* over the runs */
-    const struct replay_finding *finding; /* of a search; NULL: none */
-    const char *against, *minimal;        /* of that */
-    const struct replay_program *look;    /* what was looked at; NULL: nothing */
+    struct replay_times total, wait;       /* over the runs */
+    bool has_prepare, has_total, has_wait; /* these were measured */
+    const struct replay_finding *finding;  /* of a search; NULL: none */
+    const char *against, *minimal;         /* of that */
+    const struct replay_program *look;     /* what was looked at; NULL: nothing */
     const struct replay_look_result *look_result;
     const struct replay_benchmark_result *benchmark; /* NULL: none, as are */
     const struct replay_isolate_result *isolate;

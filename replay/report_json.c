@@ -149,6 +149,15 @@ static void errors(struct trace_text *text, const struct replay_report *report)
     trace_json_close(text, '}');
 }
 
+static void times(struct trace_text *text, const char *key, bool known,
+                  const struct replay_times *times)
+{
+    if (known)
+        replay_field_times(text, key, times);
+    else
+        replay_field_null(text, key);
+}
+
 static void runs(struct trace_text *text, const struct replay_summary *summary)
 {
     const struct replay_report *report = &summary->report;
@@ -161,9 +170,12 @@ static void runs(struct trace_text *text, const struct replay_summary *summary)
     replay_field_u64(text, "runs", summary->runs);
     replay_field_u64(text, "different_runs", summary->different_runs);
     replay_field_i64(text, "load_ns", summary->load_ns);
-    replay_field_i64(text, "prepare_ns", summary->prepare_ns);
-    replay_field_times(text, "total_ns", &summary->total);
-    replay_field_times(text, "device_wait_ns", &summary->wait);
+    if (summary->has_prepare)
+        replay_field_i64(text, "prepare_ns", summary->prepare_ns);
+    else
+        replay_field_null(text, "prepare_ns");
+    times(text, "total_ns", summary->has_total, &summary->total);
+    times(text, "device_wait_ns", summary->has_wait, &summary->wait);
 }
 
 /* ---- Trials -------------------------------------------------------------------------------- */

@@ -10,10 +10,17 @@
 
 /* ---- What several have in common ----------------------------------------------------------- */
 
+static void begin_preparing(struct replay_session *s)
+{
+    s->prepare_begin_ns = hal_clock_ns();
+}
+
 /* Everything is compiled; kernels run from here on. */
 static enum hal_status seal(void *user)
 {
-    const struct replay_session *s = user;
+    struct replay_session *s = user;
+    s->summary.prepare_ns = hal_clock_ns() - s->prepare_begin_ns;
+    s->summary.has_prepare = true;
     return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
 }
 
@@ -167,6 +174,7 @@ static enum hal_status run_all(struct replay_session *s)
     if (status == HAL_OK) {
         summary->total = replay_times_of(total_ns, summary->runs);
         summary->wait = replay_times_of(wait_ns, summary->runs);
+        summary->has_total = summary->has_wait = true;
     }
     free(total_ns);
     free(wait_ns);
@@ -182,10 +190,8 @@ static void judge(struct replay_session *s)
 
 static enum hal_status create_player(struct replay_session *s)
 {
-    const int64_t begin_ns = hal_clock_ns();
-    HAL_TRY(replay_player_create(s->plan, s->device, &s->program->replay, &s->player));
-    s->summary.prepare_ns = hal_clock_ns() - begin_ns;
-    return HAL_OK;
+    begin_preparing(s);
+    return replay_player_create(s->plan, s->device, &s->program->replay, &s->player);
 }
 
 /* The capture that is asked for begins before anything is created. */
@@ -281,12 +287,13 @@ static enum hal_status compare(struct replay_session *s)
         base.substitutes++;
         base.substitute_count--;
     }
-    HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
     if (!program->compare_substitute) {
         HAL_TRY(replay_plan_load(program->compare, &program->load, &s->other_plan));
         HAL_TRY(check_names(s));
         other = s->other_plan;
     }
+    begin_preparing(s);
+    HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
     s->summary.compare = program->compare;
     HAL_TRY(try_pairs(s, other, &variant, 0, false));
     s->summary.runs = s->summary.trial.pairs;
@@ -318,6 +325,7 @@ static enum hal_status benchmark(struct replay_session *s)
     summary->different_runs = result.different_runs;
     summary->total = result.times;
     HAL_TRY(status);
+    summary->has_total = true;
     summary->benchmark = &result;
     judge(s);
     return HAL_OK;
@@ -336,6 +344,8 @@ static enum hal_status isolate(struct replay_session *s)
                                            .prepared = s->program->benchmark ? NULL : seal,
                                            .progress = show_progress,
                                            .user = s};
+    if (isolate.prepared)
+        begin_preparing(s);
     const enum hal_status status = replay_isolate_run(&isolate, &result);
     if (!s->program->benchmark || status != HAL_OK || result.report.different_reads)
         summary->report = result.report;
@@ -381,6 +391,7 @@ static enum hal_status bisect(struct replay_session *s)
         .minimal = program->minimal ? s->note->outputs[program->minimal_output] : NULL,
         .prepared = seal,
         .user = s};
+    begin_preparing(s);
     const enum hal_status status = replay_bisect_run(&search, &finding);
     summary->report = finding.report;
     summary->report.abandoned = finding.abandoned;
@@ -413,14 +424,16 @@ static enum hal_status look(struct replay_session *s)
     look.dumps = dumps;
     look.prepared = seal;
     look.user = s;
+    begin_preparing(s);
     const enum hal_status status = replay_look_run(&look, &result);
     summary->report = result.report;
     HAL_TRY(status);
     summary->look = program;
     summary->look_result = &result;
     summary->runs = 1;
-    summary->total = (struct replay_times){result.report.total_ns, result.report.total_ns,
-                                           result.report.total_ns, result.report.total_ns};
+    summary->total = replay_times_of(&result.report.total_ns, 1);
+    summary->wait = replay_times_of(&result.report.wait_ns, 1);
+    summary->has_total = summary->has_wait = true;
     judge(s);
     /* Who stops at a place, or dumps, asks for no read-back. */
     if (summary->exit_code == REPLAY_EXIT_INCOMPARABLE && !look.is_range &&

@@ -16,6 +16,7 @@ struct replay_session {
     struct replay_opening opening; /* of the device, while the trace is loaded */
     struct hal_device *device;
     struct replay_player *player;
+    int64_t prepare_begin_ns;
     bool shows_progress; /* in the terminal's last line */
 };
 

@@ -124,3 +124,37 @@ restore = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 done = subprocess.run(sys.argv[1:], stdout=writer, preexec_fn=restore)
 sys.exit(0 if done.returncode == -signal.SIGPIPE and not os.listdir(os.environ["TMPDIR"]) else 1)' \
     "$bin/hal-replay" --json t.pb.zst
+
+# Times are those that were measured; the others are null, and in no text.
+cat >times.py <<'PYTHON'
+import json, subprocess, sys
+program, trace = sys.argv[1:3]
+kinds = {"prepare_ns": lambda t: t["prepare_ns"], "total_ns": lambda t: t["total_ns"]["median"],
+         "device_wait_ns": lambda t: t["device_wait_ns"]["median"]}
+for line in sys.stdin:
+    options, *measured = line.split(":")
+    printed = subprocess.run([program, "--json", *options.split(), trace], stdout=subprocess.PIPE).stdout
+    report = json.loads(printed)
+    assert report["load_ns"] > 0, line
+    for kind, value in kinds.items():
+        if kind in measured[0].split():
+            assert value(report) > 0, (line, kind, report[kind])
+        else:
+            assert report[kind] is None, (line, kind, report[kind])
+PYTHON
+cat >modes <<MODES
+--repeat=2: prepare_ns total_ns device_wait_ns
+--range=#s3..#s7: prepare_ns total_ns device_wait_ns
+--stop-at=#s7: prepare_ns total_ns device_wait_ns
+--dump=result@#s7=x: prepare_ns total_ns device_wait_ns
+--loop=#s9.d0: prepare_ns total_ns device_wait_ns
+--what-if=coalesce-submissions --runs=6: prepare_ns total_ns device_wait_ns
+--benchmark=0.01: prepare_ns total_ns
+--benchmark=0.01 --isolate: prepare_ns total_ns
+--isolate: prepare_ns
+--bisect: prepare_ns
+--bisect --against=cpu: prepare_ns
+--verify=uninitialised: prepare_ns
+--compare=t.pb.zst --runs=6: prepare_ns
+MODES
+run 0 python3 times.py "$bin/hal-replay" s.pb.zst <modes

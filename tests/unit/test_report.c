@@ -106,6 +106,7 @@ static void the_text_names_the_difference(void **state)
         .runs = 2,
         .different_runs = 1,
         .total = {1000000, 2500000, 4000000},
+        .prepare_ns = 77,
         .report = {.compared_reads = 5,
                    .compared_bytes = 640,
                    .different_reads = 1,
@@ -134,7 +135,13 @@ static void the_text_names_the_difference(void **state)
     expect(replay_print_text, &summary, "32 threads when it was recorded, and have 8 here");
     expect(print_json, &summary, "\"locator\":\"#s1.d2\"");
     expect(print_json, &summary, "\"expected\":\"0000803f00000000\"");
-    expect(print_json, &summary, "\"median\":2500000");
+    expect(print_json, &summary, "\"prepare_ns\":null,\"total_ns\":null,\"device_wait_ns\":null");
+    summary.has_prepare = summary.has_total = true;
+    expect(print_json, &summary,
+           "\"prepare_ns\":77,\"total_ns\":{\"min\":1000000,\"median\":2500000");
+    expect(print_json, &summary, "},\"device_wait_ns\":null");
+    summary.has_wait = true;
+    expect(print_json, &summary, "},\"device_wait_ns\":{\"min\":0,");
 }
 
 static void expect_hint(const struct replay_summary *summary, const char *hint)
