@@ -136,6 +136,12 @@ for line in sys.stdin:
     printed = subprocess.run([program, "--json", *options.split(), trace], stdout=subprocess.PIPE).stdout
     report = json.loads(printed)
     assert report["load_ns"] > 0, line
+    # What ends early is of the same trace.
+    assert report["submissions"] == 24, line
+    if "--stop-at" in options:
+        assert report["look"]["steps"] == 8 and report["replayed_events"] > 24, report
+    with open("printed", "ab") as kept:
+        kept.write(printed)
     for kind, value in kinds.items():
         if kind in measured[0].split():
             assert value(report) > 0, (line, kind, report[kind])
@@ -158,3 +164,29 @@ cat >modes <<MODES
 --compare=t.pb.zst --runs=6: prepare_ns
 MODES
 run 0 python3 times.py "$bin/hal-replay" s.pb.zst <modes
+
+# What the manual page says of JSON is all that is printed, here and of what is found and what fails.
+kernels=$root/tests/workloads/decode/decode.metal
+sed 's/1.0f + exp(-x)/1.0f + exp(-x * 1.01f)/' "$kernels" >wrong.metal
+for more in "--bisect --against=cpu" "--bisect" "--what-if=drop-barriers=all --runs=6" "--tolerance=abs:1e-9"; do
+    # shellcheck disable=SC2086 # the options
+    "$bin/hal-replay" --json --substitute=silu=wrong.metal $more s.pb.zst >>printed && fail "no difference with $more"
+done
+run 3 "$bin/hal-replay" --json --bisect --against=cpu --substitute=silu=wrong.metal --minimal=folder s.pb.zst
+one_line stdout
+says stdout '"exit_code":3,"result":"error"'
+"$bin/hal-replay" --json --selftest >>printed
+"$bin/hal-replay" --json nothing.pb.zst 2>stderr >>printed && fail "a replay of nothing"
+run 0 python3 -c '
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+section = re.search(r"\n\.Sh JSON\n(.*?)\n\.Sh ", page, re.S).group(1)
+named = set(re.findall(r"[a-z0-9_]+", " ".join(re.findall(r"^\.(?:Va|It Va|Pq Va) .*", section, re.M))))
+def keys(value):
+    if isinstance(value, dict):
+        return set(value) | {key for inside in value.values() for key in keys(inside)}
+    return {key for inside in value for key in keys(inside)} if isinstance(value, list) else set()
+printed = {key for line in open("printed", encoding="utf-8") for key in keys(json.loads(line))}
+assert {"wrote_minimal", "nan_map", "unjudged", "first_lost", "passed", "speed", "kernels", "dumps"} <= printed
+missing = sorted(key for key in printed if key not in named)
+assert not missing, missing' "$root/docs/man/hal-replay.1"
