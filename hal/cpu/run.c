@@ -19,9 +19,9 @@ static const uint64_t worth_a_wake_ns = 20000;
 static const int64_t patience_ns = 60000, undivided_ns = 20000;
 /* So many; more are wanted by work that is worth their wakes. */
 enum { PATIENT_WORKERS = 2 };
-/* Where others take it for that long, a sleeper would have been called sooner: who was away sleeps
- * early for a while. */
-static const int64_t away_ns = 1000000, early_ns = 100000000;
+/* Whoever has it may keep it for milliseconds, where a sleeper is called at once: a worker that
+ * came so late to what was published sleeps early for a while. */
+static const int64_t late_ns = 500000, early_ns = 100000000;
 
 struct worker {
     _Alignas(64) struct cpu_pool *pool;
@@ -43,6 +43,7 @@ struct cpu_pool {
     _Alignas(64) _Atomic uint32_t epoch; /* counts what was published; sleepers wait for it */
     _Atomic uint32_t idle;               /* workers that look for work or sleep */
     _Atomic uint32_t looking;            /* those that look */
+    _Atomic int64_t called_ns;           /* when something was published for them the last time */
     _Atomic bool stopping;
     uint32_t worker_count;
     struct worker workers[];
@@ -55,6 +56,8 @@ static _Thread_local const struct cpu_pool *pool_of_this_thread;
 
 static void wake(struct cpu_pool *pool, uint64_t wanted)
 {
+    if (atomic_load(&pool->looking))
+        atomic_store_explicit(&pool->called_ns, hal_clock_ns(), memory_order_relaxed);
     atomic_fetch_add(&pool->epoch, 1);
     const uint32_t looking = atomic_load(&pool->looking);
     if (wanted > looking && atomic_load(&pool->idle) > looking)
@@ -395,10 +398,7 @@ static bool look(struct worker *worker, uint32_t epoch)
     bool changed = false;
     atomic_fetch_add(&pool->looking, 1);
     while (!(changed = look_once(pool, epoch)) && looked_ns < most_ns) {
-        const int64_t now_ns = hal_clock_ns();
-        if (now_ns - begin_ns - looked_ns > away_ns)
-            worker->early_until_ns = now_ns + early_ns;
-        looked_ns = now_ns - begin_ns;
+        looked_ns = hal_clock_ns() - begin_ns;
         if (looked_ns < undivided_ns)
             continue;
         if (leaves_it_to_others(pool))
@@ -406,6 +406,11 @@ static bool look(struct worker *worker, uint32_t epoch)
         sched_yield();
     }
     atomic_fetch_sub(&pool->looking, 1);
+    if (changed && looked_ns >= undivided_ns) {
+        const int64_t now_ns = hal_clock_ns();
+        if (now_ns - atomic_load_explicit(&pool->called_ns, memory_order_relaxed) > late_ns)
+            worker->early_until_ns = now_ns + early_ns;
+    }
     return changed;
 }
 

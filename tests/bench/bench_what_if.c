@@ -22,7 +22,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { ROUNDS = 41, COMMAND_BYTES = 4 * PATH_MAX };
+enum { ROUNDS = 101, COMMAND_BYTES = 4 * PATH_MAX };
 
 enum { TOKENS = 32 };
 /* Small enough for any machine when quick. */
