@@ -5,21 +5,12 @@
 
 #include <stdio.h>
 
-/* 0: none. */
-static uint32_t find_buffer(const struct replay_plan *plan, const char *name)
-{
-    for (uint32_t i = 1; i < plan->object_count; i++) {
-        if (replay_buffer_is_called(plan, i, name))
-            return i;
-    }
-    return 0;
-}
-
 static bool is_there(const struct replay_plan *const *plans, size_t count, const char *name)
 {
     bool found = false;
-    for (size_t i = 0; i < count && !found; i++)
-        found = find_buffer(plans[i], name) != 0;
+    for (size_t k = 0; k < count; k++)
+        for (uint32_t i = 1; i < plans[k]->object_count && !found; i++)
+            found = replay_buffer_is_called(plans[k], i, name);
     return found;
 }
 

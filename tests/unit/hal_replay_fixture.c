@@ -112,6 +112,15 @@ void fixture_expect_one_line(const struct fixture *fixture)
         fail_msg("no single complaint: '%s'", fixture->err);
 }
 
+void fixture_write(struct fixture *fixture, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    FILE *file = fopen(test_folder_file(&fixture->folder, name, path), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
 size_t fixture_count_files(const char *path)
 {
     size_t count = 0;

@@ -28,6 +28,9 @@ struct trace_builder *fixture_start(struct fixture *fixture);
 void fixture_finish(struct fixture *fixture);
 void fixture_add_kernel(struct trace_builder *b, uint64_t id, const char *name, const char *source);
 
+/* A file of the folder with that text. */
+void fixture_write(struct fixture *fixture, const char *name, const char *text);
+
 /* A program that runs in the folder, and its end: the exit status. */
 struct fixture_run {
     pid_t process;

@@ -225,15 +225,6 @@ static void buffers_go_where_they_went(void **state)
     assert_in_range(strtoull(strchr(peak, ':') + 1, NULL, 10), BYTES, BYTES + 64);
 }
 
-static void write_text(struct fixture *fixture, const char *name, const char *text)
-{
-    char path[PATH_MAX];
-    FILE *file = fopen(test_folder_file(&fixture->folder, name, path), "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* A kernel of one's own may replace the recorded one on both sides, and another one on the other.
  */
 static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
@@ -242,8 +233,8 @@ static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
     static const char wrong[] = "kernel void one(device uint *w [[buffer(0)]]) { w[0] = 2; }\n";
     struct fixture *fixture = *state;
     const struct trace_semaphore_value done = {2, 1};
-    write_text(fixture, "right.metal", right);
-    write_text(fixture, "wrong.metal", wrong);
+    fixture_write(fixture, "right.metal", right);
+    fixture_write(fixture, "wrong.metal", wrong);
     struct trace_builder *b = fixture_start(fixture);
     builder_buffer_create(b, 1, NULL, 4);
     builder_semaphore_create(b, 2, NULL, 0);
@@ -267,7 +258,7 @@ static void what_is_compared_with_stands_in_place_of_a_substitute(void **state)
     assert_exit(replay(fixture, "--compare=one=absent.metal"), 2);
     fixture_expect_one_line(fixture);
     fixture_expect(fixture, fixture->err, "--compare=one=absent.metal: No such file");
-    write_text(fixture, "empty.metal", "");
+    fixture_write(fixture, "empty.metal", "");
     assert_exit(replay(fixture, "--compare=one=empty.metal"), 2);
     fixture_expect(fixture, fixture->err, "--compare=one=empty.metal: the file is neither MSL");
 }

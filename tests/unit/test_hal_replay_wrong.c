@@ -185,15 +185,6 @@ static void trace_of_weights(struct fixture *fixture, const char *weights)
     fixture_finish(fixture);
 }
 
-static void write_file(struct fixture *fixture, const char *name, const char *text)
-{
-    char path[PATH_MAX];
-    FILE *file = fopen(test_folder_file(&fixture->folder, name, path), "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 /* What fits nothing would change nothing, and the replay would be the same for that. */
 static void names_of_buffers_are_those_of_the_trace(void **state)
 {
@@ -221,8 +212,8 @@ static void names_of_buffers_are_those_of_the_trace(void **state)
         {"--type=f32", 0, ""},
     };
     struct fixture *fixture = *state;
-    write_file(fixture, "same", "abcd");
-    write_file(fixture, "else", "abxd");
+    fixture_write(fixture, "same", "abcd");
+    fixture_write(fixture, "else", "abxd");
     trace_of_weights(fixture, "weights");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char option[64];
@@ -239,7 +230,7 @@ static void names_of_buffers_may_be_those_of_the_other_trace(void **state)
 {
     struct fixture *fixture = *state;
     char first[PATH_MAX];
-    write_file(fixture, "same", "abcd");
+    fixture_write(fixture, "same", "abcd");
     trace_of_weights(fixture, "renamed");
     test_folder_file(&fixture->folder, "first.pb.zst", first);
     assert_int_equal(rename(fixture->path, first), 0);

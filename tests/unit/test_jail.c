@@ -6,6 +6,7 @@
 #include "replay/jail.h"
 #include "replay/walls.h"
 #include "tests/support/folder.h"
+#include "tests/support/redirect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -285,20 +286,6 @@ static void run_inside(struct fixture *fixture, int (*inside)(void *, struct rep
     if (replay_jail_run(&jail, &exit_status) != HAL_OK)
         fail_msg("%s", hal_message());
     assert_int_equal(exit_status, 0);
-}
-
-static int redirect(const char *path, int flags, int descriptor)
-{
-    const int before = dup(descriptor), file = open(path, flags, 0600);
-    assert_true(before >= 0 && file >= 0 && dup2(file, descriptor) >= 0);
-    close(file);
-    return before;
-}
-
-static void put_back(int before, int descriptor)
-{
-    assert_true(dup2(before, descriptor) >= 0);
-    close(before);
 }
 
 static void files_are_out_of_reach(void **state)

@@ -3,6 +3,7 @@
  * or not at all. */
 #include "replay/jail.h"
 #include "tests/support/folder.h"
+#include "tests/support/redirect.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -50,20 +51,6 @@ static int report_and_go_on(void *user, struct replay_jail_note *note)
 }
 
 /* ---- Outside ------------------------------------------------------------------------------- */
-
-static int redirect(const char *path, int flags, int descriptor)
-{
-    const int before = dup(descriptor), file = open(path, flags, 0600);
-    assert_true(before >= 0 && file >= 0 && dup2(file, descriptor) >= 0);
-    close(file);
-    return before;
-}
-
-static void put_back(int before, int descriptor)
-{
-    assert_true(dup2(before, descriptor) >= 0);
-    close(before);
-}
 
 /* Whoever reads both in one place has all in the order in which it was printed. */
 static void what_is_settled_comes_in_order(void **state)
