@@ -271,7 +271,7 @@ static enum hal_status make_plan(struct looking *l)
     struct replay_serial_options options = {.split = REPLAY_SPLIT_SOME,
                                             .has_stop = look->has_stop,
                                             .stop = look->stop,
-                                            .reads_too = look->is_range,
+                                            .is_range = look->is_range,
                                             .has_begin = look->has_begin,
                                             .begin = look->begin.submission};
     if (look->has_loop && !look->has_stop) {

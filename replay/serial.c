@@ -18,6 +18,8 @@ struct making {
     struct replay_op *held;
     size_t held_count, held_capacity;
     bool stopped, begun;
+    bool ended, blocked;  /* the submission to stop at has run; waits for others of the range */
+    uint64_t awaited;     /* of the range, or the one to stop at: those that have not run yet */
     uint64_t first, last; /* submissions seen, for messages */
     bool seen;
 };
@@ -72,6 +74,22 @@ static enum hal_status emit_part(struct making *m, const struct trace_submit *su
 static bool stops_at(const struct making *m, const struct trace_submit *submit)
 {
     return m->options->has_stop && m->options->stop.submission == submit->submission;
+}
+
+/* Whether the end comes behind it: a range has all its submissions, in whatever order they run. */
+static bool is_awaited(const struct making *m, const struct trace_submit *submit)
+{
+    const struct replay_serial_options *options = m->options;
+    if (!options->has_stop || !options->is_range)
+        return stops_at(m, submit);
+    return submit->submission <= options->stop.submission &&
+           (!options->has_begin || submit->submission >= options->begin);
+}
+
+/* Inside a submission the replay can end only when the others of the range have run. */
+static bool is_too_early(const struct making *m, const struct trace_submit *submit)
+{
+    return stops_at(m, submit) && m->options->stop.has_dispatch && m->awaited > 1;
 }
 
 /* The destruction is the end's, of all pieces together: work that the device keeps is none. */
@@ -139,6 +157,7 @@ static enum hal_status run_submission(struct making *m, const struct replay_op *
     m->last = m->seen && m->last > submit->submission ? m->last : submit->submission;
     m->seen = true;
     m->begun |= options->has_begin && submit->submission == options->begin;
+    m->ended |= stops_at(m, submit);
     if (chosen || options->split == REPLAY_SPLIT_ALL) {
         HAL_TRY(run_pieces(m, submit));
     } else {
@@ -151,7 +170,8 @@ static enum hal_status run_submission(struct making *m, const struct replay_op *
         if (signal->value > m->values[signal->semaphore])
             m->values[signal->semaphore] = signal->value;
     }
-    m->stopped = m->stopped || stops_at(m, submit);
+    if (is_awaited(m, submit))
+        m->stopped |= --m->awaited == 0;
     return HAL_OK;
 }
 
@@ -171,7 +191,7 @@ enum readiness { READY, NOT_YET, FAILS };
 
 static enum readiness readiness(const struct making *m, const struct trace_submit *submit)
 {
-    enum readiness result = READY;
+    enum readiness result = is_too_early(m, submit) ? NOT_YET : READY;
     for (uint32_t i = 0; i < submit->wait_count; i++) {
         const uint64_t value = m->values[submit->values[i].semaphore];
         if (value == UINT64_MAX)
@@ -188,7 +208,10 @@ static enum hal_status run_failing(struct making *m, const struct replay_op *op)
     const struct trace_submit *submit = (const void *)op->event;
     for (uint32_t i = 0; i < submit->signal_count; i++)
         m->values[submit->values[submit->wait_count + i].semaphore] = UINT64_MAX;
-    return replay_plan_emit(m->variant, op);
+    HAL_TRY(replay_plan_emit(m->variant, op));
+    if (is_awaited(m, submit) && !stops_at(m, submit))
+        m->stopped |= --m->awaited == 0;
+    return HAL_OK;
 }
 
 /* One look at what is held back; true in *out_moved: something ran. */
@@ -227,9 +250,15 @@ static enum hal_status run_held(struct making *m)
 /* What nothing sets free: in the recorded way, without steps. */
 static enum hal_status let_go(struct making *m)
 {
+    for (size_t i = 0; i < m->held_count; i++)
+        m->blocked |=
+            m->held[i].action == REPLAY_SUBMIT && is_too_early(m, (const void *)m->held[i].event);
     for (size_t i = 0; i < m->held_count; i++) {
         HAL_TRY(replay_plan_emit(m->variant, &m->held[i]));
-        m->serial->left_over += m->held[i].action == REPLAY_SUBMIT;
+        if (m->held[i].action != REPLAY_SUBMIT)
+            continue;
+        m->serial->left_over++;
+        m->awaited -= is_awaited(m, (const void *)m->held[i].event);
     }
     m->held_count = 0;
     return HAL_OK;
@@ -341,8 +370,37 @@ static enum hal_status refuse(const struct making *m, uint64_t submission)
                     submission, m->first, m->last);
 }
 
+static uint64_t count_awaited(const struct making *m)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < m->plan->op_count; i++) {
+        const struct replay_op *op = &m->plan->ops[i];
+        count += op->action == REPLAY_SUBMIT && is_awaited(m, (const void *)op->event);
+    }
+    return count;
+}
+
+/* That the range is one, and ran. */
+static enum hal_status check_range(const struct making *m)
+{
+    const struct replay_serial_options *options = m->options;
+    char where[HAL_LOCATOR_BYTES];
+    if (options->has_begin && !m->begun)
+        return refuse(m, options->begin);
+    if (!options->has_stop || m->ended)
+        return HAL_OK;
+    if (m->blocked)
+        return hal_fail(HAL_NOT_FOUND,
+                        "a submission before #s%" PRIu64 " runs only behind %s: the range can end "
+                        "behind all of #s%" PRIu64,
+                        options->stop.submission, hal_locator_print(&options->stop, where),
+                        options->stop.submission);
+    return refuse(m, options->stop.submission);
+}
+
 static enum hal_status transform(struct making *m)
 {
+    m->awaited = count_awaited(m);
     for (size_t i = 1; i < m->plan->object_count; i++) {
         const struct replay_object *object = &m->plan->objects[i];
         if (object->kind == REPLAY_SEMAPHORE && object->created)
@@ -352,15 +410,12 @@ static enum hal_status transform(struct making *m)
     size_t at = 0;
     for (; at < m->plan->op_count && !m->stopped; at++)
         HAL_TRY(take(m, &m->plan->ops[at]));
-    if (m->options->reads_too && !m->options->stop.has_dispatch)
+    if (m->options->is_range && !m->options->stop.has_dispatch)
         for (; at < m->plan->op_count && belongs_to_the_stop(m, &m->plan->ops[at]); at++)
             HAL_TRY(replay_plan_emit(m->variant, &m->plan->ops[at]));
     if (!m->stopped)
         HAL_TRY(let_go(m));
-    if (m->options->has_stop && !m->stopped)
-        return refuse(m, m->options->stop.submission);
-    if (m->options->has_begin && !m->begun)
-        return refuse(m, m->options->begin);
+    HAL_TRY(check_range(m));
     if (m->stopped)
         cut(m->variant);
     return HAL_OK;

@@ -31,7 +31,9 @@ struct replay_serial_options {
     /* End behind this place; what is split must be of REPLAY_SPLIT_ALL or this submission. */
     bool has_stop;
     struct hal_locator stop;
-    bool reads_too; /* and behind what the host does then, before more work can run */
+    /* The place is the end of a range: behind all its submissions, also those that run later than
+     * the last one, and behind what the host does then, before more work can run. */
+    bool is_range;
     bool has_begin; /* this submission must be among those that run */
     uint64_t begin;
 };

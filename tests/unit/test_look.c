@@ -205,6 +205,73 @@ static void a_range_compares_nothing_else(void **state)
     assert_int_equal(look(f, one).report.compared_reads, 0);
 }
 
+/* #s1 waits for what the host sets behind #s2, so #s2 runs first; each fills a quarter, which is
+ * read at the end. */
+static void build_late(struct fixture *f, const char *path, bool by_the_last)
+{
+    struct trace_builder *b = &f->b;
+    const struct trace_semaphore_value go = {DONE + 1, 1};
+    builder_open(b, path, NULL);
+    builder_buffer_create(b, OUT, "out", 16);
+    builder_semaphore_create(b, DONE, "done", 0);
+    builder_semaphore_create(b, DONE + 1, "go", 0);
+    for (uint64_t n = 0; n < 4; n++) {
+        const uint64_t commands = COMMANDS + n;
+        const struct trace_semaphore_value signals[] = {{n == 3 ? DONE : DONE + 2 + n, 1}, go};
+        if (n < 3)
+            builder_semaphore_create(b, DONE + 2 + n, NULL, 0);
+        builder_command_buffer_create(b, commands, NULL, HAL_ONE_SHOT);
+        builder_fill(b, OUT, 4 * n, 4, (uint32_t)n + 1, 4);
+        builder_seal(b, commands);
+        builder_submit(b, n, 0, &go, n == 1, signals, n == 2 && by_the_last ? 2 : 1, &commands, 1);
+        if (n == 2 && !by_the_last)
+            builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, DONE + 1, 1, NULL);
+    }
+    for (uint64_t n = 0; n < 4; n++) {
+        const struct trace_semaphore_value done = {n == 3 ? DONE : DONE + 2 + n, 1};
+        const uint32_t value = (uint32_t)n + 1;
+        builder_submission_done(b, n, 0, b->begin_ns, b->begin_ns, b->begin_ns + 1);
+        builder_semaphore_wait(b, HAL_WAIT_ALL, &done, 1, INT64_MAX);
+        builder_host_read(b, OUT, 4 * n, &value, 4);
+    }
+    if (builder_close(b, NULL) != HAL_OK)
+        fail_msg("%s", hal_message());
+}
+
+static void a_range_has_what_runs_late(void **state)
+{
+    struct fixture *f = *state;
+    char path[PATH_MAX];
+    struct replay_plan *const before = f->plan;
+    test_folder_file(&f->folder, "late.pb.zst", path);
+    for (int by_the_last = 0; by_the_last < 2; by_the_last++) {
+        build_late(f, path, by_the_last);
+        assert_int_equal(replay_plan_load(path, &(struct replay_load_options){0}, &f->plan),
+                         HAL_OK);
+        struct replay_look range = {
+            .is_range = true, .has_begin = true, .has_stop = true, .begin = at(1), .stop = at(2)};
+        struct replay_look_result result = look(f, range);
+        assert_int_equal(result.steps, 3);
+        assert_int_equal(result.report.different_reads, 0);
+        range.has_begin = false;
+        assert_int_equal(look(f, range).steps, 3);
+        range.stop = at(1);
+        assert_int_equal(look(f, range).steps, 3);
+        range = (struct replay_look){.has_stop = true, .stop = at(2)};
+        assert_int_equal(look(f, range).steps, 2);
+        range = (struct replay_look){.plan = f->plan,
+                                     .device = f->device,
+                                     .options = &(struct replay_options){0},
+                                     .is_range = true,
+                                     .has_stop = true,
+                                     .stop = at_dispatch(2, 0)};
+        assert_int_equal(replay_look_run(&range, &result), HAL_NOT_FOUND);
+        assert_non_null(strstr(hal_message(), by_the_last ? "runs only behind #s2.d0" : "d0"));
+        replay_plan_destroy(f->plan);
+    }
+    f->plan = before;
+}
+
 static void buffers_are_written_out_at_a_place(void **state)
 {
     struct fixture *f = *state;
@@ -466,6 +533,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_compares_nothing_else),
+        cmocka_unit_test(a_range_has_what_runs_late),
         cmocka_unit_test(buffers_are_written_out_at_a_place),
         cmocka_unit_test(numpy_has_types_for_floats),
         cmocka_unit_test(large_buffers_are_written_out_whole),
