@@ -160,13 +160,31 @@ static enum hal_status copy_frames(struct recompression *r,
     return trace_directory_write(&r->directory, &r->output);
 }
 
-static enum hal_status write_file(struct recompression *r,
-                                  const struct trace_rewrite_options *options,
-                                  void (*progress)(void *user, uint64_t done), void *user)
+/* The file as it is. */
+static enum hal_status copy_file(struct recompression *r)
 {
-    HAL_TRY(trace_output_open_nameless(&r->output, options->path, options->force,
-                                       options->compression_level));
-    enum hal_status status = copy_frames(r, progress, user);
+    enum { STEP_BYTES = 1 << 20 };
+    struct trace_input *input = &r->reader->input;
+    if (!trace_bytes_reserve(&r->raw, STEP_BYTES))
+        return no_memory();
+    for (uint64_t at = 0; at < input->bytes;) {
+        const uint64_t left = input->bytes - at;
+        const size_t bytes = left < STEP_BYTES ? (size_t)left : STEP_BYTES;
+        HAL_TRY(trace_input_read(input, at, r->raw.data, bytes));
+        HAL_TRY(trace_output_write(&r->output, r->raw.data, bytes));
+        at += bytes;
+    }
+    return HAL_OK;
+}
+
+/* What is not whole is written anew, whatever that takes. */
+static bool is_larger(const struct recompression *r)
+{
+    return r->output.offset > r->reader->input.bytes && !trace_reader_is_cut(r->reader);
+}
+
+static enum hal_status publish(struct recompression *r, enum hal_status status)
+{
     if (status == HAL_OK)
         status = trace_output_flush(&r->output);
     if (status == HAL_OK)
@@ -175,9 +193,26 @@ static enum hal_status write_file(struct recompression *r,
     return trace_output_close(&r->output);
 }
 
+static enum hal_status write_file(struct recompression *r,
+                                  const struct trace_rewrite_options *options,
+                                  void (*progress)(void *user, uint64_t done), void *user,
+                                  bool *out_copied)
+{
+    HAL_TRY(trace_output_open_nameless(&r->output, options->path, options->force,
+                                       options->compression_level));
+    const enum hal_status status = copy_frames(r, progress, user);
+    *out_copied = status == HAL_OK && is_larger(r);
+    if (!*out_copied)
+        return publish(r, status);
+    HAL_TRY(trace_output_close(&r->output)); /* it has no name, and goes */
+    HAL_TRY(trace_output_open_nameless(&r->output, options->path, options->force,
+                                       options->compression_level));
+    return publish(r, copy_file(r));
+}
+
 enum hal_status trace_recompress(const char *path, const struct trace_rewrite_options *options,
                                  const char *edit, void (*progress)(void *user, uint64_t done),
-                                 void *user)
+                                 void *user, bool *out_copied)
 {
     struct recompression r = {.edit = edit};
     HAL_TRY(trace_reader_open(path, &r.reader));
@@ -189,7 +224,7 @@ enum hal_status trace_recompress(const char *path, const struct trace_rewrite_op
         status = hal_fail(HAL_INVALID, "'%s' is not whole (%s): hal-trace recover or trim first",
                           path, trace_reader_truncated(r.reader));
     if (status == HAL_OK)
-        status = write_file(&r, options, progress, user);
+        status = write_file(&r, options, progress, user, out_copied);
     free(r.raw.data);
     free(r.changed.data);
     trace_arena_finish(&r.arena);

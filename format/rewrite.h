@@ -87,10 +87,11 @@ struct trace_health trace_rewrite_health(const struct trace_reader *reader, char
                                          size_t message_bytes);
 
 /* A copy of the file with other compression, bit for bit the same message: what newer versions
- * added stays. `edit` is added to the header's. HAL_CORRUPT, HAL_VERSION, HAL_EXISTS, HAL_IO,
- * HAL_NO_MEMORY; HAL_INVALID: the file is not whole. `progress` may be NULL. */
+ * added stays. `edit` is added to the header's. Where that makes the file larger, and nothing of it
+ * was missing, the copy is the file as it is (*out_copied). HAL_CORRUPT, HAL_VERSION, HAL_EXISTS,
+ * HAL_IO, HAL_NO_MEMORY; HAL_INVALID: the file is not whole. `progress` may be NULL. */
 enum hal_status trace_recompress(const char *path, const struct trace_rewrite_options *options,
                                  const char *edit, void (*progress)(void *user, uint64_t done),
-                                 void *user) HAL_CHECKED;
+                                 void *user, bool *out_copied) HAL_CHECKED;
 
 #endif

@@ -8,6 +8,7 @@
 static int recompress(const char *path, const struct trace_rewrite_options *output)
 {
     char edit[64];
+    bool copied = false;
     struct trace_reader *reader;
     struct tool_progress progress;
     enum hal_status status = trace_reader_open(path, &reader);
@@ -16,9 +17,10 @@ static int recompress(const char *path, const struct trace_rewrite_options *outp
     tool_progress_begin(&progress, "recompressing", trace_reader_counts(reader)->frames);
     trace_reader_close(reader);
     snprintf(edit, sizeof edit, "recompress --level=%d", output->compression_level);
-    status = trace_recompress(path, output, edit, tool_progress_step, &progress);
+    status = trace_recompress(path, output, edit, tool_progress_step, &progress, &copied);
     tool_progress_end(&progress);
-    return tool_written(status, output->path, "");
+    return tool_written(status, output->path,
+                        copied ? "copied as it is: this would make it larger" : "");
 }
 
 static int run(int argc, char **argv)
@@ -44,7 +46,9 @@ const struct tool_command tool_recompress = {
     .summary = "the same trace in fewer bytes",
     .help = "usage: hal-trace recompress -o OUTPUT [--level=N] [--force] FILE\n\n"
             "Writes the trace again with another compression. Everything else stays, also what\n"
-            "newer versions have added to the file.\n\n"
+            "newer versions have added to the file. A file that this would make larger is copied "
+            "as it\n"
+            "is.\n\n"
             "  -o, --output=OUTPUT  the trace to write; needed\n"
             "  -f, --force          replace it if it exists\n"
             "      --level=N        of zstd, 1 to 19; default 15\n",

@@ -179,7 +179,8 @@ static void rewrite_what_opens(void)
         assert_int_equal(read_all(out_path, &cut, &sum), HAL_OK);
         assert_false(cut);
     }
-    (void)!trace_recompress(bad_path, &options, "e", NULL, NULL);
+    bool copied;
+    (void)!trace_recompress(bad_path, &options, "e", NULL, NULL, &copied);
 }
 
 static void try_file(struct row *row, const uint8_t *data, size_t bytes)

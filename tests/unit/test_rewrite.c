@@ -29,6 +29,7 @@ enum { CONTENTS = 9, STRINGS = 20, STACKS = 10, EVENTS = 300, CONTENT_BYTES = 10
 
 static struct test_folder folder;
 static char from[PATH_MAX], to[PATH_MAX];
+static bool copied; /* what trace_recompress says */
 
 static int make_folder(void **state)
 {
@@ -219,7 +220,7 @@ static void every_record_stays_the_same(void **state)
         assert_same(&before, &after);
         const struct trace_rewrite_options options = {
             .path = to, .force = true, .compression_level = 9};
-        assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL), HAL_OK);
+        assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL, &copied), HAL_OK);
         const struct sums again = sums_of(to);
         assert_same(&before, &again);
     }
@@ -288,8 +289,8 @@ static void a_failure_leaves_no_file(void **state)
     small.rlim_cur = 2000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     const enum hal_status status = rewrite_all(&source, &rules);
-    const enum hal_status other =
-        trace_recompress(from, &(struct trace_rewrite_options){.path = to}, "e", NULL, NULL);
+    const enum hal_status other = trace_recompress(
+        from, &(struct trace_rewrite_options){.path = to}, "e", NULL, NULL, &copied);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, handler);
     assert_int_equal(status, HAL_IO);
@@ -355,9 +356,11 @@ static void write_future(void)
     header.base.n_unknown_fields = end.base.n_unknown_fields = 1;
     header.base.unknown_fields = end.base.unknown_fields = &unknown;
     trace_directory_init(&directory);
-    assert_int_equal(trace_output_open(&output, from, true, 0), HAL_OK);
+    /* Hardly compressed: compressing again makes the file smaller. */
+    assert_int_equal(trace_output_open(&output, from, true, -100), HAL_OK);
     assert_int_equal(trace_destination_publish(&output.to), HAL_OK);
-    assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
+    for (int i = 0; i < 500; i++)
+        assert_int_equal(trace_field_append(&raw, 1, &packet.base), HAL_OK);
     append(&raw, future_field, sizeof future_field);
     assert_int_equal(trace_field_append(&raw, 100, &header.base), HAL_OK);
     append(&raw, future_field, sizeof future_field);
@@ -397,7 +400,8 @@ static void what_a_newer_version_wrote_stays(void **state)
     write_future();
     assert_int_equal(occurrences(from, future_field, sizeof future_field), 2);
     assert_int_equal(occurrences(from, future_header, sizeof future_header), 2);
-    assert_int_equal(trace_recompress(from, &options, "squeezed", NULL, NULL), HAL_OK);
+    assert_int_equal(trace_recompress(from, &options, "squeezed", NULL, NULL, &copied), HAL_OK);
+    assert_false(copied);
     assert_int_equal(occurrences(to, future_field, sizeof future_field), 2);
     assert_int_equal(occurrences(to, future_header, sizeof future_header), 2);
     assert_int_equal(trace_reader_open(to, &source.reader), HAL_OK);
@@ -433,19 +437,53 @@ static void an_index_that_was_cut_off_is_written_anew(void **state)
     assert_int_equal(trace_reader_open(from, &reader), HAL_OK);
     assert_true(*trace_reader_truncated(reader));
     trace_reader_close(reader);
-    assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL), HAL_OK);
+    assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL, &copied), HAL_OK);
     assert_int_equal(trace_reader_open(to, &reader), HAL_OK);
     assert_string_equal(trace_reader_truncated(reader), "");
     assert_int_equal(trace_reader_counts(reader)->events, counts.events);
     assert_int_equal(trace_reader_counts(reader)->contents, counts.contents);
     trace_reader_close(reader);
     assert_int_equal(truncate(from, info.st_size / 2), 0);
-    assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL), HAL_INVALID);
+    assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL, &copied), HAL_INVALID);
+}
+
+static size_t load(const char *path, uint8_t *data, size_t capacity)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t bytes = fread(data, 1, capacity, file);
+    assert_true(bytes < capacity);
+    fclose(file);
+    return bytes;
+}
+
+/* Whatever was in it, and whatever level is asked for: at worst it is the same file. */
+static void no_file_becomes_larger(void **state)
+{
+    (void)state;
+    static uint8_t before[4 << 20], after[sizeof before];
+    unsigned copies = 0;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        write_random(seed);
+        for (int level = 1; level <= 19; level += 9) {
+            const struct trace_rewrite_options options = {
+                .path = to, .force = true, .compression_level = level};
+            copied = false;
+            assert_int_equal(trace_recompress(from, &options, "e", NULL, NULL, &copied), HAL_OK);
+            const size_t bytes = load(from, before, sizeof before);
+            const size_t got = load(to, after, sizeof after);
+            assert_true(got <= bytes);
+            assert_int_equal(copied, got == bytes && memcmp(before, after, bytes) == 0);
+            copies += copied;
+        }
+    }
+    assert_true(copies > 0); /* those with level 1 */
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_file_becomes_larger),
         cmocka_unit_test(every_record_stays_the_same),
         cmocka_unit_test(only_what_is_kept_comes_along),
         cmocka_unit_test(numbers_move_and_too_large_ones_are_refused),
