@@ -66,6 +66,10 @@ enum hal_status trace_reader_open_part(const char *path, uint64_t bytes,
 /* Reads directory, header, tables and end of reader->input, and lists the chunks. */
 enum hal_status trace_reader_load(struct trace_reader *reader) HAL_CHECKED;
 
+/* Puts the file's name before a failure's message. */
+enum hal_status trace_reader_with_path(const struct trace_reader *reader,
+                                       enum hal_status status) HAL_CHECKED;
+
 /* A trace_resolve: whether the number exists. In a file that was cut off, what defines a number
  * may be missing: 0 then. */
 bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *number);
