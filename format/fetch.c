@@ -41,43 +41,65 @@ enum hal_status trace_reader_content_size(const struct trace_reader *reader, uin
     return HAL_OK;
 }
 
-/* Decompresses a frame of contents into reader->blobs_raw. */
-static enum hal_status load_blobs(struct trace_reader *reader, size_t frame)
+/* Where each content of the frame begins in its data, and how large those are. */
+static enum hal_status list_starts(struct trace_cached_frame *slot, const Haltrace__Blobs *blobs,
+                                   uint64_t *out_bytes)
 {
-    if (reader->cached_blobs == frame + 1)
-        return HAL_OK;
-    const struct trace_blobs_frame *entry = &reader->directory.blobs[frame];
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < entry->blobs->n_size; i++)
-        bytes += trace_blob_is_elsewhere(entry->blobs, i) ? 0 : entry->blobs->size[i];
+    void *starts = slot->starts;
+    uint64_t at = 0;
+    if (!hal_grow(&starts, &slot->start_capacity, blobs->n_size, sizeof *slot->starts))
+        return no_memory();
+    slot->starts = starts;
+    for (size_t i = 0; i < blobs->n_size; i++) {
+        slot->starts[i] = at;
+        at += trace_blob_is_elsewhere(blobs, i) ? 0 : blobs->size[i];
+    }
+    *out_bytes = at;
+    return HAL_OK;
+}
+
+static enum hal_status load_blobs(struct trace_reader *reader, struct trace_cached_frame *slot)
+{
+    const struct trace_blobs_frame *entry = &reader->directory.blobs[slot->frame];
     struct trace_frame_head head;
     uint8_t *meta;
-    reader->cached_blobs = 0;
+    uint64_t bytes;
+    HAL_TRY(list_starts(slot, entry->blobs, &bytes));
     trace_arena_reset(&reader->scratch);
     HAL_TRY(trace_input_head(&reader->input, entry->offset, entry->offset + entry->bytes, &head,
                              &reader->scratch, &meta));
     if (head.kind != TRACE_FRAME_BLOBS || trace_frame_bytes(&head) != entry->bytes ||
         head.raw_bytes != bytes)
         return hal_fail(HAL_CORRUPT, "damaged: other contents at byte %" PRIu64, entry->offset);
-    reader->blobs_raw.count = 0;
-    if (!trace_bytes_reserve(&reader->blobs_raw, (size_t)bytes))
+    slot->raw.count = 0;
+    if (!trace_bytes_reserve(&slot->raw, (size_t)bytes))
         return no_memory();
-    HAL_TRY(trace_input_own_data(&reader->input, entry->offset, &head, reader->blobs_raw.data));
-    reader->blobs_raw.count = (size_t)bytes;
-    reader->cached_blobs = frame + 1;
+    HAL_TRY(trace_input_own_data(&reader->input, entry->offset, &head, slot->raw.data));
+    slot->raw.count = (size_t)bytes;
     return HAL_OK;
+}
+
+/* The decompressed frame of contents. */
+static enum hal_status get_blobs(struct trace_reader *reader, size_t frame,
+                                 const struct trace_cached_frame **out_frame)
+{
+    struct trace_cached_frame *slot;
+    HAL_TRY(trace_cache_find(&reader->blobs_cache, frame, &slot));
+    *out_frame = slot;
+    if (slot->is_valid)
+        return HAL_OK;
+    return trace_cache_filled(reader, &reader->blobs_cache, reader->directory.blobs_count, slot,
+                              load_blobs(reader, slot));
 }
 
 static enum hal_status copy_content(struct trace_reader *reader, size_t frame, size_t index,
                                     void *out, size_t bytes)
 {
-    HAL_TRY(load_blobs(reader, frame));
+    const struct trace_cached_frame *loaded;
+    HAL_TRY(get_blobs(reader, frame, &loaded));
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
-    size_t at = 0;
-    for (size_t i = 0; i < index; i++)
-        at += trace_blob_is_elsewhere(blobs, i) ? 0 : (size_t)blobs->size[i];
     if (bytes)
-        memcpy(out, reader->blobs_raw.data + at, bytes);
+        memcpy(out, loaded->raw.data + loaded->starts[index], bytes);
     uint8_t sha256[32];
     const uint8_t *wanted = trace_blob_sha256(blobs, index);
     if (!wanted) /* the checksum of the frame has told */
@@ -95,13 +117,14 @@ static enum hal_status copy_content(struct trace_reader *reader, size_t frame, s
 static enum hal_status compute_digests(struct trace_reader *reader, size_t frame)
 {
     const Haltrace__Blobs *blobs = reader->directory.blobs[frame].blobs;
-    HAL_TRY(load_blobs(reader, frame));
+    const struct trace_cached_frame *loaded;
+    HAL_TRY(get_blobs(reader, frame, &loaded));
     if (!reader->frame_digests)
         reader->frame_digests = hal_alloc(reader->directory.blobs_count, sizeof(uint8_t *));
     uint8_t *digests = trace_arena_array(&reader->kept, blobs->n_size, TRACE_DIGEST_BYTES);
     if (!reader->frame_digests || !digests)
         return no_memory();
-    const uint8_t *data = reader->blobs_raw.data;
+    const uint8_t *data = loaded->raw.data;
     for (size_t i = 0; i < blobs->n_size; i++) {
         HAL_TRY(trace_sha256(data, (size_t)blobs->size[i], digests + TRACE_DIGEST_BYTES * i));
         data += blobs->size[i];

@@ -21,6 +21,7 @@ enum {
     DEFAULT_LEVEL = 3,
     CONTENT_LEVEL = 1,
     PROBE_BYTES = 16 << 10,
+    FIRST_LOOK_BYTES = 4 << 10, /* of a frame whose size is not known: most are small */
     CHECKED_HEAD_BYTES = offsetof(struct trace_frame_head, head_checksum),
 };
 
@@ -280,6 +281,7 @@ enum hal_status trace_input_read(struct trace_input *input, uint64_t offset, voi
     if (!hal_range_fits(offset, bytes, input->bytes))
         return hal_fail(HAL_CORRUPT, "%zu bytes at byte %" PRIu64 " are past the end", bytes,
                         offset);
+    input->work_bytes += bytes;
     while (bytes) {
         const ssize_t got = pread(input->descriptor, to, bytes, (off_t)offset);
         if (got < 0 && errno == EINTR)
@@ -311,6 +313,7 @@ static enum hal_status read_stored(struct trace_input *input, uint64_t offset, u
 static enum hal_status decompress(struct trace_input *input, const void *stored,
                                   size_t stored_bytes, void *out, size_t bytes)
 {
+    input->work_bytes += bytes;
     const size_t got = ZSTD_decompressDCtx(input->decompressor, out, bytes, stored, stored_bytes);
     if (ZSTD_isError(got))
         return hal_fail(HAL_CORRUPT, "cannot be decompressed: %s", ZSTD_getErrorName(got));
@@ -419,7 +422,7 @@ enum hal_status trace_input_frame_size(struct trace_input *input, uint64_t offse
 {
     const uint64_t left = input->bytes - offset;
     const uint64_t longest = ZSTD_compressBound(TRACE_MAX_FRAME_BYTES);
-    for (uint64_t bytes = BUFFER_BYTES;; bytes *= 4) {
+    for (uint64_t bytes = FIRST_LOOK_BYTES;; bytes *= 4) {
         const uint64_t part = bytes < left ? bytes : left;
         HAL_TRY(read_stored(input, offset, part));
         const size_t size = ZSTD_findFrameCompressedSize(input->stored.data, (size_t)part);

@@ -93,6 +93,7 @@ struct trace_input {
     uint64_t bytes;
     struct ZSTD_DCtx_s *decompressor;
     struct trace_bytes stored; /* the frame being read */
+    uint64_t work_bytes;       /* read from the file and decompressed so far: what reading cost */
 };
 
 enum hal_status trace_input_open(struct trace_input *input, const char *path) HAL_CHECKED;

@@ -282,7 +282,7 @@ static enum hal_status take_field(struct trace_reader *reader, const struct trac
 static enum hal_status load_frame(struct trace_reader *reader, const struct trace_data_frame *frame,
                                   uint32_t number)
 {
-    struct trace_bytes *raw = &reader->blobs_raw; /* not in use yet */
+    struct trace_bytes *raw = &reader->data_cache.slots[0].raw; /* not in use yet */
     HAL_TRY(trace_input_data_frame(&reader->input, frame->note, frame->note_bytes, raw));
     size_t at = 0;
     unsigned found = 0;

@@ -57,21 +57,28 @@ enum hal_status trace_reader_open_part(const char *path, uint64_t bytes,
     return open_part(path, bytes, true, out_reader);
 }
 
+static void finish_cache(struct trace_frame_cache *cache)
+{
+    for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
+        free(cache->slots[i].raw.data);
+        free(cache->slots[i].pieces);
+        free(cache->slots[i].starts);
+    }
+    free(cache->failures);
+}
+
 void trace_reader_close(struct trace_reader *reader)
 {
     if (!reader)
         return;
     for (size_t i = 0; i < reader->base_count; i++)
         trace_base_close(&reader->bases[i]);
-    for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
-        free(reader->cache[i].raw.data);
-        free(reader->cache[i].pieces);
-    }
+    finish_cache(&reader->data_cache);
+    finish_cache(&reader->blobs_cache);
     free(reader->chunks);
     free(reader->places);
     free(reader->frame_last_content);
     free(reader->frame_digests);
-    free(reader->blobs_raw.data);
     free(reader->events.data);
     free(reader->segments.data);
     trace_arena_finish(&reader->scratch);
@@ -80,6 +87,47 @@ void trace_reader_close(struct trace_reader *reader)
     trace_directory_finish(&reader->directory);
     trace_input_close(&reader->input);
     free(reader);
+}
+
+/* ---- Frames that were read ---------------------------------------------------------------- */
+
+enum hal_status trace_cache_find(struct trace_frame_cache *cache, size_t frame,
+                                 struct trace_cached_frame **out_slot)
+{
+    struct trace_cached_frame *slot = &cache->slots[0];
+    if (cache->failures && cache->failures[frame].status != HAL_OK)
+        return hal_fail(cache->failures[frame].status, "%s", cache->failures[frame].message);
+    for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
+        struct trace_cached_frame *cached = &cache->slots[i];
+        if (cached->is_valid && cached->frame == frame) {
+            slot = cached;
+            break;
+        }
+        if (!cached->is_valid || (slot->is_valid && cached->used_at < slot->used_at))
+            slot = cached;
+    }
+    slot->is_valid &= slot->frame == frame;
+    slot->frame = frame;
+    slot->used_at = ++cache->clock;
+    *out_slot = slot;
+    return HAL_OK;
+}
+
+enum hal_status trace_cache_filled(struct trace_reader *reader, struct trace_frame_cache *cache,
+                                   size_t count, struct trace_cached_frame *slot,
+                                   enum hal_status status)
+{
+    slot->is_valid = status == HAL_OK;
+    if (status != HAL_CORRUPT && status != HAL_VERSION)
+        return status;
+    if (!cache->failures)
+        cache->failures = hal_alloc(count, sizeof *cache->failures);
+    const size_t bytes = strlen(hal_message()) + 1;
+    char *message = cache->failures ? trace_arena_alloc(&reader->kept, bytes) : NULL;
+    if (message)
+        cache->failures[slot->frame] =
+            (struct trace_frame_failure){status, memcpy(message, hal_message(), bytes)};
+    return status;
 }
 
 /* ---- Looking things up -------------------------------------------------------------------- */
@@ -211,30 +259,22 @@ static enum hal_status list_pieces(struct trace_cached_frame *cached, const Halt
     return HAL_OK;
 }
 
-/* The decompressed frame, from the cache if it is there. */
+/* The decompressed frame. */
 static enum hal_status get_frame(struct trace_reader *reader, uint32_t frame,
                                  const struct trace_cached_frame **out_frame)
 {
-    struct trace_cached_frame *slot = &reader->cache[0];
-    for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
-        struct trace_cached_frame *cached = &reader->cache[i];
-        if (cached->is_valid && cached->frame == frame) {
-            cached->used_at = ++reader->cache_clock;
-            *out_frame = cached;
-            return HAL_OK;
-        }
-        if (!cached->is_valid || (slot->is_valid && cached->used_at < slot->used_at))
-            slot = cached;
-    }
+    struct trace_cached_frame *slot;
     const struct trace_data_frame *data = &reader->directory.data[frame];
-    slot->is_valid = false;
-    HAL_TRY(trace_input_data_frame(&reader->input, data->note, data->note_bytes, &slot->raw));
-    HAL_TRY(list_pieces(slot, data->note));
-    slot->frame = frame;
-    slot->is_valid = true;
-    slot->used_at = ++reader->cache_clock;
+    HAL_TRY(trace_cache_find(&reader->data_cache, frame, &slot));
     *out_frame = slot;
-    return HAL_OK;
+    if (slot->is_valid)
+        return HAL_OK;
+    enum hal_status status =
+        trace_input_data_frame(&reader->input, data->note, data->note_bytes, &slot->raw);
+    if (status == HAL_OK)
+        status = list_pieces(slot, data->note);
+    return trace_cache_filled(reader, &reader->data_cache, reader->directory.data_count, slot,
+                              status);
 }
 
 /* Adds the segments of one message to reader->segments. */

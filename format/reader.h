@@ -21,14 +21,29 @@ struct trace_chunk_entry {
     bool is_open;                    /* segments of its last seal are missing for good */
 };
 
-/* A decompressed data frame and its chunk and segment fields. */
+/* A decompressed frame: of data, with its chunk and segment fields, or of contents. */
 struct trace_cached_frame {
-    uint32_t frame;
+    size_t frame;
     bool is_valid;
     uint64_t used_at;
     struct trace_bytes raw;
     struct trace_field *pieces;
     size_t piece_count, piece_capacity;
+    uint64_t *starts; /* of each content, in `raw` */
+    size_t start_capacity;
+};
+
+struct trace_frame_failure {
+    enum hal_status status; /* HAL_OK: none */
+    const char *message;
+};
+
+/* Frames of one kind that were read. Many chunks and contents are in one frame: it is read once and
+ * not for each of them, also when it is damaged. */
+struct trace_frame_cache {
+    struct trace_cached_frame slots[TRACE_CACHED_FRAMES];
+    uint64_t clock;
+    struct trace_frame_failure *failures; /* by frame; NULL: none so far */
 };
 
 struct trace_reader {
@@ -48,11 +63,8 @@ struct trace_reader {
     size_t chunk_count, chunk_capacity;
     struct trace_place *places;
     size_t place_count, place_capacity;
-    struct trace_cached_frame cache[TRACE_CACHED_FRAMES];
-    uint64_t cache_clock;
+    struct trace_frame_cache data_cache, blobs_cache;
     uint64_t *frame_last_content; /* number of the last content of each contents frame */
-    size_t cached_blobs;          /* frame in blobs_raw + 1; 0: none */
-    struct trace_bytes blobs_raw;
     uint8_t **frame_digests; /* of each contents frame without digests: those that were computed */
     struct trace_bytes events, segments; /* of the chunk being decoded */
     struct trace_base bases[TRACE_MAX_BASES];
@@ -65,6 +77,16 @@ enum hal_status trace_reader_open_part(const char *path, uint64_t bytes,
 
 /* Reads directory, header, tables and end of reader->input, and lists the chunks. */
 enum hal_status trace_reader_load(struct trace_reader *reader) HAL_CHECKED;
+
+/* The slot of that frame. *out_slot is not valid: it is to be filled, then trace_cache_filled. Else
+ * as reading the frame failed before. */
+enum hal_status trace_cache_find(struct trace_frame_cache *cache, size_t frame,
+                                 struct trace_cached_frame **out_slot) HAL_CHECKED;
+/* Hands on `status`: HAL_OK makes the slot valid, damage of the file is remembered for the frame,
+ * which is one of `count`. */
+enum hal_status trace_cache_filled(struct trace_reader *reader, struct trace_frame_cache *cache,
+                                   size_t count, struct trace_cached_frame *slot,
+                                   enum hal_status status) HAL_CHECKED;
 
 /* Puts the file's name before a failure's message. */
 enum hal_status trace_reader_with_path(const struct trace_reader *reader,
