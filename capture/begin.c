@@ -343,7 +343,7 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture->times_dispatches = strcmp(options->mode, "queue") != 0;
     capture->records_stacks = strcmp(options->stacks, "none") != 0;
     const enum hal_status status =
-        capture_stacks_init(&capture->stacks, (const void *)&hal_queue_submit);
+        capture_stacks_init(&capture->stacks, (const void *)(uintptr_t)core->device_info);
     if (status != HAL_OK) {
         finish_parts(capture);
         return status;

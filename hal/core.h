@@ -292,6 +292,10 @@ enum hal_status hal_driver_open(const char *whole, struct hal_device_info *out_i
 enum hal_status hal_module_load(const char *what, const char *variable, const char *file,
                                 const char *symbol, void **out_symbol) HAL_CHECKED;
 
+/* Keeps libhal, or the plugin that has it as a part, in memory when it is unloaded: its threads,
+ * signal handlers and captures go on. */
+void hal_module_pin(void);
+
 /* What begins a capture into `file`: the driver's own, where the file's extension asks for it, else
  * the capture module's. HAL_NOT_FOUND: it is not there. */
 enum hal_status hal_capture_find(const struct hal_device *device, const char *file,

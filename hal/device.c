@@ -198,8 +198,10 @@ enum hal_status hal_device_open(const char *uri, struct hal_device **out_device)
     struct hal_driver_device *driver;
     struct hal_caching *caching;
     struct hal_device *device = NULL;
+    static pthread_once_t pinned = PTHREAD_ONCE_INIT;
     HAL_TRY(hal_check_place(out_device, "the device"));
     HAL_TRY(hal_settings_get(&settings));
+    pthread_once(&pinned, hal_module_pin);
     HAL_TRY(hal_driver_open(uri ? uri : settings.device, &info, &settings.caching_bytes, &driver));
     enum hal_status status = add_caching(driver, settings.caching_bytes, &info, &caching);
     if (status != HAL_OK) {

@@ -45,6 +45,15 @@ enum hal_status hal_module_load(const char *what, const char *variable, const ch
     return HAL_OK;
 }
 
+/* Whatever the program does: by the loader's own name for it, which is no path of the present
+ * working folder for others. The program itself, which cannot be opened so, never goes. */
+void hal_module_pin(void)
+{
+    Dl_info own;
+    if (dladdr((const void *)(uintptr_t)&hal_module_pin, &own) && own.dli_fname)
+        (void)dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /* ---- The capture --------------------------------------------------------------------------- */
 
 /* There when a program links libhal and the capture statically. */

@@ -107,6 +107,22 @@ run 0 "$compiler" -std=c11 -Wall -Wextra -Werror $flags minimal.c \
 app ./minimal
 build_with_cmake
 
+# Loaded locally, it finds the capture as well.
+# shellcheck disable=SC2086 # a list of flags
+run 0 "$compiler" -std=c11 -D_GNU_SOURCE $flags -I"$root" "$root/tests/support/local_app.c" -pthread -ldl -o local
+# shellcheck disable=SC2046,SC2086 # lists of flags
+run 0 "$compiler" -std=c11 $flags -fPIC -shared -DFRAME_BYTES=64 -I"$root" "$root/tests/support/local_plugin.c" \
+    $(pkg-config --cflags --libs haltrace) -Wl,-rpath,"$prefix/lib" -o plugin.so
+# loaded LIBRARY: two traces of it, which replay.
+loaded()
+{
+    run 0 "$prefix/bin/hal-capture" --force -o local.pb.zst -- ./local 1 2 release "$1"
+    run 0 "$prefix/bin/hal-replay" local.pb.zst
+    run 0 "$prefix/bin/hal-replay" local-2.pb.zst
+}
+loaded "$prefix/lib/libhal.so"
+loaded ./plugin.so
+
 if [ "$(uname)" = Linux ]; then
     for library in libhal libhalbase; do
         same "$(objdump -p "$prefix/lib/$library.so" | awk '$1 == "SONAME" { print $2 }')" $library.so.0 \
@@ -130,6 +146,15 @@ if [ "$(uname)" = Linux ]; then
     run 0 "$compiler" -std=c11 $flags minimal.c $(pkg-config --cflags --libs haltrace-static) -o alone
     ! ldd alone | grep -q libhal || fail "the static program needs libhal.so"
     app ./alone
+    # In a plugin, which stays when it is unloaded.
+    # shellcheck disable=SC2046,SC2086 # lists of flags
+    run 0 "$compiler" -std=c11 $flags -fPIC -shared -DFRAME_BYTES=64 -I"$root" "$root/tests/support/local_plugin.c" \
+        $(pkg-config --cflags --libs haltrace-static) -o static_plugin.so
+    export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=8192 # its thread-local data is all static
+    loaded ./static_plugin.so
+    run 0 "$prefix/bin/hal-capture" --window=signal -o local-3.pb.zst -- ./local 1 1 signal ./static_plugin.so
+    says stderr 'did not reach the window'
+    unset GLIBC_TUNABLES
     app app/build/with_hal_static
     # It finds the programs that compile kernels in the installation that is in PATH.
     HAL_MSL_ROAD=fission run 1 ./alone --check-bounds
