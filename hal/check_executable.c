@@ -260,17 +260,15 @@ enum hal_status hal_check_cache_desc(const struct hal_executable_cache_desc *des
 }
 
 enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
-                                  const struct hal_executable_desc *descs, size_t count,
-                                  struct hal_executable **out_executables)
+                                  const struct hal_executable_desc *descs, size_t count)
 {
     HAL_TRY(hal_check_cache(cache));
     if (count > HAL_MAX_LIST)
         return hal_fail(HAL_INVALID, "executable cache '%s': %zu executables, the limit is %d",
                         cache->label ? cache->label : "", count, HAL_MAX_LIST);
-    if (count && (!descs || !out_executables))
-        return hal_fail(HAL_INVALID, "executable cache '%s': %zu %s at NULL",
-                        cache->label ? cache->label : "", count,
-                        descs ? "places for executables" : "descriptions");
+    if (count && !descs)
+        return hal_fail(HAL_INVALID, "executable cache '%s': %zu descriptions at NULL",
+                        cache->label ? cache->label : "", count);
     return HAL_OK;
 }
 

@@ -389,9 +389,12 @@ enum hal_status hal_check_entry(const struct hal_executable *executable,
                                 uint32_t entry) HAL_CHECKED;
 enum hal_status hal_check_cache(const struct hal_executable_cache *cache) HAL_CHECKED;
 enum hal_status hal_check_cache_desc(const struct hal_executable_cache_desc *desc) HAL_CHECKED;
+/* executable.c: as hal_executable_cache_compile, one. */
+enum hal_status hal_executable_compile(struct hal_device *device,
+                                       const struct hal_executable_desc *desc) HAL_CHECKED;
 enum hal_status hal_check_prepare(const struct hal_executable_cache *cache,
-                                  const struct hal_executable_desc *descs, size_t count,
-                                  struct hal_executable **out_executables) HAL_CHECKED;
+                                  const struct hal_executable_desc *descs,
+                                  size_t count) HAL_CHECKED;
 enum hal_status hal_check_range(const struct hal_buffer *buffer, uint64_t offset,
                                 uint64_t bytes) HAL_CHECKED;
 enum hal_status hal_check_usage(const struct hal_buffer *buffer,

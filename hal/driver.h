@@ -28,7 +28,7 @@
 #include <stdatomic.h>
 
 /* Grows with every incompatible change of this header; loadable modules check it. */
-enum { HAL_DRIVER_ABI = 12 };
+enum { HAL_DRIVER_ABI = 13 };
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
@@ -556,6 +556,13 @@ struct hal_driver_ops {
     enum hal_status (*executable_create)(struct hal_driver_device *self,
                                          const struct hal_executable_desc *desc,
                                          struct hal_executable **out);
+
+    /* Optional; drivers only, called past the layers. Compiles what executable_create would, into
+     * the cache of the description, and neither loads nor runs any of it. A driver without this
+     * never loads native code of a kernel's making into the process: the core creates the
+     * executable and releases it. */
+    enum hal_status (*executable_compile)(struct hal_driver_device *self,
+                                          const struct hal_executable_desc *desc);
 
     /* Optional; drivers only, called past the layers. They fill what the core cannot know: the
      * constants; an entry's bindings and group memory. Lists live as long as the executable. No

@@ -192,6 +192,25 @@ fail_copies:
     return status;
 }
 
+enum hal_status hal_executable_compile(struct hal_device *device,
+                                       const struct hal_executable_desc *desc)
+{
+    struct hal_executable_variant single;
+    struct hal_driver_device *const driver = device->driver;
+    if (!driver->ops->executable_compile) {
+        struct hal_executable *executable;
+        HAL_TRY(hal_executable_create(device, desc, &executable));
+        hal_executable_release(executable);
+        return HAL_OK;
+    }
+    HAL_TRY(hal_check_executable_desc(device, desc));
+    const struct hal_executable_desc full = listed(desc, &single);
+    HAL_TRY(hal_device_enter(device));
+    const enum hal_status status = driver->ops->executable_compile(driver, &full);
+    hal_gate_leave(&device->gate);
+    return status;
+}
+
 void hal_executable_retain(struct hal_executable *executable)
 {
     hal_object_retain(executable ? &executable->object : NULL);

@@ -164,6 +164,7 @@ struct item {
 
 struct preparation {
     struct hal_executable_cache *cache;
+    bool only_compiles; /* no executables are made */
     const struct hal_executable_desc *descs;
     size_t count;
     struct item *items;
@@ -187,7 +188,9 @@ static enum hal_status prepare_item(const struct preparation *preparation, size_
         HAL_TRY(hal_add_context(hal_executable_infer_format(desc.data, desc.bytes, &desc.format),
                                 "executable '%s'", desc.label ? desc.label : ""));
     desc.cache = preparation->cache;
-    return hal_executable_create(preparation->cache->device, &desc, out_executable);
+    return preparation->only_compiles
+               ? hal_executable_compile(preparation->cache->device, &desc)
+               : hal_executable_create(preparation->cache->device, &desc, out_executable);
 }
 
 /* Takes and prepares one; false: there is none left. */
@@ -270,7 +273,8 @@ static enum hal_status collect(struct preparation *preparation,
     enum hal_status status = HAL_OK;
     for (size_t i = 0; i < preparation->count; i++) {
         struct item *item = &preparation->items[i];
-        out_executables[i] = item->executable;
+        if (out_executables)
+            out_executables[i] = item->executable;
         if (out_statuses)
             out_statuses[i] = item->status;
         if (status == HAL_OK && item->status != HAL_OK)
@@ -280,18 +284,17 @@ static enum hal_status collect(struct preparation *preparation,
     return status;
 }
 
-enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
-                                             const struct hal_executable_desc *descs, size_t count,
-                                             const struct hal_prepare_options *options,
-                                             struct hal_executable **out_executables,
-                                             enum hal_status *out_statuses)
+/* `out_executables` NULL: they are only compiled. */
+static enum hal_status prepare_all(struct hal_executable_cache *cache,
+                                   const struct hal_executable_desc *descs, size_t count,
+                                   const struct hal_prepare_options *options,
+                                   struct hal_executable **out_executables,
+                                   enum hal_status *out_statuses)
 {
     static const struct hal_prepare_options usual;
-    HAL_TRY(hal_check_prepare(cache, descs, count, out_executables));
-    for (size_t i = 0; i < count; i++)
-        out_executables[i] = NULL;
     struct preparation preparation = {
         .cache = cache,
+        .only_compiles = !out_executables,
         .descs = descs,
         .count = count,
         .items = hal_alloc(count, sizeof *preparation.items),
@@ -313,4 +316,29 @@ enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
     free(preparation.items);
     free(preparation.finished);
     return status;
+}
+
+enum hal_status hal_executable_cache_prepare(struct hal_executable_cache *cache,
+                                             const struct hal_executable_desc *descs, size_t count,
+                                             const struct hal_prepare_options *options,
+                                             struct hal_executable **out_executables,
+                                             enum hal_status *out_statuses)
+{
+    HAL_TRY(hal_check_prepare(cache, descs, count));
+    if (count && !out_executables)
+        return hal_fail(HAL_INVALID, "executable cache '%s': %zu places for executables at NULL",
+                        cache->label ? cache->label : "", count);
+    for (size_t i = 0; i < count; i++)
+        out_executables[i] = NULL;
+    return count ? prepare_all(cache, descs, count, options, out_executables, out_statuses)
+                 : HAL_OK;
+}
+
+enum hal_status hal_executable_cache_compile(struct hal_executable_cache *cache,
+                                             const struct hal_executable_desc *descs, size_t count,
+                                             const struct hal_prepare_options *options,
+                                             enum hal_status *out_statuses)
+{
+    HAL_TRY(hal_check_prepare(cache, descs, count));
+    return prepare_all(cache, descs, count, options, NULL, out_statuses);
 }

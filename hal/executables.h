@@ -278,6 +278,16 @@ HAL_API enum hal_status hal_executable_cache_prepare(struct hal_executable_cache
                                                      struct hal_executable **out_executables,
                                                      enum hal_status *out_statuses) HAL_CHECKED;
 
+/* The same, but makes no executables: compiles what is not in the cache yet, and loads none of it
+ * into the process. For a program that locks itself in before native code of a stranger's kernels
+ * may run: executables with these descriptions are then made without a compiler. In the progress,
+ * `executable` is NULL. */
+HAL_API enum hal_status hal_executable_cache_compile(struct hal_executable_cache *cache,
+                                                     const struct hal_executable_desc *descs,
+                                                     size_t count,
+                                                     const struct hal_prepare_options *options,
+                                                     enum hal_status *out_statuses) HAL_CHECKED;
+
 #ifdef __cplusplus
 }
 #endif

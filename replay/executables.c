@@ -202,10 +202,14 @@ static enum hal_status describe_batch(const struct replay_player *player, uint32
 
 /* The message is that of the first one that failed; the HAL names those that have a label. */
 static enum hal_status make_batch(struct replay_player *player, struct hal_executable_cache *cache,
-                                  struct batch *batch)
+                                  bool only_compile, struct batch *batch)
 {
-    const enum hal_status status = hal_executable_cache_prepare(
-        cache, batch->descs, batch->count, NULL, batch->executables, batch->statuses);
+    memset(batch->executables, 0, sizeof batch->executables);
+    const enum hal_status status =
+        only_compile
+            ? hal_executable_cache_compile(cache, batch->descs, batch->count, NULL, batch->statuses)
+            : hal_executable_cache_prepare(cache, batch->descs, batch->count, NULL,
+                                           batch->executables, batch->statuses);
     size_t failed = batch->count;
     for (size_t i = batch->count; i-- > 0;) {
         player->live[batch->objects[i]].executable = batch->executables[i];
@@ -225,7 +229,8 @@ static void finish_batch(struct batch *batch)
         finish(&batch->descriptions[i]);
 }
 
-static enum hal_status make_all(struct replay_player *player, struct batch *batch)
+static enum hal_status make_all(struct replay_player *player, bool only_compile,
+                                struct batch *batch)
 {
     struct hal_executable_cache *cache;
     HAL_TRY(hal_executable_cache_create(player->device, NULL, &cache));
@@ -233,7 +238,7 @@ static enum hal_status make_all(struct replay_player *player, struct batch *batc
     for (uint32_t object = 1; status == HAL_OK && object < player->plan->object_count;) {
         status = describe_batch(player, &object, batch);
         if (status == HAL_OK)
-            status = make_batch(player, cache, batch);
+            status = make_batch(player, cache, only_compile, batch);
         finish_batch(batch);
     }
     hal_executable_cache_release(cache);
@@ -316,18 +321,29 @@ static enum hal_status check_substitutes(const struct replay_player *player)
     return HAL_OK;
 }
 
-enum hal_status replay_executables_create(struct replay_player *player)
+static enum hal_status make(struct replay_player *player, bool only_compile)
 {
     struct batch *batch = hal_alloc(1, sizeof *batch);
     struct description *descriptions = hal_alloc(BATCH, sizeof *descriptions);
     enum hal_status status = HAL_NO_MEMORY;
     if (batch && descriptions) {
         batch->descriptions = descriptions;
-        status = make_all(player, batch);
+        status = make_all(player, only_compile, batch);
     } else {
         hal_fail(HAL_NO_MEMORY, "no memory for the executables");
     }
     free(descriptions);
     free(batch);
-    return status == HAL_OK ? check_substitutes(player) : status;
+    return status;
+}
+
+enum hal_status replay_executables_compile(struct replay_player *player)
+{
+    return make(player, true);
+}
+
+enum hal_status replay_executables_create(struct replay_player *player)
+{
+    HAL_TRY(make(player, false));
+    return check_substitutes(player);
 }

@@ -319,36 +319,45 @@ enum hal_status replay_player_run(struct replay_player *player, struct replay_re
 
 /* ---- Making a player ----------------------------------------------------------------------- */
 
-static enum hal_status prepare(struct replay_player *player)
+/* What executables are described by. */
+static enum hal_status prepare_layouts(struct replay_player *player)
 {
     const struct replay_plan *plan = player->plan;
-    const struct hal_device_info *info = hal_device_get_info(player->device);
-    HAL_TRY(replay_target_check(&plan->info, info));
     player->live = hal_alloc(plan->object_count, sizeof *player->live);
-    player->values = hal_alloc(plan->max_list, sizeof *player->values);
-    player->command_list = hal_alloc(plan->max_list, sizeof *player->command_list);
-    player->barriers = hal_alloc(plan->max_list, sizeof *player->barriers);
-    player->events = hal_alloc(plan->max_list, sizeof *player->events);
-    if (!player->live || !player->values || !player->command_list || !player->barriers ||
-        !player->events)
+    if (!player->live)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
     for (uint32_t i = 1; i < plan->object_count; i++) {
         if (plan->objects[i].kind == REPLAY_SET_LAYOUT)
             HAL_TRY(replay_set_layout_create(player, i));
         else if (plan->objects[i].kind == REPLAY_PIPELINE_LAYOUT)
             HAL_TRY(replay_pipeline_layout_create(player, i));
-        player->has_own_semaphores |= is_own_semaphore(plan, i);
     }
+    return HAL_OK;
+}
+
+static enum hal_status prepare(struct replay_player *player)
+{
+    const struct replay_plan *plan = player->plan;
+    const struct hal_device_info *info = hal_device_get_info(player->device);
+    HAL_TRY(replay_target_check(&plan->info, info));
+    player->values = hal_alloc(plan->max_list, sizeof *player->values);
+    player->command_list = hal_alloc(plan->max_list, sizeof *player->command_list);
+    player->barriers = hal_alloc(plan->max_list, sizeof *player->barriers);
+    player->events = hal_alloc(plan->max_list, sizeof *player->events);
+    if (!player->values || !player->command_list || !player->barriers || !player->events)
+        return hal_fail(HAL_NO_MEMORY, "no memory for lists of %u objects", plan->max_list);
+    HAL_TRY(prepare_layouts(player));
+    for (uint32_t i = 1; i < plan->object_count; i++)
+        player->has_own_semaphores |= is_own_semaphore(plan, i);
     return replay_executables_create(player);
 }
 
-enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device *device,
-                                     const struct replay_options *options,
-                                     struct replay_player **out_player)
+static struct replay_player *begin_player(struct replay_plan *plan, struct hal_device *device,
+                                          const struct replay_options *options)
 {
     struct replay_player *player = hal_alloc(1, sizeof *player);
     if (!player)
-        return hal_fail(HAL_NO_MEMORY, "no memory for a player");
+        return NULL;
     player->plan = plan;
     player->device = device;
     player->timeout_ns =
@@ -356,6 +365,29 @@ enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device
     player->fill = options->fill;
     player->options = *options;
     hal_device_retain(device);
+    return player;
+}
+
+enum hal_status replay_player_compile(struct replay_plan *plan, struct hal_device *device,
+                                      const struct replay_options *options)
+{
+    struct replay_player *player = begin_player(plan, device, options);
+    if (!player)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a player");
+    enum hal_status status = prepare_layouts(player);
+    if (status == HAL_OK)
+        status = replay_executables_compile(player);
+    replay_player_destroy(player);
+    return status;
+}
+
+enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device *device,
+                                     const struct replay_options *options,
+                                     struct replay_player **out_player)
+{
+    struct replay_player *player = begin_player(plan, device, options);
+    if (!player)
+        return hal_fail(HAL_NO_MEMORY, "no memory for a player");
     enum hal_status status = prepare(player);
     if (status == HAL_OK && options->mark)
         status = replay_marks_create(player, options->mark_submission);

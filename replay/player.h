@@ -148,6 +148,9 @@ const struct replay_substitute *replay_substitute_of(const struct replay_plan *p
  * not take what the recorded kernel took. */
 enum hal_status replay_executables_create(struct replay_player *player) HAL_CHECKED;
 
+/* What that needs, without making any. */
+enum hal_status replay_executables_compile(struct replay_player *player) HAL_CHECKED;
+
 /* ---- memory.c ------------------------------------------------------------------------------ */
 
 /* Creates the buffer with the player's fill where somebody may look before anybody writes. */

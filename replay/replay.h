@@ -199,6 +199,11 @@ struct replay_options {
     size_t map_count;
 };
 
+/* Compiles what a player with these options needs, and loads none of it: what can be known before
+ * code of the file's making is in the process. Blocks. Fails as replay_player_create. */
+enum hal_status replay_player_compile(struct replay_plan *plan, struct hal_device *device,
+                                      const struct replay_options *options) HAL_CHECKED;
+
 /* Retains the device, borrows the plan. Compiles; blocks. HAL_UNSUPPORTED, HAL_INVALID, ...: the
  * device cannot do what the trace asks for; the message names the thing. */
 enum hal_status replay_player_create(struct replay_plan *plan, struct hal_device *device,

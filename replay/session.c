@@ -15,13 +15,34 @@ static void begin_preparing(struct replay_session *s)
     s->prepare_begin_ns = hal_clock_ns();
 }
 
-/* Everything is compiled; kernels run from here on. */
-static enum hal_status seal(void *user)
+/* Without a sandbox, making a player compiles. */
+static enum hal_status compile(const struct replay_session *s, struct replay_plan *plan,
+                               struct hal_device *device, const struct replay_options *options)
+{
+    return s->program->trusted ? HAL_OK : replay_player_compile(plan, device, options);
+}
+
+/* Everything is compiled and nothing loaded: a kernel's code may run as it is loaded. */
+static enum hal_status lock_sandbox(const struct replay_session *s)
+{
+    return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
+}
+
+static enum hal_status compile_and_lock(struct replay_session *s)
+{
+    begin_preparing(s);
+    HAL_TRY(compile(s, s->plan, s->device, &s->program->replay));
+    return lock_sandbox(s);
+}
+
+/* The players are made; kernels run from here on. */
+static enum hal_status note_prepared(void *user)
 {
     struct replay_session *s = user;
-    s->summary.prepare_ns = hal_clock_ns() - s->prepare_begin_ns;
+    if (!s->summary.has_prepare)
+        s->summary.prepare_ns = hal_clock_ns() - s->prepare_begin_ns;
     s->summary.has_prepare = true;
-    return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
+    return HAL_OK;
 }
 
 /* With so many queues, if the driver takes a number; 0: as the URI says. */
@@ -190,8 +211,8 @@ static void judge(struct replay_session *s)
 
 static enum hal_status create_player(struct replay_session *s)
 {
-    begin_preparing(s);
-    return replay_player_create(s->plan, s->device, &s->program->replay, &s->player);
+    HAL_TRY(replay_player_create(s->plan, s->device, &s->program->replay, &s->player));
+    return note_prepared(s);
 }
 
 /* The capture that is asked for begins before anything is created. */
@@ -218,9 +239,11 @@ static enum hal_status end_record(struct replay_session *s, enum hal_status stat
 
 static enum hal_status verify(struct replay_session *s)
 {
+    begin_preparing(s);
+    HAL_TRY(compile(s, s->plan, s->device, &s->program->replay));
     HAL_TRY(begin_record(s));
+    HAL_TRY(lock_sandbox(s));
     HAL_TRY(create_player(s));
-    HAL_TRY(seal(s));
     HAL_TRY(end_record(s, run_all(s)));
     judge(s);
     return HAL_OK;
@@ -237,23 +260,20 @@ static enum hal_status check_names(const struct replay_session *s)
 
 /* The player's way against that of another plan, or with other options. */
 static enum hal_status try_pairs(struct replay_session *s, struct replay_plan *plan,
-                                 const struct replay_options *options, uint64_t shuffled,
-                                 bool sealed)
+                                 const struct replay_options *options, uint64_t shuffled)
 {
     struct replay_summary *summary = &s->summary;
     struct replay_player *variant = NULL;
     HAL_TRY(replay_player_create(plan, s->device, options, &variant));
-    enum hal_status status = sealed ? HAL_OK : seal(s);
-    if (status == HAL_OK) {
-        const struct replay_trial trial = {.base = s->player,
-                                           .variant = variant,
-                                           .pairs = s->program->runs,
-                                           .shuffled = shuffled,
-                                           .seed = (uint64_t)hal_clock_ns(),
-                                           .progress = show_progress,
-                                           .user = s};
-        status = replay_trial_run(&trial, summary->plan, &summary->trial);
-    }
+    HAL_TRY(note_prepared(s));
+    const struct replay_trial trial = {.base = s->player,
+                                       .variant = variant,
+                                       .pairs = s->program->runs,
+                                       .shuffled = shuffled,
+                                       .seed = (uint64_t)hal_clock_ns(),
+                                       .progress = show_progress,
+                                       .user = s};
+    const enum hal_status status = replay_trial_run(&trial, summary->plan, &summary->trial);
     summary->report = summary->trial.first;
     summary->different_runs += summary->trial.different_variant + summary->trial.different_shuffled;
     if (!summary->report.abandoned)
@@ -273,7 +293,7 @@ static enum hal_status what_if(struct replay_session *s)
     if (!summary->what_if_info.changed)
         return HAL_OK;
     const enum hal_status status =
-        try_pairs(s, s->other_plan, &s->program->replay, s->program->runs, true);
+        try_pairs(s, s->other_plan, &s->program->replay, s->program->runs);
     judge(s);
     return status;
 }
@@ -293,9 +313,12 @@ static enum hal_status compare(struct replay_session *s)
         other = s->other_plan;
     }
     begin_preparing(s);
+    HAL_TRY(compile(s, s->plan, s->device, &base));
+    HAL_TRY(compile(s, other, s->device, &variant));
+    HAL_TRY(lock_sandbox(s));
     HAL_TRY(replay_player_create(s->plan, s->device, &base, &s->player));
     s->summary.compare = program->compare;
-    HAL_TRY(try_pairs(s, other, &variant, 0, false));
+    HAL_TRY(try_pairs(s, other, &variant, 0));
     s->summary.runs = s->summary.trial.pairs;
     s->summary.different_runs += s->summary.trial.different_base;
     s->summary.threshold_percent = program->threshold_percent;
@@ -312,8 +335,8 @@ static enum hal_status benchmark(struct replay_session *s)
 {
     static struct replay_benchmark_result result;
     struct replay_summary *summary = &s->summary;
+    HAL_TRY(compile_and_lock(s));
     HAL_TRY(create_player(s));
-    HAL_TRY(seal(s));
     struct replay_benchmark benchmark = replay_usual_benchmark;
     benchmark.player = s->player;
     benchmark.most_ns = s->program->benchmark_ns;
@@ -335,17 +358,14 @@ static enum hal_status isolate(struct replay_session *s)
 {
     static struct replay_isolate_result result;
     struct replay_summary *summary = &s->summary;
-    if (s->program->benchmark)
-        HAL_TRY(benchmark(s));
+    HAL_TRY(s->program->benchmark ? benchmark(s) : compile_and_lock(s));
     const struct replay_isolate isolate = {.plan = s->plan,
                                            .device = s->device,
                                            .options = &s->program->replay,
                                            .runs = s->program->repeat > 1 ? s->program->repeat : 5,
-                                           .prepared = s->program->benchmark ? NULL : seal,
+                                           .prepared = note_prepared,
                                            .progress = show_progress,
                                            .user = s};
-    if (isolate.prepared)
-        begin_preparing(s);
     const enum hal_status status = replay_isolate_run(&isolate, &result);
     if (!s->program->benchmark || status != HAL_OK || result.report.different_reads)
         summary->report = result.report;
@@ -358,6 +378,17 @@ static enum hal_status isolate(struct replay_session *s)
 }
 
 /* ---- Searching and looking ----------------------------------------------------------------- */
+
+static enum hal_status compile_search(const struct replay_session *s,
+                                      const struct replay_bisect *search)
+{
+    enum hal_status status = compile(s, s->plan, search->candidate, search->candidate_options);
+    if (!search->reference)
+        return status;
+    HAL_TRY(hal_add_context(status, "the candidate"));
+    status = compile(s, s->plan, search->reference, search->reference_options);
+    return hal_add_context(status, "the reference");
+}
 
 /* The reference runs what was recorded. */
 static enum hal_status bisect(struct replay_session *s)
@@ -389,10 +420,14 @@ static enum hal_status bisect(struct replay_session *s)
         .unwritten = program->verify_unwritten,
         .narrow = program->bisect || program->verify_unwritten,
         .minimal = program->minimal ? s->note->outputs[program->minimal_output] : NULL,
-        .prepared = seal,
+        .prepared = note_prepared,
         .user = s};
     begin_preparing(s);
-    const enum hal_status status = replay_bisect_run(&search, &finding);
+    enum hal_status status = compile_search(s, &search);
+    if (status == HAL_OK)
+        status = lock_sandbox(s);
+    if (status == HAL_OK)
+        status = replay_bisect_run(&search, &finding);
     summary->report = finding.report;
     summary->report.abandoned = finding.abandoned;
     if (!finding.abandoned)
@@ -422,9 +457,9 @@ static enum hal_status look(struct replay_session *s)
     look.options = &program->replay;
     look.loop_runs = program->repeat > 1 ? program->repeat : 100;
     look.dumps = dumps;
-    look.prepared = seal;
+    look.prepared = note_prepared;
     look.user = s;
-    begin_preparing(s);
+    HAL_TRY(compile_and_lock(s));
     const enum hal_status status = replay_look_run(&look, &result);
     summary->report = result.report;
     HAL_TRY(status);

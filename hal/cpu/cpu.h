@@ -95,6 +95,8 @@ struct cpu_executable {
     struct cpu_entry entries[];
 };
 
+enum hal_status cpu_executable_compile(struct hal_driver_device *self,
+                                       const struct hal_executable_desc *desc) HAL_CHECKED;
 enum hal_status cpu_executable_create(struct hal_driver_device *self,
                                       const struct hal_executable_desc *desc,
                                       struct hal_executable **out);

@@ -111,6 +111,7 @@ static const struct hal_driver_ops ops = {
     .mapping_flush = keep_coherent,
     .mapping_invalidate = keep_coherent,
     .executable_create = cpu_executable_create,
+    .executable_compile = cpu_executable_compile,
     .executable_reflect = cpu_executable_reflect,
     .entry_reflect = cpu_entry_reflect,
     .cache_open = cpu_cache_open,

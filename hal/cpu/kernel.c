@@ -18,7 +18,8 @@ _Static_assert((int)MSL_READ == (int)SPIRV_READ && (int)MSL_WRITE == (int)SPIRV_
                "accesses have the same bits");
 _Static_assert((int)HAL_MAX_BINDINGS == (int)MSL_MAX_BUFFERS, "bindings are buffer slots");
 
-/* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is. */
+/* `translation` is what became of SPIR-V, with its constants in place; NULL: MSL as it is.
+ * `out_library` NULL: it is only compiled. */
 static enum hal_status compile_msl(const struct hal_executable_desc *desc,
                                    const struct hal_executable_variant *variant,
                                    const struct spirv_translation *translation, enum msl_math math,
@@ -363,6 +364,29 @@ enum hal_status cpu_executable_create(struct hal_driver_device *self,
     executable->base.was_kept = msl_library_was_kept(executable->library);
     *out = &executable->base;
     return HAL_OK;
+}
+
+static enum hal_status compile_variant(void *user, const struct hal_executable_desc *desc,
+                                       const struct hal_executable_variant *variant)
+{
+    const struct cpu_device *const device = user;
+    struct spirv_translation *translation = NULL;
+    if (variant->format == HAL_FORMAT_SPIRV)
+        HAL_TRY(cpu_spirv_translate(desc, variant, &translation));
+    const enum hal_status status = compile_msl(desc, variant, translation, device->math, NULL);
+    spirv_translation_destroy(translation);
+    return status;
+}
+
+enum hal_status cpu_executable_compile(struct hal_driver_device *self,
+                                       const struct hal_executable_desc *desc)
+{
+    const struct hal_variant_builder builder = {"CPU", formats, FORMAT_COUNT, compile_variant};
+    const char *const label = desc->label ? desc->label : "";
+    size_t variant;
+    HAL_TRY(hal_add_context(cpu_device_check(to_cpu_device(self)), "executable '%s'", label));
+    return hal_add_context(hal_variants_build(&builder, to_cpu_device(self), desc, &variant),
+                           "executable '%s'", label);
 }
 
 void cpu_executable_destroy(struct cpu_executable *executable)

@@ -364,7 +364,8 @@ static bool is_emptied(const struct job *job)
 }
 
 /* Another process may make room between our look and our load, or remove all there is: then once
- * more. */
+ * more. Where `out_library` is NULL, nothing is loaded, nor does anything make room for it: who
+ * compiles first wants to find all of it afterwards. */
 static enum hal_status load_or_compile(struct job *job, const char *path, const struct msl_key *key,
                                        struct msl_library **out_library)
 {
@@ -380,6 +381,8 @@ static enum hal_status load_or_compile(struct job *job, const char *path, const 
         if (status != HAL_OK && status != HAL_TIMEOUT && is_emptied(job))
             continue;
         HAL_TRY(status);
+        if (!out_library)
+            return HAL_OK;
         status = msl_library_load(path, job->file, out_library);
         if (status == HAL_OK) {
             (*out_library)->was_kept = kept;

@@ -101,7 +101,7 @@ struct msl_worker;
  * time, ten times that by the clock). HAL_INVALID: the source does not compile, and the message is
  * the compiler's, in the user's file and lines. HAL_UNSUPPORTED: the source uses something that
  * only a GPU has (named, with its line). HAL_NOT_FOUND: there is no usable compiler (the message
- * says what to install). */
+ * says what to install). `out_library` NULL: compiles only, and loads nothing into the process. */
 HAL_API enum hal_status msl_compile(const struct msl_source *source,
                                     struct msl_library **out_library) HAL_CHECKED;
 /* Whether it was there, and nothing had to be compiled. */

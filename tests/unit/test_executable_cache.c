@@ -5,6 +5,9 @@
 #include "tests/support/hal_fixture.h"
 
 #include <fcntl.h>
+#if defined(__linux__)
+#include <link.h>
+#endif
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -133,6 +136,48 @@ static void processes_throw_out_what_others_use(void **state)
     assert_true(measure(directory).entry_count <= PROCESSES);
 }
 
+#if defined(__linux__)
+static int is_loaded_from(struct dl_phdr_info *info, size_t bytes, void *directory)
+{
+    (void)bytes;
+    return strncmp(info->dlpi_name, directory, strlen(directory)) == 0;
+}
+
+/* What was compiled is there for whoever makes the executable, also where no compiler is left. */
+static void compiling_loads_nothing(void **state)
+{
+    (void)state;
+    char directory[PATH_MAX];
+    struct hal_executable_cache *cache;
+    struct hal_executable *executable;
+    struct hal_executable_info info;
+    enum hal_status statuses[2];
+    struct hal_device *device = fixture_device("cpu?threads=1");
+    static const char good[] = "kernel void k(device uint *x [[buffer(0)]]) { x[0] = 17; }";
+    static const char bad[] = "kernel void k(device uint *x [[buffer(0)]]) { x[0] = y; }";
+    const struct hal_entry_point entry = {"k", {1, 1, 1}, 0, 0};
+    struct hal_executable_desc descs[2] = {
+        {.data = good, .bytes = strlen(good), .entry_points = &entry, .entry_point_count = 1},
+        {.data = bad, .bytes = strlen(bad), .entry_points = &entry, .entry_point_count = 1}};
+    test_folder_file(&folder, "compiled", directory);
+    assert_ok(hal_executable_cache_create(
+        device, &(struct hal_executable_cache_desc){.directory = directory}, &cache));
+    assert_fails(hal_executable_cache_compile(cache, descs, 2, NULL, statuses), HAL_INVALID, "'y'");
+    assert_int_equal(statuses[0], HAL_OK);
+    assert_int_equal(statuses[1], HAL_INVALID);
+    assert_int_equal(measure(directory).entry_count, 1);
+    assert_false(dl_iterate_phdr(is_loaded_from, directory));
+    assert_ok(hal_executable_cache_prepare(cache, descs, 1, NULL, &executable, NULL));
+    assert_true(dl_iterate_phdr(is_loaded_from, directory)); /* that is how to see it */
+    assert_ok(hal_executable_get_info(executable, &info));
+    assert_true(info.was_kept);
+    assert_true(runs(device, executable, 17));
+    hal_executable_release(executable);
+    hal_executable_cache_release(cache);
+    hal_device_release(device);
+}
+#endif
+
 #if CAN_RUN_OUT
 /* So much that the process may not have: the lists of what is prepared, and nothing of that size
  * before. */
@@ -184,6 +229,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_share_a_directory),
         cmocka_unit_test(processes_throw_out_what_others_use),
+#if defined(__linux__)
+        cmocka_unit_test(compiling_loads_nothing),
+#endif
 #if CAN_RUN_OUT
         cmocka_unit_test(without_memory_every_status_says_so),
 #endif

@@ -294,6 +294,65 @@ static void native_kernels_cannot_leave(void **state)
     fixture_restore_cache(kept);
 }
 
+static bool watch_loading(void)
+{
+    return setenv("LD_PRELOAD", LOAD_ORDER, 1) == 0;
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t found = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        found++;
+    return found;
+}
+
+/* As something is loaded, code of its maker's runs. In every mode, whether it had to be compiled or
+ * was there. */
+static void the_sandbox_is_locked_before_kernels_are_loaded(void **state)
+{
+    static char *const modes[] = {"--repeat=1",
+                                  "--repeat=1",
+                                  "--benchmark=0.01",
+                                  "--isolate",
+                                  "--bisect",
+                                  "--dump=x@0=x.txt",
+                                  "--record=r.pb.zst",
+                                  "--verify=uninitialised",
+                                  "--what-if=merge-dispatches",
+                                  "--compare=k=k.metal"};
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    char cache[PATH_MAX];
+    const struct trace_semaphore_value done = {2, 1};
+    static const uint32_t one[16] = {1};
+    if (SANITIZED)
+        skip();
+    builder_buffer_create(b, 1, "x", 64);
+    builder_semaphore_create(b, 2, "done", 0);
+    fixture_add_kernel(b, 3, "k", "kernel void k(device int *x [[buffer(0)]]) { x[0] = 1; }");
+    builder_command_buffer_create(b, 4, NULL, 0);
+    builder_push_descriptor_set(b, 0, (struct trace_binding[]){{1, 0, 64}}, 1);
+    builder_dispatch(b, 3, 0, 1, 1, 1);
+    builder_seal(b, 4);
+    builder_submit(b, 0, 0, NULL, 0, &done, 1, (uint64_t[]){4}, 1);
+    builder_semaphore_wait(b, 0, &done, 1, INT64_MAX);
+    builder_host_read(b, 1, 0, one, 4);
+    fixture_finish(fixture);
+    fixture_write(fixture, "k.metal", "kernel void k(device int *x [[buffer(0)]]) { *x = 1; }");
+    char *const kept = fixture_change_cache(test_folder_file(&fixture->folder, "order", cache));
+    fixture->before_exec = watch_loading;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_exit(replay(fixture, "--device=cpu", modes[i]), 0);
+        if (!count(fixture->err, "kernel loaded: locked") || count(fixture->err, "loaded: open"))
+            fail_msg("%s: %s", modes[i], fixture->err);
+    }
+    assert_exit(replay(fixture, "--device=cpu", "--trusted"), 0);
+    fixture_expect(fixture, fixture->err, "loaded: open"); /* that is how to see it */
+    fixture->before_exec = NULL;
+    fixture_restore_cache(kept);
+}
+
 /* A kernel without Landlock. */
 static bool take_landlock_away(void)
 {
@@ -377,6 +436,7 @@ int main(void)
         cmocka_unit_test(the_shared_cache_is_only_read),
 #if defined(CROSSING)
         cmocka_unit_test(native_kernels_cannot_leave),
+        cmocka_unit_test(the_sandbox_is_locked_before_kernels_are_loaded),
         cmocka_unit_test(without_walls_is_no_replay),
 #endif
     };
