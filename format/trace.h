@@ -279,6 +279,22 @@ typedef enum hal_status trace_visit(void *user, const struct trace_event *event,
 enum hal_status trace_reader_each(struct trace_reader *reader, trace_visit *visit,
                                   void *user) HAL_CHECKED;
 
+/* How trace_reader_each_in_order goes through a file; both functions are optional. */
+struct trace_walk {
+    trace_visit *visit;
+    /* Whether a chunk is looked at. NULL: every one. */
+    bool (*wants)(void *user, const struct trace_reader *reader, size_t chunk);
+    /* Reads a chunk, for callers with a lock around their reader. NULL: trace_reader_chunk. */
+    enum hal_status (*load)(void *user, struct trace_reader *reader, size_t chunk,
+                            struct trace_chunk *out_chunk);
+    void *user;
+};
+
+/* As trace_reader_each, but events of all threads in the order in which they took effect: that of
+ * tickets, and of time for those without. Holds one chunk of each thread in memory. */
+enum hal_status trace_reader_each_in_order(struct trace_reader *reader,
+                                           const struct trace_walk *how) HAL_CHECKED;
+
 /* Size of a content without reading it, wherever it is. HAL_NOT_FOUND: no such number. */
 enum hal_status trace_reader_content_size(const struct trace_reader *reader, uint64_t content,
                                           uint64_t *out_bytes) HAL_CHECKED;

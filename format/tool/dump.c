@@ -2,7 +2,6 @@
 /* hal-trace dump: every event, one line each, with the commands of a command buffer below its
  * seal. The fields of a record come from the tables of format/layout.h, so every kind is printed
  * by the same code. */
-#include "format/tool/order.h"
 #include "format/tool/print.h"
 #include "format/tool/tool.h"
 #include "hal/base/locator.h"
@@ -14,12 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What is asked for. All zero: everything. */
+struct window {
+    bool has_times, has_submission;
+    int64_t first_ns, last_ns;
+    uint64_t submission;
+};
+
 struct dump {
     struct trace_reader *reader;
     struct tool_printer out;
     bool with_segments;
     /* What is shown. */
-    struct tool_window window;
+    struct window window;
     bool kinds[TRACE_PLACES], has_kinds, has_object;
     uint64_t printed; /* events */
     uint64_t object;
@@ -171,7 +177,7 @@ static bool names(const struct trace_event *event, enum trace_reference referenc
 
 static bool is_wanted(const struct dump *dump, const struct trace_event *event)
 {
-    const struct tool_window *window = &dump->window;
+    const struct window *window = &dump->window;
     if (dump->has_kinds && !dump->kinds[trace_kind_place(event->kind)])
         return false;
     if (window->has_times &&
@@ -200,11 +206,27 @@ static enum hal_status visit(void *user, const struct trace_event *event,
     return tool_write(&dump->out.text, false);
 }
 
+/* Frames whose index says that nothing wanted is in them are passed over. */
+static bool may_hold(void *user, const struct trace_reader *reader, size_t chunk)
+{
+    const struct window *window = &((const struct dump *)user)->window;
+    if (!window->has_times && !window->has_submission)
+        return true;
+    const struct trace_span span = trace_reader_chunk_span(reader, chunk);
+    if (window->has_times && (span.first_ns || span.last_ns) &&
+        (span.last_ns < window->first_ns || span.first_ns > window->last_ns))
+        return false;
+    return !window->has_submission || !span.has_submissions ||
+           (window->submission >= span.first_submission &&
+            window->submission <= span.last_submission);
+}
+
 static enum hal_status dump_all(struct dump *dump)
 {
     tool_progress_begin(&dump->progress, "printing", trace_reader_counts(dump->reader)->events);
     dump->progress.on &= !isatty(STDOUT_FILENO); /* else it would stand between the lines */
-    const enum hal_status status = tool_each_in_order(dump->reader, &dump->window, visit, dump);
+    const enum hal_status status = trace_reader_each_in_order(
+        dump->reader, &(struct trace_walk){.visit = visit, .wants = may_hold, .user = dump});
     tool_progress_end(&dump->progress);
     /* What was read before a damage is still worth printing. */
     char message[HAL_MESSAGE_BYTES];
@@ -305,7 +327,7 @@ static bool parse_options(struct dump *dump, int argc, char **argv)
                                             {"object", required_argument, NULL, 'o'},
                                             {"submission", required_argument, NULL, 'n'},
                                             {0}};
-    struct tool_window *window = &dump->window;
+    struct window *window = &dump->window;
     bool good = true;
     window->first_ns = INT64_MIN;
     window->last_ns = INT64_MAX;

@@ -3,7 +3,6 @@
 #include "format/tool/export.h"
 
 #include "format/destination.h"
-#include "format/tool/order.h"
 #include "format/tool/tool.h"
 
 #include <errno.h>
@@ -171,7 +170,7 @@ static enum hal_status export_lines(struct export *e)
     if (e->format == FORMAT_CSV)
         put(&e->sink.printer.text, "begin_ns,end_ns,ticket,thread,thread_name,event,status,stack,"
                                    "fields\r\n");
-    HAL_TRY(tool_each_in_order(e->reader, NULL, visit, e));
+    HAL_TRY(trace_reader_each_in_order(e->reader, &(struct trace_walk){.visit = visit, .user = e}));
     return flush(&e->sink, true);
 }
 

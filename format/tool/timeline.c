@@ -8,7 +8,6 @@
  */
 #include "format/tool/counters.h"
 #include "format/tool/export.h"
-#include "format/tool/order.h"
 #include "format/tool/recorded.h"
 
 #include "format/arena.h"
@@ -492,7 +491,7 @@ static enum hal_status run(struct timeline *t)
         qsort(t->signals, t->signal_count, sizeof *t->signals, compare_signals);
     t->sink->begin(t->sink, header);
     t->sink->track(t->sink, &process);
-    HAL_TRY(tool_each_in_order(t->reader, NULL, visit, t));
+    HAL_TRY(trace_reader_each_in_order(t->reader, &(struct trace_walk){.visit = visit, .user = t}));
     t->sink->end(t->sink);
     return t->sink->flush(t->sink, true);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of all threads in the order in which they took effect. */
-#include "format/tool/order.h"
+#include "format/trace.h"
 
 #include "hal/base/mem.h"
 
@@ -17,7 +17,7 @@ struct stream {
 
 struct walk {
     struct trace_reader *reader;
-    const struct tool_window *window;
+    const struct trace_walk *how;
     struct stream *streams;
     size_t count;
 };
@@ -46,18 +46,15 @@ static bool is_before(const struct trace_event *a, const struct trace_event *b)
     return effect_ns(a) < effect_ns(b);
 }
 
-static bool may_hold(const struct walk *walk, size_t chunk)
+static bool is_wanted(const struct walk *walk, size_t chunk)
 {
-    const struct tool_window *window = walk->window;
-    if (!window || (!window->has_times && !window->has_submission))
-        return true;
-    const struct trace_span span = trace_reader_chunk_span(walk->reader, chunk);
-    if (window->has_times && (span.first_ns || span.last_ns) &&
-        (span.last_ns < window->first_ns || span.first_ns > window->last_ns))
-        return false;
-    return !window->has_submission || !span.has_submissions ||
-           (window->submission >= span.first_submission &&
-            window->submission <= span.last_submission);
+    return !walk->how->wants || walk->how->wants(walk->how->user, walk->reader, chunk);
+}
+
+static enum hal_status load(const struct walk *walk, size_t index, struct trace_chunk *out_chunk)
+{
+    return walk->how->load ? walk->how->load(walk->how->user, walk->reader, index, out_chunk)
+                           : trace_reader_chunk(walk->reader, index, out_chunk);
 }
 
 /* Loads the stream's next chunk that has events. */
@@ -67,9 +64,9 @@ static enum hal_status next_chunk(struct walk *walk, struct stream *stream)
     stream->event = NULL;
     for (; stream->next_chunk < trace_reader_chunk_count(walk->reader); stream->next_chunk++) {
         if (trace_reader_chunk_thread(walk->reader, stream->next_chunk) != stream->thread ||
-            !may_hold(walk, stream->next_chunk))
+            !is_wanted(walk, stream->next_chunk))
             continue;
-        HAL_TRY(trace_reader_chunk(walk->reader, stream->next_chunk, &stream->chunk));
+        HAL_TRY(load(walk, stream->next_chunk, &stream->chunk));
         if (stream->chunk.event_count) {
             stream->event = stream->chunk.events;
             stream->events_left = stream->chunk.event_count;
@@ -101,8 +98,7 @@ static enum hal_status list_streams(struct walk *walk)
 }
 
 /* Visits the event that the stream is at, and goes on to the next one. */
-static enum hal_status take(struct walk *walk, struct stream *stream, trace_visit *visit,
-                            void *user)
+static enum hal_status take(struct walk *walk, struct stream *stream)
 {
     const struct trace_event *event = stream->event;
     const uint8_t *next = (const uint8_t *)event + event->bytes;
@@ -111,12 +107,12 @@ static enum hal_status take(struct walk *walk, struct stream *stream, trace_visi
         segments = (const void *)next;
         next += ((const struct trace_command_buffer_seal *)(const void *)event)->segment_bytes;
     }
-    HAL_TRY(visit(user, event, segments));
+    HAL_TRY(walk->how->visit(walk->how->user, event, segments));
     stream->event = (const void *)next;
     return --stream->events_left ? HAL_OK : next_chunk(walk, stream);
 }
 
-static enum hal_status merge(struct walk *walk, trace_visit *visit, void *user)
+static enum hal_status merge(struct walk *walk)
 {
     for (size_t i = 0; i < walk->count; i++)
         HAL_TRY(next_chunk(walk, &walk->streams[i]));
@@ -129,17 +125,17 @@ static enum hal_status merge(struct walk *walk, trace_visit *visit, void *user)
         }
         if (!first)
             return HAL_OK;
-        HAL_TRY(take(walk, first, visit, user));
+        HAL_TRY(take(walk, first));
     }
 }
 
-enum hal_status tool_each_in_order(struct trace_reader *reader, const struct tool_window *window,
-                                   trace_visit *visit, void *user)
+enum hal_status trace_reader_each_in_order(struct trace_reader *reader,
+                                           const struct trace_walk *how)
 {
-    struct walk walk = {.reader = reader, .window = window};
+    struct walk walk = {.reader = reader, .how = how};
     enum hal_status status = list_streams(&walk);
     if (status == HAL_OK)
-        status = merge(&walk, visit, user);
+        status = merge(&walk);
     for (size_t i = 0; i < walk.count; i++)
         trace_chunk_free(&walk.streams[i].chunk);
     free(walk.streams);
