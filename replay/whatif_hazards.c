@@ -20,7 +20,7 @@ struct unit {
     uint32_t command_buffer;         /* of the submission: counts from 0 */
     bool host, writes;               /* the latter of the host */
     uint32_t place;                  /* of a submission: its number in the variant */
-    const struct replay_moment *before, *after;
+    const struct trace_moment *before, *after;
 };
 
 struct entry {

@@ -353,7 +353,7 @@ static void a_signal_of_the_host_hands_on(void **state)
 /* More than is kept apart at once. */
 static void too_much_side_by_side_is_said(void **state)
 {
-    enum { COUNT = REPLAY_ORDER_CHAINS + 1 };
+    enum { COUNT = TRACE_ORDER_CHAINS + 1 };
     struct fixture *f = *state;
     struct replay_order order;
     for (uint64_t n = 0; n < COUNT; n++)
