@@ -373,6 +373,8 @@ static void cut_off(struct walk *walk, const char *what)
     snprintf(walk->directory->truncated, sizeof walk->directory->truncated,
              "cut off at byte %" PRIu64 ": %s%s", walk->at, what,
              left ? "; an incomplete frame at the end is ignored" : "");
+    walk->directory->has_index = walk->has_index;
+    walk->directory->end = walk->at;
     walk->is_over = true;
 }
 

@@ -24,6 +24,8 @@ struct trace_directory {
     size_t data_count, data_capacity, blobs_count, blobs_capacity;
     uint64_t content_count;
     char truncated[256]; /* what is missing; empty: nothing */
+    bool has_index;
+    uint64_t end; /* of the frames, of a file that was cut off */
 };
 
 void trace_directory_init(struct trace_directory *directory);

@@ -502,6 +502,15 @@ static void tell_of_sidecar(struct trace_reader *reader)
     trace_leftover_close(&leftover);
 }
 
+/* What a walk did not get to can only have been the index. */
+static void tell_of_index(struct trace_reader *reader)
+{
+    struct trace_directory *directory = &reader->directory;
+    if (directory->truncated[0] && !directory->has_index)
+        snprintf(directory->truncated, sizeof directory->truncated,
+                 "cut off at byte %" PRIu64 ": the index is missing, nothing else", directory->end);
+}
+
 enum trace_hold trace_reader_hold_now(const struct trace_reader *reader)
 {
     const struct trace_header *header = &reader->header;
@@ -521,6 +530,9 @@ enum hal_status trace_reader_load(struct trace_reader *reader)
     HAL_TRY(check_tables(reader));
     if (!reader->has_health && !trace_reader_is_cut(reader))
         return hal_fail(HAL_CORRUPT, "damaged: there is an index, but no end");
-    tell_of_sidecar(reader);
+    if (trace_reader_is_cut(reader))
+        tell_of_sidecar(reader);
+    else
+        tell_of_index(reader);
     return count_all(reader);
 }

@@ -96,9 +96,11 @@ enum hal_status trace_reader_with_path(const struct trace_reader *reader,
  * may be missing: 0 then. */
 bool trace_reader_resolve(void *user, enum trace_reference reference, uint64_t *number);
 
+/* Events may be missing. Behind the end of a capture there is nothing but what says where things
+ * lie: a file that has that end has all of them. */
 static inline bool trace_reader_is_cut(const struct trace_reader *reader)
 {
-    return reader->directory.truncated[0] != '\0';
+    return reader->directory.truncated[0] && !reader->has_health;
 }
 
 #endif

@@ -180,7 +180,7 @@ static enum hal_status copy_file(struct recompression *r)
 /* What is not whole is written anew, whatever that takes. */
 static bool is_larger(const struct recompression *r)
 {
-    return r->output.offset > r->reader->input.bytes && !trace_reader_is_cut(r->reader);
+    return r->output.offset > r->reader->input.bytes && !*trace_reader_truncated(r->reader);
 }
 
 static enum hal_status publish(struct recompression *r, enum hal_status status)
@@ -219,8 +219,7 @@ enum hal_status trace_recompress(const char *path, const struct trace_rewrite_op
     trace_directory_init(&r.directory);
     trace_arena_init(&r.arena, SIZE_MAX);
     enum hal_status status = HAL_OK;
-    /* Behind the end of a capture there is nothing but what says where things lie. */
-    if (*trace_reader_truncated(r.reader) && !trace_reader_health(r.reader))
+    if (trace_reader_is_cut(r.reader))
         status = hal_fail(HAL_INVALID, "'%s' is not whole (%s): hal-trace recover or trim first",
                           path, trace_reader_truncated(r.reader));
     if (status == HAL_OK)

@@ -443,8 +443,8 @@ struct trace_health trace_rewrite_health(const struct trace_reader *reader, char
 {
     const struct trace_health *known = trace_reader_health(reader);
     struct trace_health health = {0};
-    if (known)
-        health = *known;
+    if (known) /* then nothing but an index can be missing */
+        return *known;
     if (!*trace_reader_truncated(reader))
         return health;
     health.status = HAL_FAILED;

@@ -192,7 +192,8 @@ const struct trace_header *trace_reader_header(const struct trace_reader *reader
 /* NULL when the file has none: its capture did not end. */
 const struct trace_health *trace_reader_health(const struct trace_reader *reader);
 
-/* Empty when the file is whole; else one line that says what is missing. */
+/* Empty when the file is whole; else one line that says what is missing: events, or, where the file
+ * has the health of its capture, nothing but the index. */
 const char *trace_reader_truncated(const struct trace_reader *reader);
 
 /* What a file that was cut off lacks is in its sidecar, for trace_recover to take. */

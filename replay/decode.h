@@ -111,6 +111,10 @@ void replay_decode_note_loss(struct replay_decoder *decoder, uint64_t submission
 enum hal_status replay_decode_losses(struct replay_decoder *decoder,
                                      const struct trace_event *event) HAL_CHECKED;
 
+/* After the last event of a trace that lacks some: ends the plan before what waits for something
+ * that never comes, and leaves nothing in it that does. */
+enum hal_status replay_decode_cut(struct replay_plan *plan) HAL_CHECKED;
+
 /* What they share. `what` is a plural; NULL when the trace did not see the submission end. */
 enum hal_status replay_decode_push(struct replay_decoder *decoder, enum replay_action action,
                                    uint64_t object, const struct trace_event *event) HAL_CHECKED;

@@ -210,10 +210,9 @@ static void judge_health(struct replay_plan *plan)
 {
     const char *truncated = trace_reader_truncated(plan->reader);
     const struct trace_health *health = trace_reader_health(plan->reader);
-    if (truncated[0])
-        say_incomplete(plan, "%s", truncated);
-    else if (!health)
-        say_incomplete(plan, "the capture did not end");
+    plan->info.cut = health ? truncated : "";
+    if (!health)
+        say_incomplete(plan, "%s", truncated[0] ? truncated : "the capture did not end");
     if (health && health->status != HAL_OK)
         say_incomplete(plan, "the capture failed: %s%s",
                        health->message && health->message[0]
@@ -264,6 +263,16 @@ static enum hal_status check_tickets(const struct gathering *gathering)
     return HAL_OK;
 }
 
+static enum hal_status end_where_events_are_missing(struct replay_plan *plan)
+{
+    const size_t before = plan->op_count;
+    HAL_TRY(replay_decode_cut(plan));
+    if (plan->op_count < before)
+        say_incomplete(plan, "the last %zu of %zu calls wait for what is missing",
+                       before - plan->op_count, before);
+    return HAL_OK;
+}
+
 static enum hal_status decode_all(struct gathering *gathering)
 {
     struct replay_plan *plan = gathering->plan;
@@ -283,7 +292,7 @@ static enum hal_status decode_all(struct gathering *gathering)
     if (i < gathering->count)
         say_incomplete(plan, "only the first %zu of %zu events can be replayed", i,
                        gathering->count);
-    return HAL_OK;
+    return plan->incomplete[0] ? end_where_events_are_missing(plan) : HAL_OK;
 }
 
 /* ---- Contents ------------------------------------------------------------------------------ */

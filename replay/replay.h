@@ -51,6 +51,7 @@ struct replay_load_options {
 struct replay_plan_info {
     const struct trace_header *header;
     const char *incomplete;   /* "" or one line: what is missing, and what that means */
+    const char *cut;          /* "" or one line: what else the file lacks, and no replay needs */
     uint64_t events;          /* ordered events in the file */
     uint64_t replayed_events; /* of these, before the point where an incomplete file ends */
     uint64_t submissions;     /* that are replayed, as are the following */

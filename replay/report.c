@@ -312,6 +312,8 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
     const struct replay_plan_info *plan = summary->plan;
     if (plan->incomplete[0])
         fprintf(file, "incomplete: %s\n", hal_shown(plan->incomplete).text);
+    if (plan->cut[0])
+        fprintf(file, "%s: all events are there\n", hal_shown(plan->cut).text);
     if (summary->jail && summary->jail[0])
         fprintf(file, "jail: no wall around %s\n", summary->jail);
     if (plan->lost && plan->lost_submission != UINT64_MAX)

@@ -41,6 +41,7 @@ static void plan(struct trace_text *text, const struct replay_plan_info *plan)
     trace_json_close(text, '}');
     replay_field_bool(text, "complete", !plan->incomplete[0]);
     replay_field_text(text, "incomplete", plan->incomplete);
+    replay_field_text(text, "cut", plan->cut);
     replay_field_u64(text, "events", plan->events);
     replay_field_u64(text, "replayed_events", plan->replayed_events);
     replay_field_u64(text, "submissions", plan->submissions);

@@ -372,7 +372,7 @@ static int finish(struct view_model *model, const struct view_options *o, enum h
         status = hal_output_end();
     if (status == HAL_OK && model)
         status = judge(model, o, &failed);
-    if (status == HAL_OK && model && o->condition_count && *model->truncated && !failed)
+    if (status == HAL_OK && model && o->condition_count && !model->health && !failed)
         status = hal_fail(HAL_CORRUPT, "%s: conditions cannot be judged on a part: %s", o->path,
                           model->truncated);
     view_model_close(model);

@@ -387,7 +387,7 @@ enum hal_status view_findings_usage(const struct view_model *model, unsigned fir
                                     struct view_findings *findings)
 {
     struct usage u = {.model = model};
-    const bool whole = model->health && model->health->status == HAL_OK && !*model->truncated;
+    const bool whole = model->health && model->health->status == HAL_OK;
     if (!whole)
         return HAL_OK; /* what is missing may have read it */
     const unsigned middle = (first + VIEW_TASK_WHOLE) / 2;

@@ -47,7 +47,7 @@ while [ "$offset" -lt "$bytes" ]; do
         dd of=flipped.pb.zst bs=1 seek="$offset" conv=notrunc 2>/dev/null
     status=0
     "$bin/hal-replay" flipped.pb.zst >stdout 2>stderr || status=$?
-    [ "$status" = 3 ] || { [ "$status" = 5 ] && grep -q 'the seek table at byte' stdout; } ||
+    [ "$status" = 3 ] || { [ "$status" = 0 ] && grep -q 'the seek table at byte' stdout; } ||
         fail "bit flipped in byte $offset: exit status $status"
     offset=$((offset + step))
 done
@@ -55,8 +55,8 @@ done
 # A damaged seek table hides nothing: all is read, with a warning, and written anew on demand.
 cp good.pb.zst table.pb.zst
 printf '\125' | dd of=table.pb.zst bs=1 seek=$((bytes - 20)) conv=notrunc 2>/dev/null
-run 5 "$bin/hal-replay" table.pb.zst
-says stdout 'is damaged, nothing else'
+run 0 "$bin/hal-replay" table.pb.zst
+says stdout 'is damaged, nothing else: all events are there'
 run 3 "$bin/hal-trace" verify table.pb.zst
 says stderr 'is damaged, nothing else'
 run 0 "$bin/hal-trace" recompress -o mended.pb.zst table.pb.zst

@@ -21,8 +21,11 @@ static const struct trace_header header = {
 
 static struct replay_plan_info whole_plan(void)
 {
-    return (struct replay_plan_info){
-        .header = &header, .incomplete = "", .contents_in_memory = true, .submissions = 3};
+    return (struct replay_plan_info){.header = &header,
+                                     .incomplete = "",
+                                     .cut = "",
+                                     .contents_in_memory = true,
+                                     .submissions = 3};
 }
 
 static void verdicts(void **state)
