@@ -3,7 +3,6 @@
  * does not know: every top-level field is copied as it is, but the header, which is told of it. */
 #include "format/rewrite.h"
 
-#include "format/contents.h"
 #include "format/index.h"
 #include "format/reader.h"
 
@@ -97,27 +96,6 @@ static enum hal_status copy_data(struct recompression *r, const struct trace_dat
     return trace_directory_add_data(&r->directory, note, note_bytes);
 }
 
-/* As they are, with the digests that the file may go without: whoever refers to it finds contents
- * by those. `data`: all of the frame's contents. NULL: cannot be computed. */
-static const Haltrace__Blobs *with_digests(struct recompression *r, const Haltrace__Blobs *blobs,
-                                           const uint8_t *data)
-{
-    if (!blobs->without_sha256)
-        return blobs;
-    Haltrace__Blobs *known = trace_directory_new_blobs(&r->directory, blobs->n_size, true);
-    if (!known)
-        return NULL;
-    known->first = blobs->first;
-    memcpy(known->size, blobs->size, blobs->n_size * sizeof *blobs->size);
-    for (size_t i = 0; i < blobs->n_size; i++) {
-        if (trace_sha256(data, (size_t)blobs->size[i],
-                         known->sha256.data + TRACE_DIGEST_BYTES * i) != HAL_OK)
-            return NULL;
-        data += blobs->size[i];
-    }
-    return known;
-}
-
 static enum hal_status copy_blobs(struct recompression *r, const struct trace_blobs_frame *frame)
 {
     struct trace_frame_head head;
@@ -131,12 +109,9 @@ static enum hal_status copy_blobs(struct recompression *r, const struct trace_bl
     if (!trace_bytes_reserve(&r->raw, (size_t)head.raw_bytes + 1))
         return no_memory();
     HAL_TRY(trace_input_own_data(&r->reader->input, frame->offset, &head, r->raw.data));
-    const Haltrace__Blobs *blobs = with_digests(r, frame->blobs, r->raw.data);
-    if (!blobs)
-        return no_memory();
-    HAL_TRY(trace_output_own_frame(&r->output, TRACE_FRAME_BLOBS, &blobs->base, r->raw.data,
+    HAL_TRY(trace_output_own_frame(&r->output, TRACE_FRAME_BLOBS, &frame->blobs->base, r->raw.data,
                                    head.raw_bytes, &bytes));
-    return trace_directory_add_blobs(&r->directory, blobs, offset, bytes);
+    return trace_directory_add_blobs(&r->directory, frame->blobs, offset, bytes);
 }
 
 /* All frames, in the order of the file. */

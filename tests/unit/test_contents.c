@@ -4,8 +4,8 @@
 #include "format/contents.h"
 #include "format/index.h"
 #include "format/limits.h"
-#include "format/reader.h"
 #include "format/rewrite.h"
+#include "format/trace.h"
 #include "tests/support/random_records.h"
 
 #include <openssl/sha.h>
@@ -300,9 +300,9 @@ static void damage_is_seen(void **state)
     free(data);
 }
 
-/* Recompressing puts them in, where the file becomes smaller all the same: of what was written in a
- * hurry, six bits in a byte, a quarter goes. */
-static void recompressed_traces_have_digests(void **state)
+/* Of what was written in a hurry, six bits in a byte, a quarter goes; digests that the capture went
+ * without do not come. */
+static void recompressed_traces_are_smaller(void **state)
 {
     (void)state;
     enum { HURRIED_BYTES = 512 << 10 };
@@ -332,9 +332,7 @@ static void recompressed_traces_have_digests(void **state)
                      HAL_OK);
     assert_int_equal(trace_reader_open(other, &reader), HAL_OK);
     assert_false(copied);
-    assert_true(trace_reader_counts(reader)->stored_content_bytes < before * 9 / 10);
-    for (size_t i = 0; i < reader->directory.blobs_count; i++)
-        assert_false(reader->directory.blobs[i].blobs->without_sha256);
+    assert_in_range(trace_reader_counts(reader)->stored_content_bytes, before / 2, before * 9 / 10);
     check(reader, 1, hurried, HURRIED_BYTES);
     for (int i = 0; i < 100; i++) {
         fill(data, sizeof data, (uint64_t)i, true);
@@ -357,7 +355,7 @@ int main(void)
         cmocka_unit_test_prestate(thousands_of_small_ones, (void *)(uintptr_t)&without),
         cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&with),
         cmocka_unit_test_prestate(damage_is_seen, (void *)(uintptr_t)&without),
-        cmocka_unit_test(recompressed_traces_have_digests),
+        cmocka_unit_test(recompressed_traces_are_smaller),
         cmocka_unit_test(what_compresses_is_compressed),
         cmocka_unit_test(what_hardly_compresses_is_stored_as_it_is),
         cmocka_unit_test(what_compressing_makes_larger_is_stored_as_it_is),
