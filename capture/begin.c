@@ -271,6 +271,8 @@ static enum hal_status begin_file(struct capture *capture,
     enum hal_status status = record_beginning(capture, late);
     if (status == HAL_OK)
         status = trace_writer_publish(writer);
+    if (status == HAL_OK)
+        capture_sidecar_locate(&capture->stream.sidecar);
     capture->stream.has_file = status == HAL_OK;
     if (status != HAL_OK)
         capture_forget_objects(capture);

@@ -2,6 +2,7 @@
 /* The sidecar's file and its mappings. */
 #include "capture/sidecar.h"
 
+#include "format/recover.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 
@@ -135,6 +136,7 @@ static void describe(struct trace_sidecar_header *header, const struct capture_s
                                 relative ? folder : "", relative ? "/" : "", desc->destination);
     if (length < 0 || (size_t)length >= sizeof header->destination)
         header->destination[0] = '\0';
+    trace_sidecar_locate(header->destination, &header->place);
     header->staging_offset = staging_offset;
     header->staging_bytes = desc->staging_bytes;
     header->rings_offset = staging_offset + desc->staging_bytes;
@@ -182,6 +184,11 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
     describe(sidecar.header, desc, staging_offset);
     *out_sidecar = sidecar;
     return HAL_OK;
+}
+
+void capture_sidecar_locate(struct capture_sidecar *sidecar)
+{
+    trace_sidecar_locate(sidecar->header->destination, &sidecar->header->place);
 }
 
 void capture_sidecar_remove(struct capture_sidecar *sidecar)

@@ -39,6 +39,9 @@ struct capture_sidecar_desc {
 enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
                                      struct capture_sidecar *out_sidecar) HAL_CHECKED;
 
+/* The trace has its name now: another file than before. */
+void capture_sidecar_locate(struct capture_sidecar *sidecar);
+
 /* From here on nobody finds it. */
 void capture_sidecar_remove(struct capture_sidecar *sidecar);
 

@@ -127,6 +127,7 @@ static enum hal_status promote(struct capture_stream *stream)
     atomic_store(&header->successor.start_ns, next.start_ns);
     const enum hal_status named = trace_writer_publish_as(next.writer, next.path);
     if (named == HAL_OK) {
+        capture_sidecar_locate(&stream->sidecar);
         header->start_ns = next.start_ns;
         header->skipped_tickets = next.skipped_tickets;
         header->durable_file_bytes[0] = header->durable_file_bytes[1] =

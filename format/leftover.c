@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading sidecars, and finding them. */
+/* Reading sidecars. */
 #include "format/leftover.h"
 
 #include "format/limits.h"
-#include "format/recover.h"
 #include "hal/base/mem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -47,9 +45,25 @@ static enum hal_status read_round(int descriptor, uint64_t offset, uint64_t capa
 
 /* ---- Opening ---- */
 
-static bool is_running(uint64_t process)
+/* What its parent has not asked for yet has a number, and has ended. */
+static bool is_zombie(uint64_t process)
 {
-    return process > 0 && process <= INT32_MAX && (kill((pid_t)process, 0) == 0 || errno == EPERM);
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", process);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = '\0';
+    const char *name_end = strrchr(text, ')'); /* the name may have any characters */
+    return name_end && strncmp(name_end, ") Z", 3) == 0;
+}
+
+bool trace_leftover_process_runs(const struct trace_leftover *leftover)
+{
+    const uint64_t process = leftover->process_id;
+    return process > 0 && process <= INT32_MAX &&
+           (kill((pid_t)process, 0) == 0 || errno == EPERM) && !is_zombie(process);
 }
 
 bool trace_leftover_locked(const struct trace_leftover *leftover)
@@ -60,7 +74,7 @@ bool trace_leftover_locked(const struct trace_leftover *leftover)
 /* A child of the captured process may hold the lock for longer. */
 bool trace_leftover_in_use(const struct trace_leftover *leftover)
 {
-    return trace_leftover_locked(leftover) && is_running(leftover->process_id);
+    return trace_leftover_locked(leftover) && trace_leftover_process_runs(leftover);
 }
 
 static enum hal_status open_file(const char *path, int *out_descriptor, uint64_t *out_bytes)
@@ -158,6 +172,7 @@ static void take_header(struct trace_leftover *leftover, const struct trace_side
     leftover->staging_offset = header->staging_offset;
     leftover->staging_bytes = header->staging_bytes;
     memcpy(leftover->destination, header->destination, sizeof leftover->destination);
+    leftover->place = header->place;
 }
 
 static enum hal_status take_rings(struct trace_leftover *leftover,
@@ -271,47 +286,4 @@ enum hal_status trace_leftover_content(const struct trace_leftover *leftover, ui
         return hal_fail(HAL_CORRUPT, "a content of %" PRIu64 " bytes is not in the sidecar", bytes);
     return read_round(leftover->descriptor, leftover->staging_offset, leftover->staging_bytes,
                       position, out, bytes);
-}
-
-/* ---- Finding ---- */
-
-static bool read_info(const char *path, struct trace_sidecar_info *info)
-{
-    struct trace_leftover leftover;
-    struct stat found;
-    if (trace_leftover_peek(path, &leftover) != HAL_OK)
-        return false;
-    const bool ours = fstat(leftover.descriptor, &found) == 0 && found.st_uid == geteuid();
-    if (ours) {
-        snprintf(info->path, sizeof info->path, "%s", path);
-        memcpy(info->destination, leftover.destination, sizeof info->destination);
-        info->process_id = leftover.process_id;
-        info->bytes = (uint64_t)found.st_blocks * 512;
-        info->locked = trace_leftover_locked(&leftover);
-        info->in_use = info->locked && is_running(leftover.process_id);
-    }
-    trace_leftover_close(&leftover);
-    return ours;
-}
-
-enum hal_status trace_sidecars_each(const char *folder,
-                                    void (*visit)(void *user,
-                                                  const struct trace_sidecar_info *info),
-                                    void *user)
-{
-    DIR *entries = opendir(folder);
-    if (!entries)
-        return hal_fail(HAL_IO, "cannot read the folder '%s': %s", folder, strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        char path[TRACE_PATH_BYTES];
-        struct trace_sidecar_info info;
-        const char *name = entry->d_name + (entry->d_name[0] == '.');
-        if (strncmp(name, TRACE_SIDECAR_PREFIX, sizeof TRACE_SIDECAR_PREFIX - 1) != 0)
-            continue;
-        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path &&
-            read_info(path, &info))
-            visit(user, &info);
-    }
-    closedir(entries);
-    return HAL_OK;
 }

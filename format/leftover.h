@@ -21,6 +21,7 @@ struct trace_leftover_ring {
 struct trace_leftover {
     int descriptor;
     char path[TRACE_PATH_BYTES], destination[TRACE_PATH_BYTES];
+    struct trace_sidecar_place place;
     uint64_t process_id;
     int64_t start_ns;
     uint32_t stopped; /* enum hal_status: why recording stopped */
@@ -52,6 +53,10 @@ bool trace_leftover_belongs(struct trace_leftover *leftover, uint64_t process_id
 
 /* By its capture, which may be one of another container, or by what that has started. */
 bool trace_leftover_locked(const struct trace_leftover *leftover);
+
+/* The captured process has not ended, or another one has its number. It may have become another
+ * program, and it may have closed the file that the lock is on, while its capture goes on. */
+bool trace_leftover_process_runs(const struct trace_leftover *leftover);
 
 /* Its capture goes on. */
 bool trace_leftover_in_use(const struct trace_leftover *leftover);

@@ -27,6 +27,10 @@ struct trace_recovered {
 enum hal_status trace_recover(const struct trace_recover_options *options,
                               struct trace_recovered *out_recovered) HAL_CHECKED;
 
+/* Finds out where the trace with that absolute path is now. */
+struct trace_sidecar_place;
+void trace_sidecar_locate(const char *destination, struct trace_sidecar_place *out_place);
+
 /* One sidecar of this user in the folder of all sidecars, or in `folder`. */
 struct trace_sidecar_info {
     char path[4096], destination[4096];
@@ -40,5 +44,15 @@ enum hal_status trace_sidecars_each(const char *folder,
                                     void (*visit)(void *user,
                                                   const struct trace_sidecar_info *info),
                                     void *user) HAL_CHECKED;
+
+/* Removes those that nothing can be recovered with: the capture has ended, nobody holds the
+ * sidecar, and its trace was removed: neither renamed, nor its folder, within the folder that it
+ * was in, nor out of sight, on another disk or in another container. Calls `visit` for each that
+ * was removed. Any number of processes may do this at the same time. HAL_IO: the folder cannot be
+ * read. */
+enum hal_status trace_sidecars_discard_gone(const char *folder,
+                                            void (*visit)(void *user,
+                                                          const struct trace_sidecar_info *info),
+                                            void *user) HAL_CHECKED;
 
 #endif

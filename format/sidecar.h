@@ -21,7 +21,7 @@
 #define TRACE_SIDECAR_FOLDER "/dev/shm"
 
 enum {
-    TRACE_SIDECAR_VERSION = 7,
+    TRACE_SIDECAR_VERSION = 8,
     TRACE_RING_SLOTS = 6144,
     TRACE_PATH_BYTES = 4096,
 };
@@ -48,6 +48,14 @@ struct trace_ring_slot {
     _Alignas(64) _Atomic uint64_t tail;   /* before it memory may be used again */
 };
 
+/* Where the trace is, apart from its name. A name that is not there may be that of a trace which
+ * was renamed, or whose disk or container is not to be seen from here. */
+struct trace_sidecar_place {
+    uint64_t mounts;                      /* the process's name space of mounts; 0: unknown */
+    uint64_t folder_device, folder_inode; /* 0: unknown */
+    uint64_t file_device, file_inode;     /* 0: none had the name yet */
+};
+
 /* A flight recorder's next file, while it takes the name: whoever finds the name on it goes by
  * this, and not by what the header says of the file before. */
 struct trace_sidecar_successor {
@@ -63,6 +71,7 @@ struct trace_sidecar_header {
     uint64_t process_id;
     int64_t start_ns;                   /* identifies the trace together with the process */
     char destination[TRACE_PATH_BYTES]; /* absolute path of the trace */
+    struct trace_sidecar_place place;
     uint64_t staging_offset, staging_bytes;
     uint64_t rings_offset, rings_bytes;
     /* What the file holds, of all rings at one moment: one store of the index switches from one

@@ -6,12 +6,10 @@
 #include "hal/base/output.h"
 #include "hal/base/text.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -27,9 +25,8 @@ static const char help[] =
     "  -l, --list          list this user's sidecars (in FOLDER; default " TRACE_SIDECAR_FOLDER
     ")\n"
     "      --discard       remove the sidecars, with what only they have\n"
-    "      --discard-gone  remove this user's sidecars whose capture has ended and whose trace is "
-    "not\n"
-    "                      there any more\n"
+    "      --discard-gone  remove this user's sidecars whose capture has ended and whose trace was "
+    "removed\n"
     "      --help          this text\n";
 
 /* ---- Lists ---- */
@@ -82,37 +79,29 @@ static int discard_each(char *const *paths, bool force)
 }
 
 struct gone {
-    int exit_status;
     size_t count;
     uint64_t bytes;
 };
 
-static void discard_if_gone(void *user, const struct trace_sidecar_info *info)
+static void count_gone(void *user, const struct trace_sidecar_info *info)
 {
     struct gone *gone = user;
-    struct stat trace;
-    if (info->locked || !info->destination[0] || lstat(info->destination, &trace) == 0 ||
-        (errno != ENOENT && errno != ENOTDIR))
-        return;
-    const int done = discard(info->path, false);
-    gone->exit_status = gone->exit_status ? gone->exit_status : done;
-    gone->count += done == TOOL_OK;
-    gone->bytes += done == TOOL_OK ? info->bytes : 0;
+    gone->count++;
+    gone->bytes += info->bytes;
 }
 
 static int discard_gone(const char *folder)
 {
     struct gone gone = {0};
     struct trace_text size = {0};
-    const enum hal_status status = trace_sidecars_each(folder, discard_if_gone, &gone);
+    const enum hal_status status = trace_sidecars_discard_gone(folder, count_gone, &gone);
     if (status != HAL_OK)
         return tool_fail(status);
     tool_size(&size, gone.bytes);
     printf("removed %zu sidecar%s of %.*s in %s\n", gone.count, gone.count == 1 ? "" : "s",
            (int)size.bytes, size.data ? size.data : "", hal_shown(folder).text);
     trace_text_finish(&size);
-    const int ended = tool_fail(hal_output_end());
-    return gone.exit_status ? gone.exit_status : ended;
+    return tool_fail(hal_output_end());
 }
 
 /* ---- Recovering ---- */

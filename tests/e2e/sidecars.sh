@@ -31,6 +31,15 @@ says stdout one.pb.zst
 says stdout four.pb.zst
 run 0 "$bin/hal-trace" recover --discard-gone sidecars
 says stdout 'removed 0 sidecars'
+# So does one that was renamed, also with its folder, and it can be recovered.
+mkdir made
+"$bin/hal-capture" -o made/five.pb.zst -- "$busy" 1 _exit 5 3>/dev/null >stdout 2>stderr || :
+mv made/five.pb.zst made/six.pb.zst
+mv made moved
+run 0 "$bin/hal-trace" recover --discard-gone sidecars
+says stdout 'removed 0 sidecars'
+run 0 "$bin/hal-trace" recover moved/six.pb.zst
+left 2
 run 3 "$bin/hal-trace" recover --discard-gone nowhere
 one_line
 

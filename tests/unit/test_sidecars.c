@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format/sidecars.c: sidecars by hand. Of those whose trace is gone for certain none stays, and
+ * none goes of which anything could be recovered. */
+#include "format/leftover.h"
+#include "format/recover.h"
+#include "format/trace.h"
+#include "tests/support/folder.h"
+#include "tests/support/hal_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534 };
+
+static struct trace_sidecar_header header;
+static struct test_folder folder; /* of one test */
+static char sidecars[PATH_MAX], sidecar[PATH_MAX], output[PATH_MAX], trace[PATH_MAX];
+static char other[PATH_MAX];
+
+/* The number of a process that has ended. */
+static uint64_t ended_process(void)
+{
+    const pid_t process = fork();
+    if (process == 0)
+        _exit(0);
+    assert_int_equal(waitpid(process, NULL, 0), process);
+    return (uint64_t)process;
+}
+
+static void write_sidecar(const char *at)
+{
+    FILE *file = fopen(at, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(&header, sizeof header, 1, file), 1);
+    for (uint64_t i = 0; i < header.staging_bytes; i++)
+        assert_int_equal(fputc(0, file), 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* With nothing in it. */
+static void write_trace(const char *at, uint64_t process_id)
+{
+    const struct trace_header of_trace = {.program = "test", .process_id = process_id};
+    const struct trace_writer_options options = {.path = at, .force = true};
+    struct trace_writer *writer;
+    assert_ok(trace_writer_open(&options, &of_trace, &writer));
+    assert_ok(trace_writer_close(writer, NULL));
+}
+
+/* "sidecars/haltrace-sidecar-0-1-2" of "out/trace", which is there. */
+static int prepare(void **state)
+{
+    (void)state;
+    assert_true(test_folder_make(&folder));
+    test_folder_file(&folder, "sidecars", sidecars);
+    test_folder_file(&folder, "out", output);
+    assert_int_equal(mkdir(sidecars, 0700), 0);
+    assert_int_equal(mkdir(output, 0700), 0);
+    test_folder_file(&folder, "sidecars/" TRACE_SIDECAR_PREFIX "0-1-2", sidecar);
+    test_folder_file(&folder, "out/trace", trace);
+    test_folder_file(&folder, "other", other);
+    memset(&header, 0, sizeof header);
+    memcpy(header.magic, TRACE_SIDECAR_MAGIC, sizeof header.magic);
+    header.version = TRACE_SIDECAR_VERSION;
+    header.slot_count = TRACE_RING_SLOTS;
+    header.process_id = ended_process();
+    header.staging_offset = header.rings_offset = sizeof header;
+    header.staging_bytes = 4096;
+    memcpy(header.destination, trace, sizeof trace);
+    write_trace(trace, header.process_id);
+    trace_sidecar_locate(trace, &header.place);
+    write_sidecar(sidecar);
+    return 0;
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    test_folder_remove(&folder);
+    return 0;
+}
+
+static void count_one(void *user, const struct trace_sidecar_info *info)
+{
+    assert_true(info->bytes > 0);
+    ++*(unsigned *)user;
+}
+
+/* How many were removed. */
+static unsigned discard(void)
+{
+    unsigned count = 0;
+    assert_ok(trace_sidecars_discard_gone(sidecars, count_one, &count));
+    return count;
+}
+
+static void assert_stays(void)
+{
+    assert_int_equal(discard(), 0);
+    assert_int_equal(access(sidecar, F_OK), 0);
+}
+
+static void assert_goes(void)
+{
+    assert_int_equal(discard(), 1);
+    assert_int_equal(access(sidecar, F_OK), -1);
+}
+
+static void remove_trace_and_folder(void)
+{
+    assert_int_equal(unlink(trace), 0);
+    assert_int_equal(rmdir(output), 0);
+}
+
+/* ---- What is gone ---- */
+
+static void of_a_removed_trace_goes(void **state)
+{
+    (void)state;
+    assert_stays();
+    assert_int_equal(unlink(trace), 0);
+    assert_goes();
+}
+
+static void of_a_removed_folder_goes(void **state)
+{
+    (void)state;
+    remove_trace_and_folder();
+    assert_goes();
+}
+
+static void of_a_folder_made_anew_goes(void **state)
+{
+    (void)state;
+    remove_trace_and_folder();
+    assert_int_equal(mkdir(output, 0700), 0);
+    assert_goes();
+}
+
+/* Files get the numbers of others. */
+static void of_a_trace_in_whose_place_another_is_goes(void **state)
+{
+    (void)state;
+    char another[PATH_MAX];
+    assert_int_equal(unlink(trace), 0);
+    write_trace(test_folder_file(&folder, "out/another", another), header.process_id + 1);
+    trace_sidecar_locate(another, &header.place);
+    write_sidecar(sidecar);
+    assert_goes();
+    write_sidecar(sidecar);
+    FILE *file = fopen(another, "wb");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_goes();
+}
+
+static void of_a_trace_that_never_was_goes(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(trace), 0);
+    trace_sidecar_locate(trace, &header.place);
+    write_sidecar(sidecar);
+    assert_goes();
+}
+
+static void of_a_process_that_only_waits_to_be_reaped_goes(void **state)
+{
+    (void)state;
+#ifdef __linux__
+    siginfo_t info;
+    const pid_t process = fork();
+    if (process == 0)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)process, &info, WEXITED | WNOWAIT), 0);
+    header.process_id = (uint64_t)process;
+    write_sidecar(sidecar);
+    assert_int_equal(unlink(trace), 0);
+    assert_goes();
+    assert_int_equal(waitpid(process, NULL, 0), process);
+#else
+    skip();
+#endif
+}
+
+/* ---- What may be recovered ---- */
+
+static void of_a_link_to_nothing_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(trace), 0);
+    assert_int_equal(symlink("nowhere", trace), 0);
+    assert_stays();
+}
+
+static void of_a_renamed_trace_stays_until_that_is_removed(void **state)
+{
+    (void)state;
+    char renamed[PATH_MAX];
+    test_folder_file(&folder, "out/renamed", renamed);
+    assert_int_equal(rename(trace, renamed), 0);
+    assert_stays();
+    assert_int_equal(unlink(renamed), 0);
+    assert_goes();
+}
+
+static void of_a_renamed_folder_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(rename(output, other), 0);
+    assert_stays();
+    assert_int_equal(mkdir(output, 0700), 0);
+    assert_stays();
+}
+
+static void of_another_disk_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(trace), 0);
+    header.place.folder_device++;
+    write_sidecar(sidecar);
+    assert_stays();
+    assert_int_equal(rmdir(output), 0);
+    assert_stays();
+}
+
+static void of_other_mounts_goes_only_with_its_folder_in_sight(void **state)
+{
+    (void)state;
+    header.place.mounts++;
+    write_sidecar(sidecar);
+    remove_trace_and_folder();
+    assert_stays();
+    header.place.mounts = 0;
+    write_sidecar(sidecar);
+    assert_stays();
+    assert_int_equal(mkdir(output, 0700), 0);
+    trace_sidecar_locate(trace, &header.place);
+    header.place.mounts++;
+    write_sidecar(sidecar);
+    assert_goes();
+}
+
+static void that_somebody_holds_stays(void **state)
+{
+    (void)state;
+    const int held = open(sidecar, O_RDWR | O_CLOEXEC);
+    assert_true(held >= 0);
+    assert_int_equal(unlink(trace), 0);
+    assert_int_equal(flock(held, LOCK_SH), 0);
+    assert_stays();
+    close(held);
+    assert_goes();
+}
+
+static void of_a_process_that_runs_stays(void **state)
+{
+    (void)state;
+    header.process_id = (uint64_t)getpid();
+    write_sidecar(sidecar);
+    assert_int_equal(unlink(trace), 0);
+    assert_stays();
+}
+
+static void of_another_user_stays(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(sidecar, NOBODY, NOBODY), 0);
+    assert_int_equal(unlink(trace), 0);
+    assert_stays();
+    assert_int_equal(chown(sidecar, 0, 0), 0);
+    assert_goes();
+}
+
+static void that_is_none_or_of_another_version_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(trace), 0);
+    header.version++;
+    write_sidecar(sidecar);
+    assert_stays();
+    memset(header.magic, 0, sizeof header.magic); /* as while its capture begins */
+    write_sidecar(sidecar);
+    assert_stays();
+}
+
+static void without_a_path_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(trace), 0);
+    header.destination[0] = '\0';
+    write_sidecar(sidecar);
+    assert_stays();
+}
+
+/* ---- Several at once ---- */
+
+enum { THREADS = 4, SIDECARS = 32 };
+
+static void *discard_elsewhere(void *count)
+{
+    *(unsigned *)count = discard();
+    return NULL;
+}
+
+static void each_is_removed_once(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    unsigned counts[THREADS], sum = 0;
+    assert_int_equal(unlink(trace), 0);
+    for (int i = 1; i < SIDECARS; i++) {
+        char name[64], path[PATH_MAX];
+        snprintf(name, sizeof name, "sidecars/" TRACE_SIDECAR_PREFIX "0-1-%d", i + 2);
+        write_sidecar(test_folder_file(&folder, name, path));
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, discard_elsewhere, &counts[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += counts[i];
+    }
+    assert_int_equal(sum + discard(), SIDECARS);
+    assert_int_equal(discard(), 0);
+}
+
+#define SIDECARS_TEST(function) cmocka_unit_test_setup_teardown(function, prepare, clean_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SIDECARS_TEST(of_a_removed_trace_goes),
+        SIDECARS_TEST(of_a_removed_folder_goes),
+        SIDECARS_TEST(of_a_folder_made_anew_goes),
+        SIDECARS_TEST(of_a_trace_in_whose_place_another_is_goes),
+        SIDECARS_TEST(of_a_trace_that_never_was_goes),
+        SIDECARS_TEST(of_a_process_that_only_waits_to_be_reaped_goes),
+        SIDECARS_TEST(of_a_link_to_nothing_stays),
+        SIDECARS_TEST(of_a_renamed_trace_stays_until_that_is_removed),
+        SIDECARS_TEST(of_a_renamed_folder_stays),
+        SIDECARS_TEST(of_another_disk_stays),
+        SIDECARS_TEST(of_other_mounts_goes_only_with_its_folder_in_sight),
+        SIDECARS_TEST(that_somebody_holds_stays),
+        SIDECARS_TEST(of_a_process_that_runs_stays),
+        SIDECARS_TEST(of_another_user_stays),
+        SIDECARS_TEST(that_is_none_or_of_another_version_stays),
+        SIDECARS_TEST(without_a_path_stays),
+        SIDECARS_TEST(each_is_removed_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
