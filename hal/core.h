@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the core share: the device handle, the gate, and one prototype per service.
  *
- * Lock order: devices_lock (device.c), then nothing; the pool's lock (pool.h), then nothing;
+ * Lock order: devices_lock (device.c), then nothing; the pool's lock (pool.h), then promises_lock
+ * (promise.h), then nothing;
  * a window's lock (window.c; outside the gate), then profiling_lock; profiling_lock, then nothing;
  * objects_lock, then nothing. None is held while a table entry is called. */
 #ifndef HAL_CORE_H
@@ -11,6 +12,7 @@
 #include "hal/driver.h"
 #include "hal/ending.h"
 #include "hal/pool.h"
+#include "hal/promise.h"
 
 /* ---- Gate (gate.c) ------------------------------------------------------------------------ */
 

@@ -74,6 +74,7 @@ struct hal_buffer {
     /* Core: the buffer of an alloca that this one is, or a subspan of; then it is retained. */
     struct hal_buffer *lease;
     _Atomic bool given_back; /* core: of a lease, by its dealloca */
+    bool is_slab;            /* core: holds transient memory, and is counted by the pool */
 };
 
 struct hal_executable {
@@ -147,6 +148,7 @@ struct hal_semaphore {
     uint64_t reached;       /* what it was before; as are the following: of the failure */
     enum hal_status failure;
     char *message;
+    struct hal_outlook *outlook; /* core (promise.h); NULL: nothing is known */
 };
 
 /* Prepares a zeroed struct: kind, one reference, a new id. */

@@ -545,7 +545,19 @@ HAL_API enum hal_status hal_queue_dispatch(struct hal_device *device,
  * signal of this submission. The memory comes from a pool, which hands it out again once the
  * dealloca has finished, or at once to an alloca that waits for a signal of the dealloca. A buffer
  * that is released without a dealloca gives its memory back to the device, not to the pool. The
- * handle is released as any other. HAL_NO_MEMORY names size, use and limit. */
+ * handle is released as any other.
+ *
+ * With a limit (hal_device_transient_limit) that leaves no other memory, the alloca takes memory
+ * whose dealloca has been submitted and not finished, and waits for that in queue order: it signals
+ * later, the call returns at once. It does so only where this cannot end in a circle: where the
+ * dealloca waits, in the end, for nothing but submitted work, or for values that the alloca itself
+ * waits for, too. A value that nobody has promised yet, and that only the dealloca waits for, may
+ * come from work that waits for this alloca. Where what comes back so has another shape or memory
+ * type, the call itself blocks until submitted work that needs nothing more is done. If the
+ * dealloca fails, so does the alloca.
+ *
+ * HAL_NO_MEMORY: nothing comes back without further work of the application. The message names the
+ * size, what is held, the limit, and a value that memory waits for. */
 HAL_API enum hal_status hal_queue_alloca(struct hal_device *device,
                                          const struct hal_submit_desc *desc,
                                          const struct hal_buffer_desc *buffer_desc,
@@ -560,7 +572,7 @@ HAL_API enum hal_status hal_queue_dealloca(struct hal_device *device,
                                            struct hal_buffer *buffer) HAL_CHECKED;
 
 struct hal_transient_statistics {
-    uint64_t reserved_bytes, peak_reserved_bytes; /* slabs */
+    uint64_t reserved_bytes, peak_reserved_bytes; /* slabs, until the device has them back */
     uint64_t used_bytes, peak_used_bytes;         /* between alloca and dealloca, as called */
     uint64_t slab_count, live_count;
     uint64_t total_count;  /* allocas */
@@ -570,11 +582,14 @@ struct hal_transient_statistics {
 HAL_API enum hal_status hal_device_transient_statistics(
     struct hal_device *device, struct hal_transient_statistics *out_statistics) HAL_CHECKED;
 
-/* Most bytes that slabs may hold; 0: as much as the device has. What is reserved already stays. */
+/* Most bytes that slabs may hold; 0: as much as the device has. What is reserved already stays; set
+ * the limit before work is submitted, for allocas wait for no work from before the process's first
+ * limit. What `caching` keeps of slabs that went does not count. */
 HAL_API enum hal_status hal_device_transient_limit(struct hal_device *device,
                                                    uint64_t bytes) HAL_CHECKED;
 
-/* Gives slabs back to the device of which nothing is in use; `caching` may keep them. */
+/* Gives slabs back to the device of which nothing is in use; `caching` may keep them. A slab goes,
+ * and stops counting, when work in flight, command buffers and handles of its buffers are gone. */
 HAL_API enum hal_status hal_device_transient_trim(struct hal_device *device) HAL_CHECKED;
 
 /* Files. */

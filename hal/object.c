@@ -102,7 +102,7 @@ static void unlink_locked(struct hal_device *device, struct hal_object *object)
         device->last_live = object->previous_live;
 }
 
-/* Calls the table at `top`, then frees the core's parts. */
+/* Calls the table at `top`, then frees the core's parts. The device is alive. */
 static void destroy(struct hal_driver_device *top, struct hal_object *object)
 {
     char *label = object->label;
@@ -121,10 +121,16 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
         subspan = (struct hal_buffer *)object;
 
     struct hal_import *import = NULL;
+    struct hal_pool *pool = NULL; /* that counts it */
+    uint64_t bytes = 0;
+    if (object->kind == HAL_OBJECT_SEMAPHORE)
+        hal_promises_forget((struct hal_semaphore *)object);
     if (object->kind == HAL_OBJECT_BUFFER) {
         struct hal_buffer *buffer = (struct hal_buffer *)object;
         hal_export_end(top, buffer);
         import = buffer->import;
+        pool = buffer->is_slab ? &object->device->pool : NULL;
+        bytes = buffer->bytes;
         if (!buffer->imported)
             hal_memory_go(object->device, buffer->bytes, buffer->memory);
     }
@@ -146,6 +152,8 @@ static void destroy(struct hal_driver_device *top, struct hal_object *object)
         hal_subspan_free(subspan);
     if (import)
         hal_import_end(import);
+    if (pool)
+        hal_pool_slab_gone(pool, bytes);
     free(label);
 }
 

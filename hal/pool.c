@@ -82,32 +82,52 @@ static void reap_locked(struct hal_pool *pool, size_t most, struct hal_pool_garb
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
+/* For whom a block is looked for. */
+struct search {
+    uint32_t memory;
+    uint64_t bytes;
+    const struct hal_semaphore_value *waits;
+    size_t wait_count;
+    size_t most;                   /* blocks of each bin */
+    struct hal_question *question; /* NULL: what has not finished is no good */
+};
+
+static bool suits(const struct search *search, const struct hal_pool_block *block)
+{
+    return block->slab->memory == search->memory && block->bytes >= search->bytes &&
+           hal_block_is_free_for(block, search->waits, search->wait_count, search->question);
+}
+
 /* The smallest that fits, of those in the bin that are looked at. */
-static struct hal_pool_block *find_in(const struct hal_pool_bin *bin, size_t most, uint32_t memory,
-                                      uint64_t bytes, const struct hal_semaphore_value *waits,
-                                      size_t wait_count)
+static struct hal_pool_block *find_in(const struct hal_pool_bin *bin, const struct search *search)
 {
     struct hal_pool_block *best = NULL, *block = bin->oldest;
-    for (size_t i = 0; block && i < most; i++, block = block->next_free) {
-        if (block->slab->memory != memory || block->bytes < bytes ||
-            (best && block->bytes >= best->bytes) ||
-            !hal_block_is_free_for(block, waits, wait_count))
+    for (size_t i = 0; block && i < search->most; i++, block = block->next_free) {
+        if ((best && block->bytes >= best->bytes) || !suits(search, block))
             continue;
         best = block;
-        if (best->bytes == bytes)
+        if (best->bytes == search->bytes)
             break;
     }
     return best;
 }
 
-static struct hal_pool_block *find_best(const struct hal_pool *pool, size_t most, uint32_t memory,
-                                        uint64_t bytes, const struct hal_semaphore_value *waits,
-                                        size_t wait_count)
+static struct hal_pool_block *find_best(const struct hal_pool *pool, const struct search *search)
 {
     struct hal_pool_block *best = NULL;
-    for (size_t i = 63 - (size_t)__builtin_clzll(bytes); i < HAL_POOL_BINS && !best; i++)
-        best = find_in(&pool->bins[i], most, memory, bytes, waits, wait_count);
+    for (size_t i = 63 - (size_t)__builtin_clzll(search->bytes); i < HAL_POOL_BINS && !best; i++)
+        best = find_in(&pool->bins[i], search);
     return best;
+}
+
+static struct hal_pool_block *find_pending(const struct hal_pool *pool, struct search search)
+{
+    struct hal_question question;
+    hal_question_begin(&question, search.waits, search.wait_count);
+    search.question = &question;
+    struct hal_pool_block *block = find_best(pool, &search);
+    hal_question_end();
+    return block;
 }
 
 static void count_use(struct hal_pool *pool, struct hal_pool_block *block)
@@ -150,10 +170,12 @@ struct hal_pool_block *hal_pool_take(struct hal_pool *pool, enum hal_pool_search
                                      uint32_t memory, uint64_t bytes,
                                      const struct hal_semaphore_value *waits, size_t wait_count)
 {
-    const size_t most = search == HAL_POOL_THOROUGH ? SIZE_MAX : QUICK_BLOCKS;
+    const struct search wanted = {
+        memory, bytes, waits, wait_count, search == HAL_POOL_QUICK ? QUICK_BLOCKS : SIZE_MAX, NULL};
     pthread_mutex_lock(&pool->lock);
-    reap_locked(pool, most, NULL);
-    struct hal_pool_block *block = find_best(pool, most, memory, bytes, waits, wait_count);
+    reap_locked(pool, wanted.most, NULL);
+    struct hal_pool_block *block =
+        search == HAL_POOL_PENDING ? find_pending(pool, wanted) : find_best(pool, &wanted);
     if (!block && search == HAL_POOL_THOROUGH)
         give_up_failed_locked(pool);
     if (block)
@@ -190,6 +212,7 @@ struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *bu
     }
     slab->next = pool->slabs;
     pool->slabs = slab;
+    buffer->is_slab = true;
     statistics->slab_count++;
     statistics->reserved_bytes += buffer->bytes;
     if (statistics->reserved_bytes > statistics->peak_reserved_bytes)
@@ -197,6 +220,12 @@ struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *bu
     count_use(pool, block);
     pthread_mutex_unlock(&pool->lock);
     return block;
+}
+
+static uint64_t room_locked(const struct hal_pool *pool)
+{
+    const uint64_t reserved = pool->statistics.reserved_bytes;
+    return pool->limit_bytes > reserved ? pool->limit_bytes - reserved : 0;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -225,7 +254,7 @@ uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes)
 {
     pthread_mutex_lock(&pool->lock);
     const uint64_t reserved = pool->statistics.reserved_bytes;
-    const uint64_t left = pool->limit_bytes > reserved ? pool->limit_bytes - reserved : 0;
+    const uint64_t left = room_locked(pool);
     pthread_mutex_unlock(&pool->lock);
     uint64_t step = smallest_slab_bytes;
     while (step < reserved && step < largest_step_bytes)
@@ -318,8 +347,6 @@ static void remove_slab_locked(struct hal_pool *pool, struct hal_pool_slab **lin
 {
     struct hal_pool_slab *slab = *link;
     *link = slab->next;
-    pool->statistics.slab_count--;
-    pool->statistics.reserved_bytes -= slab->buffer->bytes;
     while (slab->first) {
         struct hal_pool_block *next = slab->first->next;
         if (slab->first->state == HAL_BLOCK_FREE)
@@ -332,12 +359,24 @@ static void remove_slab_locked(struct hal_pool *pool, struct hal_pool_slab **lin
     garbage->slabs = slab;
 }
 
-static void remove_unused_locked(struct hal_pool *pool, bool lost_only,
+/* Nobody but the pool has a reference to the slab, neither work in flight nor a handle of a buffer
+ * that was given back, and nobody can get one. */
+static bool is_idle(const struct hal_pool_slab *slab)
+{
+    for (const struct hal_pool_block *block = slab->first; block; block = block->next) {
+        if (block->state != HAL_BLOCK_LOST && !hal_block_is_free_for(block, NULL, 0, NULL))
+            return false;
+    }
+    return atomic_load_explicit(&slab->buffer->object.references, memory_order_acquire) == 1;
+}
+
+static void remove_unused_locked(struct hal_pool *pool, enum hal_pool_trim which,
                                  struct hal_pool_garbage *garbage)
 {
     struct hal_pool_slab **link = &pool->slabs;
     while (*link) {
-        if ((*link)->used == 0 && (!lost_only || (*link)->lost))
+        if ((*link)->used == 0 && (which != HAL_POOL_TRIM_LOST || (*link)->lost) &&
+            (which != HAL_POOL_TRIM_IDLE || is_idle(*link)))
             remove_slab_locked(pool, link, garbage);
         else
             link = &(*link)->next;
@@ -354,16 +393,105 @@ void hal_pool_lose(struct hal_pool *pool, struct hal_pool_block *block,
     block->semaphore = NULL;
     block->state = HAL_BLOCK_LOST;
     block->slab->lost++;
-    remove_unused_locked(pool, !pool->closed, garbage);
+    remove_unused_locked(pool, pool->closed ? HAL_POOL_TRIM_UNUSED : HAL_POOL_TRIM_LOST, garbage);
     reap_locked(pool, SIZE_MAX, garbage);
     pthread_mutex_unlock(&pool->lock);
 }
 
-void hal_pool_trim(struct hal_pool *pool, bool lost_only, struct hal_pool_garbage *garbage)
+/* Whether the limit allows `bytes` more when what is idle has gone. */
+static bool idle_suffices_locked(const struct hal_pool *pool, uint64_t bytes)
+{
+    uint64_t room = room_locked(pool);
+    for (const struct hal_pool_slab *slab = pool->slabs; slab && room < bytes; slab = slab->next)
+        room += slab->used == 0 && is_idle(slab) ? slab->buffer->bytes : 0;
+    return room >= bytes;
+}
+
+void hal_pool_trim(struct hal_pool *pool, enum hal_pool_trim which, uint64_t bytes,
+                   struct hal_pool_garbage *garbage)
 {
     pthread_mutex_lock(&pool->lock);
-    remove_unused_locked(pool, lost_only, garbage);
+    if (which != HAL_POOL_TRIM_IDLE || idle_suffices_locked(pool, bytes))
+        remove_unused_locked(pool, which, garbage);
     reap_locked(pool, SIZE_MAX, garbage);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static bool will_be_idle(const struct hal_pool_slab *slab, struct hal_question *question)
+{
+    if (slab->used > 0 || slab->lost > 0)
+        return false;
+    for (const struct hal_pool_block *block = slab->first; block; block = block->next) {
+        if (!hal_block_is_free_for(block, NULL, 0, question))
+            return false;
+    }
+    return true;
+}
+
+/* Also for what has retired: its semaphore is reached when the driver has let go of the slab. */
+static size_t list_after(const struct hal_pool_slab *slab, struct hal_semaphore_value *out_list)
+{
+    size_t count = 0;
+    for (const struct hal_pool_block *block = slab->first; block; block = block->next) {
+        for (size_t i = 0; i < block->after_count; i++, count++) {
+            if (!out_list)
+                continue;
+            hal_object_retain(&block->after[i]->semaphore->object);
+            out_list[count] =
+                (struct hal_semaphore_value){block->after[i]->semaphore, block->after[i]->value};
+        }
+    }
+    return count;
+}
+
+struct hal_semaphore_value *hal_pool_await_idle(struct hal_pool *pool, uint64_t bytes,
+                                                size_t *out_count)
+{
+    struct hal_question question;
+    struct hal_semaphore_value *list = NULL;
+    pthread_mutex_lock(&pool->lock);
+    hal_question_begin(&question, NULL, 0);
+    uint64_t room = room_locked(pool);
+    size_t count = 0;
+    const struct hal_pool_slab *end = pool->slabs;
+    for (; end && room < bytes; end = end->next) {
+        const bool goes = will_be_idle(end, &question);
+        room += goes ? end->buffer->bytes : 0;
+        count += goes ? list_after(end, NULL) : 0;
+    }
+    if (room >= bytes && count > 0)
+        list = hal_alloc(count, sizeof *list);
+    count = 0;
+    for (const struct hal_pool_slab *slab = pool->slabs; list && slab != end; slab = slab->next)
+        count += will_be_idle(slab, &question) ? list_after(slab, list + count) : 0;
+    hal_question_end();
+    pthread_mutex_unlock(&pool->lock);
+    *out_count = count;
+    return list;
+}
+
+bool hal_pool_blocker(struct hal_pool *pool, const struct hal_semaphore_value *waits,
+                      size_t wait_count, struct hal_question *out_question)
+{
+    pthread_mutex_lock(&pool->lock);
+    hal_question_begin(out_question, waits, wait_count);
+    for (const struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
+        const struct hal_pool_block *block = slab->first;
+        for (; block && !out_question->missing[0]; block = block->next) {
+            if (block->state == HAL_BLOCK_FREE)
+                (void)hal_block_is_free_for(block, waits, wait_count, out_question);
+        }
+    }
+    hal_question_end();
+    pthread_mutex_unlock(&pool->lock);
+    return out_question->missing[0] != '\0';
+}
+
+void hal_pool_slab_gone(struct hal_pool *pool, uint64_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->statistics.slab_count--;
+    pool->statistics.reserved_bytes -= bytes;
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -393,7 +521,7 @@ void hal_pool_close(struct hal_pool *pool, struct hal_pool_garbage *garbage)
 {
     pthread_mutex_lock(&pool->lock);
     pool->closed = true;
-    remove_unused_locked(pool, false, garbage);
+    remove_unused_locked(pool, HAL_POOL_TRIM_UNUSED, garbage);
     reap_locked(pool, SIZE_MAX, garbage);
     while (pool->idle_count > 0)
         discard(garbage, &pool->idle[--pool->idle_count].semaphore->object);

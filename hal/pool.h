@@ -5,16 +5,18 @@
  * Every block that is in use has a semaphore of the pool's own: its alloca signals `value`, its
  * dealloca waits for that and signals `value` + 1. A free block remembers the deallocas, its
  * *releases*, after which it is free. An alloca may take it when each of them has finished, or when
- * the alloca waits for something that the dealloca signals; and it always waits for the releases
- * itself. So the order in which memory is used stands in the submissions, not only in how it
- * happened to be this time: a replay has it too.
+ * the alloca waits for something that the dealloca signals; when the limit leaves no other memory,
+ * also when each will finish without help. It always waits for the releases itself. So the order in
+ * which memory is used stands in the submissions, not only in how it happened to be this time: a
+ * replay has it too.
  *
- * Threads: the functions take the pool's lock, a leaf, and call nobody. After a fork the child
- * finds the lock as it was: it calls none of them. */
+ * Threads: the functions take the pool's lock, below which is only promises_lock. After a fork the
+ * child finds the lock as it was: it calls none of them. */
 #ifndef HAL_POOL_H
 #define HAL_POOL_H
 
 #include "hal/ending.h"
+#include "hal/promise.h"
 
 enum hal_release_state { HAL_RELEASE_PENDING, HAL_RELEASE_DONE, HAL_RELEASE_FAILED };
 
@@ -107,6 +109,7 @@ void hal_pool_finish(struct hal_pool *pool);
 enum hal_pool_search {
     HAL_POOL_QUICK,    /* at some blocks of each size, however many there are */
     HAL_POOL_THOROUGH, /* at all, before a new slab is made */
+    HAL_POOL_PENDING,  /* at those too whose deallocas will finish without help (promise.h) */
 };
 
 /* Takes a block of `bytes` (a multiple of the alignment) that is free for somebody who waits for
@@ -114,6 +117,11 @@ enum hal_pool_search {
 struct hal_pool_block *hal_pool_take(struct hal_pool *pool, enum hal_pool_search search,
                                      uint32_t memory, uint64_t bytes,
                                      const struct hal_semaphore_value *waits, size_t wait_count);
+
+/* The semaphore that keeps memory of the pool from somebody who waits for `waits`, because what was
+ * submitted so far does not signal its value; false: there is none. */
+bool hal_pool_blocker(struct hal_pool *pool, const struct hal_semaphore_value *waits,
+                      size_t wait_count, struct hal_question *out_question);
 
 /* A new slab joins, taken over with its buffer; the first block of it is the caller's. NULL: no
  * memory, and nothing was taken over. */
@@ -125,7 +133,7 @@ struct hal_pool_block *hal_pool_add(struct hal_pool *pool, struct hal_buffer *bu
 void hal_pool_grow_begin(struct hal_pool *pool);
 void hal_pool_grow_end(struct hal_pool *pool);
 
-/* How large a slab for `bytes` should be. 0: over the limit, even of what trimming can free. */
+/* How large a slab for `bytes` should be. 0: over the limit. */
 uint64_t hal_pool_slab_bytes(struct hal_pool *pool, uint64_t bytes);
 
 /* The block's alloca was handed in; or was not, and the block is free as before. */
@@ -145,8 +153,24 @@ void hal_pool_give(struct hal_pool *pool, struct hal_pool_block *block,
 void hal_pool_lose(struct hal_pool *pool, struct hal_pool_block *block,
                    struct hal_pool_garbage *garbage);
 
-/* Slabs of which nothing is in use leave the pool: all, or those that hold lost blocks. */
-void hal_pool_trim(struct hal_pool *pool, bool lost_only, struct hal_pool_garbage *garbage);
+/* Slabs of which nothing is in use leave the pool. What work in flight still uses is held, and
+ * counted, until that has ended (hal_pool_slab_gone). */
+enum hal_pool_trim {
+    HAL_POOL_TRIM_LOST,   /* those that hold lost blocks */
+    HAL_POOL_TRIM_IDLE,   /* those whose memory is free at once, if that makes room for `bytes` */
+    HAL_POOL_TRIM_UNUSED, /* all */
+};
+void hal_pool_trim(struct hal_pool *pool, enum hal_pool_trim which, uint64_t bytes,
+                   struct hal_pool_garbage *garbage);
+
+/* What a thread waits for, before slabs of which nothing is in use can make room for `bytes`: the
+ * values come without help. The caller releases the semaphores and frees the list. NULL: there is
+ * nothing to wait for, or it would not be enough, or no memory. */
+struct hal_semaphore_value *hal_pool_await_idle(struct hal_pool *pool, uint64_t bytes,
+                                                size_t *out_count);
+
+/* The device has the memory of a slab back. */
+void hal_pool_slab_gone(struct hal_pool *pool, uint64_t bytes);
 
 /* A semaphore for a block and the value that it has reached; false: make one. */
 bool hal_pool_take_semaphore(struct hal_pool *pool, struct hal_idle_semaphore *out);

@@ -46,12 +46,16 @@ static bool is_covered(const struct hal_pool_release *release,
 }
 
 bool hal_block_is_free_for(const struct hal_pool_block *block,
-                           const struct hal_semaphore_value *waits, size_t wait_count)
+                           const struct hal_semaphore_value *waits, size_t wait_count,
+                           struct hal_question *question)
 {
     for (size_t i = 0; i < block->after_count; i++) {
-        const enum hal_release_state state = hal_pool_release_state(block->after[i]);
-        if (state == HAL_RELEASE_FAILED ||
-            (state == HAL_RELEASE_PENDING && !is_covered(block->after[i], waits, wait_count)))
+        const struct hal_pool_release *release = block->after[i];
+        const enum hal_release_state state = hal_pool_release_state(release);
+        if (state == HAL_RELEASE_FAILED)
+            return false;
+        if (state == HAL_RELEASE_PENDING && !is_covered(release, waits, wait_count) &&
+            !(question && hal_question_ask(question, release->semaphore, release->value)))
             return false;
     }
     return true;

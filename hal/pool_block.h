@@ -11,9 +11,11 @@ enum hal_release_state hal_pool_release_state(const struct hal_pool_release *rel
 void hal_pool_drop(struct hal_pool *pool, struct hal_pool_release *release);
 void hal_pool_orphan(struct hal_pool *pool, struct hal_pool_release *release);
 
-/* For somebody who waits for `waits`: all deallocas before are over, or among them. */
+/* For somebody who waits for `waits`: all deallocas before are over, or among them, or, with a
+ * question, come without help. */
 bool hal_block_is_free_for(const struct hal_pool_block *block,
-                           const struct hal_semaphore_value *waits, size_t wait_count);
+                           const struct hal_semaphore_value *waits, size_t wait_count,
+                           struct hal_question *question);
 
 /* Refers to the release; false: no memory. */
 bool hal_block_add_after(struct hal_pool_block *block, struct hal_pool_release *release);

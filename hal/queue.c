@@ -78,7 +78,9 @@ static enum hal_status hand_in(struct hal_device *device, const struct hal_submi
     if (ending)
         ending->load = load;
     atomic_fetch_add_explicit(load, 1, memory_order_relaxed);
+    struct hal_promise *promise = hal_promises_are_kept() ? hal_promise_begin(&submission) : NULL;
     const enum hal_status status = device->top->ops->queue_submit(device->top, &submission);
+    hal_promise_end(promise, status == HAL_OK);
     if (status != HAL_OK)
         atomic_fetch_sub_explicit(load, 1, memory_order_relaxed);
     return status;

@@ -5,6 +5,7 @@
 #include "hal/core.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static void throw_away(struct hal_pool_garbage *garbage)
 {
@@ -19,27 +20,41 @@ static void throw_away(struct hal_pool_garbage *garbage)
     free(garbage->objects);
 }
 
-static void trim(struct hal_device *device, bool lost_only)
+static void trim(struct hal_device *device, enum hal_pool_trim which, uint64_t bytes)
 {
     struct hal_pool_garbage garbage = {0};
-    hal_pool_trim(&device->pool, lost_only, &garbage);
+    hal_pool_trim(&device->pool, which, bytes, &garbage);
     throw_away(&garbage);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
-static enum hal_status fail_limit(struct hal_device *device, const struct hal_buffer_desc *desc)
+/* Says why nothing comes. */
+static enum hal_status fail_limit(struct hal_device *device, const struct hal_submit_desc *submit,
+                                  const struct hal_buffer_desc *desc)
 {
     struct hal_pool *pool = &device->pool;
+    struct hal_question question;
+    char why[HAL_OBJECT_NAME_BYTES + 128];
     pthread_mutex_lock(&pool->lock);
     const struct hal_transient_statistics now = pool->statistics;
     const uint64_t limit = pool->limit_bytes;
     pthread_mutex_unlock(&pool->lock);
+    if (desc->bytes > limit)
+        snprintf(why, sizeof why, "it is larger than the limit");
+    else if (hal_pool_blocker(pool, submit->waits, submit->wait_count, &question))
+        snprintf(why, sizeof why,
+                 "more comes back only when %s reaches %" PRIu64
+                 ", which no submitted work signals and this alloca does not wait for",
+                 question.missing, question.missing_value);
+    else
+        snprintf(why, sizeof why, "no submitted dealloca gives enough in one piece back");
     return hal_fail(HAL_NO_MEMORY,
-                    "transient buffer '%s' of %" PRIu64 " bytes: %" PRIu64 " of %" PRIu64
-                    " bytes are reserved, %" PRIu64 " in use",
-                    desc->label ? desc->label : "", desc->bytes, now.reserved_bytes, limit,
-                    now.used_bytes);
+                    "transient buffer '%s' of %" PRIu64 " bytes: %" PRIu64
+                    " bytes are reserved, %" PRIu64 " of them in use, the limit is %" PRIu64
+                    " bytes; %s",
+                    desc->label ? desc->label : "", desc->bytes, now.reserved_bytes, now.used_bytes,
+                    limit, why);
 }
 
 static enum hal_status create_slab(struct hal_device *device, const struct hal_buffer_desc *desc,
@@ -47,33 +62,72 @@ static enum hal_status create_slab(struct hal_device *device, const struct hal_b
 {
     const struct hal_buffer_desc slab = {
         .label = "transient memory", .bytes = bytes, .memory = desc->memory};
-    return hal_buffer_create(device, &slab, out_slab);
+    return hal_add_context(hal_buffer_create(device, &slab, out_slab),
+                           "transient buffer '%s' of %" PRIu64 " bytes",
+                           desc->label ? desc->label : "", desc->bytes);
 }
 
-/* A slab more, if need be in place of what nobody uses. */
+/* A slab more. HAL_NO_MEMORY without *out_is_over: the device has no more; with: the limit. */
 static enum hal_status grow(struct hal_device *device, const struct hal_buffer_desc *desc,
-                            uint64_t bytes, struct hal_pool_block **out_block)
+                            uint64_t bytes, bool *out_is_over, struct hal_pool_block **out_block)
 {
     struct hal_pool *pool = &device->pool;
-    struct hal_buffer *buffer = NULL;
-    enum hal_status status = HAL_NO_MEMORY;
-    for (int attempt = 0; attempt < 2 && status == HAL_NO_MEMORY; attempt++) {
-        trim(device, attempt == 0);
-        uint64_t slab_bytes = hal_pool_slab_bytes(pool, bytes);
-        if (slab_bytes > device->info.max_buffer_bytes)
-            slab_bytes = bytes;
-        status =
-            slab_bytes ? create_slab(device, desc, slab_bytes, &buffer) : fail_limit(device, desc);
-    }
-    if (status != HAL_OK)
-        return hal_add_context(status, "transient buffer '%s' of %" PRIu64 " bytes",
-                               desc->label ? desc->label : "", desc->bytes);
+    struct hal_buffer *buffer;
+    uint64_t slab_bytes = hal_pool_slab_bytes(pool, bytes);
+    *out_is_over = slab_bytes == 0;
+    if (slab_bytes == 0)
+        return HAL_NO_MEMORY;
+    if (slab_bytes > device->info.max_buffer_bytes)
+        slab_bytes = bytes;
+    HAL_TRY(create_slab(device, desc, slab_bytes, &buffer));
     *out_block = hal_pool_add(pool, buffer, desc->memory, bytes);
     if (*out_block)
         return HAL_OK;
     hal_buffer_release(buffer);
     return hal_fail(HAL_NO_MEMORY, "no memory for transient buffer '%s'",
                     desc->label ? desc->label : "");
+}
+
+/* Blocks until slabs that work in flight uses can make room, and nothing else has to happen for
+ * that. What fails meanwhile gives nothing back. False: there are none. */
+static bool await_slabs(struct hal_device *device, uint64_t bytes)
+{
+    size_t count;
+    struct hal_semaphore_value *list = hal_pool_await_idle(&device->pool, bytes, &count);
+    bool is_there = list != NULL;
+    for (size_t i = 0; i < count; i++) {
+        is_there = is_there &&
+                   hal_semaphores_wait(device, HAL_WAIT_ALL, &list[i], 1, HAL_FOREVER) == HAL_OK;
+        hal_semaphore_release(list[i].semaphore);
+    }
+    free(list);
+    return is_there;
+}
+
+/* In this order: a slab more; one in place of what is idle; a block that work in flight gives
+ * back, in queue order; a slab in place of what it gives back. */
+static enum hal_status find_more(struct hal_device *device, const struct hal_submit_desc *submit,
+                                 const struct hal_buffer_desc *desc, uint64_t bytes,
+                                 struct hal_pool_block **out_block)
+{
+    bool is_over;
+    trim(device, HAL_POOL_TRIM_LOST, 0);
+    enum hal_status status = grow(device, desc, bytes, &is_over, out_block);
+    if (status != HAL_NO_MEMORY)
+        return status;
+    trim(device, HAL_POOL_TRIM_IDLE, bytes);
+    status = grow(device, desc, bytes, &is_over, out_block);
+    if (status != HAL_NO_MEMORY || !is_over)
+        return status;
+    *out_block = hal_pool_take(&device->pool, HAL_POOL_PENDING, desc->memory, bytes, submit->waits,
+                               submit->wait_count);
+    if (*out_block)
+        return HAL_OK;
+    if (await_slabs(device, bytes)) {
+        trim(device, HAL_POOL_TRIM_IDLE, bytes);
+        status = grow(device, desc, bytes, &is_over, out_block);
+    }
+    return is_over ? fail_limit(device, submit, desc) : status;
 }
 
 static enum hal_status take_block(struct hal_device *device, const struct hal_submit_desc *submit,
@@ -89,7 +143,8 @@ static enum hal_status take_block(struct hal_device *device, const struct hal_su
     hal_pool_grow_begin(pool);
     *out_block = hal_pool_take(pool, HAL_POOL_THOROUGH, desc->memory, bytes, submit->waits,
                                submit->wait_count);
-    const enum hal_status status = *out_block ? HAL_OK : grow(device, desc, bytes, out_block);
+    const enum hal_status status =
+        *out_block ? HAL_OK : find_more(device, submit, desc, bytes, out_block);
     hal_pool_grow_end(pool);
     return status;
 }
@@ -286,7 +341,7 @@ enum hal_status hal_device_transient_trim(struct hal_device *device)
 {
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_device_check_here(device));
-    trim(device, false);
+    trim(device, HAL_POOL_TRIM_UNUSED, 0);
     return HAL_OK;
 }
 
@@ -294,6 +349,8 @@ enum hal_status hal_device_transient_limit(struct hal_device *device, uint64_t b
 {
     HAL_TRY(hal_check_device(device));
     HAL_TRY(hal_device_check_here(device));
+    if (bytes)
+        hal_promises_keep();
     pthread_mutex_lock(&device->pool.lock);
     device->pool.limit_bytes = bytes ? bytes : UINT64_MAX;
     pthread_mutex_unlock(&device->pool.lock);

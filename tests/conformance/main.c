@@ -44,6 +44,7 @@ static const struct suite_area *const areas[] = {
     &area_subspans,
     &area_queues,
     &area_transients,
+    &area_transient_limits,
     &area_transient_programs,
     &area_uses,
     &area_caching,

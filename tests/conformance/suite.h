@@ -66,6 +66,7 @@ extern const struct suite_area area_subspans;
 extern const struct suite_area area_sync;
 extern const struct suite_area area_threads;
 extern const struct suite_area area_transfers;
+extern const struct suite_area area_transient_limits;
 extern const struct suite_area area_transient_programs;
 extern const struct suite_area area_transients;
 extern const struct suite_area area_uses;

@@ -291,13 +291,15 @@ static void limit_trims(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
     struct suite_line line = suite_line_begin(suite, device);
+    const struct hal_buffer_desc any = {.label = "any", .bytes = 2 * MIB};
     const struct hal_buffer_desc private = {
         .label = "private", .bytes = 2 * MIB, .memory = HAL_MEMORY_DEVICE_LOCAL};
     struct hal_buffer *buffer;
     (void)argument;
     check_ok(suite, hal_device_transient_limit(device, 3 * MIB));
-    struct hal_buffer *first = alloca_of(suite, &line, 2 * MIB);
-    dealloca_of(suite, &line, first);
+    check_ok(suite, hal_queue_alloca(device, suite_line_next(&line), &any, &buffer));
+    dealloca_of(suite, &line, buffer);
+    hal_buffer_release(buffer);
     suite_line_finish(suite, &line);
     check_ok(suite, hal_queue_alloca(device, suite_line_next(&line), &private, &buffer));
     suite_own_buffer(suite, buffer);
@@ -310,15 +312,20 @@ static void trims(struct suite *suite, uint64_t argument)
 {
     struct hal_device *device = suite_open(suite, "");
     struct suite_line line = suite_line_begin(suite, device);
-    struct hal_buffer *kept = alloca_of(suite, &line, MIB),
-                      *gone = alloca_of(suite, &line, 9 * MIB);
+    const struct hal_buffer_desc small = {.label = "kept", .bytes = MIB};
+    const struct hal_buffer_desc large = {.label = "gone", .bytes = 9 * MIB};
+    struct hal_buffer *kept, *gone;
     (void)argument;
+    check_ok(suite, hal_queue_alloca(device, suite_line_next(&line), &small, &kept));
+    check_ok(suite, hal_queue_alloca(device, suite_line_next(&line), &large, &gone));
     dealloca_of(suite, &line, gone);
     suite_line_finish(suite, &line);
-    check_u64(suite, statistics(suite, device).slab_count, 2);
     check_ok(suite, hal_device_transient_trim(device));
+    check_u64(suite, statistics(suite, device).slab_count, 2); /* the handle holds it */
+    hal_buffer_release(gone);
     check_u64(suite, statistics(suite, device).slab_count, 1);
     dealloca_of(suite, &line, kept);
+    hal_buffer_release(kept);
     suite_line_finish(suite, &line);
     check_ok(suite, hal_device_transient_trim(device));
     check_u64(suite, statistics(suite, device).slab_count, 0);

@@ -63,6 +63,7 @@ struct given {
     enum hal_release_state state;
     struct hal_semaphore_value signals[2];
     size_t signal_count;
+    struct hal_submission promised; /* `user` is not NULL: its end comes without help */
 };
 
 /* A block in use. */
@@ -170,6 +171,7 @@ static void drop_garbage(struct model *m, struct hal_pool_garbage *garbage)
         assert_int_equal(garbage->slabs->used, 0);
         assert_ptr_equal(garbage->slabs->buffer, &slab->buffer);
         slab->slab = NULL;
+        hal_pool_slab_gone(&m->pool, slab->buffer.bytes);
         free(garbage->slabs);
         garbage->slabs = next;
     }
@@ -208,12 +210,13 @@ static bool waits_for(const struct given *given, const struct hal_semaphore_valu
 
 /* Whether somebody who waits for `waits` may have it, by what the model knows. */
 static bool may_have(const struct model *m, const struct hal_pool_block *block,
-                     const struct hal_semaphore_value *waits, size_t count)
+                     const struct hal_semaphore_value *waits, size_t count, bool pending)
 {
     for (size_t i = 0; i < block->after_count; i++) {
         const struct given *given = &m->given[find_given(m, block->after[i])];
         if (given->state == HAL_RELEASE_FAILED ||
-            (given->state == HAL_RELEASE_PENDING && !waits_for(given, waits, count)))
+            (given->state == HAL_RELEASE_PENDING && !waits_for(given, waits, count) &&
+             !(pending && given->promised.user)))
             return false;
     }
     return true;
@@ -221,13 +224,13 @@ static bool may_have(const struct model *m, const struct hal_pool_block *block,
 
 /* Bytes of the smallest block that would do; 0: there is none. */
 static uint64_t best_fit(const struct model *m, uint32_t memory, uint64_t bytes,
-                         const struct hal_semaphore_value *waits, size_t count)
+                         const struct hal_semaphore_value *waits, size_t count, bool pending)
 {
     uint64_t best = 0;
     for (const struct hal_pool_slab *slab = m->pool.slabs; slab; slab = slab->next) {
         for (const struct hal_pool_block *block = slab->first; block; block = block->next) {
             if (slab->memory == memory && block->state == HAL_BLOCK_FREE && block->bytes >= bytes &&
-                (!best || block->bytes < best) && may_have(m, block, waits, count))
+                (!best || block->bytes < best) && may_have(m, block, waits, count, pending))
                 best = block->bytes;
         }
     }
@@ -244,6 +247,7 @@ static struct hal_pool_block *grow(struct model *m, uint32_t memory, uint64_t by
     assert_true(slab_bytes >= bytes && slab_bytes % UNIT == 0);
     struct slab *slab = &m->slabs[m->slab_count];
     slab->buffer.bytes = slab_bytes;
+    atomic_store(&slab->buffer.object.references, 1);
     struct hal_pool_block *block = hal_pool_add(&m->pool, &slab->buffer, memory, bytes);
     if (!block)
         return NULL;
@@ -302,11 +306,13 @@ static void alloca_step(struct model *m)
     const size_t wait_count = pick_waits(m, waits, 8);
     const uint32_t memory = (uint32_t)below(2);
     const uint64_t bytes = (1 + below(UINT64_C(1) << below(13))) * UNIT;
-    const uint64_t fit = best_fit(m, memory, bytes, waits, wait_count);
+    const enum hal_pool_search search = (enum hal_pool_search)below(3);
+    const bool pending = search == HAL_POOL_PENDING;
+    const uint64_t fit = best_fit(m, memory, bytes, waits, wait_count, pending);
     const uint64_t used = m->pool.statistics.used_bytes;
-    const bool quick = below(2);
-    struct hal_pool_block *block = hal_pool_take(
-        &m->pool, quick ? HAL_POOL_QUICK : HAL_POOL_THOROUGH, memory, bytes, waits, wait_count);
+    const bool quick = search == HAL_POOL_QUICK || (pending && fail_one_in);
+    struct hal_pool_block *block =
+        hal_pool_take(&m->pool, search, memory, bytes, waits, wait_count);
     if (!fail_one_in && !quick)
         assert_true((block != NULL) == (fit != 0));
     if (block) {
@@ -314,7 +320,7 @@ static void alloca_step(struct model *m)
             block->next && block->next->state == HAL_BLOCK_FREE ? block->next->bytes : 0;
         assert_true(block->bytes == fit || block->bytes + rest == fit ||
                     (quick && fit && block->bytes + rest > fit));
-        assert_true(may_have(m, block, waits, wait_count));
+        assert_true(may_have(m, block, waits, wait_count, pending));
     } else {
         block = grow(m, memory, bytes);
     }
@@ -353,6 +359,24 @@ static void leave(struct model *m, struct taken *taken)
     taken->block = NULL;
 }
 
+static void ignore(void *user, const struct hal_submission_result *result)
+{
+    (void)user;
+    (void)result;
+}
+
+/* Half of the deallocas wait for nothing that has to be brought about. */
+static void promise(struct given *given)
+{
+    const struct hal_semaphore_value signal = {given->release->semaphore, given->release->value};
+    given->promised = (struct hal_submission){0};
+    if (below(2) == 0)
+        return;
+    given->promised =
+        (struct hal_submission){.signals = &signal, .signal_count = 1, .retired = ignore};
+    hal_promise_end(hal_promise_begin(&given->promised), true);
+}
+
 static void dealloca_step(struct model *m)
 {
     struct taken *taken = pick_taken(m);
@@ -383,6 +407,7 @@ static void dealloca_step(struct model *m)
         slab->last[u] = (int32_t)m->given_count;
     m->given_count++;
     leave(m, taken);
+    promise(given);
     hal_pool_give(&m->pool, block, release);
 }
 
@@ -408,6 +433,8 @@ static void finish_step(struct model *m)
     if (!fails)
         m->own_value[own_index(m, given->release->semaphore)] = given->release->value;
     atomic_store(&given->release->state, given->state);
+    if (given->promised.user)
+        given->promised.retired(given->promised.user, NULL);
 }
 
 static void lose_step(struct model *m)
@@ -425,14 +452,33 @@ static void lose_step(struct model *m)
     drop_garbage(m, &garbage);
 }
 
+/* Of slabs that nothing uses: all that held a part of them has finished. */
+static uint64_t idle_bytes(const struct model *m)
+{
+    uint64_t bytes = 0;
+    for (const struct hal_pool_slab *slab = m->pool.slabs; slab; slab = slab->next) {
+        bool is_idle = slab->used == 0;
+        for (const struct hal_pool_block *block = slab->first; block; block = block->next)
+            is_idle &= block->state == HAL_BLOCK_LOST || may_have(m, block, NULL, 0, false);
+        bytes += is_idle ? slab->buffer->bytes : 0;
+    }
+    return bytes;
+}
+
 static void trim_step(struct model *m)
 {
     struct hal_pool_garbage garbage = {0};
-    const bool lost_only = below(2);
-    hal_pool_trim(&m->pool, lost_only, &garbage);
+    const enum hal_pool_trim which = (enum hal_pool_trim)below(3);
+    const uint64_t bytes = (1 + below(8 << 12)) * UNIT, reserved = idle_bytes(m);
+    const uint64_t room = m->pool.limit_bytes - m->pool.statistics.reserved_bytes;
+    hal_pool_trim(&m->pool, which, bytes, &garbage);
     drop_garbage(m, &garbage);
     for (const struct hal_pool_slab *slab = m->pool.slabs; slab; slab = slab->next)
-        assert_true(slab->used || (lost_only && !slab->lost));
+        assert_true(slab->used || which == HAL_POOL_TRIM_IDLE ||
+                    (which == HAL_POOL_TRIM_LOST && !slab->lost));
+    if (which == HAL_POOL_TRIM_IDLE)
+        assert_int_equal(idle_bytes(m),
+                         bytes <= reserved || bytes - reserved <= room ? 0 : reserved);
 }
 
 /* ---- Rounds --------------------------------------------------------------------------------- */
@@ -462,6 +508,10 @@ static void end(struct model *m)
     for (size_t i = 0; i < m->slab_count; i++)
         assert_null(m->slabs[i].slab);
     hal_pool_finish(&m->pool);
+    for (size_t i = 0; i < m->own_count; i++)
+        hal_promises_forget(&m->own[i]);
+    for (size_t i = 0; i < 4; i++)
+        hal_promises_forget(&m->theirs[i]);
     for (size_t i = 0; i < m->slab_count; i++) {
         free(m->slabs[i].last);
         free(m->slabs[i].lost);
