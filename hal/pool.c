@@ -13,7 +13,15 @@ void hal_pool_init(struct hal_pool *pool)
 {
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->grown, NULL);
-    pool->limit_bytes = UINT64_MAX;
+    hal_pool_limit(pool, 0);
+}
+
+void hal_pool_limit(struct hal_pool *pool, uint64_t bytes)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->is_limited = bytes > 0;
+    pool->limit_bytes = bytes ? bytes : UINT64_MAX;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 /* ---- Garbage ------------------------------------------------------------------------------ */
@@ -120,12 +128,45 @@ static struct hal_pool_block *find_best(const struct hal_pool *pool, const struc
     return best;
 }
 
-static struct hal_pool_block *find_pending(const struct hal_pool *pool, struct search search)
+/* Under a limit what is given back is not joined at once: an alloca that takes a part of it would
+ * wait for all of it. Joins neighbours that together are large enough. */
+static struct hal_pool_block *find_run(struct hal_pool *pool, const struct search *search)
+{
+    for (struct hal_pool_slab *slab = pool->slabs; slab; slab = slab->next) {
+        struct hal_pool_block *first = NULL;
+        uint64_t bytes = 0;
+        for (struct hal_pool_block *block = slab->first; block; block = block->next) {
+            const bool fits =
+                slab->memory == search->memory && block->state == HAL_BLOCK_FREE &&
+                hal_block_is_free_for(block, search->waits, search->wait_count, search->question);
+            bytes = !fits ? 0 : first ? bytes + block->bytes : block->bytes;
+            first = !fits ? NULL : first ? first : block;
+            if (bytes < search->bytes)
+                continue;
+            while (first->bytes < search->bytes && hal_block_join_next(pool, first))
+                continue;
+            if (first->bytes >= search->bytes)
+                return first;
+            block = first; /* too much to wait for: from the next one on */
+            first = NULL;
+        }
+    }
+    return NULL;
+}
+
+static struct hal_pool_block *find(struct hal_pool *pool, const struct search *search)
+{
+    struct hal_pool_block *block = find_best(pool, search);
+    const bool is_thorough = search->most == SIZE_MAX;
+    return block || !is_thorough || !pool->is_limited ? block : find_run(pool, search);
+}
+
+static struct hal_pool_block *find_pending(struct hal_pool *pool, struct search search)
 {
     struct hal_question question;
     hal_question_begin(&question, search.waits, search.wait_count);
     search.question = &question;
-    struct hal_pool_block *block = find_best(pool, &search);
+    struct hal_pool_block *block = find(pool, &search);
     hal_question_end();
     return block;
 }
@@ -175,7 +216,7 @@ struct hal_pool_block *hal_pool_take(struct hal_pool *pool, enum hal_pool_search
     pthread_mutex_lock(&pool->lock);
     reap_locked(pool, wanted.most, NULL);
     struct hal_pool_block *block =
-        search == HAL_POOL_PENDING ? find_pending(pool, wanted) : find_best(pool, &wanted);
+        search == HAL_POOL_PENDING ? find_pending(pool, wanted) : find(pool, &wanted);
     if (!block && search == HAL_POOL_THOROUGH)
         give_up_failed_locked(pool);
     if (block)
@@ -331,7 +372,8 @@ void hal_pool_give(struct hal_pool *pool, struct hal_pool_block *block,
     if (hal_block_add_after(block, release)) {
         block->state = HAL_BLOCK_FREE;
         hal_block_enter_bin(pool, block);
-        hal_block_join(pool, block);
+        if (!pool->is_limited)
+            hal_block_join(pool, block);
     } else {
         block->state = HAL_BLOCK_LOST;
         block->slab->lost++;

@@ -90,7 +90,8 @@ struct hal_pool {
     } * idle;           /* owns the references */
     size_t idle_count, idle_capacity;
     uint64_t next_release;
-    uint64_t limit_bytes;
+    uint64_t limit_bytes; /* UINT64_MAX: there is none */
+    bool is_limited;
     bool closed;  /* the application has let go of the device */
     bool growing; /* a thread makes a slab */
     pthread_cond_t grown;
@@ -100,6 +101,7 @@ struct hal_pool {
 enum { HAL_POOL_ALIGNMENT = 256 };
 
 void hal_pool_init(struct hal_pool *pool);
+void hal_pool_limit(struct hal_pool *pool, uint64_t bytes); /* 0: there is none */
 
 /* Gives everything back that no transient buffer needs; what they need goes with them. */
 void hal_pool_close(struct hal_pool *pool, struct hal_pool_garbage *garbage);

@@ -160,12 +160,11 @@ bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64
     return true;
 }
 
-/* Joins the block with the free one behind it, when what both come after is known and short. */
-static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
+bool hal_block_join_next(struct hal_pool *pool, struct hal_pool_block *block)
 {
     struct hal_pool_block *next = block->next;
     if (!next || next->state != HAL_BLOCK_FREE || block->state != HAL_BLOCK_FREE)
-        return;
+        return false;
     struct hal_pool_block joined = {0};
     bool fits = true;
     for (size_t i = 0; fits && i < block->after_count; i++) {
@@ -180,7 +179,7 @@ static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
         for (size_t i = 0; i < joined.after_count; i++)
             joined.after[i]->references--;
         free(joined.after);
-        return;
+        return false;
     }
     hal_block_leave_bin(pool, block);
     hal_block_leave_bin(pool, next);
@@ -196,12 +195,13 @@ static void join_next(struct hal_pool *pool, struct hal_pool_block *block)
         next->next->previous = block;
     hal_block_free(next);
     hal_block_enter_bin(pool, block);
+    return true;
 }
 
 void hal_block_join(struct hal_pool *pool, struct hal_pool_block *block)
 {
     struct hal_pool_block *previous = block->previous;
-    join_next(pool, block);
+    (void)hal_block_join_next(pool, block);
     if (previous)
-        join_next(pool, previous);
+        (void)hal_block_join_next(pool, previous);
 }

@@ -33,7 +33,8 @@ void hal_block_leave_bin(struct hal_pool *pool, struct hal_pool_block *block);
 bool hal_block_split(struct hal_pool *pool, struct hal_pool_block *block, uint64_t bytes);
 
 /* Joins a free block, in its bin, with free neighbours, where what all come after is known and
- * short. */
+ * short; with the one behind it alone: false, it did not. */
 void hal_block_join(struct hal_pool *pool, struct hal_pool_block *block);
+bool hal_block_join_next(struct hal_pool *pool, struct hal_pool_block *block);
 
 #endif

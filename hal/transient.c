@@ -351,9 +351,7 @@ enum hal_status hal_device_transient_limit(struct hal_device *device, uint64_t b
     HAL_TRY(hal_device_check_here(device));
     if (bytes)
         hal_promises_keep();
-    pthread_mutex_lock(&device->pool.lock);
-    device->pool.limit_bytes = bytes ? bytes : UINT64_MAX;
-    pthread_mutex_unlock(&device->pool.lock);
+    hal_pool_limit(&device->pool, bytes);
     return HAL_OK;
 }
 

@@ -301,6 +301,33 @@ static void many_threads(struct suite *suite, uint64_t when)
     check(suite, done < when / ROUNDS + 1);
 }
 
+/* Allocas that wait for memory under a limit, and all that waits for them, fail with the device. */
+static void waiting_allocas(struct suite *suite, uint64_t chains)
+{
+    struct hal_device *device = troubled(suite, "lost:1");
+    struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0), *done[20];
+    const struct hal_semaphore_value wait = {gate, 1};
+    check_ok(suite, hal_device_transient_limit(device, 1 << 20));
+    for (uint64_t i = 0; i < chains; i++) {
+        struct hal_buffer *buffer;
+        done[i] = suite_semaphore_of(suite, device, "done", 0);
+        const struct hal_semaphore_value signal = {done[i], 1};
+        check_ok(suite, hal_queue_alloca(device,
+                                         &(struct hal_submit_desc){.waits = &wait,
+                                                                   .wait_count = 1,
+                                                                   .signals = &signal,
+                                                                   .signal_count = 1},
+                                         &(struct hal_buffer_desc){.bytes = 1 << 20}, &buffer));
+        check_ok(suite,
+                 hal_queue_dealloca(
+                     device, &(struct hal_submit_desc){.waits = &signal, .wait_count = 1}, buffer));
+        hal_buffer_release(buffer);
+    }
+    check_ok(suite, chain(device, 1, NULL, 0, NULL, 0)); /* the first that runs */
+    for (uint64_t i = 0; i < chains; i++)
+        is_lost(suite, done[i]);
+}
+
 /* A host thread that waits already is woken. */
 static void wait_for_it(struct suite *suite, void *semaphore)
 {
@@ -352,6 +379,7 @@ static const struct suite_case cases[] = {
     {"many_threads_first", many_threads, 1},
     {"many_threads", many_threads, 77},
     {"waiters_wake", waiters_wake, 0},
+    {"waiting_allocas", waiting_allocas, 20},
     {"of_a_rank", of_a_rank, 0},
     {"wrong_orders", wrong_orders, 0},
 };

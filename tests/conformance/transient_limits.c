@@ -119,6 +119,36 @@ static void ring_in_flight(struct suite *suite, uint64_t bytes)
     check_truth(suite, device, CHAINS, LIMIT);
 }
 
+/* Pieces of one slab that come back serve one large request, in queue order. */
+static void pieces(struct suite *suite, uint64_t count)
+{
+    struct hal_device *device = limited(suite, MIB);
+    struct hal_semaphore *gate = suite_semaphore_of(suite, device, "gate", 0);
+    struct hal_buffer *result =
+        suite_buffer_of(suite, device, &(struct hal_buffer_desc){.label = "result", .bytes = MIB});
+    struct suite_line line = gated_line(suite, device, gate);
+    uint8_t *model = suite_memory(suite, MIB);
+    struct hal_buffer *buffer;
+    for (uint64_t i = 0; i < count; i++) {
+        struct suite_line other = gated_line(suite, device, gate);
+        check_ok(suite, alloca_on(&other, MIB / count, &buffer));
+        check_ok(suite, hal_queue_fill(device, suite_line_next(&other), buffer, 0, HAL_WHOLE_BUFFER,
+                                       1, 1));
+        check_ok(suite, hal_queue_dealloca(device, suite_line_next(&other), buffer));
+        hal_buffer_release(buffer);
+    }
+    check_ok(suite, alloca_on(&line, MIB, &buffer));
+    check_ok(suite, hal_queue_fill(device, suite_line_next(&line), buffer, 0, MIB, 9, 1));
+    check_ok(suite, hal_queue_copy(device, suite_line_next(&line), buffer, 0, result, 0, MIB));
+    check_ok(suite, hal_queue_dealloca(device, suite_line_next(&line), buffer));
+    hal_buffer_release(buffer);
+    check_ok(suite, hal_semaphore_signal(gate, 1));
+    suite_line_finish(suite, &line);
+    memset(model, 9, MIB);
+    check_buffer(suite, result, 0, model, MIB);
+    check_truth(suite, device, MIB, MIB);
+}
+
 /* What comes back are pieces, or memory of another type: the slabs go first. */
 static void other_shapes(struct suite *suite, uint64_t rounds)
 {
@@ -413,6 +443,8 @@ static const struct suite_case cases[] = {
     {"ring_behind_others", ring, 1},
     {"ring_in_flight_small", ring_in_flight, 100000},
     {"ring_in_flight_large", ring_in_flight, 2 * MIB},
+    {"pieces", pieces, 4},
+    {"many_pieces", pieces, 32},
     {"other_shapes", other_shapes, 5},
     {"another_gate", another_gate, 0},
     {"circle", circles, 0},

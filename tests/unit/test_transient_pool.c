@@ -314,12 +314,12 @@ static void alloca_step(struct model *m)
     struct hal_pool_block *block =
         hal_pool_take(&m->pool, search, memory, bytes, waits, wait_count);
     if (!fail_one_in && !quick)
-        assert_true((block != NULL) == (fit != 0));
+        assert_true((block != NULL) == (fit != 0) || (m->pool.is_limited && block));
     if (block) {
         const uint64_t rest =
             block->next && block->next->state == HAL_BLOCK_FREE ? block->next->bytes : 0;
-        assert_true(block->bytes == fit || block->bytes + rest == fit ||
-                    (quick && fit && block->bytes + rest > fit));
+        assert_true((fit == 0 && m->pool.is_limited) || block->bytes == fit ||
+                    block->bytes + rest == fit || (quick && fit && block->bytes + rest > fit));
         assert_true(may_have(m, block, waits, wait_count, pending));
     } else {
         block = grow(m, memory, bytes);
@@ -524,7 +524,7 @@ static void one_round(unsigned failing)
     assert_non_null(m);
     hal_pool_init(&m->pool);
     if (below(3) == 0)
-        m->pool.limit_bytes = (1 + below(8 << 12)) * UNIT;
+        hal_pool_limit(&m->pool, (1 + below(8 << 12)) * UNIT);
     fail_one_in = failing;
     for (int i = 0; i < STEPS; i++) {
         const uint64_t choice = below(100);
