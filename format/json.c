@@ -3,6 +3,7 @@
 #include "format/json.h"
 
 #include "hal/base/mem.h"
+#include "hal/base/print.h"
 #include "hal/base/text.h"
 
 #include <math.h>
@@ -36,18 +37,17 @@ void trace_text_append(struct trace_text *text, const char *data, size_t bytes)
     text->bytes += bytes;
 }
 
+static void append(void *text, const char *data, size_t bytes)
+{
+    trace_text_append(text, data, bytes);
+}
+
 void trace_text_printf(struct trace_text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const int bytes = vsnprintf(NULL, 0, format, arguments);
+    hal_print_va(append, text, format, arguments);
     va_end(arguments);
-    if (bytes < 0 || !reserve(text, (size_t)bytes + 1))
-        return;
-    va_start(arguments, format);
-    vsnprintf(text->data + text->bytes, (size_t)bytes + 1, format, arguments);
-    va_end(arguments);
-    text->bytes += (size_t)bytes;
 }
 
 char *trace_text_room(struct trace_text *text, size_t bytes)

@@ -32,6 +32,7 @@ struct trace_text {
 
 void trace_text_finish(struct trace_text *text);
 void trace_text_append(struct trace_text *text, const char *data, size_t bytes);
+/* As hal_print: what %s brings is shown on one line, without control characters. */
 void trace_text_printf(struct trace_text *text, const char *format, ...) HAL_PRINTF(2, 3);
 void trace_text_u64(struct trace_text *text, uint64_t value);
 /* Writes the decimal digits, at most 20, and returns where they end. */

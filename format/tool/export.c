@@ -48,7 +48,7 @@ static enum hal_status flush(struct export_sink *sink, bool is_end)
     struct export *e = sink->flush_user;
     struct trace_text *text = &sink->printer.text;
     if (!e->to.path)
-        return tool_write(text, is_end);
+        return tool_write_bytes(text, is_end); /* formats of other programs, which escape */
     if (text->is_failed)
         return hal_fail(HAL_NO_MEMORY, "no memory for the output");
     if (!is_end && text->bytes < OUTPUT_BYTES)

@@ -4,6 +4,7 @@
 
 #include "hal/base/mem.h"
 #include "hal/base/output.h"
+#include "hal/base/print.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -108,7 +109,7 @@ static enum hal_status save_variant(struct extract *e, const struct trace_execut
     if (length < 0 || (size_t)length >= sizeof path)
         return hal_fail(HAL_INVALID, "the folder's path is longer than %d bytes", PATH_BYTES);
     HAL_TRY(save(e, content, path));
-    printf("%s\n", path);
+    hal_print(stdout, "%s\n", path);
     return HAL_OK;
 }
 

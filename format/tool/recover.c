@@ -4,7 +4,7 @@
 #include "format/leftover.h"
 #include "format/tool/tool.h"
 #include "hal/base/output.h"
-#include "hal/base/text.h"
+#include "hal/base/print.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -36,9 +36,9 @@ static void print_sidecar(void *user, const struct trace_sidecar_info *info)
     size_t *count = user;
     struct trace_text size = {0};
     tool_size(&size, info->bytes);
-    printf("%s: %.*s of %s, process %" PRIu64 "%s\n", hal_shown(info->path).text, (int)size.bytes,
-           size.data ? size.data : "", hal_shown(info->destination).text, info->process_id,
-           info->in_use ? ", which runs" : "");
+    hal_print(stdout, "%s: %.*s of %s, process %" PRIu64 "%s\n", info->path, (int)size.bytes,
+              size.data ? size.data : "", info->destination, info->process_id,
+              info->in_use ? ", which runs" : "");
     trace_text_finish(&size);
     ++*count;
 }
@@ -50,7 +50,7 @@ static int list(const char *folder)
     if (status != HAL_OK)
         return tool_fail(status);
     if (!count)
-        printf("no sidecars in %s\n", hal_shown(folder).text);
+        hal_print(stdout, "no sidecars in %s\n", folder);
     return tool_fail(hal_output_end());
 }
 
@@ -98,8 +98,8 @@ static int discard_gone(const char *folder)
     if (status != HAL_OK)
         return tool_fail(status);
     tool_size(&size, gone.bytes);
-    printf("removed %zu sidecar%s of %.*s in %s\n", gone.count, gone.count == 1 ? "" : "s",
-           (int)size.bytes, size.data ? size.data : "", hal_shown(folder).text);
+    hal_print(stdout, "removed %zu sidecar%s of %.*s in %s\n", gone.count,
+              gone.count == 1 ? "" : "s", (int)size.bytes, size.data ? size.data : "", folder);
     trace_text_finish(&size);
     return tool_fail(hal_output_end());
 }
@@ -134,12 +134,13 @@ static int recover(const struct trace_recover_options *wanted)
                                        "the whole trace to another place)");
     if (status != HAL_OK)
         return tool_fail(status);
-    printf("%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
-           " contents (%" PRIu64 " bytes) out of the sidecar\n",
-           hal_shown(options.output ? options.output : options.path).text, recovered.file_events,
-           recovered.sidecar_events, recovered.contents, recovered.content_bytes);
+    hal_print(stdout,
+              "%s: %" PRIu64 " events that the file had, and %" PRIu64 " events and %" PRIu64
+              " contents (%" PRIu64 " bytes) out of the sidecar\n",
+              options.output ? options.output : options.path, recovered.file_events,
+              recovered.sidecar_events, recovered.contents, recovered.content_bytes);
     if (recovered.calls_missing)
-        printf("the process ended inside calls, which are not recorded\n");
+        hal_print(stdout, "the process ended inside calls, which are not recorded\n");
     return tool_fail(hal_output_end());
 }
 

@@ -2,6 +2,8 @@
 /* What the subcommands have in common: opening, output, progress; and the list of them. */
 #include "format/tool/tool.h"
 
+#include "hal/base/text.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -60,7 +62,7 @@ enum hal_status tool_open(const char *path, const struct tool_bases *bases,
     return HAL_OK;
 }
 
-enum hal_status tool_write(struct trace_text *text, bool is_end)
+enum hal_status tool_write_bytes(struct trace_text *text, bool is_end)
 {
     if (text->is_failed)
         return hal_fail(HAL_NO_MEMORY, "no memory for the output");
@@ -76,6 +78,13 @@ enum hal_status tool_write(struct trace_text *text, bool is_end)
     }
     text->bytes = 0;
     return HAL_OK;
+}
+
+enum hal_status tool_write(struct trace_text *text, bool is_end)
+{
+    if (text->bytes && (is_end || text->bytes >= OUTPUT_BYTES))
+        hal_text_clean(text->data, text->bytes, true);
+    return tool_write_bytes(text, is_end);
 }
 
 enum { BAR_COLUMNS = 20, LINE_COLUMNS = 50 };

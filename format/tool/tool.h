@@ -74,8 +74,11 @@ enum hal_status tool_open(const char *path, const struct tool_bases *bases,
  * TOOL_USAGE. */
 int tool_wrong_option(const char *command, char **argv);
 
-/* Writes to standard output and empties `text` once it is large, or when `is_end`. */
+/* Writes to standard output and empties `text` once it is large, or when `is_end`. Whatever is in
+ * it: of control characters only ends of lines and tabs come out. */
 enum hal_status tool_write(struct trace_text *text, bool is_end) HAL_CHECKED;
+/* The same for what is no text: every byte comes out. */
+enum hal_status tool_write_bytes(struct trace_text *text, bool is_end) HAL_CHECKED;
 
 /* ---- Commands that write a trace ---------------------------------------------------------- */
 

@@ -47,6 +47,10 @@ static bool is_layout(char c)
 void hal_text_clean(char *text, size_t bytes, bool keep_lines)
 {
     for (size_t at = 0; at < bytes;) {
+        if (text[at] >= 0x20 && text[at] < 0x7F) { /* nearly all of it */
+            at++;
+            continue;
+        }
         const size_t length = hal_utf8_length(text + at, bytes - at), step = length ? length : 1;
         if (!length ||
             (hal_utf8_is_control(text + at, length) && !(keep_lines && is_layout(text[at]))))

@@ -4,22 +4,10 @@
 #include "hal/base/os.h"
 #include "hal/base/text.h"
 #include "tests/support/folder.h"
+#include "tests/support/foreign.h"
 #include "tests/support/replay_trace.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <wchar.h>
-#include <wctype.h>
-
-#include <cmocka.h>
-
-/* The clipboard, colours, the title, lines that pretend to be a program's, C1 as UTF-8 and as a
- * byte, backspaces, a reversal, an end of line that is not ASCII. */
-static const char decoration[] = "\x1b]52;c;Zm9v\x07\x1b[31m\x1b]0;x\x1b\\\r\nforged\x7f\xC2\x9B"
-                                 "2J\x9B\xFF\b\b\t\xE2\x80\xAE\xE2\x80\xA8%s%n";
 
 struct fixture {
     struct test_folder folder;
@@ -39,9 +27,9 @@ static void open_decorated(struct trace_builder *b, const char *path)
                                    &header.device.name,    &header.device.architecture,
                                    &header.device.features};
     for (size_t i = 0; i < 3; i++)
-        snprintf(texts[i], sizeof *texts, "text %zu%s", i, decoration);
+        snprintf(texts[i], sizeof *texts, "text %zu%s", i, foreign_text);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        snprintf(texts[3 + i], sizeof *texts, "%s%s", *fields[i] ? *fields[i] : "", decoration);
+        snprintf(texts[3 + i], sizeof *texts, "%s%s", *fields[i] ? *fields[i] : "", foreign_text);
         *fields[i] = texts[3 + i];
     }
     header.arguments = arguments;
@@ -49,7 +37,7 @@ static void open_decorated(struct trace_builder *b, const char *path)
     header.edits = edits;
     header.edit_count = 1;
     builder_open(b, path, &header);
-    b->decoration = decoration;
+    b->decoration = foreign_text;
     builder_thread(b, 2, 4712, "worker");
     b->thread = 2;
     const uint64_t frames[] = {0x1010, 0x2020};
@@ -60,7 +48,7 @@ static void open_decorated(struct trace_builder *b, const char *path)
 static void close_decorated(struct trace_builder *b)
 {
     static char message[256];
-    snprintf(message, sizeof message, "a message%s", decoration);
+    snprintf(message, sizeof message, "a message%s", foreign_text);
     const struct trace_health health = {.status = HAL_IO, .message = message};
     if (builder_close(b, &health) != HAL_OK)
         fail_msg("%s", hal_message());
@@ -92,23 +80,6 @@ static void build_traces(struct fixture *fixture)
 
 /* ---- What comes out ------------------------------------------------------------------------ */
 
-/* In a locale of UTF-8. */
-static void check_plain(const char *command, const char *text, size_t bytes)
-{
-    mbstate_t state = {0};
-    for (size_t at = 0; at < bytes;) {
-        wchar_t c = 0;
-        size_t length = mbrtowc(&c, text + at, bytes - at, &state);
-        if (length > bytes || (length == 0 && text[at] != 0))
-            fail_msg("%s: no UTF-8 at %zu: %.*s", command, at, (int)bytes, text);
-        if (c != L'\n' && (iswcntrl((wint_t)c) || (c >= 0x202A && c <= 0x202E)))
-            fail_msg("%s: U+%04X at %zu: %.*s", command, (unsigned)c, at, (int)bytes, text);
-        at += length ? length : 1;
-    }
-    if (strncmp(text, "forged", 6) == 0 || strstr(text, "\nforged"))
-        fail_msg("%s: a line of the file's: %s", command, text);
-}
-
 /* Returns whether something of the file was in it. */
 static bool check(struct fixture *fixture, const char *program, const char *arguments,
                   const char *trace)
@@ -116,15 +87,8 @@ static bool check(struct fixture *fixture, const char *program, const char *argu
     char command[4 * PATH_MAX];
     snprintf(command, sizeof command, "cd '%s' && '%s/%s' %s '%s' 2>&1 </dev/null",
              fixture->folder.path, fixture->bin, program, arguments, trace);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    const size_t bytes = fread(fixture->outputs, 1, sizeof fixture->outputs - 1, pipe);
-    assert_true(bytes > 0 && bytes < sizeof fixture->outputs - 1);
-    const int status = pclose(pipe);
-    fixture->outputs[bytes] = '\0';
-    if (!WIFEXITED(status) || WEXITSTATUS(status) == 2 || WEXITSTATUS(status) > 5)
-        fail_msg("%s: status %d: %s", command, status, fixture->outputs);
-    check_plain(command, fixture->outputs, bytes);
+    const int status = foreign_run(command, fixture->outputs, sizeof fixture->outputs);
+    assert_true(fixture->outputs[0] && status != 2);
     return strstr(fixture->outputs, "forged") != NULL;
 }
 
