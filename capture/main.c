@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hal-capture: runs a program so that the HAL in it captures what it does. */
 #include "capture/doctor.h"
+#include "capture/orphans.h"
 #include "capture/summary.h"
 #include "format/trace.h"
 #include "hal/base/os.h"
@@ -414,6 +415,7 @@ int main(int argc, char **argv)
     if ((exit_status = make_path(&options, (long)getpid(), path, sizeof path)) != 0 ||
         (exit_status = check_destination(path, options.force)) != 0)
         return exit_status;
+    capture_orphans_remove(path, options.quiet);
     if (hal_run_create(run, sizeof run) != HAL_OK)
         return capture_complain(EXIT_CANNOT_START, "%s", hal_message());
     options.run = run;
@@ -429,7 +431,8 @@ int main(int argc, char **argv)
             .is_part =
                 options.policies[WINDOW] || options.policies[SCOPE] || options.policies[GROUP],
         });
+    } else {
+        unlink(run);
     }
-    unlink(run);
     return exit_status;
 }

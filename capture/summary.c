@@ -2,6 +2,7 @@
 /* What hal-capture says of the files that a run has left. */
 #include "capture/summary.h"
 
+#include "capture/orphans.h"
 #include "format/record.h"
 #include "format/trace.h"
 #include "hal/base/run.h"
@@ -24,7 +25,7 @@ int capture_complain(int exit_status, const char *format, ...)
     return exit_status;
 }
 
-static void print_size(uint64_t bytes)
+void capture_print_size(uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     size_t unit = 0;
@@ -62,7 +63,7 @@ static void print_whether_replayable(struct trace_reader *reader)
     if (!found)
         return;
     fputs(", cannot be replayed: ", stderr);
-    print_size(wants_all ? over_budget : trace_reader_counts(reader)->host_write_bytes);
+    capture_print_size(wants_all ? over_budget : trace_reader_counts(reader)->host_write_bytes);
     fputs(!wants_all && strcmp(header->contents, "none") == 0 ? " not recorded"
                                                               : " as digests only",
           stderr);
@@ -93,12 +94,20 @@ static void summarize(const struct capture_summary *wanted, const char *path)
         capture_complain(0, "the trace is not readable: %s", hal_message());
         return;
     }
+    const char *name = short_path(wanted, path);
+    if (capture_orphan_complete(path, name, reader, wanted->quiet)) {
+        trace_reader_close(reader);
+        if (trace_reader_open(path, &reader) != HAL_OK) {
+            capture_complain(0, "the trace is not readable: %s", hal_message());
+            return;
+        }
+    }
     const struct trace_counts *counts = trace_reader_counts(reader);
-    const char *name = short_path(wanted, path), *missing = what_is_missing(reader);
+    const char *missing = what_is_missing(reader);
     if (!wanted->quiet) {
         fprintf(stderr, "hal-capture: %s: %llu submissions, %llu dispatches, ", name,
                 (unsigned long long)counts->submissions, (unsigned long long)counts->dispatches);
-        print_size(counts->file_bytes);
+        capture_print_size(counts->file_bytes);
         print_whether_replayable(reader);
         fputc('\n', stderr);
     }
@@ -117,6 +126,8 @@ void capture_summarize(const struct capture_summary *wanted)
     unsigned traces = 0, failures = 0;
     hal_run_open(wanted->run, &run);
     hal_run_unlock(&run); /* files are read, which takes its time, and somebody may still run */
+    unlink(wanted->run);
+    capture_orphans_prepare();
     for (const char *entry = NULL; (entry = hal_run_next(&run, entry));) {
         if (entry[0] == HAL_RUN_CLAIMED && !hal_run_has(&run, HAL_RUN_UNUSED, entry + 1)) {
             summarize(wanted, entry + 1);

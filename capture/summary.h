@@ -6,9 +6,13 @@
 #include "hal/base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A line; returns the exit status. */
 int capture_complain(int exit_status, const char *format, ...) HAL_PRINTF(2, 3);
+
+/* "1.5 MiB", to standard error. */
+void capture_print_size(uint64_t bytes);
 
 struct capture_summary {
     const char *run;     /* path of the run's list */
@@ -18,7 +22,8 @@ struct capture_summary {
     bool is_part;        /* of the run: nothing may have been captured */
 };
 
-/* A line for every file that a process of the run captured into, and what is wrong with it. */
+/* A line for every file that a process of the run captured into, and what is wrong with it; what
+ * its process did not complete is completed first. Removes the list. */
 void capture_summarize(const struct capture_summary *wanted);
 
 #endif

@@ -428,21 +428,34 @@ static enum hal_status recover_into(struct recovery *recovery,
 {
     struct trace_header header = *trace_reader_header(recovery->reader);
     header.sidecar = "";
-    const struct trace_writer_options to = {.path = path, .force = force};
+    const struct trace_writer_options to = {.path = path, .force = force, .named_at_end = true};
     HAL_TRY(trace_writer_open(&to, &header, &recovery->writer));
-    enum hal_status status = write_all(recovery);
-    char message[HAL_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "%s", hal_message());
-    const enum hal_status closed = close_writer(recovery);
-    if (status != HAL_OK)
-        hal_fail(status, "%s", message);
-    else
-        status = closed;
-    if (status == HAL_OK && !options->output && rename(path, options->path) != 0)
-        status = hal_fail(HAL_IO, "cannot replace '%s': %s", options->path, strerror(errno));
-    if (status != HAL_OK)
-        unlink(path);
-    return status;
+    const enum hal_status status = write_all(recovery);
+    if (status != HAL_OK) {
+        char message[HAL_MESSAGE_BYTES];
+        snprintf(message, sizeof message, "%s", hal_message());
+        trace_writer_discard(recovery->writer);
+        return hal_fail(status, "%s", message);
+    }
+    HAL_TRY(close_writer(recovery));
+    if (options->output || rename(path, options->path) == 0)
+        return HAL_OK;
+    hal_fail(HAL_IO, "cannot replace '%s': %s", options->path, strerror(errno));
+    unlink(path);
+    return HAL_IO;
+}
+
+bool trace_recover_is_due(const struct trace_reader *reader)
+{
+    const struct trace_header *header = trace_reader_header(reader);
+    struct trace_leftover leftover;
+    if (!trace_reader_recoverable(reader) ||
+        trace_leftover_peek(header->sidecar, &leftover) != HAL_OK)
+        return false;
+    const bool is_due = trace_leftover_belongs(&leftover, header->process_id, header->start_ns) &&
+                        !trace_leftover_process_runs(&leftover) && !leftover.stopped_by_file;
+    trace_leftover_close(&leftover);
+    return is_due;
 }
 
 static enum hal_status recover(struct recovery *recovery,
@@ -452,8 +465,11 @@ static enum hal_status recover(struct recovery *recovery,
     HAL_TRY(open_inputs(recovery, options));
     if (options->output)
         return recover_into(recovery, options, options->output, options->force);
-    if (snprintf(beside, sizeof beside, "%s.recovered-%ld", options->path, (long)getpid()) >=
-        (int)sizeof beside)
+    /* Short whatever the trace is called, so that it fits where that fits. */
+    const char *slash = strrchr(options->path, '/');
+    const int folder = slash ? (int)(slash + 1 - options->path) : 0;
+    if (snprintf(beside, sizeof beside, "%.*s.haltrace-recovered-%ld", folder, options->path,
+                 (long)getpid()) >= (int)sizeof beside)
         return hal_fail(HAL_INVALID, "the path '%s' is too long", options->path);
     HAL_TRY(recover_into(recovery, options, beside, false));
     unlink(recovery->leftover.path);

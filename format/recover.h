@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joining a trace whose capture was killed with the sidecar that the capture left. */
+/* Joining a trace whose capture was killed with the sidecar that the capture left, and removing the
+ * sidecars of those that are gone. */
 #ifndef FORMAT_RECOVER_H
 #define FORMAT_RECOVER_H
 
@@ -26,6 +27,11 @@ struct trace_recovered {
  * still goes on; HAL_VERSION, HAL_CORRUPT, HAL_IO, HAL_NO_MEMORY. Blocks. */
 enum hal_status trace_recover(const struct trace_recover_options *options,
                               struct trace_recovered *out_recovered) HAL_CHECKED;
+
+/* Whether a recovery need not be asked for: the sidecar is the trace's own, its process has ended,
+ * and it was not the file that could not be written. */
+struct trace_reader;
+bool trace_recover_is_due(const struct trace_reader *reader);
 
 /* Finds out where the trace with that absolute path is now. */
 struct trace_sidecar_place;

@@ -6,6 +6,14 @@ busy=$3
 mkdir sidecars
 export HAL_DEVICE_PROFILING_SIDECAR="$work/sidecars"
 
+# captured TRACE COMMAND...: without hal-capture, which would complete the trace.
+captured()
+{
+    trace=$1
+    shift
+    HAL_DEVICE_PROFILING_MODE=queue HAL_DEVICE_PROFILING_FILE="$trace" "$@" >stdout 2>stderr || :
+}
+
 # left COUNT: so many sidecars there are.
 left() { same "$(find sidecars -type f | wc -l)" "$1" "how many sidecars there are"; }
 
@@ -13,7 +21,7 @@ run 0 "$bin/hal-capture" doctor
 grep -qE '^fine +sidecars +none' stdout || fail "the doctor sees sidecars where none are"
 
 for trace in one two three four; do
-    "$bin/hal-capture" -o $trace.pb.zst -- "$busy" 1 _exit 5 3>/dev/null >stdout 2>stderr || :
+    captured $trace.pb.zst "$busy" 1 _exit 5 3>/dev/null
 done
 left 4
 run 0 "$bin/hal-capture" doctor
@@ -33,7 +41,7 @@ run 0 "$bin/hal-trace" recover --discard-gone sidecars
 says stdout 'removed 0 sidecars'
 # So does one that was renamed, also with its folder, and it can be recovered.
 mkdir made
-"$bin/hal-capture" -o made/five.pb.zst -- "$busy" 1 _exit 5 3>/dev/null >stdout 2>stderr || :
+captured made/five.pb.zst "$busy" 1 _exit 5 3>/dev/null
 mv made/five.pb.zst made/six.pb.zst
 mv made moved
 run 0 "$bin/hal-trace" recover --discard-gone sidecars
@@ -55,7 +63,7 @@ one_line
 # What somebody still holds stays, though the captured process has ended: it may be one of another
 # container, which nobody here sees.
 mkfifo input
-"$bin/hal-capture" -o held.pb.zst -- "$busy" 1 leave-child 5 3>/dev/null <input >stdout 2>stderr &
+captured held.pb.zst "$busy" 1 leave-child 5 3>/dev/null <input &
 exec 5>input
 wait $! || :
 rm -f held.pb.zst

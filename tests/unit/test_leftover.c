@@ -9,6 +9,7 @@
 #include "tests/support/hal_fixture.h"
 #include "tests/support/trace_folder.h"
 
+#include <sys/wait.h>
 #ifdef __linux__
 #include <errno.h>
 #include <sys/inotify.h>
@@ -165,6 +166,68 @@ static void segments_of_no_bytes_do_not_hang(void **state)
     assert_int_not_equal(access(output, F_OK), 0);
 }
 
+/* ---- Which may be recovered without asking ---- */
+
+static bool is_due(void)
+{
+    struct trace_reader *reader;
+    write_sidecar();
+    assert_ok(trace_reader_open(path, &reader));
+    const bool due = trace_recover_is_due(reader);
+    trace_reader_close(reader);
+    return due;
+}
+
+static uint64_t ended_process(void)
+{
+    const pid_t process = fork();
+    if (process == 0)
+        _exit(0);
+    assert_int_equal(waitpid(process, NULL, 0), process);
+    return (uint64_t)process;
+}
+
+/* Cut off. */
+static void write_trace(uint64_t process_id)
+{
+    const struct trace_header of_trace = {
+        .program = "x", .process_id = process_id, .start_ns = START_NS, .sidecar = sidecar};
+    const struct trace_writer_options options = {.path = path, .force = true};
+    struct trace_writer *writer;
+    assert_ok(trace_writer_open(&options, &of_trace, &writer));
+    assert_ok(trace_writer_flush(writer));
+    header.process_id = process_id;
+    header.durable_file_bytes[0] = trace_writer_bytes(writer);
+    trace_writer_discard(writer);
+}
+
+static void of_a_process_that_ended_is_due(void **state)
+{
+    (void)state;
+    prepare();
+    write_trace(ended_process());
+    assert_true(is_due());
+    header.start_ns++; /* of another capture */
+    assert_false(is_due());
+    header.start_ns--;
+    header.stopped = HAL_IO;
+    assert_true(is_due());
+    header.stopped_by_file = 1; /* again there would be no room */
+    assert_false(is_due());
+    header.stopped_by_file = 0;
+    header.version++;
+    assert_false(is_due());
+}
+
+/* Its capture may go on, although nobody has the lock. */
+static void of_a_process_that_runs_is_not_due(void **state)
+{
+    (void)state;
+    prepare();
+    write_trace((uint64_t)getpid());
+    assert_false(is_due());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +237,8 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_not_opened),
 #endif
         cmocka_unit_test(segments_of_no_bytes_do_not_hang),
+        cmocka_unit_test_teardown(of_a_process_that_ended_is_due, remove_trace),
+        cmocka_unit_test_teardown(of_a_process_that_runs_is_not_due, remove_trace),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
