@@ -50,7 +50,8 @@ static enum hal_status fail_unsupported(const char *file)
 {
     return hal_fail(HAL_UNSUPPORTED,
                     "'%s': Metal writes no .gputrace documents for this program: set "
-                    "METAL_CAPTURE_ENABLED=1 in its environment (or MetalCaptureEnabled in its "
+                    "MTL_CAPTURE_ENABLED=1 and METAL_CAPTURE_ENABLED=1 in its environment, as the "
+                    "system's version decides which of them counts (or MetalCaptureEnabled in its "
                     "Info.plist)",
                     file);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The capture manager. As on a Mac, documents need METAL_CAPTURE_ENABLED=1, and an existing one is
- * not overwritten. What is written is a folder with a note, which only says that it was there. */
+/* The capture manager. As on a Mac, documents need MTL_CAPTURE_ENABLED=1, or
+ * METAL_CAPTURE_ENABLED=1 (which of them depends on the version there), and an existing one is not
+ * overwritten. What is written is a folder with a note, which only says that it was there. */
 #import "tests/host_metal/metal.h"
 
 #include <errno.h>
@@ -64,6 +65,12 @@ NSErrorDomain const MTLCaptureErrorDomain = @"MTLCaptureErrorDomain";
 @end
 
 static MTLCaptureManager *shared_manager;
+
+static bool is_one(const char *variable)
+{
+    const char *const value = getenv(variable);
+    return value && strcmp(value, "1") == 0;
+}
 
 static void make_manager(void)
 {
@@ -187,9 +194,8 @@ void hm_capture_note(HMCommandBuffer *buffer)
 }
 - (BOOL)supportsDestination:(MTLCaptureDestination)destination
 {
-    const char *const enabled = getenv("METAL_CAPTURE_ENABLED");
-    return destination == MTLCaptureDestinationGPUTraceDocument && enabled &&
-           strcmp(enabled, "1") == 0;
+    return destination == MTLCaptureDestinationGPUTraceDocument &&
+           (is_one("MTL_CAPTURE_ENABLED") || is_one("METAL_CAPTURE_ENABLED"));
 }
 - (BOOL)isCapturing
 {
@@ -202,7 +208,7 @@ void hm_capture_note(HMCommandBuffer *buffer)
     if (![self supportsDestination:descriptor.destination])
         return capture_error(MTLCaptureErrorNotSupported,
                              @"Capturing is not supported. Capture to the destination needs "
-                             @"METAL_CAPTURE_ENABLED=1.");
+                             @"MTL_CAPTURE_ENABLED=1.");
     if (_isCapturing)
         return capture_error(MTLCaptureErrorAlreadyCapturing, @"Already capturing.");
     const id object = descriptor.captureObject;

@@ -355,6 +355,7 @@ static void test_captures(void **state)
     MTLCaptureDescriptor *const descriptor = [[MTLCaptureDescriptor alloc] init];
     descriptor.destination = MTLCaptureDestinationGPUTraceDocument;
     descriptor.outputURL = [NSURL fileURLWithPath:path];
+    unsetenv("MTL_CAPTURE_ENABLED");
     unsetenv("METAL_CAPTURE_ENABLED");
     descriptor.captureObject = work.device;
     expect_capture_error(descriptor, MTLCaptureErrorNotSupported);
