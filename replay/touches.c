@@ -111,6 +111,7 @@ static enum hal_status add_bindings(struct walk *walk, uint64_t executable, uint
             case TRACE_ACCESS_MAY_READ: kinds = REPLAY_READS; break;
             case TRACE_ACCESS_WRITE: kinds = REPLAY_WRITES; break;
             case TRACE_ACCESS_READ_WRITE:
+            case TRACE_ACCESS_MAY_WRITE:
             case TRACE_ACCESS_UNKNOWN: kinds = REPLAY_READS | REPLAY_WRITES; break;
             }
             if (kinds & walk->kinds)

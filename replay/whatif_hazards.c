@@ -202,8 +202,7 @@ static void add_access(void *user, const struct trace_access *access)
                                 .end = access->end,
                                 .unit = (uint32_t)g->unit_count - 1,
                                 .segment = access->command,
-                                .writes = access->mode == TRACE_ACCESS_UNKNOWN ||
-                                          (access->mode & TRACE_ACCESS_WRITE),
+                                .writes = trace_access_writes(access->mode),
                                 .maybe = access->mode > TRACE_ACCESS_READ_WRITE};
     add(g, access->buffer, &entry);
 }

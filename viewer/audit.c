@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings about what was recorded: barriers that order nothing, state that was there already,
- * contents that were written again, memory. Needs another pass over the file, since the model does
- * not keep what commands are bound to. */
+/* Findings about what was recorded: races, barriers that order nothing, state that was there
+ * already, contents that were written again, memory. Needs another pass over the file, since the
+ * model does not keep what commands are bound to. */
 #include "viewer/findings.h"
 
-#include "format/analysis/reflection.h"
+#include "format/analysis/races.h"
 #include "hal/base/idmap.h"
 #include "viewer/build.h"
 #include "viewer/text.h"
@@ -31,9 +31,8 @@ struct audit {
     struct view_findings *findings;
     uint32_t *submit_counts; /* by command buffer */
     struct hal_idmap command_buffers, written_ids;
-    struct counted redundant, unknown, races, possible, state;
-    struct trace_hazard race, possible_race; /* the examples */
-    uint64_t undecided;
+    struct counted redundant, unknown, state;
+    struct trace_races races;
     VIEW_TABLE(written, written);
     uint64_t repeated, repeated_bytes, upload_bytes;
     int64_t repeated_ns;
@@ -65,50 +64,18 @@ static enum hal_status note_verdict(struct view_findings *findings, uint32_t row
     return HAL_OK;
 }
 
-/* What kernels declare, and whether all of them do. */
-struct declarations {
-    struct trace_reflection reflection;
-    bool incomplete;
-};
-
-static enum trace_access_mode declared(void *user, uint64_t executable, uint32_t entry,
-                                       uint32_t set, uint32_t binding)
+/* For trace_races: the barriers of a command buffer that is submitted. */
+static enum hal_status take_hazards(void *user, const struct trace_command_buffer_seal *seal,
+                                    const struct trace_hazards *hazards)
 {
-    struct declarations *d = user;
-    uint32_t index;
-    if (!hal_idmap_find(&d->reflection.ids, executable, &index))
-        d->incomplete = true;
-    return trace_reflection_mode(&d->reflection, executable, entry, set, binding);
-}
-
-/* Counts the races that are certain, or those that are not, and keeps the first of the trace. */
-static void count_races(const struct trace_hazards *hazards, bool certain, uint64_t times,
-                        uint32_t row, struct counted *counted, struct trace_hazard *first)
-{
-    const uint64_t count =
-        certain ? hazards->certain_race_count : hazards->race_count - hazards->certain_race_count;
-    size_t i = 0;
-    if (!count)
-        return;
-    while (i + 1 < hazards->kept_race_count && hazards->races[i].certain != certain)
-        i++;
-    if (counted->example == VIEW_NO_REF)
-        *first = hazards->races[i];
-    count_in(counted, count * times, row, hazards->races[i].after);
-}
-
-static enum hal_status audit_hazards(struct audit *a, uint32_t row,
-                                     const struct trace_command_buffer_seal *seal,
-                                     const struct trace_segment *segments)
-{
+    struct audit *a = user;
+    enum hal_status status = HAL_OK;
+    uint32_t row;
+    if (!hal_idmap_find(&a->command_buffers, seal->command_buffer, &row))
+        return HAL_OK;
     const uint64_t times = a->submit_counts[row];
-    struct trace_hazards hazards;
-    struct declarations declarations = {a->model->reflection, false}; /* only read */
-    trace_hazards_begin(&hazards);
-    trace_hazards_segments(&hazards, seal, segments, declared, &declarations);
-    enum hal_status status = trace_hazards_end(&hazards);
-    for (size_t i = 0; i < hazards.barrier_count && status == HAL_OK; i++) {
-        const struct trace_barrier_verdict *barrier = &hazards.barriers[i];
+    for (size_t i = 0; times && i < hazards->barrier_count && status == HAL_OK; i++) {
+        const struct trace_barrier_verdict *barrier = &hazards->barriers[i];
         a->redundant.of += times;
         if (barrier->verdict != TRACE_BARRIER_NEEDED)
             status = note_verdict(a->findings, row, barrier);
@@ -117,14 +84,6 @@ static enum hal_status audit_hazards(struct audit *a, uint32_t row,
         else if (barrier->verdict == TRACE_BARRIER_UNKNOWN)
             count_in(&a->unknown, times, row, barrier->command);
     }
-    a->undecided += hazards.undecided;
-    if (status == HAL_OK) {
-        count_races(&hazards, true, times, row, &a->races, &a->race);
-        /* Where a kernel does not say what it writes, everything could be. */
-        if (!declarations.incomplete)
-            count_races(&hazards, false, times, row, &a->possible, &a->possible_race);
-    }
-    trace_hazards_finish(&hazards);
     return status;
 }
 
@@ -177,14 +136,12 @@ static void audit_state(struct audit *a, uint32_t row, const struct trace_comman
     }
 }
 
-static enum hal_status take_seal(struct audit *a, const struct trace_command_buffer_seal *seal,
-                                 const struct trace_segment *segments)
+static void take_seal(struct audit *a, const struct trace_command_buffer_seal *seal,
+                      const struct trace_segment *segments)
 {
     uint32_t row;
-    if (!hal_idmap_find(&a->command_buffers, seal->command_buffer, &row) || !a->submit_counts[row])
-        return HAL_OK;
-    audit_state(a, row, seal, segments);
-    return audit_hazards(a, row, seal, segments);
+    if (hal_idmap_find(&a->command_buffers, seal->command_buffer, &row) && a->submit_counts[row])
+        audit_state(a, row, seal, segments);
 }
 
 /* The clock's time as the model's. Unsigned, since a damaged file holds any. */
@@ -255,8 +212,9 @@ static enum hal_status take(void *user, const struct trace_event *event,
 {
     struct audit *a = user;
     const void *record = event;
+    HAL_TRY(trace_races_take(&a->races, event, segments));
     if (event->kind == TRACE_COMMAND_BUFFER_SEAL)
-        return take_seal(a, record, segments);
+        take_seal(a, record, segments);
     if (event->kind == TRACE_HOST_WRITE)
         return take_write(a, record);
     return HAL_OK;
@@ -307,25 +265,44 @@ static void point(const struct audit *a, const struct counted *counted,
     }
 }
 
-static void report_races(struct audit *a, struct view_findings *findings, bool certain)
+/* At the later side: at its submission, else at the moment of the host's call. */
+static void point_at_race(const struct view_model *m, const struct trace_race *race,
+                          struct view_finding *finding)
 {
-    const struct counted *races = certain ? &a->races : &a->possible;
-    const struct trace_hazard *race = certain ? &a->race : &a->possible_race;
+    const struct trace_race_side *side = race->after.host ? &race->before : &race->after;
+    const uint32_t submission = side->host ? VIEW_NO_REF : view_model_submission(m, side->place);
+    if (submission != VIEW_NO_REF)
+        view_finding_at_submission(m, submission, finding);
+}
+
+static void report_races(struct audit *a, struct view_findings *findings, bool declared)
+{
+    const struct trace_races *races = &a->races;
+    const uint64_t count = declared ? races->declared_count : races->count - races->declared_count;
     struct view_finding *finding =
-        races->count ? add(a, findings, certain ? VIEW_FINDING_RACES : VIEW_FINDING_POSSIBLE_RACES)
-                     : NULL;
-    char name[96];
+        count ? add(a, findings, declared ? VIEW_FINDING_RACES : VIEW_FINDING_POSSIBLE_RACES)
+              : NULL;
+    char name[96], before[TRACE_RACE_NAME_BYTES], after[TRACE_RACE_NAME_BYTES];
+    size_t i = 0;
     if (!finding)
         return;
-    finding->count = races->count;
-    point(a, races, finding);
-    snprintf(finding->title, sizeof finding->title, "%s %saccesses that no barrier orders",
-             view_count(races->count).text, certain ? "conflicting " : "possibly conflicting ");
+    while (i < races->list_count && races->list[i].declared != declared)
+        i++;
+    finding->count = count;
+    snprintf(finding->title, sizeof finding->title, "%s %saccesses that nothing orders",
+             view_count(count).text, declared ? "conflicting " : "possibly conflicting ");
+    if (i == races->list_count)
+        return; /* only counted */
+    const struct trace_race *race = &races->list[i];
+    point_at_race(a->model, race, finding);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "Commands %u and %u of the command buffer touch %s of %s at %" PRIu64 ", and %s.",
-             race->before, race->after, view_bytes(race->end - race->begin).text,
+             "%s and %s touch %s of %s at %" PRIu64 ", %s, and no %s between them.",
+             trace_race_side_name(&race->before, a->model->reader, before),
+             trace_race_side_name(&race->after, a->model->reader, after),
+             view_bytes(race->end - race->begin).text,
              buffer_label(a->model, race->buffer, name, sizeof name), race->begin,
-             certain ? "at least one writes" : "a kernel of at least one may write there");
+             declared ? "at least one writes" : "at least one may write there",
+             race->inside ? "barrier stands" : "semaphore or wait of the host stands");
     snprintf(finding->proof, sizeof finding->proof, "hal-trace dump%s%s",
              *finding->locator == '#' ? " --submission=" : "",
              *finding->locator == '#' ? finding->locator : "");
@@ -427,12 +404,14 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
                       .findings = findings,
                       .redundant.example = VIEW_NO_REF,
                       .unknown.example = VIEW_NO_REF,
-                      .races.example = VIEW_NO_REF,
-                      .possible.example = VIEW_NO_REF,
                       .state.example = VIEW_NO_REF};
+    trace_races_begin(&a.races);
+    a.races.sealed = take_hazards;
+    a.races.user = &a;
+    a.races.inside_only = !view_model_is_whole(model);
     a.status = prepare(&a);
     if (a.status == HAL_OK)
-        a.status = view_model_each(model, findings->task, take, &a);
+        a.status = view_model_each_in_order(model, findings->task, take, &a);
     if (a.status == HAL_OK) {
         report_races(&a, findings, true);
         report_races(&a, findings, false);
@@ -441,6 +420,7 @@ enum hal_status view_findings_audit(const struct view_model *model, struct view_
         report_uploads(&a, findings);
         report_memory(&a, findings);
     }
+    trace_races_finish(&a.races);
     hal_idmap_finish(&a.command_buffers);
     hal_idmap_finish(&a.written_ids);
     free(a.submit_counts);

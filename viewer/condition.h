@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions under which a trace fails a check: "gaps>10%", "syncs>100", "findings:races>0".
  *
- *     what      gaps, gaps:host, gaps:launch, gaps:semaphore, gaps:unknown   idle time of the
- * device syncs             waits of host threads submissions       submissions failures submissions
- * and calls that failed, submissions that did not end races, findings, findings:NAME (names as in
- * the JSON report) relation  > >= < <= = number    a count, a time with ns, us, ms or s, or a
- * percentage of the time from the first to the last work of the device
+ * A subject (gaps, or gaps:host and other causes: idle time of the device; syncs: waits of host
+ * threads; submissions; failures: submissions and calls that failed, and submissions that did not
+ * end; races; findings, or findings:NAME, named as in the JSON report), a relation (> >= < <= =)
+ * and a number: a count, a time with ns, us, ms or s, or a percentage of the time from the first
+ * to the last work of the device.
  *
  * One thread at a time. */
 #ifndef VIEWER_CONDITION_H

@@ -11,8 +11,8 @@
 enum view_finding_kind {
     VIEW_FINDING_FAILURES,       /* submissions that failed or never finished */
     VIEW_FINDING_CALLS,          /* calls of the program that failed */
-    VIEW_FINDING_RACES,          /* conflicting commands that nothing orders */
-    VIEW_FINDING_POSSIBLE_RACES, /* the same, if kernels write where they may */
+    VIEW_FINDING_RACES,          /* declared accesses that conflict, and that nothing orders */
+    VIEW_FINDING_POSSIBLE_RACES, /* the same, of which the trace does not know the bytes */
     VIEW_FINDING_SYNCS,          /* the host waits, and then needs nothing of what it waited for */
     VIEW_FINDING_SUBMISSIONS,    /* submissions that could have been one */
     VIEW_FINDING_IDLE,           /* the device was idle, by cause */

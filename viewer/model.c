@@ -134,6 +134,47 @@ enum hal_status view_model_each(const struct view_model *model, struct view_task
     return status;
 }
 
+struct ordered_pass {
+    const struct view_model *model;
+    struct view_task *task;
+    trace_visit *visit;
+    void *user;
+    size_t loaded;
+};
+
+static enum hal_status load_chunk(void *user, struct trace_reader *reader, size_t chunk,
+                                  struct trace_chunk *out_chunk)
+{
+    struct ordered_pass *pass = user;
+    pthread_mutex_lock(pass->model->reading);
+    const enum hal_status status = trace_reader_chunk(reader, chunk, out_chunk);
+    pthread_mutex_unlock(pass->model->reading);
+    view_task_advance(pass->task, ++pass->loaded, trace_reader_chunk_count(reader));
+    return status;
+}
+
+static enum hal_status visit_ordered(void *user, const struct trace_event *event,
+                                     const struct trace_segment *segments)
+{
+    struct ordered_pass *pass = user;
+    HAL_TRY(view_task_check(pass->task));
+    return pass->visit(pass->user, event, segments);
+}
+
+enum hal_status view_model_each_in_order(const struct view_model *model, struct view_task *task,
+                                         trace_visit *visit, void *user)
+{
+    struct ordered_pass pass = {.model = model, .task = task, .visit = visit, .user = user};
+    return trace_reader_each_in_order(
+        model->reader,
+        &(struct trace_walk){.visit = visit_ordered, .load = load_chunk, .user = &pass});
+}
+
+bool view_model_is_whole(const struct view_model *model)
+{
+    return model->health && model->health->status == HAL_OK;
+}
+
 enum hal_status view_model_content(const struct view_model *model, uint64_t content, void *out,
                                    size_t bytes)
 {

@@ -382,6 +382,12 @@ void view_model_close(struct view_model *model);
  * NULL, was stopped. A content's bytes, as trace_reader_content has them. */
 enum hal_status view_model_each(const struct view_model *model, struct view_task *task,
                                 trace_visit *visit, void *user) HAL_CHECKED;
+/* Likewise, as trace_reader_each_in_order has them. */
+enum hal_status view_model_each_in_order(const struct view_model *model, struct view_task *task,
+                                         trace_visit *visit, void *user) HAL_CHECKED;
+/* Whether the file has all that was recorded: what is missing may have ordered or read what is
+ * there. */
+bool view_model_is_whole(const struct view_model *model);
 enum hal_status view_model_content(const struct view_model *model, uint64_t content, void *out,
                                    size_t bytes) HAL_CHECKED;
 

@@ -130,9 +130,9 @@ static void take_access(void *user, const struct trace_access *access)
     u->number = access->command;
     if (!use || u->status != HAL_OK || (u->status = VIEW_ROOM(u, list, 1)) != HAL_OK)
         return;
-    if (access->mode & (TRACE_ACCESS_UNKNOWN | TRACE_ACCESS_MAY_READ | TRACE_ACCESS_READ))
+    if (access->mode != TRACE_ACCESS_WRITE)
         how |= MAY_READ;
-    if (access->mode & (TRACE_ACCESS_UNKNOWN | TRACE_ACCESS_WRITE))
+    if (trace_access_writes(access->mode))
         how |= MAY_WRITE;
     if (how & MAY_READ)
         read_by(use, u->last_submission[u->row]);
@@ -387,8 +387,7 @@ enum hal_status view_findings_usage(const struct view_model *model, unsigned fir
                                     struct view_findings *findings)
 {
     struct usage u = {.model = model};
-    const bool whole = model->health && model->health->status == HAL_OK;
-    if (!whole)
+    if (!view_model_is_whole(model))
         return HAL_OK; /* what is missing may have read it */
     const unsigned middle = (first + VIEW_TASK_WHOLE) / 2;
     u.status = prepare(&u);

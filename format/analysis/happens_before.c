@@ -23,6 +23,7 @@ struct trace_order_semaphore {
     size_t count, capacity;
     struct trace_order_held **heap; /* of those that wait for it: the least value first */
     size_t heap_count, heap_capacity;
+    bool shared;
 };
 
 struct trace_order_held {
@@ -183,23 +184,32 @@ static struct trace_order_semaphore *semaphore_of(struct trace_happens_before *o
     return &order->semaphores[index];
 }
 
-/* What first reached the value; NULL: nothing has. */
-static const struct reached *find(const struct trace_happens_before *order,
-                                  const struct trace_semaphore_value *value)
+static const struct trace_order_semaphore *find_semaphore(const struct trace_happens_before *order,
+                                                          uint64_t id)
 {
     uint32_t index;
-    if (!hal_idmap_find(&order->semaphore_ids, value->semaphore, &index))
-        return NULL;
-    const struct trace_order_semaphore *semaphore = &order->semaphores[index];
+    return hal_idmap_find(&order->semaphore_ids, id, &index) ? &order->semaphores[index] : NULL;
+}
+
+/* What first reached the value; NULL: nothing has. */
+static const struct reached *find(const struct trace_order_semaphore *semaphore, uint64_t value)
+{
     size_t low = 0, high = semaphore->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (semaphore->values[middle].value < value->value)
+        if (semaphore->values[middle].value < value)
             low = middle + 1;
         else
             high = middle;
     }
     return low < semaphore->count ? &semaphore->values[low] : NULL;
+}
+
+static const struct reached *find_value(const struct trace_happens_before *order,
+                                        const struct trace_semaphore_value *value)
+{
+    const struct trace_order_semaphore *semaphore = find_semaphore(order, value->semaphore);
+    return semaphore ? find(semaphore, value->value) : NULL;
 }
 
 /* The earlier half. The first value that is left stands for them, with whatever may have signalled
@@ -240,6 +250,10 @@ static enum hal_status raise(struct trace_happens_before *order, uint64_t id, ui
     semaphore->values[semaphore->count++] = (struct reached){value, trace_clock_retain(clock)};
     while (semaphore->heap_count && semaphore->heap[0]->awaited <= value)
         make_ready(order, pop(semaphore));
+    if (semaphore->shared) {
+        join(order, order->now, clock);
+        change_host(order);
+    }
     return HAL_OK;
 }
 
@@ -259,6 +273,15 @@ enum hal_status trace_happens_before_create(struct trace_happens_before *order, 
                                             uint64_t initial)
 {
     return raise(order, semaphore, initial, NULL);
+}
+
+enum hal_status trace_happens_before_share(struct trace_happens_before *order, uint64_t semaphore)
+{
+    struct trace_order_semaphore *shared = semaphore_of(order, semaphore);
+    if (!shared)
+        return no_memory();
+    shared->shared = true;
+    return HAL_OK;
 }
 
 /* The row stays: work that waits, or that signals it later, may still name it. */
@@ -290,9 +313,10 @@ static enum hal_status start(struct trace_happens_before *order,
     uint32_t clock[TRACE_ORDER_CHAINS] = {0};
     join(order, clock, work->host);
     for (uint32_t i = 0; i < work->wait_count; i++) {
-        const struct reached *reached = find(order, &work->values[i]);
+        const struct reached *reached = find_value(order, &work->values[i]);
         join(order, clock, reached ? reached->clock : NULL);
     }
+    order->steps += (uint64_t)work->wait_count + order->chain_count;
     moment.chain = choose_chain(order, clock);
     /* Without a chain, a place that nobody ever reaches. */
     moment.position = moment.chain ? ++order->tails[moment.chain] : UINT32_MAX;
@@ -313,9 +337,10 @@ static enum hal_status start(struct trace_happens_before *order,
 static enum hal_status start_or_hold(struct trace_happens_before *order,
                                      struct trace_order_held *held)
 {
-    while (held->reached_count < held->wait_count) {
+    for (; held->reached_count < held->wait_count; held->reached_count++) {
+        order->steps++;
         const struct trace_semaphore_value *value = &held->values[held->reached_count];
-        if (!find(order, value)) {
+        if (!find_value(order, value)) {
             struct trace_order_semaphore *semaphore = semaphore_of(order, value->semaphore);
             held->awaited = value->value;
             if (semaphore && push(semaphore, held)) {
@@ -325,7 +350,6 @@ static enum hal_status start_or_hold(struct trace_happens_before *order,
             free_held(order, held);
             return no_memory();
         }
-        held->reached_count++;
     }
     const enum hal_status status = start(order, held);
     free_held(order, held);
@@ -387,18 +411,22 @@ enum hal_status trace_happens_before_host(struct trace_happens_before *order,
 enum hal_status trace_happens_before_signal(struct trace_happens_before *order, uint64_t semaphore,
                                             uint64_t value)
 {
-    struct trace_clock *clock = host_clock(order);
+    struct trace_clock *clock = trace_clock_retain(host_clock(order));
     if (!clock)
         return no_memory();
-    HAL_TRY(raise(order, semaphore, value, clock));
+    const enum hal_status status = raise(order, semaphore, value, clock);
+    trace_clock_release(order, clock);
+    HAL_TRY(status);
     return start_ready(order);
 }
 
 void trace_happens_before_observe(struct trace_happens_before *order, uint64_t semaphore,
                                   uint64_t value)
 {
-    const struct trace_semaphore_value wanted = {.semaphore = semaphore, .value = value};
-    const struct reached *reached = find(order, &wanted);
+    const struct trace_order_semaphore *s = find_semaphore(order, semaphore);
+    const struct reached *reached = s ? find(s, value) : NULL;
+    if (s && s->count && value == UINT64_MAX)
+        reached = &s->values[s->count - 1];
     if (!reached || !reached->clock)
         return;
     join(order, order->now, reached->clock);

@@ -54,6 +54,7 @@ struct trace_order_held;
 struct trace_happens_before {
     bool incomplete;
     size_t held_count; /* submissions that wait for a value that nobody has signalled yet */
+    uint64_t steps;    /* looks at chains and at waits: what the order has cost */
 
     /* Private. */
     trace_started *started;
@@ -75,6 +76,10 @@ void trace_happens_before_finish(struct trace_happens_before *order);
 
 enum hal_status trace_happens_before_create(struct trace_happens_before *order, uint64_t semaphore,
                                             uint64_t initial) HAL_CHECKED;
+/* Others, of whom nothing is known, wait for it, too: what signals it counts as seen by the host.
+ */
+enum hal_status trace_happens_before_share(struct trace_happens_before *order,
+                                           uint64_t semaphore) HAL_CHECKED;
 void trace_happens_before_destroy(struct trace_happens_before *order, uint64_t semaphore);
 /* Calls `started` once, now or later, or never, when what it waits for never comes. Also returns
  * the first failure of `started`, as does a signal. */
@@ -83,7 +88,8 @@ enum hal_status trace_happens_before_submit(struct trace_happens_before *order,
                                             void *tag) HAL_CHECKED;
 enum hal_status trace_happens_before_signal(struct trace_happens_before *order, uint64_t semaphore,
                                             uint64_t value) HAL_CHECKED;
-/* The host has seen that the value was reached; or that all that has started has ended. */
+/* The host has seen that the value was reached (UINT64_MAX: the latest so far); or that all that
+ * has started has ended. */
 void trace_happens_before_observe(struct trace_happens_before *order, uint64_t semaphore,
                                   uint64_t value);
 void trace_happens_before_observe_all(struct trace_happens_before *order);

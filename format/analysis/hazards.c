@@ -3,22 +3,22 @@
  * with. */
 #include "format/analysis/hazards.h"
 
+#include "format/analysis/pieces.h"
 #include "hal/base/mem.h"
 
 /* What an earlier access was: the index of its number in a piece. */
-enum { SLOT_WRITES = 1, SLOT_MAYBE = 2, SLOT_DISPATCH = 4, SLOT_COUNT = 8 };
+enum { SLOT_WRITES = 1, SLOT_MAYBE = 2, SLOT_DISPATCH = 4, SLOT_UNDECLARED = 8, SLOT_COUNT = 16 };
 enum { stage_transfer = 1, stage_dispatch = 2 }; /* enum hal_stage: commands have no other */
 
 struct piece {
-    uint64_t begin, end;
+    struct trace_piece range;
     uint32_t latest[SLOT_COUNT]; /* commands plus 1; 0: none */
 };
 
 struct trace_hazard_buffer {
     uint64_t id;
-    struct piece *pieces; /* disjoint, by begin */
-    size_t count, capacity;
-    bool coarse; /* too many pieces: one piece stands for all bytes */
+    struct trace_pieces pieces; /* of struct piece */
+    bool coarse;                /* too many pieces: one piece stands for all bytes */
 };
 
 struct trace_hazard_barrier {
@@ -27,11 +27,11 @@ struct trace_hazard_barrier {
     size_t first_range, range_count;
 };
 
-/* One access against one piece. */
+/* One access against the pieces of its buffer. */
 struct meeting {
+    struct trace_hazards *hazards;
     const struct trace_access *access;
-    const struct trace_hazard_buffer *buffer;
-    uint64_t begin, end;
+    bool coarse;
 };
 
 void trace_hazards_begin(struct trace_hazards *hazards)
@@ -42,7 +42,7 @@ void trace_hazards_begin(struct trace_hazards *hazards)
 void trace_hazards_finish(struct trace_hazards *hazards)
 {
     for (size_t i = 0; i < hazards->buffer_count; i++)
-        free(hazards->buffers[i].pieces);
+        trace_pieces_finish(&hazards->buffers[i].pieces);
     free(hazards->buffers);
     free(hazards->orderings);
     free(hazards->ranges);
@@ -128,10 +128,13 @@ static void keep(struct trace_barrier_verdict *barrier, const struct trace_hazar
     }
 }
 
+/* Beyond the limits, conflicts may be none. */
 static void add_race(struct trace_hazards *hazards, const struct trace_hazard *hazard)
 {
+    if (!hazard->exact)
+        return;
     hazards->race_count++;
-    hazards->certain_race_count += hazard->certain;
+    hazards->declared_race_count += hazard->declared;
     if (hazards->kept_race_count < TRACE_HAZARD_RACES &&
         room(hazards, &hazards->races, &hazards->race_capacity, hazards->kept_race_count + 1,
              sizeof *hazards->races))
@@ -208,64 +211,24 @@ static struct trace_hazard_buffer *find_buffer(struct trace_hazards *hazards, ui
         hazards->failed = true;
         return NULL;
     }
-    hazards->buffers[hazards->buffer_count] = (struct trace_hazard_buffer){.id = id};
+    hazards->buffers[hazards->buffer_count] =
+        (struct trace_hazard_buffer){.id = id, .pieces = {.piece_bytes = sizeof(struct piece)}};
     return &hazards->buffers[hazards->buffer_count++];
-}
-
-/* Index of the first piece that ends after `at`. */
-static size_t piece_at(const struct trace_hazard_buffer *buffer, uint64_t at)
-{
-    size_t low = 0, high = buffer->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (buffer->pieces[middle].end <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool insert(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer, size_t index,
-                   const struct piece *piece)
-{
-    const struct piece copy = *piece; /* the list may move */
-    if (!room(hazards, &buffer->pieces, &buffer->capacity, buffer->count + 1,
-              sizeof *buffer->pieces))
-        return false;
-    memmove(buffer->pieces + index + 1, buffer->pieces + index,
-            (buffer->count - index) * sizeof *buffer->pieces);
-    buffer->pieces[index] = copy;
-    buffer->count++;
-    return true;
-}
-
-/* Makes `at` a border between pieces. */
-static bool cut(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer, uint64_t at)
-{
-    const size_t index = piece_at(buffer, at);
-    if (index >= buffer->count || buffer->pieces[index].begin >= at)
-        return true;
-    struct piece left = buffer->pieces[index];
-    left.end = at;
-    if (!insert(hazards, buffer, index, &left))
-        return false;
-    buffer->pieces[index + 1].begin = at;
-    return true;
 }
 
 /* One piece that has seen everything that any piece has seen. */
 static void coarsen(struct trace_hazard_buffer *buffer)
 {
-    struct piece all = {.begin = 0, .end = UINT64_MAX};
-    for (size_t i = 0; i < buffer->count; i++) {
+    struct piece all = {.range = {.begin = 0, .end = UINT64_MAX}};
+    for (size_t i = 0; i < buffer->pieces.count; i++) {
+        const struct piece *piece = (const void *)trace_pieces_get(&buffer->pieces, i);
         for (int slot = 0; slot < SLOT_COUNT; slot++) {
-            if (buffer->pieces[i].latest[slot] > all.latest[slot])
-                all.latest[slot] = buffer->pieces[i].latest[slot];
+            if (piece->latest[slot] > all.latest[slot])
+                all.latest[slot] = piece->latest[slot];
         }
     }
-    buffer->pieces[0] = all;
-    buffer->count = 1;
+    memcpy(trace_pieces_get(&buffer->pieces, 0), &all, sizeof all);
+    buffer->pieces.count = 1;
     buffer->coarse = true;
 }
 
@@ -276,92 +239,58 @@ static uint32_t slot_stage(int slot)
     return slot & SLOT_DISPATCH ? stage_dispatch : stage_transfer;
 }
 
-static void meet(struct trace_hazards *hazards, const struct meeting *m, const struct piece *piece)
+static void meet(const struct meeting *m, const struct piece *piece, uint64_t begin, uint64_t end)
 {
     const struct trace_access *access = m->access;
     const bool known = access->mode <= TRACE_ACCESS_READ_WRITE;
-    const bool writes = access->mode == TRACE_ACCESS_UNKNOWN || (access->mode & TRACE_ACCESS_WRITE);
+    const bool declared = access->mode != TRACE_ACCESS_UNKNOWN;
     for (int slot = 0; slot < SLOT_COUNT; slot++) {
         const bool before_writes = slot & SLOT_WRITES;
         if (!piece->latest[slot] || piece->latest[slot] - 1 == access->command ||
-            (!before_writes && !writes))
+            (!before_writes && !trace_access_writes(access->mode)))
             continue;
         const struct trace_hazard hazard = {.before = piece->latest[slot] - 1,
                                             .after = access->command,
                                             .buffer = access->buffer,
-                                            .begin = m->begin,
-                                            .end = m->end,
+                                            .begin = begin,
+                                            .end = end,
                                             .before_writes = before_writes,
-                                            .after_writes = writes,
-                                            .certain = known && !(slot & SLOT_MAYBE) &&
-                                                       !m->buffer->coarse};
-        settle(hazards, &hazard, slot_stage(slot), access->stage);
+                                            .after_writes = trace_access_writes(access->mode),
+                                            .exact = !m->coarse,
+                                            .certain = known && !(slot & SLOT_MAYBE) && !m->coarse,
+                                            .declared = declared && !(slot & SLOT_UNDECLARED) &&
+                                                        !m->coarse};
+        settle(m->hazards, &hazard, slot_stage(slot), access->stage);
     }
 }
 
 static void remember(struct piece *piece, const struct trace_access *access, bool coarse)
 {
     const int stage = access->stage == stage_dispatch ? SLOT_DISPATCH : 0;
+    const int kind = stage | (trace_access_writes(access->mode) ? SLOT_WRITES : 0);
     const uint32_t now = access->command + 1;
     if (access->mode > TRACE_ACCESS_READ_WRITE) {
-        const int writes = access->mode == TRACE_ACCESS_UNKNOWN ? SLOT_WRITES : 0;
-        piece->latest[SLOT_MAYBE | writes | stage] = now;
+        const int undeclared = access->mode == TRACE_ACCESS_UNKNOWN ? SLOT_UNDECLARED : 0;
+        piece->latest[SLOT_MAYBE | undeclared | kind] = now;
         return;
     }
     /* A known write stands for all that came before it: they conflict with it, so whoever comes
      * after it comes after them. Not when the bytes are not told apart. */
-    if ((access->mode & TRACE_ACCESS_WRITE) && !coarse) {
+    if ((kind & SLOT_WRITES) && !coarse) {
         for (int slot = 0; slot < SLOT_COUNT; slot++) {
             if (piece->latest[slot] != now)
                 piece->latest[slot] = 0;
         }
     }
-    piece->latest[(access->mode & TRACE_ACCESS_WRITE ? SLOT_WRITES : 0) | stage] = now;
+    piece->latest[kind] = now;
 }
 
-/* Pieces first..last-1 that have seen the same become one. */
-static void join(struct trace_hazard_buffer *buffer, size_t first, size_t last)
+static void visit(void *user, struct trace_piece *visited)
 {
-    size_t kept = first;
-    for (size_t i = first + 1; i < last; i++) {
-        struct piece *left = &buffer->pieces[kept], *piece = &buffer->pieces[i];
-        if (left->end == piece->begin &&
-            memcmp(left->latest, piece->latest, sizeof left->latest) == 0)
-            left->end = piece->end;
-        else
-            buffer->pieces[++kept] = *piece;
-    }
-    if (kept + 1 < last) {
-        memmove(buffer->pieces + kept + 1, buffer->pieces + last,
-                (buffer->count - last) * sizeof *buffer->pieces);
-        buffer->count -= last - kept - 1;
-    }
-}
-
-/* Visits the pieces of [begin, end), which begin and end at borders, and makes those that are
- * missing. */
-static void visit(struct trace_hazards *hazards, struct trace_hazard_buffer *buffer,
-                  const struct trace_access *access)
-{
-    uint64_t at = access->begin;
-    const size_t first = piece_at(buffer, at);
-    size_t index = first;
-    for (; at < access->end; index++) {
-        if (index >= buffer->count || buffer->pieces[index].begin > at) {
-            struct piece fresh = {.begin = at, .end = access->end};
-            if (index < buffer->count && buffer->pieces[index].begin < fresh.end)
-                fresh.end = buffer->pieces[index].begin;
-            if (!insert(hazards, buffer, index, &fresh))
-                return;
-        }
-        struct piece *piece = &buffer->pieces[index];
-        const struct meeting meeting = {access, buffer, piece->begin, piece->end};
-        meet(hazards, &meeting, piece);
-        remember(piece, access, false);
-        at = piece->end;
-    }
-    hazards->visits += index - first;
-    join(buffer, first, index);
+    const struct meeting *m = user;
+    struct piece *piece = (void *)visited;
+    meet(m, piece, piece->range.begin, piece->range.end);
+    remember(piece, m->access, false);
 }
 
 void trace_hazards_access(struct trace_hazards *hazards, const struct trace_access *access)
@@ -371,15 +300,19 @@ void trace_hazards_access(struct trace_hazards *hazards, const struct trace_acce
     struct trace_hazard_buffer *buffer = find_buffer(hazards, access->buffer);
     if (!buffer)
         return;
-    if (!buffer->coarse && buffer->count &&
-        (buffer->count + 3 > TRACE_HAZARD_PIECES || hazards->visits > TRACE_HAZARD_VISITS))
+    if (!buffer->coarse && buffer->pieces.count &&
+        (buffer->pieces.count + 3 > TRACE_HAZARD_PIECES || hazards->visits > TRACE_HAZARD_VISITS))
         coarsen(buffer);
+    struct meeting meeting = {hazards, access, buffer->coarse};
     if (buffer->coarse) {
+        struct piece *all = (void *)trace_pieces_get(&buffer->pieces, 0);
         hazards->undecided++;
-        const struct meeting meeting = {access, buffer, access->begin, access->end};
-        meet(hazards, &meeting, &buffer->pieces[0]);
-        remember(&buffer->pieces[0], access, true);
-    } else if (cut(hazards, buffer, access->begin) && cut(hazards, buffer, access->end)) {
-        visit(hazards, buffer, access);
+        meet(&meeting, all, access->begin, access->end);
+        remember(all, access, true);
+        return;
     }
+    size_t visited;
+    if (!trace_pieces_visit(&buffer->pieces, access->begin, access->end, visit, &meeting, &visited))
+        hazards->failed = true;
+    hazards->visits += visited;
 }

@@ -14,14 +14,15 @@
  * Two accesses conflict when they share bytes and one of them writes. Only the nearest conflicts
  * are looked at: where A, B and C write the same bytes, ordering A before B and B before C is
  * enough. A conflict is *certain* when both accesses are known; a kernel that may write what is
- * bound to it need not do so, but one that may only read does not conflict with another such.
+ * bound to it need not do so, but one that may only read does not conflict with another such. It is
+ * *declared* when of both accesses it is known at least whether the kernel has code that writes.
  *
  * Verdicts. Barriers are taken away as long as every conflict keeps one that orders it, the
  * latest possible one (the fewest barriers that suffice, when all of them are full ones). NEEDED:
  * kept by a certain conflict. UNKNOWN: kept by uncertain ones alone. REDUNDANT: not kept; what it
  * orders is ordered by others as well, or does not conflict. Barriers of other stages order as a
  * chain, when each begins at a stage that the one before has reached; all of a chain are UNKNOWN
- * at least. A conflict that nothing orders is a race.
+ * at least. An exact conflict that nothing orders is a race.
  *
  * Cost: linear in accesses, times the pieces that the accessed range has been cut into. What goes
  * beyond the limits below is counted in `undecided` and makes verdicts UNKNOWN, never wrong. */
@@ -45,9 +46,16 @@ enum trace_access_mode {
     TRACE_ACCESS_READ = 1,
     TRACE_ACCESS_WRITE = 2,
     TRACE_ACCESS_READ_WRITE = 3,
-    TRACE_ACCESS_UNKNOWN = 4,  /* reads, writes, both or neither */
-    TRACE_ACCESS_MAY_READ = 8, /* does not write */
+    TRACE_ACCESS_UNKNOWN = 4,    /* reads, writes, both or neither */
+    TRACE_ACCESS_MAY_READ = 8,   /* does not write */
+    TRACE_ACCESS_MAY_WRITE = 16, /* declared to write; may read, too */
 };
+
+/* Whether it writes, or may. */
+static inline bool trace_access_writes(enum trace_access_mode mode)
+{
+    return mode & (TRACE_ACCESS_WRITE | TRACE_ACCESS_UNKNOWN | TRACE_ACCESS_MAY_WRITE);
+}
 
 /* Bytes [begin, end) of a buffer, touched by a command. `stage` is one bit of enum hal_stage. */
 struct trace_access {
@@ -76,6 +84,8 @@ struct trace_hazard {
     uint64_t buffer, begin, end;      /* the bytes that both touch */
     bool before_writes, after_writes; /* at least one */
     bool certain;
+    bool exact;    /* the bytes are told apart: it is not beyond the limits */
+    bool declared; /* both commands are declared to touch these bytes so; certain ones are */
 };
 
 enum trace_verdict { TRACE_BARRIER_REDUNDANT, TRACE_BARRIER_UNKNOWN, TRACE_BARRIER_NEEDED };
@@ -94,7 +104,7 @@ struct trace_hazards {
     size_t barrier_count;
     struct trace_hazard *races;
     size_t kept_race_count; /* of them in `races` */
-    uint64_t race_count, certain_race_count;
+    uint64_t race_count, declared_race_count;
     uint64_t conflict_count;
     uint64_t undecided; /* accesses whose bytes or barriers were beyond the limits */
 

@@ -4,7 +4,7 @@
 #include "format/limits.h"
 #include "hal/base/mem.h"
 
-enum { ACCESS_READ = 1, ACCESS_BOTH = 3 }; /* enum hal_access */
+enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_BOTH = 3 }; /* enum hal_access */
 
 static uint64_t place_of(const struct trace_entry_binding *binding)
 {
@@ -76,5 +76,7 @@ enum trace_access_mode trace_reflection_mode(void *user, uint64_t executable, ui
     }
     if (first == reflection->lists[index].count || place_of(&bindings[first]) != place_of(&wanted))
         return TRACE_ACCESS_NONE;
-    return bindings[first].access == ACCESS_READ ? TRACE_ACCESS_MAY_READ : TRACE_ACCESS_UNKNOWN;
+    return bindings[first].access & ACCESS_WRITE ? TRACE_ACCESS_MAY_WRITE
+           : bindings[first].access              ? TRACE_ACCESS_MAY_READ
+                                    : TRACE_ACCESS_UNKNOWN; /* the device cannot tell */
 }

@@ -76,6 +76,7 @@ static void add_access(void *user, const struct trace_access *access)
     case TRACE_ACCESS_MAY_READ: added->reads = true; break;
     case TRACE_ACCESS_WRITE: added->writes = added->covers = true; break;
     case TRACE_ACCESS_READ_WRITE:
+    case TRACE_ACCESS_MAY_WRITE:
     case TRACE_ACCESS_UNKNOWN: added->reads = added->writes = true; break;
     }
 }

@@ -46,8 +46,8 @@ static void modes_are_those_of_the_record(void **state)
     add(&r, 77, made);
     free(made); /* it was copied */
     assert_int_equal(trace_reflection_mode(&r, 77, 0, 0, 0), TRACE_ACCESS_MAY_READ);
-    assert_int_equal(trace_reflection_mode(&r, 77, 0, 0, 7), TRACE_ACCESS_UNKNOWN);
-    assert_int_equal(trace_reflection_mode(&r, 77, 0, 3, 2), TRACE_ACCESS_UNKNOWN);
+    assert_int_equal(trace_reflection_mode(&r, 77, 0, 0, 7), TRACE_ACCESS_MAY_WRITE);
+    assert_int_equal(trace_reflection_mode(&r, 77, 0, 3, 2), TRACE_ACCESS_MAY_WRITE);
     assert_int_equal(trace_reflection_mode(&r, 77, 2, 0, 0), TRACE_ACCESS_UNKNOWN);
     assert_int_equal(trace_reflection_mode(&r, 77, 2, 1, 30), TRACE_ACCESS_MAY_READ);
     assert_int_equal(trace_reflection_mode(&r, 77, 1, 0, 0), TRACE_ACCESS_NONE);
@@ -118,7 +118,8 @@ static void readers_do_not_conflict(void **state)
     trace_hazards_finish(&h);
 }
 
-/* A write after a kernel that may only read is a race, but no certain one. */
+/* A write after a kernel that may only read is a race, of declared accesses, but no certain one; of
+ * a kernel that declares nothing, it is not even that. */
 static void what_may_be_is_not_certain(void **state)
 {
     (void)state;
@@ -127,9 +128,14 @@ static void what_may_be_is_not_certain(void **state)
     trace_hazards_access(&h, &(struct trace_access){0, 2, TRACE_ACCESS_MAY_READ, 5, 0, 64});
     trace_hazards_access(&h, &(struct trace_access){1, 1, TRACE_ACCESS_WRITE, 5, 0, 64});
     trace_hazards_access(&h, &(struct trace_access){2, 2, TRACE_ACCESS_MAY_READ, 5, 32, 64});
+    trace_hazards_access(&h, &(struct trace_access){3, 2, TRACE_ACCESS_UNKNOWN, 6, 0, 64});
+    trace_hazards_access(&h, &(struct trace_access){4, 2, TRACE_ACCESS_MAY_WRITE, 6, 0, 64});
+    trace_hazards_access(&h, &(struct trace_access){5, 2, TRACE_ACCESS_MAY_WRITE, 6, 32, 64});
     assert_int_equal(trace_hazards_end(&h), HAL_OK);
-    assert_int_equal(h.race_count, 2);
-    assert_int_equal(h.certain_race_count, 0);
+    assert_int_equal(h.race_count, 2 + 3);          /* 3 and 5, too */
+    assert_int_equal(h.declared_race_count, 2 + 1); /* 4 and 5 */
+    for (size_t i = 0; i < h.kept_race_count; i++)
+        assert_false(h.races[i].certain);
     trace_hazards_finish(&h);
 }
 
