@@ -3,6 +3,7 @@
  * command. That needs no guess about how errors spread: the first step that differs is seen. */
 #include "replay/bisect.h"
 
+#include "format/analysis/races.h"
 #include "hal/base/mem.h"
 #include "replay/frames.h"
 #include "replay/lockstep.h"
@@ -451,6 +452,61 @@ static enum hal_status search_recording(struct search *s)
     return status;
 }
 
+/* ---- Races -------------------------------------------------------------------------------- */
+
+static void describe_race(const struct replay_plan *plan, const struct trace_race *race,
+                          struct replay_finding *finding)
+{
+    char name[TRACE_RACE_NAME_BYTES];
+    struct replay_finding_race *out = &finding->races[finding->race_count];
+    *out = (struct replay_finding_race){
+        .offset = race->begin, .bytes = race->end - race->begin, .declared = race->declared};
+    snprintf(out->before, sizeof out->before, "%.*s", REPLAY_NAME_BYTES - 1,
+             trace_race_side_name(&race->before, plan->reader, name));
+    snprintf(out->after, sizeof out->after, "%.*s", REPLAY_NAME_BYTES - 1,
+             trace_race_side_name(&race->after, plan->reader, name));
+    snprintf(out->buffer, sizeof out->buffer, "buffer %" PRIu64, race->buffer);
+    for (uint32_t i = 1; i < plan->object_count; i++) {
+        if (plan->objects[i].kind == REPLAY_BUFFER && plan->objects[i].id == race->buffer)
+            replay_object_name(plan, i, out->buffer);
+    }
+}
+
+static enum hal_status find_races_of(const struct replay_plan *plan,
+                                     const struct hal_locator *suspect,
+                                     struct replay_finding *finding)
+{
+    const uint32_t dispatch = suspect->has_dispatch ? suspect->dispatch : TRACE_NO_COMMAND;
+    struct trace_races races;
+    trace_races_begin(&races);
+    races.inside_only = plan->incomplete[0];
+    races.has_suspect = true;
+    races.suspect = suspect->submission;
+    const enum hal_status status = trace_races_find(plan->reader, &races);
+    for (size_t i = 0; i < races.list_count && status == HAL_OK; i++) {
+        const struct trace_race *race = &races.list[i];
+        if (!trace_race_side_is(&race->before, suspect->submission, dispatch) &&
+            !trace_race_side_is(&race->after, suspect->submission, dispatch))
+            continue;
+        if (finding->race_count < REPLAY_FINDING_RACES)
+            describe_race(plan, race, finding);
+        finding->race_count++;
+    }
+    trace_races_finish(&races);
+    return status;
+}
+
+/* A kernel is not to blame for what a race made of its inputs. */
+static enum hal_status find_races(const struct replay_plan *plan, struct replay_finding *finding)
+{
+    if (!finding->found || !finding->what[0] || finding->read_back)
+        return HAL_OK;
+    HAL_TRY(find_races_of(plan, &finding->where, finding));
+    return finding->race_count || !finding->ancestors
+               ? HAL_OK
+               : find_races_of(plan, &finding->first_ancestor, finding);
+}
+
 enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
                                   struct replay_finding *out_finding)
 {
@@ -460,7 +516,9 @@ enum hal_status replay_bisect_run(const struct replay_bisect *bisect,
         return hal_fail(HAL_NO_MEMORY, "no memory for a search");
     s->bisect = bisect;
     s->finding = out_finding;
-    const enum hal_status status = bisect->reference ? search_devices(s) : search_recording(s);
+    enum hal_status status = bisect->reference ? search_devices(s) : search_recording(s);
+    if (status == HAL_OK)
+        status = find_races(bisect->plan, out_finding);
     if (out_finding->abandoned)
         return status;
     if (s->serial.plan)

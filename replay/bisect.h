@@ -29,6 +29,7 @@ enum {
     REPLAY_FINDING_RANGES = 16,
     REPLAY_FINDING_FRAMES = 12,
     REPLAY_FRAME_BYTES = 96,
+    REPLAY_FINDING_RACES = 4,
 };
 
 struct replay_finding_range {
@@ -40,6 +41,13 @@ struct replay_finding_range {
     uint8_t actual[REPLAY_SAMPLE_BYTES];
     struct replay_errors errors; /* of an output */
     bool by_digest;              /* all that is known: it is not what was recorded */
+};
+
+/* A race that the suspect takes part in, or the first command that its inputs came from. */
+struct replay_finding_race {
+    char before[REPLAY_NAME_BYTES], after[REPLAY_NAME_BYTES], buffer[REPLAY_NAME_BYTES];
+    uint64_t offset, bytes;
+    bool declared; /* else possible: format/analysis/races.h */
 };
 
 struct replay_finding {
@@ -61,6 +69,8 @@ struct replay_finding {
     size_t frame_count;
     struct replay_finding_range inputs[REPLAY_FINDING_RANGES], outputs[REPLAY_FINDING_RANGES];
     size_t input_count, output_count;
+    struct replay_finding_race races[REPLAY_FINDING_RACES];
+    uint64_t race_count;            /* in all */
     uint64_t steps, compared_bytes; /* until then */
     /* Against the recording: ranges behind submissions, with a digest and without, until then. */
     uint64_t written_ranges, written_unknown, written_unjudged;

@@ -92,6 +92,24 @@ static void print_written(FILE *file, const struct replay_finding *finding)
                 finding->written_unjudged);
 }
 
+static void print_races(FILE *file, const struct replay_finding *finding)
+{
+    for (size_t i = 0; i < finding->race_count && i < REPLAY_FINDING_RACES; i++) {
+        const struct replay_finding_race *race = &finding->races[i];
+        fprintf(file,
+                "%s: %s and %s touch %s [%" PRIu64 ", +%" PRIu64 "), at least one %s, and nothing "
+                "orders them\n",
+                race->declared ? "race" : "possible race", hal_shown(race->before).text,
+                hal_shown(race->after).text, hal_shown(race->buffer).text, race->offset,
+                race->bytes, race->declared ? "writes" : "may write");
+    }
+    if (finding->race_count > REPLAY_FINDING_RACES)
+        fprintf(file, "and %" PRIu64 " more races\n", finding->race_count - REPLAY_FINDING_RACES);
+    if (finding->race_count)
+        fprintf(file, "  what differs may be the race's doing: order the two before you suspect a "
+                      "kernel\n");
+}
+
 void replay_print_finding(FILE *file, const struct replay_finding *finding, const char *against,
                           const char *minimal)
 {
@@ -101,6 +119,7 @@ void replay_print_finding(FILE *file, const struct replay_finding *finding, cons
         print_written(file, finding);
         return;
     }
+    print_races(file, finding);
     fprintf(file, "first difference from %s: ", hal_shown(against).text);
     if (finding->writers != 0 || !finding->what[0])
         fprintf(file, finding->writers == 0   ? "nobody had written there\n"
@@ -159,6 +178,18 @@ static void json_range(struct trace_text *text, const struct replay_finding_rang
     trace_json_close(text, '}');
 }
 
+static void json_race(struct trace_text *text, const struct replay_finding_race *race)
+{
+    trace_json_open(text, '{');
+    replay_field_text(text, "before", race->before);
+    replay_field_text(text, "after", race->after);
+    replay_field_text(text, "buffer", race->buffer);
+    replay_field_u64(text, "offset", race->offset);
+    replay_field_u64(text, "bytes", race->bytes);
+    replay_field_bool(text, "declared", race->declared);
+    trace_json_close(text, '}');
+}
+
 static void json_found(struct trace_text *text, const struct replay_finding *finding)
 {
     char where[HAL_LOCATOR_BYTES];
@@ -182,6 +213,11 @@ static void json_found(struct trace_text *text, const struct replay_finding *fin
     replay_field_open(text, "outputs", '[');
     for (size_t i = 0; i < finding->output_count; i++)
         json_range(text, &finding->outputs[i], true);
+    trace_json_close(text, ']');
+    replay_field_u64(text, "race_count", finding->race_count);
+    replay_field_open(text, "races", '[');
+    for (size_t i = 0; i < finding->race_count && i < REPLAY_FINDING_RACES; i++)
+        json_race(text, &finding->races[i]);
     trace_json_close(text, ']');
     replay_field_bool(text, "wrote_minimal", finding->wrote_minimal);
 }

@@ -57,6 +57,10 @@ static enum hal_status no_memory(void)
 static enum hal_status keep_race(struct trace_races *races, const struct trace_race *race)
 {
     const uint64_t possible = races->kept_possible, all = races->list_count;
+    if (races->has_suspect &&
+        !trace_race_side_is(&race->before, races->suspect, TRACE_NO_COMMAND) &&
+        !trace_race_side_is(&race->after, races->suspect, TRACE_NO_COMMAND))
+        return HAL_OK;
     if ((race->declared ? all - possible : possible) >= TRACE_RACES_KEPT)
         return HAL_OK;
     void *list = races->list;
@@ -557,11 +561,9 @@ static enum hal_status take(void *user, const struct trace_event *event,
     return trace_races_take(user, event, segments);
 }
 
-enum hal_status trace_races_find(struct trace_reader *reader, struct trace_races *out_races)
+enum hal_status trace_races_find(struct trace_reader *reader, struct trace_races *races)
 {
-    trace_races_begin(out_races);
-    return trace_reader_each_in_order(reader,
-                                      &(struct trace_walk){.visit = take, .user = out_races});
+    return trace_reader_each_in_order(reader, &(struct trace_walk){.visit = take, .user = races});
 }
 
 /* ---- Names -------------------------------------------------------------------------------- */

@@ -70,6 +70,9 @@ struct trace_races {
     /* Only races inside command buffers: for traces that are not whole, in which a wait may be
      * missing that orders the others. */
     bool inside_only;
+    /* The list keeps only those that this submission takes part in. */
+    bool has_suspect;
+    uint64_t suspect;
     /* Called for each command buffer, with what hazards.h finds in it. NULL: nobody asks. */
     enum hal_status (*sealed)(void *user, const struct trace_command_buffer_seal *seal,
                               const struct trace_hazards *hazards);
@@ -94,9 +97,9 @@ enum hal_status trace_races_take(struct trace_races *races, const struct trace_e
                                  const struct trace_segment *segments) HAL_CHECKED;
 void trace_races_finish(struct trace_races *races);
 
-/* All of a trace. Finish them in any case. */
+/* Takes all of a trace, after trace_races_begin. */
 enum hal_status trace_races_find(struct trace_reader *reader,
-                                 struct trace_races *out_races) HAL_CHECKED;
+                                 struct trace_races *races) HAL_CHECKED;
 
 /* "#s3.d2 (dispatch of 'scale')", "#s3 (fill, command 4)", "the host's write at ticket 40". Returns
  * `out`. */

@@ -484,6 +484,72 @@ static void what_the_host_overtook_fails_as_it_did(void **state)
     replay_plan_destroy(plan);
 }
 
+/* What a report says, as text. */
+static void print(const struct replay_finding *finding, char *out, size_t bytes)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    replay_print_finding(file, finding, "the recording", NULL);
+    rewind(file);
+    out[fread(out, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* Two fills, and the host read what the one had written that a replay runs first. */
+static struct replay_finding find_in_fills(struct fixture *f, bool ordered)
+{
+    struct trace_builder *b = &f->b;
+    const struct trace_semaphore_value done[2] = {{1, 1}, {2, 1}};
+    static const uint8_t ones[] = {1, 1, 1, 1};
+    struct replay_finding finding;
+    builder_open(b, f->path, NULL);
+    builder_semaphore_create(b, 1, "first", 0);
+    builder_semaphore_create(b, 2, "second", 0);
+    builder_buffer_create(b, 4, "filled", 16);
+    for (uint64_t n = 0; n < 2; n++) {
+        builder_command_buffer_create(b, 5 + n, NULL, HAL_ONE_SHOT);
+        builder_fill(b, 4, 0, 16, (uint32_t)n + 1, 1);
+        builder_seal(b, 5 + n);
+        builder_submit(b, n, (uint32_t)n, done, ordered && n, &done[n], 1, (uint64_t[]){5 + n}, 1);
+        builder_submission_done(b, n, (uint32_t)n, 10, 10, 20);
+    }
+    builder_semaphore_wait(b, 0, done, 2, INT64_MAX);
+    builder_host_read(b, 4, 0, ones, sizeof ones);
+    assert_int_equal(builder_close(b, NULL), HAL_OK);
+    struct replay_plan *plan = load(f->path);
+    const struct replay_options options = {0};
+    const struct replay_bisect bisect = {.plan = plan,
+                                         .candidate = f->candidate,
+                                         .candidate_options = &options,
+                                         .reference_options = &options,
+                                         .narrow = true};
+    if (replay_bisect_run(&bisect, &finding) != HAL_OK)
+        fail_msg("%s", hal_message());
+    assert_true(finding.found);
+    assert_int_equal(finding.where.submission, 1);
+    replay_plan_destroy(plan);
+    return finding;
+}
+
+static void a_race_is_named_before_the_suspect(void **state)
+{
+    struct fixture *f = *state;
+    char text[4096];
+    struct replay_finding finding = find_in_fills(f, false);
+    assert_int_equal(finding.race_count, 1);
+    assert_string_equal(finding.races[0].buffer, "buffer 'filled'");
+    print(&finding, text, sizeof text);
+    const char *race =
+        strstr(text, "race: #s0 (fill, command 0 of command buffer 0) and #s1 (fill, "
+                     "command 0 of command buffer 0) touch buffer 'filled' [0, +16)");
+    assert_ptr_equal(race, text);
+    assert_non_null(strstr(text, "\nfirst difference from the recording: "));
+    finding = find_in_fills(f, true);
+    assert_int_equal(finding.race_count, 0);
+    print(&finding, text, sizeof text);
+    assert_null(strstr(text, "race"));
+}
+
 static void places_that_are_not_there_are_named(void **state)
 {
     struct fixture *f = *state;
@@ -514,6 +580,7 @@ int main(void)
         cmocka_unit_test(who_reads_what_nobody_wrote_is_found),
         cmocka_unit_test(steps_stand_behind_what_can_run),
         cmocka_unit_test(what_the_host_overtook_fails_as_it_did),
+        cmocka_unit_test(a_race_is_named_before_the_suspect),
         cmocka_unit_test(places_that_are_not_there_are_named),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

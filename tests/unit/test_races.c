@@ -85,6 +85,7 @@ static void host_access(struct fixture *f, bool writes)
 
 static void find(struct fixture *f)
 {
+    trace_races_begin(&f->races);
     if (builder_close(&f->b, NULL) != HAL_OK || trace_reader_open(f->path, &f->reader) != HAL_OK ||
         trace_races_find(f->reader, &f->races) != HAL_OK)
         fail_msg("%s", hal_message());
@@ -643,6 +644,7 @@ static uint64_t count_races(struct fixture *f, const struct program *program, bo
     hal_executable_release(m.executable);
     hal_device_release(m.device);
     captured_open(&captured, f->path);
+    trace_races_begin(&races);
     assert_ok(trace_races_find(captured.reader, &races));
     const uint64_t count = races.count;
     assert_int_equal(races.declared_count, count);
@@ -679,7 +681,6 @@ static void leave_one_out(struct fixture *f, bool submissions)
     print_message("found %zu of %d, clean %zu of %d\n", found, PROGRAMS, clean, PROGRAMS);
     assert_int_equal(found, PROGRAMS);
     assert_int_equal(clean, PROGRAMS);
-    trace_races_begin(&f->races);
 }
 
 static void every_missing_semaphore_is_found(void **state)
