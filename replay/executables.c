@@ -5,6 +5,9 @@
 
 #include "hal/base/mem.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* One description with everything that it points to. */
 _Static_assert((int)HAL_MAX_GROUP_ARGUMENTS == (int)TRACE_MAX_GROUP_ARGUMENTS,
                "every length is recorded");
@@ -104,7 +107,9 @@ static bool is_called(const struct replay_plan *plan, uint32_t object, const cha
 {
     const struct trace_executable_create *created = (const void *)plan->objects[object].created;
     const char *label = replay_object_label(plan, object);
-    bool called = label && strcmp(label, name) == 0;
+    char number[32];
+    snprintf(number, sizeof number, "#%" PRIu64, plan->objects[object].id);
+    bool called = (label && strcmp(label, name) == 0) || strcmp(number, name) == 0;
     for (uint32_t i = 0; i < created->entry_point_count && !called; i++)
         called =
             strcmp(trace_reader_string(plan->reader, created->entry_points[i].name), name) == 0;

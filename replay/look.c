@@ -4,6 +4,7 @@
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "replay/lockstep.h"
+#include "replay/named.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,20 +17,10 @@ struct looking {
     struct replay_serial serial;
     struct replay_player *player;
     struct trace_reflection reflection;
+    uint32_t dumped[REPLAY_MOST_DUMPS]; /* buffers */
 };
 
 /* ---- Dumps --------------------------------------------------------------------------------- */
-
-/* The youngest one alive that is called so. */
-static uint32_t find_buffer(const struct looking *l, const char *name)
-{
-    const struct replay_plan *plan = l->serial.plan;
-    for (uint32_t i = (uint32_t)plan->object_count; i-- > 1;) {
-        if (replay_buffer_is_called(plan, i, name) && l->player->live[i].buffer)
-            return i;
-    }
-    return 0;
-}
 
 /* NumPy has no type for some; their bits are given as integers. */
 static const char *npy_type(enum replay_type type)
@@ -106,11 +97,7 @@ static enum hal_status make_dump(struct looking *l, size_t index)
     const struct replay_dump *dump = &l->look->dumps[index];
     const struct replay_options *options = l->look->options;
     const struct replay_plan *plan = l->serial.plan;
-    char where[HAL_LOCATOR_BYTES];
-    const uint32_t buffer = find_buffer(l, dump->buffer);
-    if (!buffer)
-        return hal_fail(HAL_NOT_FOUND, "no buffer '%s' is alive at %s", dump->buffer,
-                        hal_locator_print(&dump->where, where));
+    const uint32_t buffer = l->dumped[index];
     enum replay_type type =
         replay_type_of(options->types, options->type_count, replay_object_label(plan, buffer),
                        plan->objects[buffer].id);
@@ -248,14 +235,58 @@ static enum hal_status run_steps(struct looking *l)
     return replay_player_until(l->player, l->serial.plan->op_count);
 }
 
-static enum hal_status check_places(const struct looking *l)
+static bool is_bound(const struct replay_touches *touches, uint32_t buffer)
+{
+    return replay_touches_meet(
+        touches, &(struct replay_touch){.buffer = buffer, .begin = 0, .end = UINT64_MAX});
+}
+
+/* Which buffers of that name are there behind the step, and that it is one. */
+static enum hal_status find_dumped(struct looking *l, const struct replay_dump *dump,
+                                   const struct replay_step *step, uint32_t *out_buffer)
+{
+    const struct replay_plan *plan = l->serial.plan;
+    struct replay_candidates found = {0};
+    struct replay_touches touches;
+    char where[HAL_LOCATOR_BYTES], place[HAL_LOCATOR_BYTES + 4];
+    bool *alive = hal_alloc(plan->object_count, sizeof *alive);
+    if (!alive)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu objects", plan->object_count);
+    enum hal_status status = replay_step_touches(&l->serial, &l->reflection, step,
+                                                 REPLAY_READS | REPLAY_WRITES, &touches);
+    for (size_t i = 0; i < step->submit_op + 2 && i < plan->op_count; i++) {
+        if (plan->ops[i].action == REPLAY_CREATE_BUFFER ||
+            plan->ops[i].action == REPLAY_DESTROY_BUFFER)
+            alive[plan->ops[i].object] = plan->ops[i].action == REPLAY_CREATE_BUFFER;
+    }
+    for (uint32_t i = 1; i < plan->object_count && status == HAL_OK; i++) {
+        if (!alive[i] || !replay_buffer_is_called(plan, i, dump->buffer))
+            continue;
+        *out_buffer = i;
+        replay_candidates_add(&found, plan, i, is_bound(&touches, i) ? "bound there" : "not bound");
+    }
+    free(alive);
+    replay_touches_finish(&touches);
+    HAL_TRY(status);
+    hal_locator_print(&dump->where, where);
+    snprintf(place, sizeof place, " at %s", where);
+    if (found.count > 1)
+        return hal_add_context(replay_candidates_refuse(&found, dump->buffer, place), "--dump");
+    return found.count
+               ? HAL_OK
+               : hal_fail(HAL_NOT_FOUND, "no buffer '%s' is alive at %s", dump->buffer, where);
+}
+
+static enum hal_status check_places(struct looking *l)
 {
     const struct replay_look *look = l->look;
     char where[HAL_LOCATOR_BYTES];
     for (size_t i = 0; i < look->dump_count; i++) {
-        if (!replay_serial_find(&l->serial, &look->dumps[i].where))
+        const struct replay_step *step = replay_serial_find(&l->serial, &look->dumps[i].where);
+        if (!step)
             return hal_fail(HAL_NOT_FOUND, "the replay does not come to %s",
                             hal_locator_print(&look->dumps[i].where, where));
+        HAL_TRY(find_dumped(l, &look->dumps[i], step, &l->dumped[i]));
     }
     if (look->has_loop && !replay_serial_find(&l->serial, &look->loop))
         return hal_fail(HAL_NOT_FOUND, "the replay does not come to %s",

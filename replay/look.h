@@ -15,7 +15,7 @@ enum { REPLAY_MOST_DUMPS = 8 };
 enum replay_dump_format { REPLAY_DUMP_RAW, REPLAY_DUMP_TEXT, REPLAY_DUMP_NPY };
 
 struct replay_dump {
-    const char *buffer; /* as in replay_type_rule; of several, the youngest that is alive */
+    const char *buffer; /* as in replay_type_rule; fits one that is alive there */
     struct hal_locator where;
     enum replay_dump_format format;
     const char *path;

@@ -245,6 +245,54 @@ static void names_of_buffers_may_be_those_of_the_other_trace(void **state)
     fixture_expect(fixture, fixture->err, "never writes into buffer 'renamed'");
 }
 
+/* Two buffers 'twin' that the host writes, and two kernels 'k' of different sources; of 'again',
+ * one comes after the other. */
+static void one_name_for_several_is_refused(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"--substitute-buffer=twin=same", "--substitute-buffer: 'twin' is one of 2: name it by its "
+                                          "number: #20 'twin' (4 bytes), #21 "
+                                          "'twin' (4 bytes)"},
+        {"--substitute=k=same", "--substitute: 'k' is one of 2: name it by its number: #30, #31"},
+        {"--dump=twin@#s0=x",
+         "--dump: 'twin' at #s0 is one of 2: name it by its number: #20 'twin' "
+         "(4 bytes, bound there), #21 'twin' (4 bytes, not bound)"},
+    };
+    struct fixture *fixture = *state;
+    struct trace_builder *b = fixture_start(fixture);
+    const struct trace_semaphore_value one = {4, 1};
+    const struct trace_entry_point point = {.name = builder_string(b, "k"),
+                                            .group_size = {1, 1, 1}};
+    for (uint64_t i = 0; i < 2; i++) {
+        builder_buffer_create(b, 20 + i, "twin", 4);
+        builder_host_write(b, 20 + i, 0, "abcd", 4);
+        builder_buffer_create(b, 22 + i, "again", 4);
+        builder_host_write(b, 22 + i, 0, "abcd", 4);
+        builder_destroy(b, TRACE_BUFFER_DESTROY, 22 + i);
+        builder_executable_create(b, 30 + i, NULL, i ? "other" : "one", &point, 1, NULL, 0);
+        builder_destroy(b, TRACE_EXECUTABLE_DESTROY, 30 + i);
+    }
+    builder_semaphore_create(b, 4, NULL, 0);
+    builder_command_buffer_create(b, 5, NULL, 0);
+    builder_fill(b, 20, 0, 4, 'a', 1);
+    builder_seal(b, 5);
+    builder_submit(b, 0, 0, NULL, 0, &one, 1, (uint64_t[]){5}, 1);
+    builder_semaphore_wait(b, 0, &one, 1, INT64_MAX);
+    builder_host_read(b, 20, 0, "aaaa", 4);
+    fixture_finish(fixture);
+    fixture_write(fixture, "same", "abcd");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char option[64];
+        snprintf(option, sizeof option, "%s", wrong[i][0]);
+        assert_exit(replay(fixture, "--device=cpu", option), 4);
+        fixture_expect_one_line(fixture);
+        fixture_expect(fixture, fixture->err, wrong[i][1]);
+    }
+    /* That is taken: what is refused then is the kernel, which no compiler understands. */
+    (void)replay(fixture, "--device=cpu", "--substitute-buffer=again=same");
+    fixture_expect(fixture, fixture->err, "executable 30");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +304,7 @@ int main(void)
         cmocka_unit_test(wrong_usage_is_explained),
         cmocka_unit_test(names_of_buffers_are_those_of_the_trace),
         cmocka_unit_test(names_of_buffers_may_be_those_of_the_other_trace),
+        cmocka_unit_test(one_name_for_several_is_refused),
     };
     return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
 }

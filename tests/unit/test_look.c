@@ -358,15 +358,34 @@ static void large_buffers_are_written_out_whole(void **state)
     free(bytes);
 }
 
-static void of_several_buffers_the_youngest_is_meant(void **state)
+/* Which one is meant, nobody knows: they are listed; a number says it. */
+static void of_several_buffers_none_is_taken(void **state)
 {
     struct fixture *f = *state;
+    struct replay_look_result result;
+    const struct replay_options options = {0};
     char bytes[64];
     need_compiler();
     struct replay_dump dump = {.buffer = "twin", .where = at(1), .path = f->dump};
+    const struct replay_look what = {
+        .plan = f->plan, .device = f->device, .options = &options, .dumps = &dump, .dump_count = 1};
+    unlink(f->dump);
+    assert_int_equal(replay_look_run(&what, &result), HAL_NOT_FOUND);
+    assert_string_equal(hal_message(),
+                        "--dump: 'twin' at #s1 is one of 2: name it by its number: #11 'twin' (8 "
+                        "bytes, not bound), #12 'twin' (8 bytes, not bound)");
+    assert_int_equal(access(f->dump, F_OK), -1);
+    dump.buffer = "*"; /* a pattern, too, and what the dispatch is bound to is among them */
+    dump.where = at_dispatch(1, 0);
+    assert_int_equal(replay_look_run(&what, &result), HAL_NOT_FOUND);
+    assert_non_null(strstr(hal_message(), "'*' at #s1.d0 is one of 6"));
+    assert_non_null(strstr(hal_message(), "#10 'out' (64 bytes, bound there)"));
+    dump.buffer = "#12";
+    dump.where = at(1);
     look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
     assert_int_equal(read_dump(f, bytes, sizeof bytes), 8);
     assert_string_equal(bytes, "younger");
+    dump.buffer = "twin";
     dump.where = at(2); /* it is gone */
     look(f, (struct replay_look){.dumps = &dump, .dump_count = 1});
     assert_int_equal(read_dump(f, bytes, sizeof bytes), 8);
@@ -537,7 +556,7 @@ int main(void)
         cmocka_unit_test(buffers_are_written_out_at_a_place),
         cmocka_unit_test(numpy_has_types_for_floats),
         cmocka_unit_test(large_buffers_are_written_out_whole),
-        cmocka_unit_test(of_several_buffers_the_youngest_is_meant),
+        cmocka_unit_test(of_several_buffers_none_is_taken),
         cmocka_unit_test(what_is_not_there_is_named),
         cmocka_unit_test(a_loop_leaves_no_trace),
         cmocka_unit_test(scopes_hold_what_happened_in_them),
