@@ -44,7 +44,7 @@ static bool print(const struct replay_program *options, const struct replay_summ
     if (options->json)
         written = replay_print_json(stdout, summary);
     else if (summary->runs && !(options->quiet && summary->exit_code == REPLAY_EXIT_SAME))
-        replay_print_text(stdout, summary);
+        written = replay_print_text(stdout, summary);
     enum hal_status status = hal_output_end();
     if (status == HAL_OK && !written)
         status = hal_fail(HAL_NO_MEMORY, "no memory for the report");

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double ms(int64_t ns)
@@ -342,7 +343,7 @@ static void print_notes(FILE *file, const struct replay_summary *summary)
         fprintf(file, "contents did not fit into memory: times include reading them\n");
 }
 
-void replay_print_target(FILE *file, const struct replay_summary *summary)
+static void print_target(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_plan_info *plan = summary->plan;
     char note[REPLAY_NOTE_BYTES];
@@ -359,12 +360,12 @@ void replay_print_target(FILE *file, const struct replay_summary *summary)
         fprintf(file, "%s\n", hal_shown(note).text);
 }
 
-void replay_print_text(FILE *file, const struct replay_summary *summary)
+static void print_text(FILE *file, const struct replay_summary *summary)
 {
     const struct replay_plan_info *plan = summary->plan;
     const struct replay_report *report = &summary->report;
     if (!summary->target_is_printed)
-        replay_print_target(file, summary);
+        print_target(file, summary);
     print_notes(file, summary);
     fprintf(file,
             "%" PRIu64 " submissions of %" PRIu64 " command buffers with %" PRIu64
@@ -407,4 +408,35 @@ void replay_print_text(FILE *file, const struct replay_summary *summary)
         print_compare(file, summary);
     else if (!summary->error[0] && !summary->benchmark && !summary->isolate)
         print_times(file, summary);
+}
+
+/* ---- All that goes out --------------------------------------------------------------------- */
+
+/* Whatever a trace calls things: of control characters only ends of lines get there. */
+static bool print_cleaned(FILE *file, void (*print)(FILE *file, const struct replay_summary *),
+                          const struct replay_summary *summary)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return false;
+    print(memory, summary);
+    const bool made = fclose(memory) == 0;
+    if (made) {
+        hal_text_clean(text, bytes, true);
+        fwrite(text, 1, bytes, file);
+    }
+    free(text);
+    return made;
+}
+
+bool replay_print_target(FILE *file, const struct replay_summary *summary)
+{
+    return print_cleaned(file, print_target, summary);
+}
+
+bool replay_print_text(FILE *file, const struct replay_summary *summary)
+{
+    return print_cleaned(file, print_text, summary);
 }

@@ -80,9 +80,10 @@ bool replay_is_slower(const struct replay_gain *gain, double threshold_percent);
 /* No run of a comparison differs: its exit status is that of a difference for the time alone. */
 bool replay_only_slower(const struct replay_summary *summary);
 
-/* What is replayed on what, and what the device lacks or does in another way: before the replay. */
-void replay_print_target(FILE *file, const struct replay_summary *summary);
-void replay_print_text(FILE *file, const struct replay_summary *summary);
+/* What is replayed on what, and what the device lacks or does in another way: before the replay.
+ * Without control characters, whatever is in the summary. False: memory is out. */
+bool replay_print_target(FILE *file, const struct replay_summary *summary);
+bool replay_print_text(FILE *file, const struct replay_summary *summary);
 /* False: it could not be written. */
 bool replay_print_json(FILE *file, const struct replay_summary *summary);
 

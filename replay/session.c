@@ -484,7 +484,7 @@ static void show_target(struct replay_session *s)
     if (program->json || program->quiet)
         return;
     if (!s->note->hung)
-        replay_print_target(stdout, &s->summary);
+        (void)replay_print_target(stdout, &s->summary);
     replay_jail_settle(s->note);
     s->summary.target_is_printed = true;
 }

@@ -2,6 +2,7 @@
 /* hal-view: shows a trace in the terminal, or as text, JSON or a picture without one. */
 #include "hal/base/os.h"
 #include "hal/base/output.h"
+#include "hal/base/print.h"
 #include "hal/base/text.h"
 #include "viewer/follow.h"
 #include "viewer/options.h"
@@ -127,8 +128,8 @@ static enum hal_status judge(const struct view_model *model, const struct view_o
     for (size_t i = 0; i < o->condition_count; i++) {
         if (!view_condition_holds(&o->conditions[i], model, &findings, text, sizeof text))
             continue;
-        fprintf(stderr, "hal-view: %s: %s, and %s is a failure\n", o->path, hal_shown(text).text,
-                o->conditions[i].text);
+        hal_print(stderr, "hal-view: %s: %s, and %s is a failure\n", o->path, text,
+                  o->conditions[i].text);
         *out_holds = true;
     }
     view_findings_finish(&findings);
@@ -393,14 +394,14 @@ int main(int argc, char **argv)
             return fail(EXIT_UNREADABLE);
         const enum hal_status shown = open_and_show(&options, &model);
         if (shown == HAL_OK && model && *model->truncated && !model->grows)
-            fprintf(stderr, "hal-view: %s: %s\n", options.path, hal_shown(model->truncated).text);
+            hal_print(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
         return finish(model, &options, shown);
     }
     enum hal_status status = view_model_open(options.path, &model);
     if (status != HAL_OK)
         return fail(EXIT_UNREADABLE);
     if (*model->truncated && !model->grows)
-        fprintf(stderr, "hal-view: %s: %s\n", options.path, hal_shown(model->truncated).text);
+        hal_print(stderr, "hal-view: %s: %s\n", options.path, model->truncated);
     if (options.dump || options.svg)
         status = dump_frame(model, &options);
     else if (options.print)
