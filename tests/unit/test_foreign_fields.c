@@ -296,7 +296,7 @@ static const char *const commands[] = {
     "hal-trace recompress -f -o x.pb.zst BAD",
     "hal-trace recover -f -o x.pb.zst BAD",
     "hal-trace extract --executables=kernels BAD",
-    "hal-trace extract --buffer=nothing -o x.bin BAD",
+    "hal-trace extract --file=nothing -o x.bin BAD",
     "hal-trace export --format=chrome BAD",
     "hal-trace export --format=jsonl BAD",
     "hal-trace export --format=perfetto -o x.perfetto BAD",
@@ -335,7 +335,8 @@ static void run_all(struct fixture *f)
         char *const program_end = strchr(strstr(command, "/bin/") + 5, ' ');
         memmove(program_end + 1, program_end, strlen(program_end) + 1);
         *program_end = '\'';
-        foreign_run(command, f->outputs, sizeof f->outputs);
+        if (foreign_run(command, f->outputs, sizeof f->outputs) == 2)
+            fail_msg("%s: %s", command, f->outputs); /* it read nothing */
     }
 }
 
