@@ -52,10 +52,10 @@ enum hal_status trace_sidecars_each(const char *folder,
                                     void *user) HAL_CHECKED;
 
 /* Removes those that nothing can be recovered with: the capture has ended, nobody holds the
- * sidecar, and its trace was removed: neither renamed, nor its folder, within the folder that it
- * was in, nor out of sight, on another disk or in another container. Calls `visit` for each that
- * was removed. Any number of processes may do this at the same time. HAL_IO: the folder cannot be
- * read. */
+ * sidecar, and its trace was removed or replaced: neither renamed, nor its folder, within the
+ * folder that it was in, nor out of sight, on another disk or in another container. Calls `visit`
+ * for each that was removed. Any number of processes may do this at the same time. HAL_IO: the
+ * folder cannot be read. */
 enum hal_status trace_sidecars_discard_gone(const char *folder,
                                             void (*visit)(void *user,
                                                           const struct trace_sidecar_info *info),

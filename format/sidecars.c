@@ -179,6 +179,18 @@ static bool folder_is_gone(char *folder, struct trace_leftover *leftover)
     return found.st_dev == place->folder_device;
 }
 
+/* Under its name; another capture's trace may have that by now. */
+static bool has_name(struct trace_leftover *leftover)
+{
+    const struct trace_sidecar_place *place = &leftover->place;
+    const char *destination = leftover->destination;
+    struct stat found;
+    if (lstat(destination, &found) != 0)
+        return !is_missing(errno);
+    return (found.st_dev == place->file_device && found.st_ino == place->file_inode) ||
+           may_be_trace(destination, leftover);
+}
+
 /* For certain. */
 static bool is_gone(struct trace_leftover *leftover)
 {
@@ -186,7 +198,7 @@ static bool is_gone(struct trace_leftover *leftover)
     const char *destination = leftover->destination;
     char folder[TRACE_PATH_BYTES];
     struct stat found;
-    if (destination[0] != '/' || lstat(destination, &found) == 0 || !is_missing(errno))
+    if (destination[0] != '/' || has_name(leftover))
         return false;
     snprintf(folder, sizeof folder, "%s", destination);
     if (!cut_to_folder(folder))

@@ -158,6 +158,29 @@ static void of_a_trace_in_whose_place_another_is_goes(void **state)
     assert_goes();
 }
 
+/* By a later capture, with force. */
+static void of_a_replaced_trace_goes_unless_it_was_renamed(void **state)
+{
+    (void)state;
+    char renamed[PATH_MAX];
+    assert_int_equal(rename(trace, test_folder_file(&folder, "out/renamed", renamed)), 0);
+    write_trace(trace, header.process_id + 1);
+    assert_stays();
+    assert_int_equal(unlink(renamed), 0);
+    assert_goes();
+}
+
+/* As by hal-trace. */
+static void of_a_trace_that_was_written_anew_stays(void **state)
+{
+    (void)state;
+    char renamed[PATH_MAX];
+    assert_int_equal(rename(trace, test_folder_file(&folder, "out/renamed", renamed)), 0);
+    write_trace(trace, header.process_id);
+    assert_int_equal(unlink(renamed), 0);
+    assert_stays();
+}
+
 static void of_a_trace_that_never_was_goes(void **state)
 {
     (void)state;
@@ -338,6 +361,8 @@ int main(void)
         SIDECARS_TEST(of_a_removed_folder_goes),
         SIDECARS_TEST(of_a_folder_made_anew_goes),
         SIDECARS_TEST(of_a_trace_in_whose_place_another_is_goes),
+        SIDECARS_TEST(of_a_replaced_trace_goes_unless_it_was_renamed),
+        SIDECARS_TEST(of_a_trace_that_was_written_anew_stays),
         SIDECARS_TEST(of_a_trace_that_never_was_goes),
         SIDECARS_TEST(of_a_process_that_only_waits_to_be_reaped_goes),
         SIDECARS_TEST(of_a_link_to_nothing_stays),
