@@ -8,10 +8,14 @@
 #include "hal/base/text.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 /* ---- Completing ---- */
@@ -28,6 +32,74 @@ void capture_orphans_prepare(void)
     sigaction(SIGXFSZ, &ignore, NULL);
     sigaction(SIGQUIT, &end, NULL);
 }
+
+#ifdef __linux__
+
+enum { PATIENCE_MS = 60000, PROC_BYTES = 4096 };
+
+/* "" of a process that is not there. */
+static void read_proc(uint64_t process, const char *name, char out_text[PROC_BYTES])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/%s", process, name);
+    FILE *file = fopen(path, "re");
+    const size_t got = file ? fread(out_text, 1, PROC_BYTES - 1, file) : 0;
+    if (file)
+        fclose(file);
+    out_text[got] = '\0';
+}
+
+/* The kernel takes it down, which it may do for long: memory goes first, then files and locks. */
+static bool is_exiting(uint64_t process)
+{
+    static const unsigned long exiting = 0x4, dumps_core = 0x200, signaled = 0x400;
+    char text[PROC_BYTES];
+    unsigned long flags = 0;
+    read_proc(process, "stat", text);
+    const char *name_end = strrchr(text, ')'); /* the name may have any characters */
+    return name_end && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+           flags & (exiting | dumps_core | signaled);
+}
+
+static uint64_t signals_in(const char *text, const char *label)
+{
+    const char *at = strstr(text, label);
+    return at ? strtoull(at + strlen(label), NULL, 16) : 0;
+}
+
+/* A signal that ends it is on its way: then the kernel sends each thread SIGKILL at once. */
+static bool is_being_killed(uint64_t process)
+{
+    char text[PROC_BYTES];
+    read_proc(process, "status", text);
+    return signals_in(text, "\nSigPnd:") >> (SIGKILL - 1) & 1;
+}
+
+bool capture_orphan_await(const struct trace_reader *reader)
+{
+    const uint64_t process = trace_reader_header(reader)->process_id;
+    if (trace_reader_hold(reader) != TRACE_HELD || process > INT32_MAX)
+        return false;
+    const int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)process, 0);
+    const bool ends =
+        descriptor >= 0 && (is_exiting(process) || is_being_killed(process) || is_exiting(process));
+    struct pollfd ended = {.fd = descriptor, .events = POLLIN};
+    if (ends)
+        (void)poll(&ended, 1, PATIENCE_MS);
+    if (descriptor >= 0)
+        close(descriptor);
+    return ends || descriptor < 0;
+}
+
+#else
+
+bool capture_orphan_await(const struct trace_reader *reader)
+{
+    (void)reader;
+    return false;
+}
+
+#endif
 
 bool capture_orphan_complete(const char *path, const char *name, const struct trace_reader *reader,
                              bool quiet)

@@ -12,6 +12,10 @@
  * what nobody reads any more, or what is too large to be written, is an error of the call. */
 void capture_orphans_prepare(void);
 
+/* Of a process that is just ending, as all of a group do at Ctrl-C, waits for its end. True: it may
+ * have ended since the trace was opened. */
+bool capture_orphan_await(const struct trace_reader *reader);
+
 /* Completes the trace at `path` with its sidecar, if that may be done without asking, and says so,
  * or why not, in a line that calls it `name`. False: it is as it was. */
 bool capture_orphan_complete(const char *path, const char *name, const struct trace_reader *reader,

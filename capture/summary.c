@@ -87,21 +87,32 @@ static const char *short_path(const struct capture_summary *wanted, const char *
     return strncmp(path, folder, bytes) == 0 && path[bytes] == '/' ? path + bytes + 1 : path;
 }
 
+/* Anew, after something happened to the file or its process. */
+static enum hal_status reopen(const char *path, struct trace_reader **in_out_reader)
+{
+    trace_reader_close(*in_out_reader);
+    return trace_reader_open(path, in_out_reader);
+}
+
+static enum hal_status open_completed(const struct capture_summary *wanted, const char *path,
+                                      struct trace_reader **out_reader)
+{
+    HAL_TRY(trace_reader_open(path, out_reader));
+    if (capture_orphan_await(*out_reader))
+        HAL_TRY(reopen(path, out_reader));
+    if (capture_orphan_complete(path, short_path(wanted, path), *out_reader, wanted->quiet))
+        HAL_TRY(reopen(path, out_reader));
+    return HAL_OK;
+}
+
 static void summarize(const struct capture_summary *wanted, const char *path)
 {
     struct trace_reader *reader;
-    if (trace_reader_open(path, &reader) != HAL_OK) {
+    if (open_completed(wanted, path, &reader) != HAL_OK) {
         capture_complain(0, "the trace is not readable: %s", hal_message());
         return;
     }
     const char *name = short_path(wanted, path);
-    if (capture_orphan_complete(path, name, reader, wanted->quiet)) {
-        trace_reader_close(reader);
-        if (trace_reader_open(path, &reader) != HAL_OK) {
-            capture_complain(0, "the trace is not readable: %s", hal_message());
-            return;
-        }
-    }
     const struct trace_counts *counts = trace_reader_counts(reader);
     const char *missing = what_is_missing(reader);
     if (!wanted->quiet) {

@@ -10,13 +10,13 @@ completed='its process ended before the capture did; completed, with'
 
 left() { same "$(find sidecars -type f | wc -l)" "$1" "how many sidecars there are"; }
 
-# ended STATUS COMMAND...: the command must end so.
+# ended STATUS COMMAND...: as run, quietly; descriptor 3 is what the program tells through.
 ended()
 {
     expected=$1
     shift
     actual=0
-    "$@" || actual=$?
+    "$@" >stdout 2>stderr || actual=$?
     [ "$actual" = "$expected" ] || fail "exit status $actual, not $expected: $*"
 }
 
@@ -37,11 +37,13 @@ rounds() { echo $(($(wc -c <"$1") / 8)); }
 
 # ---- The program ends by itself ----
 
-for end in abort:134 segv:139 _exit:0 exec:0 leave-child:137; do
+ends='abort:134 _exit:0 exec:0 leave-child:137'
+[ -n "${4-}" ] || ends="$ends segv:139" # the address sanitizer ends it in its own way
+for end in $ends; do
     for threads in 1 4; do
         rm -f told
         ended "${end#*:}" "$bin/hal-capture" -f -o by_itself.pb.zst -- "$busy" $threads "${end%:*}" 20 \
-            3>told >stdout 2>stderr </dev/null
+            3>told </dev/null
         says stderr "by_itself.pb.zst: $completed"
         same "$(grep -c "$completed" stderr)" 1 "how often it says so"
         ! grep -q 'hal-trace recover' stderr || fail "what is done is proposed"
@@ -49,20 +51,20 @@ for end in abort:134 segv:139 _exit:0 exec:0 leave-child:137; do
         left 0
     done
 done
-ended 134 "$bin/hal-capture" -q -f -o by_itself.pb.zst -- "$busy" 1 abort 20 3>/dev/null >stdout 2>stderr
+ended 134 "$bin/hal-capture" -q -f -o by_itself.pb.zst -- "$busy" 1 abort 20 3>/dev/null
 ! grep "$completed" stderr || fail "it is not quiet"
 left 0
 
 # Whatever it is called.
 long=$(printf '%0248d' 0).pb.zst
-ended 134 "$bin/hal-capture" -o "$long" -- "$busy" 1 abort 20 3>/dev/null >stdout 2>stderr
+ended 134 "$bin/hal-capture" -o "$long" -- "$busy" 1 abort 20 3>/dev/null
 says stderr "$completed"
 left 0
 
 # Each process's own trace.
 # shellcheck disable=SC2016 # of the other shell
 ended 0 "$bin/hal-capture" -o several.pb.zst -- sh -c '"$1" 1 abort 5; "$1" 2 exit 5; "$1" 1 _exit 5' sh "$busy" \
-    3>/dev/null >stdout 2>stderr
+    3>/dev/null
 says stderr "several.pb.zst: $completed"
 says stderr "several-3.pb.zst: $completed"
 same "$(grep -c "$completed" stderr)" 2 "how many were completed"
@@ -135,6 +137,16 @@ finish 143
 whole passed_on.pb.zst "$(rounds rounds_told)"
 left 0
 
+# Those that take their time to end, which others do not wait for, are waited for.
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    # shellcheck disable=SC2016 # of the other shell
+    begin "behind$round.pb.zst" sh -c '"$1" 4 forever 0 & exec sleep 1000' sh "$busy"
+    kill -s TERM -- "-$capture"
+    finish 143
+    says stderr "behind$round.pb.zst: $completed"
+    left 0
+done
+
 # ---- hal-capture ends, too ----
 
 # until_recovered TRACE: the signal takes its time.
@@ -198,6 +210,15 @@ until_recovered gone4.pb.zst
 until_recovered renamed.pb.zst
 left 0
 
+# A trace that was replaced is gone, too.
+kill_both again.pb.zst
+kill_both again.pb.zst
+left 2
+sweep
+says stderr 'removed 1 sidecar'
+until_recovered again.pb.zst
+left 0
+
 # That of a capture that goes on stays, though its trace was removed.
 begin live.pb.zst "$busy" 1 forever 0
 rm live.pb.zst
@@ -237,6 +258,8 @@ until_recovered volume/kept.pb.zst
 same "$(find volume -type f | tr '\n' ' ')" "volume/kept.pb.zst " "what is left"
 # In one whose hal-capture survives nothing is to be done.
 in_container "$bin/hal-capture" -o volume/completed.pb.zst -- "$busy" 1 abort 20 3>/dev/null >stdout 2>stderr &
-ended 134 wait $!
+actual=0
+wait $! || actual=$?
+same $actual 134 "the exit status"
 says stderr "completed.pb.zst: $completed"
 same "$(find volume -type f | wc -l)" 2 "how many files are left"
