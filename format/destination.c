@@ -138,9 +138,27 @@ static enum hal_status create(struct trace_destination *destination)
     return HAL_OK;
 }
 
+static enum hal_status open_given(const char *path, int number,
+                                  struct trace_destination *out_destination)
+{
+    const int descriptor = fcntl(number, F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0)
+        return cannot_create(path);
+    *out_destination = (struct trace_destination){.is_empty_unless_published = true};
+    out_destination->path = hal_copy_string(path);
+    hal_descriptor_take(descriptor, &out_destination->file);
+    if (out_destination->path)
+        return HAL_OK;
+    (void)hal_descriptor_close(&out_destination->file);
+    return hal_fail(HAL_NO_MEMORY, "no memory to write '%s'", path);
+}
+
 static enum hal_status open_destination(const char *path, bool force, bool nameless,
                                         struct trace_destination *out_destination)
 {
+    const int given = hal_descriptor_of_path(path);
+    if (given >= 0)
+        return open_given(path, given, out_destination);
     struct holder holder;
     struct trace_destination destination = {.force = force, .is_nameless = nameless};
     HAL_TRY(find_holder(path, force, &holder));
@@ -227,6 +245,7 @@ static enum hal_status try_name(struct trace_destination *destination)
 
 enum hal_status trace_destination_publish(struct trace_destination *destination)
 {
+    destination->is_empty_unless_published = false;
     if (!destination->temporary)
         return HAL_OK;
     HAL_TRY(appear(destination));
@@ -245,6 +264,8 @@ enum hal_status trace_destination_publish(struct trace_destination *destination)
 enum hal_status trace_destination_close(struct trace_destination *destination)
 {
     enum hal_status status = HAL_OK;
+    if (destination->is_empty_unless_published && hal_descriptor_holds(&destination->file))
+        (void)!ftruncate(destination->file.number, 0);
     if (destination->temporary && !destination->is_nameless)
         unlink(destination->temporary);
     const int error = destination->file.is_open ? hal_descriptor_close(&destination->file) : 0;

@@ -13,9 +13,12 @@ struct trace_destination {
     char *path;
     char *temporary;         /* NULL: it has its name */
     bool force, is_nameless; /* nameless: `temporary` does not exist before it is published */
+    bool is_empty_unless_published; /* it was open before: "/dev/fd/N" */
 };
 
-/* HAL_EXISTS: there is a file (unless `force`), or another one writes it. HAL_IO: with `force` also
+/* A path "/dev/fd/N" is the open file with that number: it has its name, and is emptied again if it
+ * is closed without being published.
+ * HAL_EXISTS: there is a file (unless `force`), or another one writes it. HAL_IO: with `force` also
  * what is no regular file, or a link to nothing. HAL_NO_MEMORY. Nothing is to be closed then. */
 enum hal_status trace_destination_open(const char *path, bool force,
                                        struct trace_destination *out_destination) HAL_CHECKED;

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,4 +60,15 @@ int hal_descriptor_close(struct hal_descriptor *descriptor)
     const bool holds = hal_descriptor_holds(descriptor);
     descriptor->is_open = false;
     return holds && close(descriptor->number) != 0 && errno != EINTR ? errno : 0;
+}
+
+int hal_descriptor_of_path(const char *path)
+{
+    static const char folder[] = "/dev/fd/";
+    enum { MOST_DIGITS = 9 };
+    if (strncmp(path, folder, sizeof folder - 1) != 0)
+        return -1;
+    const char *const digits = path + sizeof folder - 1;
+    const size_t count = strspn(digits, "0123456789");
+    return count && count <= MOST_DIGITS && !digits[count] ? atoi(digits) : -1;
 }

@@ -33,4 +33,8 @@ HAL_API enum hal_status hal_descriptor_check(const struct hal_descriptor *descri
  * close(), or 0. */
 HAL_API int hal_descriptor_close(struct hal_descriptor *descriptor);
 
+/* The descriptor that a path names, "/dev/fd/N": who may not create files any more writes to one
+ * that is open. -1: it is another path. */
+HAL_API int hal_descriptor_of_path(const char *path);
+
 #endif

@@ -82,6 +82,35 @@ static void a_new_file_has_its_name_when_it_is_published(void **state)
     unlink("new");
 }
 
+/* For who may not make files any more. Nothing else appears, and what is given up leaves nothing.
+ */
+static void an_open_file_is_written_where_it_is(void **state)
+{
+    (void)state;
+    struct trace_destination to;
+    char path[32];
+    make_file("open", "");
+    const int file = open("open", O_WRONLY);
+    assert_true(file >= 0);
+    const size_t files = count_files();
+    snprintf(path, sizeof path, "/dev/fd/%d", file);
+    assert_ok(trace_destination_open(path, false, &to));
+    put(to.file.number, "half");
+    assert_ok(trace_destination_close(&to));
+    assert_holds("open", "");
+    assert_int_equal(lseek(file, 0, SEEK_SET), 0);
+    assert_ok(trace_destination_open_nameless(path, true, &to));
+    put(to.file.number, "whole");
+    assert_ok(trace_destination_publish(&to));
+    assert_ok(trace_destination_close(&to));
+    assert_holds("open", "whole");
+    assert_int_equal(count_files(), files);
+    close(file);
+    assert_int_equal(unlink("open"), 0);
+    assert_fails(trace_destination_open(path, true, &to), HAL_IO, "cannot create '/dev/fd/");
+    assert_fails(trace_destination_open("/dev/fd/0x1", true, &to), HAL_IO, "/dev/fd/0x1");
+}
+
 static void an_old_file_stays_until_then(void **state)
 {
     (void)state;
@@ -177,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_file_has_its_name_when_it_is_published),
+        cmocka_unit_test(an_open_file_is_written_where_it_is),
         cmocka_unit_test(an_old_file_stays_until_then),
         cmocka_unit_test(without_force_what_exists_stays),
         cmocka_unit_test(the_longest_name_is_possible),
