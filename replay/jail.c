@@ -256,7 +256,10 @@ static enum hal_status bring_out(const struct run *run, size_t index)
     if (from < 0)
         return HAL_OK; /* it made none */
     enum hal_status status = HAL_OK;
-    if (fstat(from, &facts) == 0 && is_honest(&facts))
+    const bool known = fstat(from, &facts) == 0;
+    if (known && S_ISREG(facts.st_mode) && facts.st_size == 0)
+        ; /* opened, and never written: it made none */
+    else if (known && is_honest(&facts))
         status = copy_file(from, run->jail->outputs[index]);
     else
         status = hal_fail(HAL_CORRUPT, "what the replay made for '%s' is no usual file",
@@ -343,6 +346,15 @@ static enum hal_status prepare(struct run *run)
     return HAL_OK;
 }
 
+/* By the number that the inside has left, which can be any. */
+static void tell_refused(const struct run *run)
+{
+    char name[REPLAY_CALL_BYTES];
+    const uint32_t call = atomic_load(&run->note->refused_call);
+    if (call && run->jail->refused)
+        run->jail->refused(run->jail->user, replay_walls_call(call - 1, name));
+}
+
 static void finish(struct run *run)
 {
     if (run->scratch[0])
@@ -388,6 +400,7 @@ enum hal_status replay_jail_run(const struct replay_jail *jail, int *out_exit)
         run.note->again = false;
         status = run_once(&run, deadline_ns, out_exit);
     }
+    tell_refused(&run);
     finish(&run);
     return status;
 }

@@ -24,7 +24,8 @@ struct replay_jail_note {
     bool again;      /* go inside once more: what this run found is needed by the next */
     bool is_watched; /* by somebody at a terminal, who likes to see progress */
     bool hung;
-    uint64_t submission; /* that hung */
+    uint64_t submission;           /* that hung */
+    _Atomic uint32_t refused_call; /* as replay_walls_seal says */
     char missing[REPLAY_MISSING_BYTES];
     bool refused; /* the inside was never begun, for want of walls: */
     char refusal[HAL_MESSAGE_BYTES];
@@ -46,6 +47,9 @@ struct replay_jail {
     /* Outside, when a signal has ended the inside before it was done, and all is cleaned up; the
      * signal then ends this process, too. NULL: nothing to say. */
     void (*interrupted)(void *user, int signal);
+    /* Outside, when the inside has ended, if the walls refused it a system call: the first one's
+     * name. NULL: nothing to say. */
+    void (*refused)(void *user, const char *call);
     void *user;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/look.h"
 
+#include "hal/base/descriptor.h"
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "replay/lockstep.h"
@@ -102,7 +103,8 @@ static enum hal_status make_dump(struct looking *l, size_t index)
         replay_type_of(options->types, options->type_count, replay_object_label(plan, buffer),
                        plan->objects[buffer].id);
     type = type == REPLAY_TYPE_UNKNOWN ? REPLAY_U8 : type;
-    FILE *file = fopen(dump->path, "wb");
+    const int open_one = hal_descriptor_of_path(dump->path);
+    FILE *file = open_one >= 0 ? fdopen(open_one, "wb") : fopen(dump->path, "wb");
     if (!file)
         return hal_fail(HAL_IO, "cannot write '%s': %s", dump->path, strerror(errno));
     enum hal_status status = write_dump(l, dump, buffer, type, file);

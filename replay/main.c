@@ -124,6 +124,15 @@ static void tell_interrupted(void *user, int number)
         (void)!fflush(stdout);
 }
 
+static void tell_refused(void *user, const char *call)
+{
+    (void)user;
+    fprintf(stderr,
+            "hal-replay: the sandbox refused the system call '%s': kernels need none, so do not "
+            "trust this trace\n",
+            hal_shown(call).text);
+}
+
 static int replay(struct replay_program *program)
 {
     int exit_code = REPLAY_EXIT_UNSUPPORTED;
@@ -147,6 +156,7 @@ static int replay(struct replay_program *program)
                                .whole = program->json || program->output_count,
                                .inside = work,
                                .interrupted = tell_interrupted,
+                               .refused = tell_refused,
                                .user = program};
     memcpy(jail.outputs, program->outputs, sizeof jail.outputs);
     const enum hal_status status = replay_jail_run(&jail, &exit_code);

@@ -8,6 +8,9 @@
 #include "replay/named.h"
 #include "replay/trial.h"
 
+#include <errno.h>
+#include <fcntl.h>
+
 /* ---- What several have in common ----------------------------------------------------------- */
 
 static void begin_preparing(struct replay_session *s)
@@ -22,10 +25,28 @@ static enum hal_status compile(const struct replay_session *s, struct replay_pla
     return s->program->trusted ? HAL_OK : replay_player_compile(plan, device, options);
 }
 
+/* Before the sandbox is locked. One that stays empty was never made. */
+static enum hal_status open_outputs(struct replay_session *s)
+{
+    for (size_t i = 0; i < s->program->output_count; i++) {
+        const char *const path = s->note->outputs[i];
+        snprintf(s->outputs[i], sizeof s->outputs[i], "%s", path);
+        if (s->program->trusted)
+            continue;
+        const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (file < 0)
+            return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(errno));
+        snprintf(s->outputs[i], sizeof s->outputs[i], "/dev/fd/%d", file);
+    }
+    return HAL_OK;
+}
+
 /* Everything is compiled and nothing loaded: a kernel's code may run as it is loaded. */
 static enum hal_status lock_sandbox(const struct replay_session *s)
 {
-    return s->program->trusted ? HAL_OK : replay_walls_seal(s->program->output_count > 0);
+    return s->program->trusted
+               ? HAL_OK
+               : replay_walls_seal(s->program->output_count > 0, &s->note->refused_call);
 }
 
 static enum hal_status compile_and_lock(struct replay_session *s)
@@ -221,10 +242,13 @@ static enum hal_status begin_record(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (!program->record)
         return HAL_OK;
-    const struct hal_profiling_options options = {.file = s->note->outputs[program->record_output],
+    const struct hal_profiling_options options = {.file = s->outputs[program->record_output],
                                                   .force = true,
                                                   .stacks = "none",
                                                   .base = program->path};
+    /* The capture's own file may lie beside the result, where that has a folder. */
+    if (!program->trusted)
+        setenv("HAL_DEVICE_PROFILING_SIDECAR", getenv("TMPDIR"), 1);
     return hal_add_context(hal_device_profiling_begin(s->device, &options, HAL_FOREVER),
                            "--record");
 }
@@ -419,7 +443,7 @@ static enum hal_status bisect(struct replay_session *s)
         .reference_options = &reference_options,
         .unwritten = program->verify_unwritten,
         .narrow = program->bisect || program->verify_unwritten,
-        .minimal = program->minimal ? s->note->outputs[program->minimal_output] : NULL,
+        .minimal = program->minimal ? s->outputs[program->minimal_output] : NULL,
         .prepared = note_prepared,
         .user = s};
     begin_preparing(s);
@@ -450,7 +474,7 @@ static enum hal_status look(struct replay_session *s)
     struct replay_look look = program->look;
     for (size_t i = 0; i < look.dump_count; i++) {
         dumps[i] = program->dumps[i];
-        dumps[i].path = s->note->outputs[program->dump_outputs[i]];
+        dumps[i].path = s->outputs[program->dump_outputs[i]];
     }
     look.plan = s->plan;
     look.device = s->device;
@@ -496,6 +520,7 @@ static enum hal_status run(struct replay_session *s)
     const struct replay_program *program = s->program;
     struct replay_summary *summary = &s->summary;
     const int64_t begin_ns = hal_clock_ns();
+    HAL_TRY(open_outputs(s));
     HAL_TRY(load(s));
     summary->plan = replay_plan_get_info(s->plan);
     summary->load_ns = hal_clock_ns() - begin_ns;

@@ -17,6 +17,9 @@ struct replay_session {
     struct hal_device *device;
     struct replay_player *player;
     int64_t prepare_begin_ns;
+    /* Where to write results: note->outputs, or, in a sandbox, where no file can be made any more,
+     * those files by their descriptors. */
+    char outputs[REPLAY_MOST_OUTPUTS][PATH_MAX];
     bool shows_progress; /* in the terminal's last line */
 };
 

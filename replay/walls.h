@@ -11,6 +11,7 @@
 
 #include "hal/base/status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,8 +34,18 @@ enum { REPLAY_MISSING_BYTES = 256 };
 enum hal_status replay_walls_enter(const struct replay_walls *walls,
                                    char out_missing[REPLAY_MISSING_BYTES]) HAL_CHECKED;
 
-/* All threads: from now on no program can be started, no process made, and no file changed, but in
- * the scratch folder if that is to `stay`: for results that are files. */
-enum hal_status replay_walls_seal(bool stay) HAL_CHECKED;
+/* All threads: from now on only those system calls are possible that running kernels needs. No
+ * program can be started, no process made, no file opened but to be read, none's name, mode, owner
+ * or times changed, nobody else signalled. The same for everything that a replay can be asked for:
+ * results that are files are open by then. (macOS: where there are none, nothing is written at
+ * all.)
+ * `*out_refused`, in memory that the outside sees, gets 1
+ * and the number of the first call that is refused; NULL: nobody wants to know. */
+enum hal_status replay_walls_seal(bool has_results, _Atomic uint32_t *out_refused) HAL_CHECKED;
+
+enum { REPLAY_CALL_BYTES = 64 };
+
+/* What the call with that number is called; never NULL. */
+const char *replay_walls_call(uint32_t number, char out_name[REPLAY_CALL_BYTES]);
 
 #endif

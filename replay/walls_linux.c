@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock for files and signals, seccomp for everything else that a process can ask for. */
+/* Landlock for files and signals, limits for memory; walls_calls_linux.c for everything else that a
+ * process can ask for. */
 #include "hal/base/mem.h"
 #include "hal/base/os.h"
 #include "hal/base/places.h"
 #include "replay/walls.h"
+#include "replay/walls_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <linux/landlock.h>
-#include <sched.h>
-#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -151,222 +150,6 @@ static enum hal_status wall_files(const struct replay_walls *walls, char *missin
     return good ? HAL_OK : hal_fail(HAL_FAILED, "no wall around files: %s", strerror(error));
 }
 
-/* ---- System calls -------------------------------------------------------------------------- */
-
-/* Everything else does not exist. Paths are Landlock's business. */
-static const char *const allowed[] = {
-    /* files */ "read",
-    "write",
-    "readv",
-    "writev",
-    "pread64",
-    "pwrite64",
-    "preadv",
-    "pwritev",
-    "lseek",
-    "close",
-    "close_range",
-    "fstat",
-    "stat",
-    "lstat",
-    "newfstatat",
-    "statx",
-    "statfs",
-    "fstatfs",
-    "access",
-    "faccessat",
-    "faccessat2",
-    "open",
-    "openat",
-    "readlink",
-    "readlinkat",
-    "getdents64",
-    "getcwd",
-    "ftruncate",
-    "fallocate",
-    "fadvise64",
-    "fcntl",
-    "flock",
-    "dup",
-    "dup2",
-    "dup3",
-    "pipe",
-    "pipe2",
-    "mkdir",
-    "mkdirat",
-    "unlink",
-    "unlinkat",
-    "rmdir",
-    "rename",
-    "renameat",
-    "renameat2",
-    "chmod",
-    "fchmod",
-    "fchmodat",
-    "umask",
-    "utimensat",
-    "poll",
-    "ppoll",
-    "select",
-    "pselect6",
-    "epoll_create1",
-    "epoll_ctl",
-    "epoll_wait",
-    "epoll_pwait",
-    "eventfd2",
-    /* memory */ "mmap",
-    "munmap",
-    "mprotect",
-    "mremap",
-    "madvise",
-    "brk",
-    "msync",
-    "mincore",
-    "memfd_create",
-    "mlock",
-    "munlock",
-    /* threads and time */ "futex",
-    "set_robust_list",
-    "get_robust_list",
-    "rseq",
-    "set_tid_address",
-    "sched_yield",
-    "sched_getaffinity",
-    "sched_setaffinity",
-    "sched_getparam",
-    "sched_getscheduler",
-    "membarrier",
-    "clock_gettime",
-    "clock_getres",
-    "clock_nanosleep",
-    "nanosleep",
-    "gettimeofday",
-    "time",
-    "times",
-    "exit",
-    "exit_group",
-    "restart_syscall",
-    "arch_prctl",
-    "seccomp" /* to add to it */,
-    "getcpu",
-    /* signals */ "rt_sigaction",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "rt_sigtimedwait",
-    "rt_sigpending",
-    "rt_sigsuspend",
-    "sigaltstack",
-    "tgkill",
-    "kill",
-    /* facts */ "gettid",
-    "getpid",
-    "getppid",
-    "getpgrp",
-    "getpgid",
-    "getuid",
-    "geteuid",
-    "getgid",
-    "getegid",
-    "uname",
-    "sysinfo",
-    "getrlimit",
-    "getrusage",
-    "getrandom",
-    /* the compiler */ "execve",
-    "fork",
-    "vfork",
-    "wait4",
-    "waitid",
-    "setpgid"};
-
-/* In the sealed process, on top of that. */
-static const char *const sealed_off[] = {"execve", "fork", "vfork", "kill", "setpgid"};
-static const char *const files_off[] = {"mkdir", "mkdirat", "unlink",   "unlinkat",
-                                        "rmdir", "rename",  "renameat", "renameat2",
-                                        "chmod", "fchmod",  "fchmodat", "utimensat"};
-
-static int add(scmp_filter_ctx filter, uint32_t action, const char *name, unsigned count,
-               const struct scmp_arg_cmp *arguments)
-{
-    const int number = seccomp_syscall_resolve_name(name);
-    return number < 0 ? 0 : seccomp_rule_add_array(filter, action, number, count, arguments);
-}
-
-/* Those whose arguments matter. */
-static int add_limited(scmp_filter_ctx filter)
-{
-    static const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
-                                       CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
-    static const uint64_t questions[] = {0x5401 /* TCGETS */, TIOCGWINSZ, FIONREAD, FIOCLEX};
-    static const uint64_t names[] = {
-        PR_SET_NAME,     PR_GET_NAME,         0x53564d41 /* PR_SET_VMA */,
-        PR_GET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS};
-    int error =
-        add(filter, SCMP_ACT_ALLOW, "clone", 1, &SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces, 0));
-    for (size_t i = 0; i < sizeof questions / sizeof *questions && !error; i++)
-        error = add(filter, SCMP_ACT_ALLOW, "ioctl", 1, &SCMP_A1(SCMP_CMP_EQ, questions[i]));
-    for (size_t i = 0; i < sizeof names / sizeof *names && !error; i++)
-        error = add(filter, SCMP_ACT_ALLOW, "prctl", 1, &SCMP_A0(SCMP_CMP_EQ, names[i]));
-    if (!error) /* limits may be asked for, not set */
-        error = add(filter, SCMP_ACT_ALLOW, "prlimit64", 1, &SCMP_A2(SCMP_CMP_EQ, 0));
-    return error;
-}
-
-static enum hal_status load(scmp_filter_ctx filter, int error)
-{
-    if (filter && !error)
-        error = seccomp_load(filter);
-    seccomp_release(filter);
-    return filter && !error
-               ? HAL_OK
-               : hal_fail(HAL_FAILED, "no wall around system calls: %s", strerror(-error));
-}
-
-static enum hal_status wall_calls(void)
-{
-    /* "Does not exist" is what libraries know how to live with. */
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-    int error = filter ? 0 : -ENOMEM;
-    for (size_t i = 0; i < sizeof allowed / sizeof *allowed && !error; i++)
-        error = add(filter, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
-    if (!error)
-        error = add_limited(filter);
-    return load(filter, error);
-}
-
-/* Landlock leaves the scratch folder alone in being changed; this, nothing at all. */
-static int seal_files(scmp_filter_ctx filter, uint32_t refuse)
-{
-    static const uint64_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
-    int error = 0;
-    for (size_t i = 0; i < sizeof files_off / sizeof *files_off && !error; i++)
-        error = add(filter, refuse, files_off[i], 0, NULL);
-    for (uint64_t bit = 1; bit <= writing && !error; bit <<= 1) {
-        if (!(writing & bit))
-            continue;
-        error = add(filter, refuse, "open", 1, &SCMP_A1(SCMP_CMP_MASKED_EQ, bit, bit));
-        if (!error)
-            error = add(filter, refuse, "openat", 1, &SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
-    }
-    return error;
-}
-
-enum hal_status replay_walls_seal(bool stay)
-{
-    const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
-    for (size_t i = 0; i < sizeof sealed_off / sizeof *sealed_off && !error; i++)
-        error = add(filter, refuse, sealed_off[i], 0, NULL);
-    if (!stay && !error)
-        error = seal_files(filter, refuse);
-    if (!error) /* threads may be made, processes not */
-        error = add(filter, refuse, "clone", 1, &SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    if (!error)
-        error = add(filter, refuse, "tgkill", 1, &SCMP_A0(SCMP_CMP_NE, (uint64_t)getpid()));
-    return load(filter, error);
-}
-
 /* ---- Limits -------------------------------------------------------------------------------- */
 
 static void limit(int resource, uint64_t value)
@@ -411,5 +194,5 @@ enum hal_status replay_walls_enter(const struct replay_walls *walls,
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return hal_fail(HAL_FAILED, "privileges can still be gained: %s", strerror(errno));
     HAL_TRY(wall_files(walls, out_missing));
-    return wall_calls();
+    return replay_walls_limit_calls();
 }

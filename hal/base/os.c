@@ -29,6 +29,7 @@ void hal_thread_name(char *out_name, size_t bytes)
 struct thread_start {
     void *(*run)(void *);
     void *argument;
+    char name[16]; /* as long as the system takes one */
 };
 
 static _Thread_local bool is_ours;
@@ -43,6 +44,9 @@ static void *begin_thread(void *argument)
     const struct thread_start start = *(struct thread_start *)argument;
     free(argument);
     is_ours = true;
+#ifdef __linux__
+    pthread_setname_np(pthread_self(), start.name); /* by others, it would be a file that changes */
+#endif
     return start.run(start.argument);
 }
 
@@ -53,8 +57,10 @@ enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *a
     struct thread_start *start = malloc(sizeof *start);
     if (!start)
         return hal_fail(HAL_NO_MEMORY, "no memory for thread '%s'", name);
-    *start = (struct thread_start){run, argument};
+    *start = (struct thread_start){.run = run, .argument = argument};
+    snprintf(start->name, sizeof start->name, "%s", name);
     sigfillset(&all);
+    sigdelset(&all, SIGSYS); /* of this thread's own doing: a sandbox that refuses a call */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int error = pthread_create(out_thread, NULL, begin_thread, start);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -62,9 +68,6 @@ enum hal_status hal_thread_start(const char *name, void *(*run)(void *), void *a
         free(start);
         return hal_fail(HAL_NO_MEMORY, "cannot start thread '%s': %s", name, strerror(error));
     }
-#ifdef __linux__
-    pthread_setname_np(*out_thread, name);
-#endif
     return HAL_OK;
 }
 

@@ -212,7 +212,9 @@ void hal_store_trim(const char *directory, const char *suffix, uint64_t limit_by
 
 void hal_store_used(const char *path)
 {
-    (void)utimensat(AT_FDCWD, path, NULL, 0);
+    const char *const scratch = getenv("HAL_CACHE_SCRATCH");
+    if (!scratch || !*scratch) /* else the stores are only read */
+        (void)utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 enum hal_status hal_store_path(const char *directory, const uint8_t key[HAL_STORE_KEY_BYTES],

@@ -149,13 +149,9 @@ enum hal_status msl_cache_path(const char *directory, const struct msl_key *key,
 
 /* ---- entries ---- */
 
-struct contents {
-    void *bytes; /* mapped */
-    size_t length;
-};
-
-/* Only files that nobody else could have written. */
-static bool map_file(const char *path, struct contents *out_contents)
+/* Only files that nobody else could have written: that of the compiler is in a folder of ours, with
+ * whatever mode the compiler gave it. */
+static bool map_file(const char *path, bool in_own_folder, struct msl_mapped *out_contents)
 {
     struct stat facts;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -163,19 +159,24 @@ static bool map_file(const char *path, struct contents *out_contents)
         return false;
     const bool usable = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
                         (facts.st_uid == geteuid() || facts.st_uid == 0) &&
-                        (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+                        (in_own_folder || (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0);
     void *const bytes =
         usable ? mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
     close(file);
     if (bytes == MAP_FAILED)
         return false;
-    *out_contents = (struct contents){bytes, (size_t)facts.st_size};
+    *out_contents = (struct msl_mapped){bytes, (size_t)facts.st_size};
     return true;
 }
 
 static _Atomic uint32_t unmapped_count;
 
-static void unmap_file(const struct contents *contents)
+bool msl_cache_map(const char *path, struct msl_mapped *out_contents)
+{
+    return map_file(path, false, out_contents);
+}
+
+void msl_cache_unmap(const struct msl_mapped *contents)
 {
     atomic_fetch_add_explicit(&unmapped_count, 1, memory_order_release);
     munmap(contents->bytes, contents->length);
@@ -186,7 +187,7 @@ void msl_cache_see_unmapped(void)
     (void)atomic_load_explicit(&unmapped_count, memory_order_acquire);
 }
 
-static bool entry_is_whole(const struct contents *entry, const struct msl_key *key)
+static bool entry_is_whole(const struct msl_mapped *entry, const struct msl_key *key)
 {
     struct trailer trailer;
     uint8_t sum[MSL_KEY_BYTES];
@@ -202,11 +203,11 @@ static bool entry_is_whole(const struct contents *entry, const struct msl_key *k
 
 bool msl_cache_valid(const char *path, const struct msl_key *key)
 {
-    struct contents entry;
-    if (!map_file(path, &entry))
+    struct msl_mapped entry;
+    if (!msl_cache_map(path, &entry))
         return false;
     const bool whole = entry_is_whole(&entry, key);
-    unmap_file(&entry);
+    msl_cache_unmap(&entry);
     if (!whole)
         hal_log(HAL_LOG_INFO, "msl: the cache entry '%s' is damaged or foreign", path);
     return whole;
@@ -224,33 +225,42 @@ enum hal_status msl_write_file(const char *path, const void *contents, size_t by
     return hal_fail(HAL_IO, "cannot write '%s': %s", path, strerror(written ? errno : error));
 }
 
-static bool add_trailer(const char *path, const struct msl_key *key)
+/* A copy, with the trailer and readable by its owner only, whatever mode the compiler gave it:
+ * which a sandbox lets nobody change. */
+static bool write_entry(const struct msl_mapped *built, const char *path, const struct msl_key *key)
 {
-    struct contents built;
     struct trailer trailer = {0};
-    if (chmod(path, 0600) != 0 || !map_file(path, &built))
-        return false;
-    bool added = hal_sha256(built.bytes, built.length, trailer.checksum) == HAL_OK;
-    unmap_file(&built);
     memcpy(trailer.key, key->bytes, sizeof trailer.key);
     memcpy(trailer.magic, trailer_magic, sizeof trailer.magic);
-    const int file = added ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
-    added = file >= 0 && hal_store_write(file, &trailer, sizeof trailer);
-    return file >= 0 && close(file) == 0 && added;
+    if (hal_sha256(built->bytes, built->length, trailer.checksum) != HAL_OK)
+        return false;
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const bool written = file >= 0 && hal_store_write(file, built->bytes, built->length) &&
+                         hal_store_write(file, &trailer, sizeof trailer);
+    return file >= 0 && close(file) == 0 && written;
 }
 
 enum hal_status msl_cache_publish(const char *built, const char *path, const struct msl_key *key)
 {
-    if (!add_trailer(built, key) || rename(built, path) != 0)
-        return hal_fail(HAL_IO, "cannot put '%s' into the cache: %s", path, strerror(errno));
-    return HAL_OK;
+    char entry[MSL_PATH_BYTES + 16];
+    struct msl_mapped contents;
+    snprintf(entry, sizeof entry, "%s.entry", built);
+    bool written = map_file(built, true, &contents);
+    if (written) {
+        written = write_entry(&contents, entry, key) && rename(entry, path) == 0;
+        const int error = errno;
+        msl_cache_unmap(&contents);
+        errno = error;
+    }
+    return written ? HAL_OK
+                   : hal_fail(HAL_IO, "cannot put '%s' into the cache: %s", path, strerror(errno));
 }
 
 enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char *out_text,
                                size_t bytes)
 {
-    struct contents entry;
-    if (!map_file(path, &entry))
+    struct msl_mapped entry;
+    if (!msl_cache_map(path, &entry))
         return hal_fail(HAL_NOT_FOUND, "there is no '%s'", path);
     const bool fits = entry_is_whole(&entry, key) && entry.length - sizeof(struct trailer) < bytes;
     if (fits) {
@@ -258,20 +268,20 @@ enum hal_status msl_cache_load(const char *path, const struct msl_key *key, char
         memcpy(out_text, entry.bytes, length);
         out_text[length] = '\0';
     }
-    unmap_file(&entry);
+    msl_cache_unmap(&entry);
     return fits ? HAL_OK : hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
 }
 
 enum hal_status msl_cache_read(const char *path, const struct msl_key *key,
                                struct msl_text *out_text)
 {
-    struct contents entry;
-    if (!map_file(path, &entry))
+    struct msl_mapped entry;
+    if (!msl_cache_map(path, &entry))
         return hal_fail(HAL_NOT_FOUND, "there is no '%s'", path);
     const bool whole = entry_is_whole(&entry, key);
     if (whole)
         msl_text_append(out_text, entry.bytes, entry.length - sizeof(struct trailer));
-    unmap_file(&entry);
+    msl_cache_unmap(&entry);
     if (!whole)
         return hal_fail(HAL_NOT_FOUND, "'%s' is no whole entry", path);
     return msl_text_check(out_text);

@@ -31,6 +31,14 @@ enum hal_status msl_cache_path_in(const char *directory, const struct msl_key *k
 enum hal_status msl_cache_path(const char *directory, const struct msl_key *key, const char *suffix,
                                char *out_path, size_t bytes) HAL_CHECKED;
 
+/* A file of the directory that nobody else could have written, mapped to be read. */
+struct msl_mapped {
+    void *bytes;
+    size_t length;
+};
+bool msl_cache_map(const char *path, struct msl_mapped *out_contents);
+void msl_cache_unmap(const struct msl_mapped *contents);
+
 /* Whether the file at `path` is a whole entry for `key`, written by this user. */
 bool msl_cache_valid(const char *path, const struct msl_key *key);
 
@@ -39,7 +47,7 @@ bool msl_cache_valid(const char *path, const struct msl_key *key);
  * module's first reader for a racing one. */
 void msl_cache_see_unmapped(void);
 
-/* Adds the trailer to the file `built` and renames it to `path`. */
+/* Puts a copy of the file `built`, which lies in a scratch directory, at `path`. */
 enum hal_status msl_cache_publish(const char *built, const char *path,
                                   const struct msl_key *key) HAL_CHECKED;
 

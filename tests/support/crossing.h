@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What crossing.c tries, in the order of the words of its buffer. Header only. */
+#ifndef TESTS_SUPPORT_CROSSING_H
+#define TESTS_SUPPORT_CROSSING_H
+
+enum { CROSSING_PROOF = 4711 };
+
+enum crossing {
+    CROSSING_RAN, /* CROSSING_PROOF */
+    CROSSING_SOCKET,
+    CROSSING_UNIX_SOCKET,
+    CROSSING_SECRET,
+    CROSSING_CREATE,
+    CROSSING_NAMELESS,
+    CROSSING_FORK,
+    CROSSING_VFORK,
+    CROSSING_CLONE3,
+    CROSSING_PROGRAM,
+    CROSSING_KILL,
+    CROSSING_TGKILL,
+    CROSSING_LIMITS,
+    CROSSING_LIMITS_OF_OTHERS,
+    CROSSING_CHMOD,
+    CROSSING_FCHMODAT,
+    CROSSING_FCHMODAT2, /* since Linux 6.6 */
+    CROSSING_FCHMOD,
+    CROSSING_LIBRARY, /* the C library's chmod, found on the stack; -1: not found */
+    CROSSING_CHOWN,
+    CROSSING_TIMES,
+    CROSSING_ATTRIBUTE, /* some file systems have none */
+    CROSSING_TRUNCATE,
+    CROSSING_LINK,
+    CROSSING_RENAME,
+    CROSSING_UNLINK,
+    CROSSING_SYMLINK,
+    CROSSING_FOLDER,
+    CROSSING_AFFINITY,
+    CROSSING_OWN_AFFINITY,
+    CROSSING_PRIORITY,
+    CROSSING_OWNER,
+    CROSSING_CLOSE_RANGE,
+    CROSSING_MEMORY_FILE,
+    CROSSING_PRCTL,
+    CROSSING_PIDFD,
+    CROSSING_SPY,
+    CROSSING_NAMESPACE,
+    CROSSING_SECCOMP,
+    CROSSING_IO_URING,
+    CROSSING_SHARED_MEMORY,
+    CROSSING_MEMORY, /* the last: a sanitizer's own is over any limit */
+    CROSSING_COUNT
+};
+
+#endif
