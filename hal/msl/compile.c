@@ -11,7 +11,9 @@
 #include "hal/msl/toolchain.h"
 #include "hal/msl/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MAX_PREPROCESSED_BYTES = 64 << 20 };
@@ -20,6 +22,7 @@ enum { MAX_PREPROCESSED_BYTES = 64 << 20 };
 struct job {
     const struct msl_source *source;
     const char *file;
+    char what[256]; /* it is, for messages about compiled code */
     struct msl_compiler compiler;
     struct msl_headers headers;
     bool has_headers; /* they are ready */
@@ -331,6 +334,18 @@ static enum hal_status translate_and_build(const struct job *job)
     return status;
 }
 
+/* What may not be loaded does not get into the cache. */
+static enum hal_status publish(const struct job *job, const char *path, const struct msl_key *key)
+{
+    char entry[sizeof job->scratch + 16];
+    snprintf(entry, sizeof entry, "%s/entry", job->scratch);
+    HAL_TRY(msl_cache_publish(job->built, entry, key));
+    HAL_TRY(msl_library_check(entry, job->what));
+    if (rename(entry, path) != 0)
+        return hal_fail(HAL_IO, "cannot put '%s' into the cache: %s", path, strerror(errno));
+    return HAL_OK;
+}
+
 static enum hal_status compile(struct job *job, const char *path, const struct msl_key *key)
 {
     job->has_headers = false;
@@ -343,7 +358,7 @@ static enum hal_status compile(struct job *job, const char *path, const struct m
     snprintf(job->object, sizeof job->object, "%s/object.o", job->scratch);
     enum hal_status status = translate_and_build(job);
     if (status == HAL_OK)
-        status = msl_cache_publish(job->built, path, key);
+        status = publish(job, path, key);
     msl_scratch_remove(job->scratch);
     return status;
 }
@@ -383,7 +398,7 @@ static enum hal_status load_or_compile(struct job *job, const char *path, const 
         HAL_TRY(status);
         if (!out_library)
             return HAL_OK;
-        status = msl_library_load(path, job->file, out_library);
+        status = msl_library_load(path, job->file, job->what, out_library);
         if (status == HAL_OK) {
             (*out_library)->was_kept = kept;
             if (!kept)
@@ -396,6 +411,17 @@ static enum hal_status load_or_compile(struct job *job, const char *path, const 
     return status;
 }
 
+static void name_kernels(struct job *job)
+{
+    const struct msl_source *const source = job->source;
+    if (source->only_listed && source->group_size_count)
+        snprintf(job->what, sizeof job->what, "kernel '%.100s'%s of '%.100s'",
+                 source->group_sizes[0].kernel,
+                 source->group_size_count > 1 ? " and the others" : "", job->file);
+    else
+        snprintf(job->what, sizeof job->what, "the kernels of '%.200s'", job->file);
+}
+
 enum hal_status msl_compile(const struct msl_source *source, struct msl_library **out_library)
 {
     char path[MSL_PATH_BYTES];
@@ -406,6 +432,7 @@ enum hal_status msl_compile(const struct msl_source *source, struct msl_library 
         return hal_fail(HAL_NO_MEMORY, "out of memory to compile '%s'", file);
     job->source = source;
     job->file = file;
+    name_kernels(job);
     enum hal_status status = msl_request_check(source, file);
     if (status == HAL_OK)
         status = msl_compiler_find(&job->compiler);

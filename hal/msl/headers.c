@@ -117,6 +117,10 @@ static const char *const flags[] = {
     "-fno-rtti",
     "-fno-threadsafe-statics",
     "-fno-strict-aliasing",
+    "-fno-gnu-inline-asm",
+#if defined(__aarch64__)
+    "-mno-outline-atomics", /* whose functions look at the processor as they are loaded */
+#endif
     "-fmax-type-align=1", /* a GPU asks vectors in memory for no alignment, and sources know it */
     "-fno-caret-diagnostics",
     "-fno-show-column",

@@ -6,6 +6,7 @@
 #include "hal/base/mem.h"
 #include "hal/msl/cache.h"
 #include "hal/msl/names.h"
+#include "hal/msl/object.h"
 
 #include <dlfcn.h>
 #if defined(__linux__)
@@ -124,9 +125,20 @@ static enum hal_status read_module(struct msl_library *library, const struct msl
     return HAL_OK;
 }
 
-enum hal_status msl_library_load(const char *path, const char *file,
+enum hal_status msl_library_check(const char *path, const char *what)
+{
+    struct msl_mapped object;
+    if (!msl_cache_map(path, &object))
+        return hal_fail(HAL_CORRUPT, "%s: the compiled '%s' cannot be read", what, path);
+    const enum hal_status status = msl_object_check(object.bytes, object.length, what);
+    msl_cache_unmap(&object);
+    return status;
+}
+
+enum hal_status msl_library_load(const char *path, const char *file, const char *what,
                                  struct msl_library **out_library)
 {
+    HAL_TRY(msl_library_check(path, what));
     struct msl_library *const library = hal_alloc(1, sizeof *library);
     if (!library)
         return hal_fail(HAL_NO_MEMORY, "out of memory for '%s'", file);

@@ -21,8 +21,11 @@ struct msl_library {
     size_t constant_count;
 };
 
-/* Loads a compiled source. HAL_CORRUPT: the file is none. */
-enum hal_status msl_library_load(const char *path, const char *file,
+/* msl_object_check of a file of the cache. */
+enum hal_status msl_library_check(const char *path, const char *what) HAL_CHECKED;
+
+/* Checks and loads a compiled source. HAL_CORRUPT: the file is none. */
+enum hal_status msl_library_load(const char *path, const char *file, const char *what,
                                  struct msl_library **out_library) HAL_CHECKED;
 
 /* What modules call; run.c. */

@@ -210,6 +210,47 @@ static void kernels_cannot_read_files(void **state)
     }
 }
 
+/* Ways to run code as a kernel is loaded, and to name what is none of its business: the message
+ * names the kernel, and nothing has happened. */
+static void kernels_name_nothing_but_their_own(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const sources[] = {
+        "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
+        "__attribute__((constructor)) static void g() { f(\"victim\", 0777); }\n"
+        "kernel void k(device uint *a) { a[0] = 1; }",
+        "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
+        "static int value = f(\"victim\", 0777);\n"
+        "kernel void k(device uint *a) { a[0] = value; }",
+        "static int f(const char *, unsigned) __attribute__((weakref(\"chmod\")));\n"
+        "kernel void k(device uint *a) { a[0] = f(\"victim\", 0777); }",
+        "kernel void k(device uint *a) { __asm__ __volatile__(\"nop\"); a[0] = 1; }",
+        "kernel void k(device uint *a) { asm inline(\"nop\"); a[0] = 1; }",
+    };
+    static const char *const messages[] = {
+        "kernel 'k' of 'kernel.metal': code of its own would run as it is loaded",
+        "kernel 'k' of 'kernel.metal': code of its own would run as it is loaded",
+        "kernel 'k' of 'kernel.metal': the compiled code refers to 'chmod'",
+        "kernel.metal:1: error: GNU-style inline assembly is disabled",
+        "kernel.metal:1: error: GNU-style inline assembly is disabled",
+    };
+    char victim[PATH_MAX];
+    struct stat facts;
+    fixture_write(fixture, "victim", "victim");
+    assert_int_equal(chmod(test_folder_file(&fixture->folder, "victim", victim), 0600), 0);
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        struct trace_builder *b = fixture_start(fixture);
+        fixture_add_kernel(b, 3, "k", sources[i]);
+        fixture_finish(fixture);
+        assert_exit(replay(fixture, "--device=cpu"), 4);
+        fixture_expect(fixture, fixture->err, messages[i]);
+        assert_exit(replay(fixture, "--device=cpu", "--trusted"), 4);
+        fixture_expect(fixture, fixture->err, messages[i]);
+        assert_int_equal(stat(victim, &facts), 0);
+        assert_int_equal(facts.st_mode & 0777, 0600);
+    }
+}
+
 #if defined(CROSSING)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
@@ -529,6 +570,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_leaves_nothing),
         cmocka_unit_test(every_mode_can_be_interrupted),
         cmocka_unit_test(kernels_cannot_read_files),
+        cmocka_unit_test(kernels_name_nothing_but_their_own),
         cmocka_unit_test(the_shared_cache_is_only_read),
 #if defined(CROSSING)
         cmocka_unit_test(native_kernels_cannot_leave),
