@@ -117,8 +117,11 @@ static void begin_anew(struct hal_caching *caching, struct hal_buffer *buffer, c
         caching->behind->buffer_rename(caching->device, buffer, label);
 }
 
-static enum hal_status buffer_create(struct hal_driver_device *self,
-                                     const struct hal_buffer_desc *desc, struct hal_buffer **out)
+typedef enum hal_status create_buffer(struct hal_driver_device *self,
+                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);
+
+static enum hal_status create_with(struct hal_driver_device *self, create_buffer *create,
+                                   const struct hal_buffer_desc *desc, struct hal_buffer **out)
 {
     struct hal_caching *caching = caching_of(self);
     struct hal_buffer *buffer = take(caching, desc);
@@ -127,12 +130,26 @@ static enum hal_status buffer_create(struct hal_driver_device *self,
         *out = buffer;
         return HAL_OK;
     }
-    enum hal_status status = caching->behind->buffer_create(self, desc, out);
+    enum hal_status status = create(self, desc, out);
     if (status == HAL_NO_MEMORY && shrink(caching, 0))
-        status = caching->behind->buffer_create(self, desc, out);
+        status = create(self, desc, out);
     if (status == HAL_OK)
         (*out)->wanted_memory = desc->memory;
     return status;
+}
+
+static enum hal_status buffer_create(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, struct hal_buffer **out)
+{
+    return create_with(self, caching_of(self)->behind->buffer_create, desc, out);
+}
+
+/* One that was kept may share its pages, which it says. */
+static enum hal_status buffer_create_apart(struct hal_driver_device *self,
+                                           const struct hal_buffer_desc *desc,
+                                           struct hal_buffer **out)
+{
+    return create_with(self, caching_of(self)->behind->buffer_create_apart, desc, out);
 }
 
 static void object_destroy(struct hal_driver_device *self, struct hal_object *object)
@@ -170,6 +187,8 @@ enum hal_status hal_caching_create(struct hal_driver_device *driver, uint64_t li
     pthread_mutex_init(&caching->lock, NULL);
     caching->ops = *driver->ops;
     caching->ops.buffer_create = buffer_create;
+    if (caching->behind->buffer_create_apart)
+        caching->ops.buffer_create_apart = buffer_create_apart;
     caching->ops.object_destroy = object_destroy;
     caching->ops.device_destroy = device_destroy;
     driver->ops = &caching->ops;

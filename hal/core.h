@@ -155,6 +155,9 @@ struct hal_open_mapping {
 };
 enum hal_status hal_mapping_note(const struct hal_mapping *mapping) HAL_CHECKED;
 void hal_mapping_forget(const struct hal_mapping *mapping);
+/* Two devices were open at once, at some time. */
+bool hal_had_several_devices(void);
+
 void hal_mappings_each(struct hal_device *device,
                        void (*visit)(void *user, const struct hal_mapping *mapping), void *user);
 

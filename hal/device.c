@@ -13,7 +13,8 @@
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t devices_changed = PTHREAD_COND_INITIALIZER;
 static struct hal_device *first_open;
-static uint32_t ending_count; /* devices that threads of their own destroy */
+static _Atomic bool had_several; /* open at once, at any time */
+static uint32_t ending_count;    /* devices that threads of their own destroy */
 
 static void lock_before_fork(void)
 {
@@ -47,9 +48,16 @@ static void list_device(struct hal_device *device)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&devices_lock);
+    if (first_open)
+        atomic_store(&had_several, true);
     device->next_open = first_open;
     first_open = device;
     pthread_mutex_unlock(&devices_lock);
+}
+
+bool hal_had_several_devices(void)
+{
+    return atomic_load(&had_several);
 }
 
 static void unlist_device(struct hal_device *device)

@@ -67,6 +67,7 @@ struct hal_buffer {
      * submissions that reach a driver always name roots. */
     struct hal_buffer *root;
     uint64_t root_offset;
+    bool is_apart;                    /* driver: shares its pages with no other buffer */
     void *imported;                   /* driver: the host's memory, of buffer_import; else NULL */
     struct hal_import *import;        /* core */
     struct hal_mapping exported;      /* core: `data` is NULL before the first export */
@@ -526,6 +527,11 @@ struct hal_driver_ops {
 
     enum hal_status (*buffer_create)(struct hal_driver_device *self,
                                      const struct hal_buffer_desc *desc, struct hal_buffer **out);
+    /* Optional. The same, and no other buffer shares a page with it, so that a layer that asks the
+     * system which pages the host stored into is told of this buffer alone. */
+    enum hal_status (*buffer_create_apart)(struct hal_driver_device *self,
+                                           const struct hal_buffer_desc *desc,
+                                           struct hal_buffer **out);
 
     /* Optional; drivers only. A buffer that was destroyed comes back as another one, whose label
      * (may be NULL) is the name that the system's tools should show. */
@@ -693,6 +699,9 @@ struct hal_core {
     /* The module need not be linked with the core. The last release calls the device. */
     void (*object_retain)(struct hal_object *object);
     void (*object_release)(struct hal_object *object);
+
+    /* Two devices have been open at once: each may raise the other's semaphores. */
+    bool (*had_several_devices)(void);
 };
 
 /* A layer that is running on a device. */

@@ -27,6 +27,7 @@ static const struct hal_core core = {
     .each_mapping = hal_mappings_each,
     .object_retain = hal_object_retain,
     .object_release = hal_object_release,
+    .had_several_devices = hal_had_several_devices,
 };
 
 /* ---- Turns and the chain ------------------------------------------------------------------ */

@@ -56,6 +56,9 @@ void cpu_heap_finish(struct cpu_heap *heap);
 uint64_t cpu_heap_used_bytes(struct cpu_heap *heap);
 enum hal_status cpu_buffer_create(struct hal_driver_device *self,
                                   const struct hal_buffer_desc *desc, struct hal_buffer **out);
+enum hal_status cpu_buffer_create_apart(struct hal_driver_device *self,
+                                        const struct hal_buffer_desc *desc,
+                                        struct hal_buffer **out);
 enum hal_status cpu_buffer_import(struct hal_driver_device *self,
                                   const struct hal_buffer_desc *desc, void *pointer,
                                   struct hal_buffer **out);

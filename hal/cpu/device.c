@@ -105,6 +105,7 @@ static const struct hal_driver_ops ops = {
     .device_query = device_query,
     .device_wait_idle = cpu_wait_idle,
     .buffer_create = cpu_buffer_create,
+    .buffer_create_apart = cpu_buffer_create_apart,
     .buffer_import = cpu_buffer_import,
     .buffer_map = cpu_buffer_map,
     .buffer_unmap = buffer_unmap,

@@ -170,9 +170,11 @@ static void take_slot_locked(struct cpu_heap *heap, struct cpu_slab *slab, uint3
         unlink_locked(heap, slab);
 }
 
-static enum hal_status take_slot(struct cpu_heap *heap, struct cpu_buffer *buffer)
+static enum hal_status take_slot(struct cpu_heap *heap, struct cpu_buffer *buffer,
+                                 uint64_t least_bytes)
 {
-    const uint32_t slot_class = class_of(buffer->base.bytes);
+    const uint64_t bytes = buffer->base.bytes;
+    const uint32_t slot_class = class_of(bytes > least_bytes ? bytes : least_bytes);
     pthread_mutex_lock(&heap->lock);
     struct cpu_slab *slab = heap->open[slot_class];
     if (slab)
@@ -210,8 +212,10 @@ static void give_slot(struct cpu_heap *heap, struct cpu_slab *slab, uint32_t slo
 
 /* ---- Buffers ------------------------------------------------------------------------------ */
 
-enum hal_status cpu_buffer_create(struct hal_driver_device *self,
-                                  const struct hal_buffer_desc *desc, struct hal_buffer **out)
+/* Slots are multiples of their size apart: one of a page begins and ends with one. */
+static enum hal_status create_buffer(struct hal_driver_device *self,
+                                     const struct hal_buffer_desc *desc, uint64_t least_slot_bytes,
+                                     struct hal_buffer **out)
 {
     struct cpu_device *device = to_cpu_device(self);
     struct cpu_heap *heap = &device->heap;
@@ -231,7 +235,7 @@ enum hal_status cpu_buffer_create(struct hal_driver_device *self,
         buffer->base.memory |= HAL_MEMORY_HOST_CACHED;
     buffer->base.usage = desc->usage;
     status = desc->bytes <= slot_bytes(CPU_SLOT_CLASSES - 1)
-                 ? take_slot(heap, buffer)
+                 ? take_slot(heap, buffer, least_slot_bytes)
                  : create_views(desc->bytes, (desc->memory & HAL_MEMORY_HOST_VISIBLE) != 0,
                                 &buffer->device_view, &buffer->host_view);
     if (status != HAL_OK)
@@ -245,6 +249,21 @@ fail:
     free(buffer);
     return hal_add_context(status, "buffer '%s' of %" PRIu64 " bytes",
                            desc->label ? desc->label : "", desc->bytes);
+}
+
+enum hal_status cpu_buffer_create(struct hal_driver_device *self,
+                                  const struct hal_buffer_desc *desc, struct hal_buffer **out)
+{
+    return create_buffer(self, desc, 0, out);
+}
+
+enum hal_status cpu_buffer_create_apart(struct hal_driver_device *self,
+                                        const struct hal_buffer_desc *desc, struct hal_buffer **out)
+{
+    const enum hal_status status = create_buffer(self, desc, (uint64_t)sysconf(_SC_PAGESIZE), out);
+    if (status == HAL_OK)
+        (*out)->is_apart = true;
+    return status;
 }
 
 /* Kernels read up to 16 bytes at once. */
