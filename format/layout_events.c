@@ -44,6 +44,17 @@ static const struct trace_column host_content[] = {
     COLUMN_OF(Haltrace__HostContent, file_offset, struct trace_content_event, file_offset, NONE),
 };
 
+static const struct trace_column mapped_change[] = {
+    INNER_COLUMN_OF(Haltrace__MappedChange, buffer, struct trace_mapped_change, part.buffer,
+                    OBJECT),
+    INNER_COLUMN_OF(Haltrace__MappedChange, offset, struct trace_mapped_change, part.offset, NONE),
+    INNER_COLUMN_OF(Haltrace__MappedChange, size, struct trace_mapped_change, part.size, NONE),
+    COLUMN_OF(Haltrace__MappedChange, before, struct trace_mapped_change, before, CONTENT),
+    INNER_COLUMN_OF(Haltrace__MappedChange, content, struct trace_mapped_change, part.content,
+                    CONTENT),
+    INNER_COLUMN_OF(Haltrace__MappedChange, flags, struct trace_mapped_change, part.flags, NONE),
+};
+
 static const struct trace_column file[] = {
     INNER_COLUMN_OF(Haltrace__File, file, struct trace_file, part.file, STRING),
     COLUMN_OF(Haltrace__File, file_bytes, struct trace_file, file_bytes, NONE),
@@ -500,6 +511,8 @@ const struct trace_family trace_event_family =
                 [TRACE_CHANNEL_DESTROY] =
                     EVENT(channel_destroy, trace_object_event, object, object),
                 [TRACE_COLLECTIVE] = EVENT(collective, trace_collective, collective, collective),
+                [TRACE_MAPPED_CHANGE] =
+                    EVENT(mapped_change, trace_mapped_change, mapped_change, mapped_change),
                 [TRACE_OPTIONAL_PLACE(TRACE_FAILURE)] =
                     EVENT(failure, trace_failure, failure, failure),
             },

@@ -74,7 +74,8 @@ enum trace_event_kind {
     TRACE_SUBMISSION_OUTPUTS = 42, /* digests of what one submission may have written */
     TRACE_CHANNEL_CREATE = 44,     /* one rank of a group */
     TRACE_CHANNEL_DESTROY = 45,
-    TRACE_COLLECTIVE = 46, /* of a submission that meets those of other ranks: what they did */
+    TRACE_COLLECTIVE = 46,    /* of a submission that meets those of other ranks: what they did */
+    TRACE_MAPPED_CHANGE = 47, /* mapped bytes that the host or the device changed */
     /* Table records: they define numbers and are no events of their own. */
     TRACE_STRING = 64,
     TRACE_STACK = 65,
@@ -144,6 +145,7 @@ enum trace_flag {
     TRACE_FLAG_DIGEST = 4,     /* host write, host read: the content is the bytes' SHA-256 */
     TRACE_FLAG_FILE = 8,       /* host write: of a queue that read them from `file` */
     TRACE_FLAG_REFLECTED = 16, /* of executables: the bindings of all entry points are recorded */
+    TRACE_FLAG_HOST_PAGE = 32, /* mapped change: the host stored into the page that it is part of */
 };
 
 /* Map, unmap, flush, invalidate. `offset` counts from the start of the buffer. */
@@ -168,6 +170,15 @@ struct trace_content_event {
     uint32_t flags; /* enum trace_flag */
     uint32_t file;  /* string: the path that the bytes came from; 0: from the host */
     uint64_t file_offset;
+};
+
+/* Bytes of mapped memory changed while work that may write them was under way, so that nothing
+ * tells whether the host or the device stored them. `part` has the range and the bytes after the
+ * change; a byte that is the same before and after did not change. Without contents nothing is
+ * known. */
+struct trace_mapped_change {
+    struct trace_content_event part;
+    uint64_t before; /* content: the bytes of the range before the change */
 };
 
 /* One piece of a file, or none (part.size 0). Pieces share their ticket. `part` has no buffer; its
@@ -669,8 +680,13 @@ static inline uint64_t *trace_record_content(struct trace_event *event, uint32_t
         *out_bytes = index ? variants[index - 1].size : create->size;
         return index ? &variants[index - 1].content : &create->content;
     }
+    if (event->kind == TRACE_MAPPED_CHANGE && index == 1) {
+        struct trace_mapped_change *change = record;
+        *out_bytes = trace_content_bytes(&change->part);
+        return &change->before;
+    }
     if (index || (event->kind != TRACE_HOST_WRITE && event->kind != TRACE_HOST_READ &&
-                  event->kind != TRACE_FILE))
+                  event->kind != TRACE_FILE && event->kind != TRACE_MAPPED_CHANGE))
         return NULL;
     *out_bytes = trace_content_bytes((const struct trace_content_event *)record);
     return &((struct trace_content_event *)record)->content;

@@ -191,6 +191,18 @@ static enum hal_status map_host_content(struct trace_rewrite *rewrite,
     return digest_content(rewrite, source, &event->content);
 }
 
+static enum hal_status map_change(struct trace_rewrite *rewrite,
+                                  struct trace_rewrite_source *source,
+                                  struct trace_mapped_change *change,
+                                  enum trace_rewrite_contents rule)
+{
+    if (rule == TRACE_REWRITE_KEEP || change->part.flags & TRACE_FLAG_DIGEST || !change->before)
+        HAL_TRY(copy_content(rewrite, source, &change->before));
+    else
+        HAL_TRY(digest_content(rewrite, source, &change->before));
+    return map_host_content(rewrite, source, &change->part, rule);
+}
+
 static enum hal_status map_executable(struct trace_rewrite *rewrite,
                                       struct trace_rewrite_source *source,
                                       struct trace_executable_create *event,
@@ -221,6 +233,7 @@ static enum hal_status map_contents(struct trace_rewrite *rewrite,
     case TRACE_FILE:
     case TRACE_HOST_WRITE: return map_host_content(rewrite, source, record, rules->writes);
     case TRACE_HOST_READ: return map_host_content(rewrite, source, record, rules->reads);
+    case TRACE_MAPPED_CHANGE: return map_change(rewrite, source, record, rules->writes);
     case TRACE_EXECUTABLE_CREATE:
         return map_executable(rewrite, source, record, rules->executables);
     default: return HAL_OK;

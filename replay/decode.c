@@ -227,6 +227,25 @@ static enum hal_status decode_host_write(struct replay_decoder *decoder,
     return replay_decode_push(decoder, REPLAY_WRITE, event->buffer, &event->head);
 }
 
+/* Without the bytes nothing is known of the range. */
+static enum hal_status decode_mapped_change(struct replay_decoder *decoder,
+                                            struct trace_mapped_change *event)
+{
+    struct trace_content_event *part = &event->part;
+    struct replay_object *buffer;
+    HAL_TRY(replay_decode_range(decoder, &part->buffer, part->offset, part->size, &buffer));
+    if (part->size == 0)
+        return HAL_OK;
+    if (part->flags & TRACE_FLAG_DIGEST || !part->content || !event->before)
+        part->content = event->before = 0;
+    if (part->content) {
+        HAL_TRY(replay_decode_content(decoder, &part->content, part->size));
+        HAL_TRY(replay_decode_content(decoder, &event->before, part->size));
+    }
+    replay_coverage_use(&buffer->buffer.coverage, part->offset, part->size);
+    return replay_decode_push(decoder, REPLAY_WRITE, part->buffer, &part->head);
+}
+
 static enum hal_status decode_host_read(struct replay_decoder *decoder,
                                         struct trace_content_event *event)
 {
@@ -402,6 +421,7 @@ static enum hal_status decode_event(struct replay_decoder *decoder,
     case TRACE_MAPPING_INVALIDATE: return decode_mapping(decoder, event);
     case TRACE_HOST_WRITE: return decode_host_write(decoder, event);
     case TRACE_HOST_READ: return decode_host_read(decoder, event);
+    case TRACE_MAPPED_CHANGE: return decode_mapped_change(decoder, event);
     case TRACE_EXECUTABLE_CREATE: return replay_decode_executable(decoder, event);
     case TRACE_EXECUTABLE_DESTROY:
         return decode_destroy(decoder, REPLAY_EXECUTABLE, REPLAY_DESTROY_EXECUTABLE, event);

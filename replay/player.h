@@ -4,6 +4,7 @@
 #define REPLAY_PLAYER_H
 
 #include "replay/plan.h"
+#include "replay/touches.h"
 
 /* What stands for plan->objects[i] on the device; NULL before it is created. */
 struct replay_live {
@@ -18,6 +19,18 @@ struct replay_live {
         struct hal_pipeline_layout *pipeline_layout;
     };
     struct hal_mapping *mapping; /* of a persistently mapped buffer: all of it */
+};
+
+/* doubt.c: of a run. */
+struct replay_doubt {
+    struct replay_touches bytes; /* that the host or the device wrote, and what comes of them */
+    struct trace_reflection reflection;
+    size_t unfinished; /* work of the operations before has ended */
+    uint64_t *comes;   /* by object: the value that a semaphore will reach */
+    uint8_t *before;   /* room for contents that stay in the file */
+    size_t before_bytes;
+    uint8_t *now; /* room for what memory has */
+    size_t now_capacity;
 };
 
 struct replay_player {
@@ -46,6 +59,7 @@ struct replay_player {
     uint8_t *file_bytes; /* files.c: room for what a file holds */
     size_t file_capacity;
     struct replay_marks *marks; /* marks.c; NULL: none */
+    struct replay_doubt doubt;
     struct hal_mapping reading; /* memory.c: the scoped mapping of a read */
     /* memory.c: for buffers that the host cannot map; made when first needed. */
     struct hal_buffer *staging;
@@ -167,6 +181,23 @@ enum hal_status replay_memory_read_end(struct replay_player *player) HAL_CHECKED
 
 /* Frees what belongs to no object. */
 void replay_memory_finish(struct replay_player *player);
+
+/* ---- doubt.c -------------------------------------------------------------------------------
+
+ * Plays a change that the host or the device made, after a wait for the work that may have made it.
+ * Submissions and writes of the host hand on what is in doubt, or end it. A read-back that has some
+ * is counted, and gets the expected bytes in their place; or is not to be compared. */
+enum hal_status replay_doubt_change(struct replay_player *player,
+                                    const struct trace_mapped_change *change) HAL_CHECKED;
+enum hal_status replay_doubt_submit(struct replay_player *player,
+                                    const struct trace_submit *submit) HAL_CHECKED;
+enum hal_status replay_doubt_write(struct replay_player *player,
+                                   const struct trace_content_event *event) HAL_CHECKED;
+enum hal_status replay_doubt_read(struct replay_player *player,
+                                  const struct trace_content_event *event, const uint8_t *expected,
+                                  const uint8_t **actual, bool *out_compare) HAL_CHECKED;
+void replay_doubt_reset(struct replay_player *player); /* before a run */
+void replay_doubt_finish(struct replay_player *player);
 
 /* ---- files.c ------------------------------------------------------------------------------- */
 

@@ -146,11 +146,12 @@ struct replay_report {
     struct replay_difference first; /* valid when different_reads > 0 */
     uint64_t different_outcomes;    /* waits and semaphores that failed only here, or only there */
     char first_outcome[512];
-    uint64_t unmet_losses; /* waits and semaphores that met the loss of the recorded device */
-    int64_t total_ns;      /* first call to the end of all work */
-    int64_t wait_ns;       /* of that, blocked until the device had done something */
-    bool abandoned;        /* work hangs: neither player nor device can be destroyed */
-    bool hung;             /* a wait met its limit, for hung_submission */
+    uint64_t doubtful_reads; /* with bytes that the host or the device had written (doubt.c) */
+    uint64_t unmet_losses;   /* waits and semaphores that met the loss of the recorded device */
+    int64_t total_ns;        /* first call to the end of all work */
+    int64_t wait_ns;         /* of that, blocked until the device had done something */
+    bool abandoned;          /* work hangs: neither player nor device can be destroyed */
+    bool hung;               /* a wait met its limit, for hung_submission */
     uint64_t hung_submission;
 };
 

@@ -388,6 +388,11 @@ static void print_text(FILE *file, const struct replay_summary *summary)
     if (report->different_outcomes)
         fprintf(file, "%" PRIu64 " waits or semaphores ended in another way; first: %s\n",
                 report->different_outcomes, hal_shown(report->first_outcome).text);
+    if (report->doubtful_reads)
+        fprintf(file,
+                "%" PRIu64 " read-backs are not comparable in whole: of some of their bytes the "
+                "capture could not tell whether the host or a kernel wrote them\n",
+                report->doubtful_reads);
     if (report->unmet_losses)
         fprintf(file,
                 "%" PRIu64 " waits or semaphores met the loss of the recorded device, and no loss "

@@ -101,6 +101,7 @@ static void reads(struct trace_text *text, const struct replay_summary *summary)
     replay_field_u64(text, "unrecorded", summary->plan->unrecorded_reads);
     replay_field_u64(text, "skipped", summary->plan->skipped_reads);
     replay_field_u64(text, "unjudged", report->unjudged_reads);
+    replay_field_u64(text, "doubtful", report->doubtful_reads);
     trace_json_close(text, '}');
 }
 

@@ -134,7 +134,7 @@ static void find_writer(const struct replay_plan *plan, size_t read_op, uint64_t
             return;
         }
         const struct trace_content_event *write = event;
-        if (plan->ops[op].action == REPLAY_WRITE &&
+        if (plan->ops[op].action == REPLAY_WRITE && write->head.kind == TRACE_HOST_WRITE &&
             holds(&search, write->buffer, write->offset, write->size)) {
             snprintf(difference->writer, REPLAY_NAME_BYTES, "the host (ticket %" PRIu64 ")",
                      write->head.ticket);

@@ -324,6 +324,7 @@ static void call_label(const struct view_model *m, const struct view_call *call,
     case TRACE_CHANNEL_CREATE:
     case TRACE_CHANNEL_DESTROY: other_name(m, call->object, "channel", name, sizeof name); break;
     case TRACE_HOST_WRITE:
+    case TRACE_MAPPED_CHANGE:
     case TRACE_HOST_READ:
     case TRACE_COMMAND_BUFFER_CREATE:
     case TRACE_COMMAND_BUFFER_SEAL:

@@ -57,6 +57,7 @@ static enum view_class class_of_call(const struct view_model *m, const struct vi
     case TRACE_WAIT_IDLE: return view_call_is_sync(m, call) ? VIEW_WAIT : VIEW_QUERY;
     case TRACE_SUBMIT: return VIEW_SUBMIT;
     case TRACE_HOST_WRITE:
+    case TRACE_MAPPED_CHANGE:
     case TRACE_HOST_READ:
     case TRACE_COMMAND_BUFFER_CREATE:
     case TRACE_COMMAND_BUFFER_SEAL:

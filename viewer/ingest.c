@@ -218,6 +218,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
     case TRACE_SCOPE_BEGIN: return take_scope_begin(in, record);
     case TRACE_SCOPE_END: return take_scope_end(in, record);
     case TRACE_FAILURE: return take_failure(in, record);
+    case TRACE_MAPPED_CHANGE:
     case TRACE_SUBSPAN_CREATE:
     case TRACE_SUBSPAN_DESTROY:
     case TRACE_HOST_CALL_BEGIN:

@@ -164,14 +164,15 @@ static bool look_at(struct slice *slice, struct slice_event *event)
 {
     const void *record = event->record;
     bool changed = false;
-    if (event->record->kind == TRACE_HOST_WRITE && !event->call) {
+    const bool may_change = event->record->kind == TRACE_MAPPED_CHANGE;
+    if ((event->record->kind == TRACE_HOST_WRITE || may_change) && !event->call) {
         const struct trace_content_event *write = record;
         struct slice_object *buffer = slice_object(slice, write->buffer);
         const uint64_t end = end_of(write->offset, write->size);
         if (!buffer || event->fate == SLICE_KEPT || !meets(&buffer->needed, write->offset, end))
             return false;
         event->fate = SLICE_KEPT;
-        if (!slice->out_of_order)
+        if (!slice->out_of_order && !may_change)
             cut_range(&buffer->needed, write->offset, end);
         return false;
     }
@@ -465,7 +466,7 @@ static void judge_content(struct slice *slice, struct slice_event *event)
             !meets(&buffer->wrong, access->offset, end))
             event->fate = SLICE_KEPT;
     } else if (event->fate == SLICE_KEPT) {
-        if (!slice->out_of_order)
+        if (!slice->out_of_order && event->record->kind == TRACE_HOST_WRITE)
             cut_range(&buffer->wrong, access->offset, end);
     } else {
         add_range(&buffer->wrong, access->offset, end);
@@ -492,6 +493,7 @@ static void judge(struct slice *slice, struct slice_event *event)
                                   event->fate == SLICE_KEPT ? unspoil : spoil, NULL);
         break;
     case TRACE_HOST_WRITE:
+    case TRACE_MAPPED_CHANGE:
     case TRACE_HOST_READ: judge_content(slice, event); break;
     case TRACE_SEMAPHORE_WAIT:
         if (in_window(slice, record) && wait_is_met(slice, (const void *)record))

@@ -48,6 +48,7 @@ static void use_event(struct slice *slice, const struct slice_event *event)
         break;
     }
     case TRACE_HOST_WRITE:
+    case TRACE_MAPPED_CHANGE:
     case TRACE_HOST_READ: use(slice, ((const struct trace_content_event *)record)->buffer); break;
     case TRACE_SEMAPHORE_QUERY:
     case TRACE_SEMAPHORE_SIGNAL:

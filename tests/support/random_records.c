@@ -83,7 +83,9 @@ static void one_stack(struct random_records *r, uint32_t id)
 
 uint32_t random_kind(struct random_records *r)
 {
-    const uint32_t kind = 1 + (uint32_t)random_below(r, TRACE_SUBMISSION_OUTPUTS + 1);
+    const uint32_t kind = 1 + (uint32_t)random_below(r, TRACE_SUBMISSION_OUTPUTS + 2);
+    if (kind == TRACE_SUBMISSION_OUTPUTS + 1)
+        return TRACE_MAPPED_CHANGE;
     return kind <= TRACE_SUBMISSION_OUTPUTS ? kind : TRACE_FAILURE;
 }
 
@@ -527,6 +529,17 @@ static void file(struct random_records *r)
     file->modified_ns = (int64_t)random_sized(r);
 }
 
+static void mapped_change(struct random_records *r)
+{
+    struct trace_mapped_change *change = event(r, TRACE_MAPPED_CHANGE, sizeof *change);
+    change->part.buffer = random_sized(r);
+    change->part.offset = random_sized(r);
+    change->part.size = random_sized(r);
+    change->part.content = random_below(r, r->content_count + 1);
+    change->part.flags = small(r);
+    change->before = random_below(r, r->content_count + 1);
+}
+
 void random_event(struct random_records *r, uint32_t kind, uint32_t most_segments)
 {
     switch ((enum trace_event_kind)kind) {
@@ -584,6 +597,7 @@ void random_event(struct random_records *r, uint32_t kind, uint32_t most_segment
     }
     case TRACE_CHANNEL_DESTROY: object(r, kind); break;
     case TRACE_COLLECTIVE: collective(r); break;
+    case TRACE_MAPPED_CHANGE: mapped_change(r); break;
     case TRACE_SET_LAYOUT_CREATE: set_layout(r); break;
     case TRACE_PIPELINE_LAYOUT_CREATE: pipeline_layout(r); break;
     case TRACE_EXECUTABLE_CREATE: executable(r); break;

@@ -398,6 +398,23 @@ static void host_access(struct trace_builder *b, enum trace_event_kind kind, uin
     }
 }
 
+void builder_mapped_change(struct trace_builder *b, uint64_t buffer, uint64_t offset,
+                           const void *before, const void *after, uint64_t size)
+{
+    const uint64_t old = before ? builder_content(b, before, size) : 0;
+    const uint64_t now = after ? builder_content(b, after, size) : 0;
+    struct trace_mapped_change *record = start(b, TRACE_MAPPED_CHANGE, sizeof *record);
+    if (!record)
+        return;
+    record->part.buffer = buffer;
+    record->part.offset = offset;
+    record->part.size = size;
+    record->part.content = now;
+    record->part.flags = b->flags;
+    record->before = old;
+    finish_ordered(b);
+}
+
 void builder_host_write(struct trace_builder *b, uint64_t buffer, uint64_t offset, const void *data,
                         uint64_t size)
 {

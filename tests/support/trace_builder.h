@@ -104,6 +104,9 @@ void builder_host_write(struct trace_builder *b, uint64_t buffer, uint64_t offse
                         uint64_t size);
 void builder_host_read(struct trace_builder *b, uint64_t buffer, uint64_t offset, const void *data,
                        uint64_t size);
+/* Both NULL: the bytes are not there. */
+void builder_mapped_change(struct trace_builder *b, uint64_t buffer, uint64_t offset,
+                           const void *before, const void *after, uint64_t size);
 void builder_mapping(struct trace_builder *b, enum trace_event_kind kind, uint64_t buffer,
                      uint64_t mapping, uint32_t mode, uint64_t offset, uint64_t size);
 

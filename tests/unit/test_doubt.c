@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay/doubt.c: what a replay makes of changes that the host or the device may have made. The
+ * device is the CPU, and its kernels are fills and copies, so that every byte can be told by hand.
+ */
+#include "tests/unit/player_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Buffer 1 has 32 bytes, of which #s0 fills [0, 16) with `filled`; buffer 2 is another one. */
+enum { SHARED = 1, OTHER = 2, DONE = 3, GATE = 4, BYTES = 32, HALF = 16 };
+
+static const uint8_t zeros[BYTES];
+
+static void begin(struct trace_builder *b, uint8_t filled)
+{
+    const struct trace_semaphore_value done = {DONE, 1};
+    builder_buffer_create(b, SHARED, "shared", BYTES);
+    builder_buffer_create(b, OTHER, "other", BYTES);
+    builder_semaphore_create(b, DONE, "done", 0);
+    builder_semaphore_create(b, GATE, "gate", 0);
+    builder_mapping(b, TRACE_BUFFER_MAP, SHARED, 1, 7, 0, BYTES);
+    builder_host_write(b, SHARED, 0, zeros, BYTES);
+    builder_host_write(b, OTHER, 0, zeros, BYTES);
+    builder_command_buffer_create(b, 10, NULL, 0);
+    builder_fill(b, SHARED, 0, HALF, filled, 1);
+    builder_seal(b, 10);
+    play_submit(b, 0, 10, NULL, &done);
+}
+
+/* The recording saw the fill with 5 end, and in [16, 24) other bytes. */
+static void change(struct trace_builder *b, uint8_t other)
+{
+    uint8_t after[24];
+    memset(after, 5, HALF);
+    memset(after + HALF, other, 8);
+    builder_mapped_change(b, SHARED, 0, zeros, after, sizeof after);
+}
+
+static void copy_half(struct trace_builder *b, uint64_t submission,
+                      const struct trace_semaphore_value *wait,
+                      const struct trace_semaphore_value *signal)
+{
+    const uint64_t commands = 20 + submission;
+    builder_command_buffer_create(b, commands, NULL, 0);
+    builder_copy(b, SHARED, HALF, OTHER, 0, 8);
+    builder_seal(b, commands);
+    play_submit(b, submission, commands, wait, signal);
+}
+
+static struct replay_report run(void **state)
+{
+    struct replay_report report = {0};
+    assert_int_equal(play_often(*state, 1, &report), HAL_OK);
+    return report;
+}
+
+static void expect(const struct replay_report *report, uint64_t compared, uint64_t different,
+                   uint64_t doubtful)
+{
+    assert_int_equal(report->compared_reads, compared);
+    assert_int_equal(report->different_reads, different);
+    assert_int_equal(report->doubtful_reads, doubtful);
+}
+
+static void what_the_device_did_here_too_is_compared(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    uint8_t expected[BYTES] = {0};
+    memset(expected, 5, HALF);
+    begin(b, 5);
+    change(b, 0);
+    builder_host_read(b, SHARED, 0, expected, BYTES);
+    const struct replay_report report = run(state);
+    expect(&report, 1, 0, 0);
+}
+
+static void what_the_device_does_otherwise_is_different(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    uint8_t expected[BYTES] = {0};
+    memset(expected, 5, HALF);
+    begin(b, 6);
+    change(b, 0);
+    builder_host_read(b, SHARED, 0, expected, BYTES);
+    const struct replay_report report = run(state);
+    expect(&report, 1, 1, 0);
+    assert_int_equal(report.different_bytes, HALF);
+    assert_string_equal(report.first.locator, "#s0");
+}
+
+/* It may be the host's: it is there for what follows, and not compared. The rest is. */
+static void what_nothing_did_here_is_put_there_and_not_compared(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    uint8_t expected[BYTES] = {0};
+    memset(expected, 5, HALF);
+    memset(expected + HALF, 9, 8);
+    begin(b, 5);
+    change(b, 9);
+    builder_host_read(b, SHARED, 0, expected, HALF);
+    builder_host_read(b, SHARED, 0, expected, BYTES);
+    expected[0] = 1;
+    builder_host_read(b, SHARED, 0, expected, BYTES); /* a difference beside */
+    const struct replay_report report = run(state);
+    expect(&report, 3, 1, 2);
+    assert_int_equal(report.different_bytes, 1);
+}
+
+static void what_commands_compute_from_it_is_not_compared(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2};
+    uint8_t expected[BYTES];
+    memset(expected, 9, BYTES);
+    begin(b, 5);
+    change(b, 9);
+    copy_half(b, 1, &first, &second);
+    play_wait_for(b, &second);
+    builder_host_read(b, OTHER, 0, expected, 8);
+    builder_host_read(b, OTHER, 8, zeros, 8);
+    const struct replay_report report = run(state);
+    expect(&report, 2, 0, 1);
+}
+
+/* It was submitted before, and could not run yet: nothing waits for it, and it reads the byte. */
+static void work_that_waits_for_the_host_reads_it_later(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    const struct trace_semaphore_value gate = {GATE, 1}, second = {DONE, 2};
+    uint8_t expected[BYTES];
+    memset(expected, 9, BYTES);
+    begin(b, 5);
+    copy_half(b, 1, &gate, &second);
+    change(b, 9);
+    builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, GATE, 1, NULL);
+    play_wait_for(b, &second);
+    builder_host_read(b, OTHER, 0, expected, 8);
+    const struct replay_report report = run(state);
+    expect(&report, 1, 0, 1);
+}
+
+static void a_write_of_the_host_ends_the_doubt(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    uint8_t expected[8];
+    memset(expected, 3, sizeof expected);
+    begin(b, 5);
+    change(b, 9);
+    builder_host_write(b, SHARED, HALF, expected, sizeof expected);
+    builder_host_read(b, SHARED, HALF, expected, sizeof expected);
+    const struct replay_report report = run(state);
+    expect(&report, 1, 0, 0);
+}
+
+/* The host stored into the page. The device leaves all of it alone here: it was the host. */
+static void a_page_that_only_the_host_wrote_is_compared(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    uint8_t after[8];
+    memset(after, 9, sizeof after);
+    begin(b, 5);
+    b->flags = TRACE_FLAG_HOST_PAGE;
+    builder_mapped_change(b, SHARED, HALF, zeros, after, sizeof after);
+    b->flags = 0;
+    builder_host_read(b, SHARED, HALF, after, sizeof after);
+    const struct replay_report report = run(state);
+    expect(&report, 1, 0, 0);
+}
+
+static void without_bytes_nothing_of_the_range_is_compared(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    begin(b, 5);
+    builder_mapped_change(b, SHARED, 8, NULL, NULL, 16);
+    builder_host_read(b, SHARED, 0, zeros, BYTES);
+    builder_host_read(b, SHARED, 24, zeros, 8);
+    const struct replay_report report = run(state);
+    expect(&report, 2, 1, 1); /* [0, 8) is filled */
+    assert_int_equal(report.different_bytes, 8);
+}
+
+/* The recording saw a word between two fills; one of its bytes is the old one again. */
+static void a_word_that_the_device_changes_again_is_its_own(void **state)
+{
+    struct trace_builder *b = play_start(*state);
+    const uint8_t between[4] = {7, 7, 7, 7}, last[4] = {0, 5, 5, 5};
+    const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2};
+    begin(b, 5);
+    builder_command_buffer_create(b, 11, NULL, 0);
+    builder_update(b, SHARED, 0, last, sizeof last);
+    builder_seal(b, 11);
+    play_submit(b, 1, 11, &first, &second);
+    builder_mapped_change(b, SHARED, 0, zeros, between, sizeof between);
+    builder_host_read(b, SHARED, 0, last, sizeof last);
+    const struct replay_report report = run(state);
+    expect(&report, 1, 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_device_did_here_too_is_compared),
+        cmocka_unit_test(what_the_device_does_otherwise_is_different),
+        cmocka_unit_test(what_nothing_did_here_is_put_there_and_not_compared),
+        cmocka_unit_test(what_commands_compute_from_it_is_not_compared),
+        cmocka_unit_test(work_that_waits_for_the_host_reads_it_later),
+        cmocka_unit_test(a_write_of_the_host_ends_the_doubt),
+        cmocka_unit_test(a_page_that_only_the_host_wrote_is_compared),
+        cmocka_unit_test(without_bytes_nothing_of_the_range_is_compared),
+        cmocka_unit_test(a_word_that_the_device_changes_again_is_its_own),
+    };
+    return cmocka_run_group_tests(tests, play_set_up, play_tear_down);
+}
