@@ -340,6 +340,7 @@ static enum hal_status create(const struct hal_core *core, struct hal_device *de
     capture_external_init(&capture->external, device);
     capture_inflight_init(&capture->inflight);
     capture->inflight.external = &capture->external;
+    capture->inflight.others_may_signal = core->had_several_devices;
     capture_mappings_init(&capture->mappings);
     capture_outputs_init(&capture->outputs, strcmp(options->outputs, "all") == 0, copy_bytes);
     capture->times_dispatches = strcmp(options->mode, "queue") != 0;

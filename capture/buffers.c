@@ -13,6 +13,18 @@ static void clear(struct capture *capture, struct capture_thread *thread, struct
     capture_call_measure(thread, begin_ns);
 }
 
+/* Where the system tells which pages the host stored into, small buffers get pages of their own. */
+static enum hal_status create(struct capture *capture, const struct hal_buffer_desc *desc,
+                              struct hal_buffer **out)
+{
+    struct hal_driver_device *next = capture->device.next;
+    const struct capture_mappings *mappings = &capture->mappings;
+    const bool apart =
+        next->ops->buffer_create_apart && !mappings->by_comparison && !mappings->announced;
+    return apart ? next->ops->buffer_create_apart(next, desc, out)
+                 : next->ops->buffer_create(next, desc, out);
+}
+
 enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
                                          const struct hal_buffer_desc *desc,
                                          struct hal_buffer **out)
@@ -23,10 +35,10 @@ enum hal_status capture_op_buffer_create(struct hal_driver_device *self,
     if (!call.thread)
         return next->ops->buffer_create(next, desc, out);
     capture_call_begin(&call);
-    enum hal_status status = next->ops->buffer_create(next, desc, out);
+    enum hal_status status = create(capture, desc, out);
     if (status == HAL_NO_MEMORY && capture->outputs.wanted) { /* ours is not to be missing there */
         capture_outputs_trim(capture);
-        status = next->ops->buffer_create(next, desc, out);
+        status = create(capture, desc, out);
     }
     capture_call_result(&call, "hal_buffer_create", status);
     capture_call_take_ticket(&call);
@@ -216,7 +228,7 @@ enum hal_status capture_op_mapping_flush(struct hal_driver_device *self,
         return next->ops->mapping_flush(next, mapping, offset, bytes);
     struct capture_content content = part_of(mapping, offset, bytes);
     content.kind = TRACE_HOST_WRITE;
-    if (is_coherent(mapping) && mapping->mode & HAL_MAP_PERSISTENT)
+    if (is_coherent(mapping) && mapping->mode & HAL_MAP_PERSISTENT && !capture->mappings.announced)
         capture_mappings_collect_range(capture, call.thread, mapping->buffer, content.offset,
                                        bytes);
     else if (mapping->mode & HAL_MAP_WRITE)

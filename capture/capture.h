@@ -84,12 +84,13 @@ static inline void capture_call_take_ticket(struct capture_call *call)
 /* ---- Contents (contents.c) ---------------------------------------------------------------- */
 
 struct capture_content {
-    uint16_t kind; /* TRACE_HOST_WRITE or TRACE_HOST_READ */
+    uint16_t kind; /* TRACE_HOST_WRITE, TRACE_HOST_READ or TRACE_MAPPED_CHANGE */
     uint32_t flags;
     uint64_t buffer;
     uint64_t offset, bytes;
     const void *data;
-    uint32_t file; /* string: a queue read the bytes from there; 0: not */
+    const void *before; /* of a change: what the bytes were; else unused */
+    uint32_t file;      /* string: a queue read the bytes from there; 0: not */
     uint64_t file_offset;
     enum capture_detail detail; /* decided by capture_record_content */
 };

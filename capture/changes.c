@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes in tracked mappings: host writes, by pages or by comparison, and device writes that the
- * host may see. */
+/* Changes in tracked mappings: where they are looked for, and when; the system's account of pages
+ * that the host stored into; and device writes that the host may see. */
 #include "capture/capture.h"
 #include "hal/base/mem.h"
 
-enum { block_bytes = 4096, runs_at_once = 64 };
+/* Of small buffers, in which host and device may share a page, the system's account of pages is
+ * refined by comparison. */
+enum { refined_bytes = 64 << 10, runs_at_once = 64 };
 
 /* ---- Contents of a mapping ---- */
 
@@ -44,13 +46,14 @@ static uint8_t *page_up(const struct capture_pages *pages, uint8_t *address)
     return page_down(pages, address + pages->page_bytes - 1);
 }
 
-/* Only buffers that begin on a page and are not smaller: others may share pages with strangers. */
+/* Only buffers that begin on a page, and are not smaller or have it for themselves: others may
+ * share pages with strangers. */
 static bool watch(const struct capture_mappings *mappings, const struct capture_mapping *mapping,
-                  uint64_t buffer_bytes)
+                  const struct hal_buffer *buffer)
 {
     const struct capture_pages *pages = &mappings->pages;
     const uint8_t *buffer_begin = mapping->data - mapping->offset;
-    if (!pages->works || buffer_bytes < pages->page_bytes ||
+    if (!pages->works || (buffer->bytes < pages->page_bytes && !buffer->is_apart) ||
         (uintptr_t)buffer_begin & (pages->page_bytes - 1))
         return false;
     return capture_pages_watch(pages, page_down(pages, mapping->data),
@@ -71,119 +74,119 @@ static void unwatch_locked(struct capture_mappings *mappings, const struct captu
     capture_pages_unwatch(pages, begin, end);
 }
 
-/* The pages of the buffer were written: each of its mappings that covers some gets its part. */
-static void record_pages_locked(struct capture_mappings *mappings, struct capture_thread *thread,
-                                uint64_t buffer, const uint8_t *begin, const uint8_t *end)
+/* What [page, page_end) has outside of work that may have written there. A page that such work may
+ * write as a whole was, as the system says, written by the host: a larger buffer's slots are taken
+ * to have pages of their own. */
+static void record_page(struct capture_thread *thread, const struct capture_mapping *mapping,
+                        const struct capture_spans *started, uint64_t page, uint64_t page_end,
+                        struct capture_span *run)
 {
-    for (struct capture_mapping *mapping = *capture_tracked(mappings, buffer); mapping;
+    uint64_t next;
+    if (capture_spans_at(started, page, page_end, &next) && next == page_end) {
+        run->begin = run->begin == run->end ? page : run->begin;
+        run->end = page_end;
+        return;
+    }
+    for (uint64_t at = page; at < page_end; at = next) {
+        const bool inside = capture_spans_at(started, at, page_end, &next);
+        if (!inside) {
+            run->begin = run->begin == run->end ? at : run->begin;
+            run->end = next;
+        } else {
+            record(thread, mapping, mapping->data, run->begin, run->end, TRACE_HOST_WRITE, 0);
+            *run = (struct capture_span){next, next};
+        }
+    }
+}
+
+static void record_pages_of(struct capture *capture, struct capture_thread *thread,
+                            const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
+{
+    const uint64_t page_bytes = capture->mappings.pages.page_bytes;
+    struct capture_span run = {begin, begin};
+    capture_changes_find_writers_locked(capture, mapping);
+    for (uint64_t at = begin, next; at < end; at = next) {
+        next =
+            min_u64(end, ((at + mapping->offset) / page_bytes + 1) * page_bytes - mapping->offset);
+        record_page(thread, mapping, &capture->mappings.started, at, next, &run);
+    }
+    record(thread, mapping, mapping->data, run.begin, run.end, TRACE_HOST_WRITE, 0);
+}
+
+/* The host stored into these pages of the buffer: each of its mappings that covers some gets its
+ * part. */
+static void take_pages_locked(struct capture *capture, struct capture_thread *thread,
+                              uint64_t buffer, const uint8_t *begin, const uint8_t *end)
+{
+    for (struct capture_mapping *mapping = *capture_tracked(&capture->mappings, buffer); mapping;
          mapping = mapping->next_tracked) {
         if (!mapping->watched || mapping->buffer != buffer ||
             begin >= mapping->data + mapping->bytes || end <= mapping->data)
             continue;
         const uint64_t from = begin > mapping->data ? (uint64_t)(begin - mapping->data) : 0;
-        record(thread, mapping, mapping->data, from,
-               min_u64((uint64_t)(end - mapping->data), mapping->bytes), TRACE_HOST_WRITE, 0);
+        const uint64_t to = min_u64((uint64_t)(end - mapping->data), mapping->bytes);
+        if (!mapping->shadow) {
+            record_pages_of(capture, thread, mapping, from, to);
+            continue;
+        }
+        for (uint64_t i = from / CAPTURE_BLOCK_BYTES; i <= (to - 1) / CAPTURE_BLOCK_BYTES; i++)
+            mapping->host_pages[i] |= 1;
     }
 }
 
-/* Of the marked part, in whole pages. */
-static void collect_pages_locked(struct capture_mappings *mappings, struct capture_thread *thread,
-                                 const struct capture_mapping *mapping)
+/* In whole pages. */
+void capture_changes_ask_locked(struct capture *capture, struct capture_thread *thread,
+                                const struct capture_mapping *mapping, uint64_t begin, uint64_t end)
 {
-    const struct capture_pages *pages = &mappings->pages;
+    const struct capture_pages *pages = &capture->mappings.pages;
     struct capture_page_run runs[runs_at_once];
-    uint8_t *cursor = page_down(pages, mapping->data + mapping->marked_begin);
-    uint8_t *end = page_up(pages, mapping->data + mapping->marked_end);
-    while (cursor < end) {
+    uint8_t *cursor = page_down(pages, mapping->data + begin);
+    uint8_t *last = page_up(pages, mapping->data + end);
+    while (cursor < last) {
         size_t count = 1;
-        runs[0] = (struct capture_page_run){cursor, end};
-        if (!capture_pages_collect(pages, &cursor, end, runs, runs_at_once, &count))
-            cursor = end; /* without an answer everything counts as written */
+        runs[0] = (struct capture_page_run){cursor, last};
+        if (!capture_pages_collect(pages, &cursor, last, runs, runs_at_once, &count))
+            cursor = last; /* without an answer everything counts as written */
         for (size_t i = 0; i < count; i++)
-            record_pages_locked(mappings, thread, mapping->buffer, runs[i].begin, runs[i].end);
+            take_pages_locked(capture, thread, mapping->buffer, runs[i].begin, runs[i].end);
     }
 }
 
-/* ---- Comparing ---- */
+/* ---- Who may write ---- */
 
-struct overlap {
-    uint64_t buffer, begin, end;
-    bool found;
+struct writers {
+    struct capture_mappings *mappings;
+    const struct capture_mapping *mapping;
 };
 
-static void find_overlap(void *user, const struct capture_use *use)
+static void add_span(struct capture_spans *spans, const struct capture_mapping *mapping,
+                     const struct capture_use *use)
 {
-    struct overlap *overlap = user;
-    overlap->found |= capture_use_buffer(use) == overlap->buffer && use->begin < overlap->end &&
-                      use->end > overlap->begin;
+    const uint64_t begin = max_u64(use->begin, mapping->offset);
+    const uint64_t end = min_u64(use->end, mapping->offset + mapping->bytes);
+    if (capture_use_buffer(use) == mapping->buffer && begin < end)
+        capture_spans_add(spans, begin - mapping->offset, end - mapping->offset);
 }
 
-static bool device_may_write(struct capture *capture, const struct capture_mapping *mapping,
-                             uint64_t begin, uint64_t end)
+static void add_writer(void *user, const struct capture_use *use, enum capture_progress progress)
 {
-    struct overlap overlap = {
-        .buffer = mapping->buffer, .begin = mapping->offset + begin, .end = mapping->offset + end};
-    capture_inflight_each_write(&capture->inflight, find_overlap, &overlap);
-    return overlap.found;
+    const struct writers *writers = user;
+    add_span(progress == CAPTURE_NOT_STARTED ? &writers->mappings->waiting
+                                             : &writers->mappings->started,
+             writers->mapping, use);
 }
 
-/* Takes a changed block over into the shadow; true: the host wrote it. */
-static bool take_change(struct capture *capture, struct capture_mapping *mapping, uint64_t begin,
-                        uint64_t end)
+void capture_changes_find_writers_locked(struct capture *capture,
+                                         const struct capture_mapping *mapping)
 {
-    if (memcmp(mapping->shadow + begin, mapping->data + begin, end - begin) == 0)
-        return false;
-    uint8_t *from_device = &mapping->from_device[begin / block_bytes];
-    if (*from_device && device_may_write(capture, mapping, begin, end))
-        return false;
-    *from_device = 0;
-    memcpy(mapping->shadow + begin, mapping->data + begin, end - begin);
-    return true;
-}
-
-/* Of the marked part, in whole blocks. */
-static void collect_changes(struct capture *capture, struct capture_thread *thread,
-                            struct capture_mapping *mapping)
-{
-    const uint64_t from = mapping->marked_begin / block_bytes * block_bytes;
-    uint64_t run_begin = from, run_end = from;
-    for (uint64_t begin = from, end; begin < mapping->marked_end; begin = end) {
-        end = min_u64(begin + block_bytes, mapping->bytes);
-        if (!take_change(capture, mapping, begin, end))
-            continue;
-        if (run_end != begin) {
-            record(thread, mapping, mapping->shadow, run_begin, run_end, TRACE_HOST_WRITE, 0);
-            run_begin = begin;
-        }
-        run_end = end;
-    }
-    record(thread, mapping, mapping->shadow, run_begin, run_end, TRACE_HOST_WRITE, 0);
-}
-
-/* Memory of a new buffer may hold anything, also what the host is about to write; a replay's holds
- * zeros. It is compared with those. */
-static bool prepare_comparison(struct capture_mapping *mapping)
-{
-    mapping->shadow = mapping->is_first ? hal_alloc(mapping->bytes, 1) : malloc(mapping->bytes);
-    mapping->from_device = hal_alloc((mapping->bytes + block_bytes - 1) / block_bytes, 1);
-    if (!mapping->shadow || !mapping->from_device)
-        return false;
-    if (!mapping->is_first)
-        memcpy(mapping->shadow, mapping->data, mapping->bytes);
-    return true;
-}
-
-/* What the device wrote in [begin, end) is no change by the host. */
-static void accept_device_writes(struct capture_mapping *mapping, uint64_t begin, uint64_t end)
-{
-    for (uint64_t at = begin; at < end;) {
-        const uint64_t next = min_u64(end, (at / block_bytes + 1) * block_bytes);
-        if (memcmp(mapping->shadow + at, mapping->data + at, next - at) != 0) {
-            memcpy(mapping->shadow + at, mapping->data + at, next - at);
-            mapping->from_device[at / block_bytes] = 1;
-        }
-        at = next;
-    }
+    struct capture_mappings *mappings = &capture->mappings;
+    struct writers writers = {mappings, mapping};
+    capture_spans_clear(&mappings->started);
+    capture_spans_clear(&mappings->waiting);
+    mappings->started.everything =
+        !capture_inflight_each_write(&capture->inflight, mappings->next, add_writer, &writers);
+    capture_spans_merge(&mappings->started);
+    capture_spans_merge(&mappings->waiting);
 }
 
 /* ---- Marking ---- */
@@ -256,10 +259,11 @@ static void collect_marked_locked(struct capture *capture, struct capture_thread
 {
     struct capture_mapping *mapping = NULL;
     while ((mapping = next_marked(marks, mapping))) {
-        if (mapping->watched)
-            collect_pages_locked(&capture->mappings, thread, mapping);
-        else if (mapping->shadow)
-            collect_changes(capture, thread, mapping);
+        if (mapping->shadow)
+            capture_compare_collect_locked(capture, thread, mapping);
+        else if (mapping->watched)
+            capture_changes_ask_locked(capture, thread, mapping, mapping->marked_begin,
+                                       mapping->marked_end);
     }
 }
 
@@ -306,39 +310,68 @@ void capture_mappings_collect_used(struct capture *capture, struct capture_threa
         mark_submission(&marks, submission, false);
     if (!capture_inflight_each_open_use(&capture->inflight, mark_use, &marks))
         mark_everything(&marks);
+    mappings->next = submission;
     collect_marked_locked(capture, thread, &marks);
+    mappings->next = NULL;
     pthread_mutex_unlock(&mappings->tracked_lock);
 }
 
 /* ---- Device writes ---- */
 
-/* Unobserved work may still write there: the larger rest counts. */
-static void cut_range(void *user, const struct capture_use *use)
+/* Finds mappings->seen: where the observed work may have written into the mapping. */
+static void find_seen_locked(struct capture_mappings *mappings,
+                             const struct capture_submission *list,
+                             const struct capture_mapping *mapping)
 {
-    struct capture_mapping *mapping = user;
-    if (capture_use_buffer(use) != mapping->buffer)
-        return;
-    const uint64_t end = use->end > mapping->offset ? use->end - mapping->offset : 0;
-    const uint64_t begin = use->begin > mapping->offset ? use->begin - mapping->offset : 0;
-    if (begin >= mapping->marked_end || end <= mapping->marked_begin)
-        return;
-    const uint64_t before = begin > mapping->marked_begin ? begin - mapping->marked_begin : 0;
-    const uint64_t after = mapping->marked_end > end ? mapping->marked_end - end : 0;
-    if (before >= after)
-        mapping->marked_end = mapping->marked_begin + before;
-    else
-        mapping->marked_begin = end;
+    capture_spans_clear(&mappings->seen);
+    for (; list; list = list->list) {
+        if (atomic_load(&list->state) != CAPTURE_SUBMISSION_DONE)
+            continue;
+        for (uint32_t i = 0; i < list->uses_count; i++) {
+            for (uint32_t k = 0; k < list->uses[i]->count; k++) {
+                if (capture_use_writes(&list->uses[i]->ranges[k]))
+                    add_span(&mappings->seen, mapping, &list->uses[i]->ranges[k]);
+            }
+        }
+    }
+    capture_spans_merge(&mappings->seen);
 }
 
-static void record_seen(struct capture_thread *thread, struct capture_mapping *mapping)
+/* What unobserved work may still write is left out. */
+static void record_seen_locked(struct capture_mappings *mappings, struct capture_thread *thread,
+                               const struct capture_mapping *mapping, struct capture_span span)
 {
-    if (mapping->marked_begin >= mapping->marked_end)
-        return;
-    if (mapping->shadow)
-        accept_device_writes(mapping, mapping->marked_begin, mapping->marked_end);
-    if (mapping->mode & HAL_MAP_READ)
-        record(thread, mapping, mapping->data, mapping->marked_begin, mapping->marked_end,
-               TRACE_HOST_READ, TRACE_FLAG_OBSERVED);
+    const uint8_t *data = mapping->shadow ? mapping->shadow : mapping->data;
+    uint64_t begin = span.begin;
+    for (uint64_t at = span.begin, next; at < span.end; at = next) {
+        uint64_t limit;
+        const bool started = capture_spans_at(&mappings->started, at, span.end, &limit);
+        const bool waiting = capture_spans_at(&mappings->waiting, at, limit, &next);
+        if (!started && !waiting)
+            continue;
+        record(thread, mapping, data, begin, at, TRACE_HOST_READ, TRACE_FLAG_OBSERVED);
+        begin = next;
+    }
+    record(thread, mapping, data, begin, span.end, TRACE_HOST_READ, TRACE_FLAG_OBSERVED);
+}
+
+static void observe_mapping_locked(struct capture *capture, struct capture_thread *thread,
+                                   const struct capture_submission *list,
+                                   struct capture_mapping *mapping)
+{
+    struct capture_mappings *mappings = &capture->mappings;
+    find_seen_locked(mappings, list, mapping);
+    for (size_t i = 0; i < mappings->seen.count; i++) {
+        const struct capture_span span = mappings->seen.list[i];
+        /* What the host stored there is recorded before. */
+        if (mapping->shadow)
+            capture_compare_observe_locked(capture, thread, mapping, span.begin, span.end);
+        else if (mapping->watched)
+            capture_changes_ask_locked(capture, thread, mapping, span.begin, span.end);
+    }
+    capture_changes_find_writers_locked(capture, mapping);
+    for (size_t i = 0; mapping->mode & HAL_MAP_READ && i < mappings->seen.count; i++)
+        record_seen_locked(mappings, thread, mapping, mappings->seen.list[i]);
 }
 
 static void observe_locked(struct capture *capture, struct capture_thread *thread,
@@ -346,33 +379,51 @@ static void observe_locked(struct capture *capture, struct capture_thread *threa
 {
     struct marks marks = {.mappings = &capture->mappings};
     struct capture_mapping *mapping = NULL;
-    for (; list; list = list->list) {
-        if (atomic_load(&list->state) == CAPTURE_SUBMISSION_DONE)
-            mark_submission(&marks, list, true);
+    for (const struct capture_submission *entry = list; entry; entry = entry->list) {
+        if (atomic_load(&entry->state) == CAPTURE_SUBMISSION_DONE)
+            mark_submission(&marks, entry, true);
     }
-    /* What the host wrote there is recorded as such before. */
-    for (mapping = marks.first; mapping; mapping = mapping->next_marked) {
-        capture_inflight_each_write(&capture->inflight, cut_range, mapping);
-        if (mapping->watched && mapping->marked_begin < mapping->marked_end)
-            collect_pages_locked(&capture->mappings, thread, mapping);
-    }
-    mapping = NULL;
     while ((mapping = next_marked(&marks, mapping)))
-        record_seen(thread, mapping);
+        observe_mapping_locked(capture, thread, list, mapping);
 }
 
-void capture_mappings_observe(struct capture *capture, struct capture_thread *thread,
-                              struct capture_submission *list)
+/* The work leaves the list and its changes are taken over in one step: in between another thread
+ * would take them for the host's. */
+static struct capture_submission *see_locked(struct capture *capture,
+                                             struct capture_semaphore *semaphore, uint64_t value)
+{
+    return semaphore ? capture_inflight_see_value(&capture->inflight, semaphore, value)
+                     : capture_inflight_see_all(&capture->inflight, value);
+}
+
+static void see(struct capture *capture, struct capture_thread *thread,
+                struct capture_semaphore *semaphore, uint64_t value)
 {
     struct capture_mappings *mappings = &capture->mappings;
-    if (!list)
-        return;
-    if (!nothing_is_tracked(mappings)) {
+    struct capture_submission *list;
+    if (nothing_is_tracked(mappings)) {
+        list = see_locked(capture, semaphore, value);
+    } else {
         pthread_mutex_lock(&mappings->tracked_lock);
-        observe_locked(capture, thread, list);
+        list = see_locked(capture, semaphore, value);
+        if (list)
+            observe_locked(capture, thread, list);
         pthread_mutex_unlock(&mappings->tracked_lock);
     }
     capture_inflight_free(&capture->inflight, list);
+}
+
+void capture_mappings_see_value(struct capture *capture, struct capture_thread *thread,
+                                struct capture_semaphore *semaphore, uint64_t value)
+{
+    if (semaphore && atomic_load_explicit(&semaphore->reached, memory_order_acquire) < value)
+        see(capture, thread, semaphore, value);
+}
+
+void capture_mappings_see_all(struct capture *capture, struct capture_thread *thread,
+                              uint64_t number)
+{
+    see(capture, thread, NULL, number);
 }
 
 /* ---- Beginning and ending to look ---- */
@@ -380,7 +431,7 @@ void capture_mappings_observe(struct capture *capture, struct capture_thread *th
 /* Other mappings of the buffer may cover the same pages, and what is not watched yet counts as not
  * written: what they hold unseen is recorded first. */
 bool capture_changes_begin_locked(struct capture *capture, struct capture_thread *thread,
-                                  struct capture_mapping *mapping, uint64_t buffer_bytes)
+                                  struct capture_mapping *mapping, const struct hal_buffer *buffer)
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct marks marks = {.mappings = mappings};
@@ -388,8 +439,10 @@ bool capture_changes_begin_locked(struct capture *capture, struct capture_thread
         return true;
     mark_range(&marks, mapping->buffer, 0, UINT64_MAX);
     collect_marked_locked(capture, thread, &marks);
-    mapping->watched = !mapping->imported && watch(mappings, mapping, buffer_bytes);
-    return mapping->watched || prepare_comparison(mapping);
+    if (mappings->announced)
+        return true;
+    mapping->watched = !mapping->imported && watch(mappings, mapping, buffer);
+    return (mapping->watched && buffer->bytes > refined_bytes) || capture_compare_begin(mapping);
 }
 
 void capture_changes_end_locked(struct capture_mappings *mappings, struct capture_mapping *mapping)

@@ -60,29 +60,55 @@ static bool stage(struct capture_thread *thread, enum capture_detail detail, con
     return status == HAL_OK && capture_stage(thread, digest, sizeof digest, out_position);
 }
 
-/* `staged`: where the piece lies; 0: not yet in staging memory. */
-static bool record_piece(struct capture_thread *thread, const struct capture_content *content,
-                         struct trace_event head, uint64_t done, uint64_t bytes, uint64_t staged)
+static struct trace_content_event piece_of(const struct capture_content *content,
+                                           struct trace_event head, uint64_t done, uint64_t bytes,
+                                           uint64_t position)
 {
-    uint64_t position = staged;
-    const enum capture_detail detail = content->detail;
-    if (!staged && !stage(thread, detail, (const uint8_t *)content->data + done, bytes, &position))
-        return false;
-    struct trace_content_event *record = capture_reserve(thread, sizeof *record);
-    if (!record)
-        return false;
     head.end_ns = hal_clock_ns();
-    *record = (struct trace_content_event){
+    return (struct trace_content_event){
         .head = head,
         .buffer = content->buffer,
         .offset = content->offset + done,
         .size = bytes,
         .content = position,
-        .flags = content->flags | (detail == CAPTURE_DIGEST ? TRACE_FLAG_DIGEST : 0u) |
+        .flags = content->flags | (content->detail == CAPTURE_DIGEST ? TRACE_FLAG_DIGEST : 0u) |
                  (content->file ? TRACE_FLAG_FILE : 0u),
         .file = content->file,
         .file_offset = content->file ? content->file_offset + done : 0,
     };
+}
+
+static bool record_change(struct capture_thread *thread, const struct capture_content *content,
+                          struct trace_event head, uint64_t done, uint64_t bytes)
+{
+    uint64_t before, after;
+    if (!stage(thread, content->detail, (const uint8_t *)content->before + done, bytes, &before) ||
+        !stage(thread, content->detail, (const uint8_t *)content->data + done, bytes, &after))
+        return false;
+    struct trace_mapped_change *record = capture_reserve(thread, sizeof *record);
+    if (!record)
+        return false;
+    head.bytes = sizeof *record;
+    *record = (struct trace_mapped_change){.part = piece_of(content, head, done, bytes, after),
+                                           .before = before};
+    capture_publish(thread, sizeof *record);
+    return true;
+}
+
+/* `staged`: where the piece lies; 0: not yet in staging memory. */
+static bool record_piece(struct capture_thread *thread, const struct capture_content *content,
+                         struct trace_event head, uint64_t done, uint64_t bytes, uint64_t staged)
+{
+    uint64_t position = staged;
+    if (content->kind == TRACE_MAPPED_CHANGE)
+        return record_change(thread, content, head, done, bytes);
+    if (!staged &&
+        !stage(thread, content->detail, (const uint8_t *)content->data + done, bytes, &position))
+        return false;
+    struct trace_content_event *record = capture_reserve(thread, sizeof *record);
+    if (!record)
+        return false;
+    *record = piece_of(content, head, done, bytes, position);
     capture_publish(thread, sizeof *record);
     return true;
 }

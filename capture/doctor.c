@@ -128,12 +128,14 @@ static void look_at_pages(struct report *report)
     capture_pages_open(&pages);
     if (pages.works)
         doctor_say(finding, DOCTOR_FINE, NULL,
-                   "the system tells which pages the program wrote (userfaultfd)");
+                   "the system tells which pages the program wrote (userfaultfd); imported memory "
+                   "is compared");
     else
         doctor_say(finding, DOCTOR_NOTE,
                    "Linux 6.7 or later tells which pages were written; in a container, allow "
                    "userfaultfd",
-                   "mapped memory is compared as a whole at each use, which is right and slow");
+                   "mapped memory is compared at each use, which is slow; of what the host stores "
+                   "into the ranges of running kernels a replay says that it is not comparable");
     capture_pages_close(&pages);
 }
 

@@ -126,7 +126,8 @@ static void keep_table(struct capture_drain *drain, const struct trace_event *ev
 static bool has_content(const struct trace_event *event)
 {
     return event->kind == TRACE_HOST_WRITE || event->kind == TRACE_HOST_READ ||
-           event->kind == TRACE_EXECUTABLE_CREATE || event->kind == TRACE_FILE;
+           event->kind == TRACE_EXECUTABLE_CREATE || event->kind == TRACE_FILE ||
+           event->kind == TRACE_MAPPED_CHANGE;
 }
 
 /* The record behind this one, and behind the segments of a seal. */

@@ -199,6 +199,8 @@ static void forget_oldest(struct capture_inflight *inflight)
     for (struct capture_submission *entry = inflight->list; entry; entry = entry->list)
         entry->observed = ++kept > max_kept / 2 && has_ended(entry);
     struct capture_submission *old = unlink_observed_locked(inflight);
+    if (old)
+        atomic_store(&inflight->forgot, true);
     pthread_mutex_unlock(&inflight->list_lock);
     capture_inflight_free(inflight, old);
 }
@@ -345,14 +347,12 @@ uint64_t capture_inflight_number(struct capture_inflight *inflight)
     return atomic_load(&inflight->next_number);
 }
 
-static void each_use(const struct capture_submission *entry, bool only_writes,
+static void each_use(const struct capture_submission *entry,
                      void (*visit)(void *user, const struct capture_use *use), void *user)
 {
     for (uint32_t i = 0; i < entry->uses_count; i++) {
-        for (uint32_t k = 0; k < entry->uses[i]->count; k++) {
-            if (!only_writes || capture_use_writes(&entry->uses[i]->ranges[k]))
-                visit(user, &entry->uses[i]->ranges[k]);
-        }
+        for (uint32_t k = 0; k < entry->uses[i]->count; k++)
+            visit(user, &entry->uses[i]->ranges[k]);
     }
 }
 
@@ -385,17 +385,52 @@ void capture_inflight_end(struct capture_inflight *inflight, struct capture_subm
     pthread_mutex_unlock(&inflight->list_lock);
 }
 
-void capture_inflight_each_write(struct capture_inflight *inflight,
-                                 void (*visit)(void *user, const struct capture_use *use),
+/* The trace learns of a value before the driver's semaphore has it (submissions.c, semaphores.c),
+ * unless another device raises it. */
+static bool may_be_met(const struct capture_inflight *inflight, const struct capture_signal *wait)
+{
+    const struct capture_semaphore *semaphore = wait->semaphore;
+    if (!semaphore || semaphore->external_id || atomic_load(&semaphore->has_failed))
+        return true;
+    return atomic_load_explicit(&semaphore->recorded, memory_order_acquire) >= wait->value ||
+           (inflight->others_may_signal && inflight->others_may_signal());
+}
+
+static enum capture_progress progress_of(const struct capture_inflight *inflight,
+                                         const struct capture_submission *entry)
+{
+    const enum capture_submission_state state = state_of(entry);
+    if (state == CAPTURE_SUBMISSION_COMES)
+        return CAPTURE_NOT_STARTED;
+    for (uint32_t i = 0; state == CAPTURE_SUBMISSION_RUNS && i < entry->wait_count; i++) {
+        if (!may_be_met(inflight, &entry->waits[i]))
+            return CAPTURE_NOT_STARTED;
+    }
+    return CAPTURE_MAY_HAVE_STARTED;
+}
+
+bool capture_inflight_each_write(struct capture_inflight *inflight,
+                                 const struct capture_submission *except,
+                                 void (*visit)(void *user, const struct capture_use *use,
+                                               enum capture_progress progress),
                                  void *user)
 {
     pthread_mutex_lock(&inflight->list_lock);
     take_incoming_locked(inflight);
     for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
-        if (state_of(entry) != CAPTURE_SUBMISSION_COMES)
-            each_use(entry, true, visit, user);
+        if (entry == except || state_of(entry) == CAPTURE_SUBMISSION_REFUSED)
+            continue;
+        const enum capture_progress progress = progress_of(inflight, entry);
+        for (uint32_t i = 0; i < entry->uses_count; i++) {
+            const struct capture_uses *uses = entry->uses[i];
+            for (uint32_t k = 0; k < uses->count; k++) {
+                if (capture_use_writes(&uses->ranges[k]))
+                    visit(user, &uses->ranges[k], progress);
+            }
+        }
     }
     pthread_mutex_unlock(&inflight->list_lock);
+    return !atomic_load(&inflight->forgot);
 }
 
 bool capture_inflight_each_open_use(struct capture_inflight *inflight,
@@ -412,7 +447,7 @@ bool capture_inflight_each_open_use(struct capture_inflight *inflight,
     take_incoming_locked(inflight);
     for (const struct capture_submission *entry = inflight->list; entry; entry = entry->list) {
         if (entry->is_open && !has_ended(entry))
-            each_use(entry, false, visit, user);
+            each_use(entry, visit, user);
     }
     pthread_mutex_unlock(&inflight->list_lock);
     return true;

@@ -85,6 +85,8 @@ struct capture_inflight {
     _Atomic(struct capture_submission *) incoming;
     _Atomic uint64_t count; /* submissions known here */
     _Atomic uint32_t open_count;
+    _Atomic bool forgot; /* finished work that was never observed is not in the list any more */
+    bool (*others_may_signal)(void); /* other devices may raise semaphores; NULL: none does */
     _Atomic uint64_t next_number;
     pthread_mutex_t list_lock;
     struct capture_submission *list;    /* newest first */
@@ -142,10 +144,18 @@ void capture_inflight_watch(struct capture_inflight *inflight, struct capture_su
 void capture_inflight_end(struct capture_inflight *inflight, struct capture_submission *entry,
                           void (*visit)(void *user, struct capture_submission *other), void *user);
 
-/* Calls `visit` for every range that a submission which the driver has, and of which the host has
- * observed nothing, may write. */
-void capture_inflight_each_write(struct capture_inflight *inflight,
-                                 void (*visit)(void *user, const struct capture_use *use),
+/* Whether a submission may have written by now. */
+enum capture_progress {
+    CAPTURE_NOT_STARTED, /* its waits cannot have been met, or the driver does not have it yet */
+    CAPTURE_MAY_HAVE_STARTED,
+};
+
+/* Calls `visit` for every range that a submission but `except` may write of which the host has
+ * observed nothing. False: there may be more, since old work was forgotten. */
+bool capture_inflight_each_write(struct capture_inflight *inflight,
+                                 const struct capture_submission *except,
+                                 void (*visit)(void *user, const struct capture_use *use,
+                                               enum capture_progress progress),
                                  void *user);
 
 /* Calls `visit` for every range that an open submission uses. False: that would take long. */

@@ -31,8 +31,7 @@ static enum hal_status device_wait_idle(struct hal_driver_device *self, int64_t 
     capture_call_take_ticket(&call);
     capture_record_wait_idle(&call, timeout_ns);
     if (call.status == HAL_OK)
-        capture_mappings_observe(capture, call.thread,
-                                 capture_inflight_see_all(&capture->inflight, number));
+        capture_mappings_see_all(capture, call.thread, number);
     capture_call_leave(&call);
     return call.status;
 }

@@ -12,13 +12,20 @@ void capture_mappings_init(struct capture_mappings *mappings)
     pthread_mutex_init(&mappings->tracked_lock, NULL);
     const char *how = getenv("HAL_DEVICE_PROFILING_DIRTY");
     mappings->by_comparison = how && strcmp(how, "compare") == 0;
-    if (how && *how && !mappings->by_comparison)
-        hal_log(HAL_LOG_WARN, "HAL_DEVICE_PROFILING_DIRTY='%s' is not 'compare': ignored", how);
+    mappings->announced = how && strcmp(how, "announced") == 0;
+    if (how && *how && !mappings->by_comparison && !mappings->announced)
+        hal_log(HAL_LOG_WARN,
+                "HAL_DEVICE_PROFILING_DIRTY='%s' is neither 'compare' nor 'announced': ignored",
+                how);
 }
 
 void capture_mappings_finish(struct capture_mappings *mappings)
 {
     capture_pages_close(&mappings->pages);
+    capture_spans_finish(&mappings->started);
+    capture_spans_finish(&mappings->waiting);
+    capture_spans_finish(&mappings->seen);
+    free(mappings->scratch);
     pthread_mutex_destroy(&mappings->tracked_lock);
 }
 
@@ -31,14 +38,14 @@ static bool is_tracked(const struct hal_mapping *mapping)
 }
 
 static bool track_locked(struct capture *capture, struct capture_thread *thread,
-                         struct capture_mapping *mapping, uint64_t buffer_bytes)
+                         struct capture_mapping *mapping, const struct hal_buffer *buffer)
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct capture_mapping **bucket = capture_tracked(mappings, mapping->buffer);
     /* Trying it out takes a millisecond or two, which most programs need not spend. */
-    if (!mappings->by_comparison && !mappings->pages.page_bytes)
+    if (!mappings->by_comparison && !mappings->announced && !mappings->pages.page_bytes)
         capture_pages_open(&mappings->pages);
-    if (!capture_changes_begin_locked(capture, thread, mapping, buffer_bytes))
+    if (!capture_changes_begin_locked(capture, thread, mapping, buffer))
         return false;
     mapping->tracked = true;
     mapping->next_tracked = *bucket;
@@ -50,7 +57,7 @@ static bool track_locked(struct capture *capture, struct capture_thread *thread,
 static void free_mapping(struct capture_buffer *buffer, struct capture_mapping *mapping)
 {
     free(mapping->shadow);
-    free(mapping->from_device);
+    free(mapping->host_pages);
     if (!mapping->is_own) {
         free(mapping);
         return;
@@ -99,7 +106,7 @@ struct capture_mapping *capture_mapping_open(struct capture *capture, struct cap
     }
     if (ok && is_tracked(mapping)) {
         pthread_mutex_lock(&mappings->tracked_lock);
-        ok = track_locked(capture, thread, opened, mapping->buffer->bytes);
+        ok = track_locked(capture, thread, opened, mapping->buffer);
         pthread_mutex_unlock(&mappings->tracked_lock);
     }
     if (!ok) {

@@ -11,14 +11,18 @@
  * When the host observes that work is done, what that work may have written into the mapping is
  * recorded as read.
  *
- * By comparison alone the host's and the device's writes look the same. Then a change counts as the
- * host's, unless the block is known for the device's writes and unobserved work may write it; what
- * the host changes inside the range of unobserved work before it observes that work goes unseen. */
+ * By comparison alone the host's and the device's writes look the same. A change outside of what
+ * unobserved work may write is the host's. One inside is recorded as a change that either may have
+ * made (TRACE_MAPPED_CHANGE): a replay decides, or says that it cannot. The same goes for small
+ * buffers in pages that the host stored into; pages that it left alone changed by the device.
+ *
+ * Where the program announces what it writes, by flushing it, nothing is looked for. */
 #ifndef CAPTURE_MAPPINGS_H
 #define CAPTURE_MAPPINGS_H
 
 #include "capture/inflight.h"
 #include "capture/pages.h"
+#include "capture/spans.h"
 
 struct capture;
 struct capture_thread;
@@ -33,11 +37,11 @@ struct capture_mapping {
     bool is_own;   /* lies in the capture_buffer */
     bool is_first; /* what lies there is nobody's: the buffer is new */
     /* Of tracked mappings, under tracked_lock. */
-    bool tracked, watched; /* watched: by pages, else by comparison */
+    bool tracked, watched; /* watched: the system tells which pages the host stored into */
     bool imported;         /* host and device see it through one mapping: pages tell nothing */
     struct capture_mapping *next_tracked; /* in the same bucket */
-    uint8_t *shadow;
-    uint8_t *from_device; /* per block: the device was seen writing it */
+    uint8_t *shadow;     /* what the trace knows; NULL: it is not compared (compare.c) */
+    uint8_t *host_pages; /* with `watched`, per block: the host stored there since the last look */
     /* While looking: the part of the mapping that counts, empty outside of it. */
     struct capture_mapping *next_marked;
     uint64_t marked_begin, marked_end;
@@ -58,7 +62,12 @@ enum { CAPTURE_MAPPING_BUCKETS = 256 };
 
 struct capture_mappings {
     struct capture_pages pages; /* opened when the first mapping is tracked, unless by_comparison */
-    bool by_comparison;
+    bool by_comparison, announced;
+    /* Scratch, under tracked_lock: where in a mapping work may have written, or may later, and
+     * where work was observed; room for what is compared. */
+    struct capture_spans started, waiting, seen;
+    uint8_t *scratch;
+    const struct capture_submission *next; /* is submitted behind what the look records */
     _Atomic uint64_t last_number;
     _Atomic uint32_t tracked_count;
     pthread_mutex_t tracked_lock;
@@ -98,14 +107,41 @@ void capture_mappings_collect_range(struct capture *capture, struct capture_thre
 void capture_mappings_collect_used(struct capture *capture, struct capture_thread *thread,
                                    const struct capture_submission *submission);
 
-/* Records what finished work has written into tracked mappings. Takes the list over. */
-void capture_mappings_observe(struct capture *capture, struct capture_thread *thread,
-                              struct capture_submission *list);
+/* The host has seen the value, or that all work numbered below `number` is done: records what that
+ * work has written into tracked mappings. */
+void capture_mappings_see_value(struct capture *capture, struct capture_thread *thread,
+                                struct capture_semaphore *semaphore, uint64_t value);
+void capture_mappings_see_all(struct capture *capture, struct capture_thread *thread,
+                              uint64_t number);
 
 /* For mappings.c. Begins and ends looking for changes; false: memory is out. */
 bool capture_changes_begin_locked(struct capture *capture, struct capture_thread *thread,
-                                  struct capture_mapping *mapping, uint64_t buffer_bytes);
+                                  struct capture_mapping *mapping, const struct hal_buffer *buffer);
 void capture_changes_end_locked(struct capture_mappings *mappings, struct capture_mapping *mapping);
+
+/* For compare.c. Finds mappings->started and waiting, relative to the mapping. Asks the system for
+ * the pages of a range that the host stored into, for all mappings that show them. */
+void capture_changes_find_writers_locked(struct capture *capture,
+                                         const struct capture_mapping *mapping);
+void capture_changes_ask_locked(struct capture *capture, struct capture_thread *thread,
+                                const struct capture_mapping *mapping, uint64_t begin,
+                                uint64_t end);
+
+/* ---- Comparing (compare.c), for changes.c -------------------------------------------------- */
+
+enum { CAPTURE_BLOCK_BYTES = 4096 };
+
+/* False: memory is out. The mapping is watched already, or will not be. */
+bool capture_compare_begin(struct capture_mapping *mapping);
+
+/* Records what changed in the marked part, in whole blocks. */
+void capture_compare_collect_locked(struct capture *capture, struct capture_thread *thread,
+                                    struct capture_mapping *mapping);
+
+/* Work that may have written [begin, end) was observed: the shadow takes it over, and what the host
+ * may have stored is recorded. */
+void capture_compare_observe_locked(struct capture *capture, struct capture_thread *thread,
+                                    struct capture_mapping *mapping, uint64_t begin, uint64_t end);
 
 static inline struct capture_mapping **capture_tracked(struct capture_mappings *mappings,
                                                        uint64_t buffer)

@@ -30,10 +30,8 @@ enum hal_status capture_op_semaphore_create(struct hal_driver_device *self, cons
 static void see_value(struct capture *capture, struct capture_thread *thread,
                       const struct hal_semaphore *semaphore, uint64_t value)
 {
-    capture_mappings_observe(
-        capture, thread,
-        capture_inflight_see_value(&capture->inflight,
-                                   capture_external_find(&capture->external, semaphore), value));
+    capture_mappings_see_value(capture, thread,
+                               capture_external_find(&capture->external, semaphore), value);
 }
 
 /* A value, or a failure, that was seen: who is the reason? */

@@ -5,23 +5,35 @@
 #include "format/record.h"
 #include "hal/base/mem.h"
 
-/* Few buffers are searched one by one, without allocating; many through a hash table. */
-enum { few = 16 };
+/* Few buffers are searched one by one, without allocating; many through a hash table. More ranges
+ * of one buffer than `most_apart` grow together. */
+enum { few = 16, most_apart = 16 };
+
+struct range {
+    struct capture_use use;
+    uint32_t next;  /* of the same key: index + 1 */
+    uint32_t count; /* of the first one of a key: how many there are */
+};
 
 struct builder {
-    struct capture_use *ranges; /* `own`, or allocated */
+    struct range *ranges; /* `own`, or allocated */
     size_t count, capacity;
-    uint32_t *slots; /* open addressing: index + 1 into ranges; NULL while there are few */
+    uint32_t
+        *slots; /* open addressing: index + 1 of a key's first range; NULL while there are few */
     size_t slot_count;
-    size_t last; /* commands often write the buffer that the one before wrote */
+    size_t last; /* commands often use the range that the one before used */
     bool failed;
-    struct capture_use own[few];
+    /* Of the last dispatch. */
+    const struct hal_dispatch_state *state;
+    const struct hal_executable *executable;
+    uint32_t entry;
+    struct range own[few];
 };
 
 static uint32_t *slot_of(const struct builder *builder, uint64_t key)
 {
     size_t slot = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & (builder->slot_count - 1);
-    while (builder->slots[slot] && builder->ranges[builder->slots[slot] - 1].key != key)
+    while (builder->slots[slot] && builder->ranges[builder->slots[slot] - 1].use.key != key)
         slot = (slot + 1) & (builder->slot_count - 1);
     return &builder->slots[slot];
 }
@@ -31,7 +43,7 @@ static bool make_room(struct builder *builder)
     if (builder->count < builder->capacity)
         return true;
     const size_t capacity = 2 * builder->capacity;
-    struct capture_use *ranges = hal_alloc(capacity, sizeof *ranges);
+    struct range *ranges = hal_alloc(capacity, sizeof *ranges);
     uint32_t *slots = hal_alloc(2 * capacity, sizeof *slots);
     if (!ranges || !slots) {
         free(ranges);
@@ -46,12 +58,15 @@ static bool make_room(struct builder *builder)
     builder->capacity = capacity;
     builder->slots = slots;
     builder->slot_count = 2 * capacity;
-    for (size_t i = 0; i < builder->count; i++)
-        *slot_of(builder, ranges[i].key) = (uint32_t)i + 1;
+    for (size_t i = 0; i < builder->count; i++) {
+        uint32_t *slot = slot_of(builder, ranges[i].use.key);
+        if (!*slot) /* the first of a key comes first */
+            *slot = (uint32_t)i + 1;
+    }
     return true;
 }
 
-/* The index of the range, or the count when there is none yet. */
+/* The index of the key's first range, or the count when there is none yet. */
 static size_t search(const struct builder *builder, uint64_t key)
 {
     if (builder->slots) {
@@ -59,26 +74,49 @@ static size_t search(const struct builder *builder, uint64_t key)
         return found ? found - 1 : builder->count;
     }
     size_t i = 0;
-    while (i < builder->count && builder->ranges[i].key != key)
+    while (i < builder->count && builder->ranges[i].use.key != key)
         i++;
     return i;
 }
 
-static struct capture_use *find(struct builder *builder, uint64_t key)
+static bool append(struct builder *builder, const struct capture_use *use)
 {
-    if (builder->count && builder->ranges[builder->last].key == key)
-        return &builder->ranges[builder->last];
-    size_t index = search(builder, key);
-    if (index == builder->count) {
-        if (!make_room(builder))
-            return NULL;
-        builder->ranges[index] = (struct capture_use){.key = key, .begin = UINT64_MAX};
-        builder->count++;
-        if (builder->slots)
-            *slot_of(builder, key) = (uint32_t)index + 1;
+    if (!make_room(builder))
+        return false;
+    builder->last = builder->count++;
+    builder->ranges[builder->last] = (struct range){.use = *use, .count = 1};
+    return true;
+}
+
+/* Extends a range of the buffer that the new one touches, or adds one. */
+static void insert(struct builder *builder, const struct capture_use *use)
+{
+    const size_t first = search(builder, use->key);
+    if (first == builder->count) {
+        builder->failed |= !append(builder, use);
+        if (!builder->failed && builder->slots)
+            *slot_of(builder, use->key) = (uint32_t)first + 1;
+        return;
     }
-    builder->last = index;
-    return &builder->ranges[index];
+    size_t at = first;
+    while (builder->ranges[at].next &&
+           (use->begin > builder->ranges[at].use.end || use->end < builder->ranges[at].use.begin))
+        at = builder->ranges[at].next - 1;
+    struct capture_use *known = &builder->ranges[at].use;
+    const bool apart = use->begin > known->end || use->end < known->begin;
+    if (apart && builder->ranges[first].count < most_apart) {
+        builder->failed |= !append(builder, use);
+        if (builder->failed)
+            return;
+        builder->ranges[at].next = (uint32_t)builder->last + 1;
+        builder->ranges[first].count++;
+        return;
+    }
+    builder->last = at;
+    if (use->begin < known->begin)
+        known->begin = use->begin;
+    if (use->end > known->end)
+        known->end = use->end;
 }
 
 static inline void add(struct builder *builder, const struct hal_buffer *buffer, uint64_t offset,
@@ -86,15 +124,12 @@ static inline void add(struct builder *builder, const struct hal_buffer *buffer,
 {
     if (!buffer || !(buffer->memory & HAL_MEMORY_HOST_COHERENT) || builder->failed)
         return;
-    struct capture_use *range = find(builder, capture_use_key(buffer->object.id, reads));
-    if (!range) {
-        builder->failed = true;
+    const struct capture_use use = {capture_use_key(buffer->object.id, reads), offset,
+                                    offset + bytes};
+    const struct capture_use *last = &builder->ranges[builder->last].use;
+    if (builder->count && last->key == use.key && use.begin >= last->begin && use.end <= last->end)
         return;
-    }
-    if (offset < range->begin)
-        range->begin = offset;
-    if (offset + bytes > range->end)
-        range->end = offset + bytes;
+    insert(builder, &use);
 }
 
 /* No record of a fixed size is larger. */
@@ -116,9 +151,42 @@ static void survey_list(struct capture_survey *survey, uint32_t count)
         survey->longest_list = count;
 }
 
+bool capture_is_written(const struct hal_executable *executable, uint32_t entry, uint32_t set,
+                        uint32_t index)
+{
+    const struct hal_entry_info *info =
+        executable->reflection ? &executable->reflection[entry] : NULL;
+    for (size_t i = 0; info && i < info->binding_count; i++) {
+        const struct hal_entry_binding *binding = &info->bindings[i];
+        if (binding->set == set && binding->index == index)
+            return binding->access == 0 || binding->access & HAL_ACCESS_WRITE;
+    }
+    return !info; /* what is bound and no binding of the kernel is not touched */
+}
+
+/* Dispatches in a row often share kernel and state. */
+static void add_dispatch(struct builder *builder, const struct hal_command_buffer *commands,
+                         const struct hal_executable *executable, uint32_t entry, uint32_t index)
+{
+    const struct hal_dispatch_state *state = &commands->states[index];
+    if (state == builder->state && executable == builder->executable && entry == builder->entry)
+        return;
+    builder->state = state;
+    builder->executable = executable;
+    builder->entry = entry;
+    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
+        for (uint32_t k = 0; k < state->binding_count[set]; k++) {
+            const struct hal_binding *binding = &state->bindings[set][k];
+            const bool reads =
+                executable->reflection && !capture_is_written(executable, entry, set, k);
+            add(builder, binding->buffer, binding->offset, binding->bytes, reads);
+        }
+    }
+}
+
 /* Records are as long as their segments, but for two kinds. */
-static inline void add_segment(struct builder *builder, const struct hal_segment *segment,
-                               struct capture_survey *survey)
+static inline void add_segment(struct builder *builder, const struct hal_command_buffer *commands,
+                               const struct hal_segment *segment, struct capture_survey *survey)
 {
     switch ((enum hal_segment_kind)segment->kind) {
     case HAL_SEGMENT_FILL: {
@@ -150,9 +218,12 @@ static inline void add_segment(struct builder *builder, const struct hal_segment
         survey_list(survey, wait->event_count);
         break;
     }
-    case HAL_SEGMENT_DISPATCH:
+    case HAL_SEGMENT_DISPATCH: {
+        const struct hal_segment_dispatch *dispatch = (const void *)segment;
+        add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
         survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
         break;
+    }
     case HAL_SEGMENT_DEBUG_BEGIN:
         survey->has_labels = true;
         survey->record_bytes += sizeof(struct trace_debug);
@@ -163,24 +234,12 @@ static inline void add_segment(struct builder *builder, const struct hal_segment
     case HAL_SEGMENT_DISPATCH_INDIRECT: {
         const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
         add(builder, dispatch->counts, dispatch->offset, HAL_COUNTS_BYTES, true);
+        add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
         break;
     }
     case HAL_SEGMENT_EVENT_SIGNAL:
     case HAL_SEGMENT_EVENT_RESET:
     case HAL_SEGMENT_DEBUG_END: break;
-    }
-}
-
-static void add_states(struct builder *builder, const struct hal_command_buffer *commands)
-{
-    for (uint32_t i = 0; i < commands->state_count; i++) {
-        const struct hal_dispatch_state *state = &commands->states[i];
-        for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
-            for (uint32_t k = 0; k < state->binding_count[set]; k++) {
-                const struct hal_binding *binding = &state->bindings[set][k];
-                add(builder, binding->buffer, binding->offset, binding->bytes, false);
-            }
-        }
     }
 }
 
@@ -196,15 +255,15 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     builder.count = builder.slot_count = builder.last = 0;
     builder.slots = NULL;
     builder.failed = false;
+    builder.state = NULL;
     struct capture_uses *uses = NULL;
     while (at < end) {
         const struct hal_segment *segment = (const void *)at;
-        add_segment(&builder, segment, &survey);
+        add_segment(&builder, commands, segment, &survey);
         at += segment->bytes;
     }
     *out_survey = survey;
-    add_states(&builder, commands);
-    const size_t bytes = builder.count * sizeof *builder.ranges;
+    const size_t bytes = builder.count * sizeof uses->ranges[0];
     if (builder.count && !builder.failed) {
         uses = malloc(sizeof *uses + bytes);
         builder.failed = !uses;
@@ -212,7 +271,8 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     if (uses) {
         atomic_init(&uses->references, 1);
         uses->count = (uint32_t)builder.count;
-        memcpy(uses->ranges, builder.ranges, bytes);
+        for (size_t i = 0; i < builder.count; i++)
+            uses->ranges[i] = builder.ranges[i].use;
     }
     if (builder.ranges != builder.own)
         free(builder.ranges);

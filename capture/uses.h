@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a command buffer may write or read, as far as the host can see it or be seen without asking:
- * per buffer of coherent memory one range that covers all that is written, and one for what is only
- * read. Bindings count as written, since nothing tells what a kernel only reads. */
+ * per buffer of coherent memory a few ranges that cover all that is written, and a few for what is
+ * only read. Ranges that lie apart stay apart up to a limit per buffer. A binding counts as written
+ * unless the kernel's reflection shows that it is only read. */
 #ifndef CAPTURE_USES_H
 #define CAPTURE_USES_H
 
@@ -46,11 +47,15 @@ struct capture_survey {
 struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands,
                                          struct capture_survey *out_survey, bool *out_failed);
 
-/* Both accept NULL. */
+/* Whether the entry point may write what is bound there. */
+bool capture_is_written(const struct hal_executable *executable, uint32_t entry, uint32_t set,
+                        uint32_t index);
+
 /* One range; NULL: nobody could see it, or memory is out. */
 struct capture_uses *capture_uses_of(const struct hal_buffer *buffer, uint64_t offset,
                                      uint64_t bytes, bool reads);
 
+/* Both accept NULL. */
 struct capture_uses *capture_uses_retain(struct capture_uses *uses);
 void capture_uses_release(struct capture_uses *uses);
 

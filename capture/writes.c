@@ -20,19 +20,6 @@ static void add(struct capture_writes *writes, struct hal_buffer *buffer, uint64
         .buffer = buffer, .id = buffer->object.id, .begin = offset, .end = offset + bytes};
 }
 
-static bool is_written(const struct hal_executable *executable, uint32_t entry, uint32_t set,
-                       uint32_t index)
-{
-    const struct hal_entry_info *info =
-        executable->reflection ? &executable->reflection[entry] : NULL;
-    for (size_t i = 0; info && i < info->binding_count; i++) {
-        const struct hal_entry_binding *binding = &info->bindings[i];
-        if (binding->set == set && binding->index == index)
-            return binding->access == 0 || binding->access & HAL_ACCESS_WRITE;
-    }
-    return !info; /* what is bound and no binding of the kernel is not touched */
-}
-
 static void add_dispatch(struct capture_writes *writes, const struct hal_command_buffer *commands,
                          const struct hal_executable *executable, uint32_t entry, uint32_t index)
 {
@@ -40,7 +27,7 @@ static void add_dispatch(struct capture_writes *writes, const struct hal_command
     for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
         for (uint32_t i = 0; i < state->binding_count[set]; i++) {
             const struct hal_binding *binding = &state->bindings[set][i];
-            if (binding->buffer && is_written(executable, entry, set, i))
+            if (binding->buffer && capture_is_written(executable, entry, set, i))
                 add(writes, binding->buffer, binding->offset, binding->bytes);
         }
     }

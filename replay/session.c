@@ -242,6 +242,8 @@ static enum hal_status begin_record(struct replay_session *s)
     const struct replay_program *program = s->program;
     if (!program->record)
         return HAL_OK;
+    /* Who replays knows what the host writes, and says so. */
+    setenv("HAL_DEVICE_PROFILING_DIRTY", "announced", 1);
     const struct hal_profiling_options options = {.file = s->outputs[program->record_output],
                                                   .force = true,
                                                   .stacks = "none",

@@ -79,6 +79,55 @@ static void finished_work_is_observed_in_mapped_memory(void **state)
     captured_close(&captured);
 }
 
+/* Work has ended, and nobody has looked, when the next submission uses what it wrote: that is no
+ * write of the host. What the host stored beside it, into the same page, is. */
+static void finished_work_is_not_taken_for_the_host(void **state)
+{
+    (void)state;
+    enum { FROM = 40000, TO = 45000 };
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *buffer = contents_buffer(device, 0, 64 * KIB);
+    struct hal_buffer *other = contents_buffer(device, 0, 64 * KIB);
+    struct hal_mapping mapping = contents_map(buffer, HAL_MAP_READ | HAL_MAP_WRITE, 0, 64 * KIB);
+    const uint64_t id = buffer->object.id;
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    struct hal_command_buffer *fill = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    volatile uint8_t *memory = mapping.data;
+    assert_ok(hal_command_fill(fill, buffer, FROM, TO - FROM, 6, 1));
+    assert_ok(hal_command_buffer_end(fill));
+    assert_ok(fixture_submit(device, fill, NULL, 0, done, 1));
+    memory[FROM - 1] = 9;
+    for (unsigned at = FROM; at < TO; at++) {
+        while (memory[at] != 6) /* no call that the capture sees */
+            continue;
+    }
+    contents_copy(device, buffer, 0, other, 64 * KIB);
+    assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&mapping));
+    hal_command_buffer_release(fill);
+    hal_semaphore_release(done);
+    hal_buffer_release(buffer);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    const uint64_t copied = contents_ticket(&captured, TRACE_SUBMIT, 1);
+    const struct trace_content_event *write;
+    bool found = false;
+    for (size_t i = 0; (write = captured_find(&captured, TRACE_HOST_WRITE, i)); i++) {
+        if (write->buffer != id)
+            continue;
+        assert_true(write->offset + write->size <= FROM || write->offset >= TO);
+        found |= write->offset < FROM && write->offset + write->size == FROM &&
+                 write->head.ticket < copied;
+    }
+    assert_true(found);
+    captured_close(&captured);
+}
+
 static void work_that_nobody_looked_at_is_not_observed(void **state)
 {
     (void)state;
@@ -316,6 +365,8 @@ int main(void)
         cmocka_unit_test_setup(finished_work_is_observed_in_mapped_memory, contents_by_comparison),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_pages),
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_comparison),
+        cmocka_unit_test_setup(finished_work_is_not_taken_for_the_host, contents_by_pages),
+        cmocka_unit_test_setup(finished_work_is_not_taken_for_the_host, contents_by_comparison),
         cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_pages),
         cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_comparison),
         cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, contents_by_pages),

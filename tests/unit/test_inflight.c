@@ -411,6 +411,17 @@ static void assert_range(const struct capture_uses *uses, uint64_t id, bool read
     assert_int_equal(range->end, end);
 }
 
+static void assert_has_range(const struct capture_uses *uses, uint64_t id, bool reads,
+                             uint64_t begin, uint64_t end)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < uses->count; i++) {
+        const struct capture_use *use = &uses->ranges[i];
+        found |= use->key == capture_use_key(id, reads) && use->begin == begin && use->end == end;
+    }
+    assert_true(found);
+}
+
 static void transfers_and_bindings_count_and_private_memory_does_not(void **state)
 {
     (void)state;
@@ -418,6 +429,7 @@ static void transfers_and_bindings_count_and_private_memory_does_not(void **stat
                                     {.object.id = 11, .memory = HAL_MEMORY_HOST_COHERENT},
                                     {.object.id = 12, .memory = HAL_MEMORY_DEVICE_LOCAL},
                                     {.object.id = 13, .memory = HAL_MEMORY_HOST_COHERENT}};
+    struct hal_executable executable = {.reflection = NULL};
     struct {
         struct hal_segment_fill fill, hidden;
         struct hal_segment_copy copy;
@@ -427,6 +439,7 @@ static void transfers_and_bindings_count_and_private_memory_does_not(void **stat
         .hidden = {{HAL_SEGMENT_FILL, 0, sizeof arena.fill}, &buffers[2], 0, 8, 0, 1},
         .copy = {{HAL_SEGMENT_COPY, 0, sizeof arena.copy}, &buffers[1], &buffers[0], 5, 20, 30},
         .indirect = {{HAL_SEGMENT_DISPATCH_INDIRECT, 0, sizeof arena.indirect},
+                     .executable = &executable,
                      .counts = &buffers[0],
                      .offset = 400}};
     const struct hal_binding bindings[3] = {{&buffers[3], 64, 128}, {NULL, 0, 0}};
@@ -439,8 +452,9 @@ static void transfers_and_bindings_count_and_private_memory_does_not(void **stat
     struct capture_survey survey;
     struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
     assert_false(failed);
-    assert_int_equal(uses->count, 4);
-    assert_range(uses, 10, false, 20, 150);
+    assert_int_equal(uses->count, 5);
+    assert_has_range(uses, 10, false, 20, 50);
+    assert_has_range(uses, 10, false, 100, 150);
     assert_range(uses, 10, true, 400, 412);
     assert_range(uses, 11, true, 5, 35);
     assert_range(uses, 13, false, 64, 192);
@@ -482,6 +496,59 @@ static void many_buffers_are_told_apart(void **state)
     free(buffers);
 }
 
+/* Sixteen slots of one buffer, every other 64 bytes; the seventeenth joins another. */
+static void ranges_that_lie_apart_stay_apart_up_to_a_limit(void **state)
+{
+    (void)state;
+    enum { APART = 16 };
+    struct hal_buffer buffer = {.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT};
+    struct hal_segment_fill fills[APART + 1];
+    for (unsigned i = 0; i <= APART; i++)
+        fills[i] = (struct hal_segment_fill){
+            {HAL_SEGMENT_FILL, 0, sizeof *fills}, &buffer, 128 * i, 64, 0, 1};
+    struct hal_command_buffer commands = {.arena = (uint8_t *)fills,
+                                          .arena_bytes = APART * sizeof *fills};
+    bool failed;
+    struct capture_survey survey;
+    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    assert_int_equal(uses->count, APART);
+    for (uint64_t i = 0; i < APART; i++)
+        assert_has_range(uses, 10, false, 128 * i, 128 * i + 64);
+    capture_uses_release(uses);
+    commands.arena_bytes = sizeof fills;
+    uses = capture_uses_create(&commands, &survey, &failed);
+    assert_int_equal(uses->count, APART);
+    assert_has_range(uses, 10, false, 128 * (APART - 1), 128 * APART + 64);
+    capture_uses_release(uses);
+}
+
+static void what_a_kernel_only_reads_is_not_written(void **state)
+{
+    (void)state;
+    struct hal_buffer buffers[2] = {{.object.id = 10, .memory = HAL_MEMORY_HOST_COHERENT},
+                                    {.object.id = 11, .memory = HAL_MEMORY_HOST_COHERENT}};
+    const struct hal_entry_binding declared[] = {
+        {.set = 0, .index = 0, .access = HAL_ACCESS_READ},
+        {.set = 0, .index = 1, .access = HAL_ACCESS_WRITE}};
+    struct hal_entry_info info = {.bindings = declared, .binding_count = 2};
+    struct hal_executable executable = {.reflection = &info};
+    struct hal_segment_dispatch dispatch = {.head = {HAL_SEGMENT_DISPATCH, 0, sizeof dispatch},
+                                            .executable = &executable};
+    const struct hal_binding bindings[] = {{&buffers[0], 0, 64}, {&buffers[1], 64, 64}};
+    struct hal_dispatch_state seen = {.binding_count = {2}, .bindings = {bindings}};
+    const struct hal_command_buffer commands = {.arena = (uint8_t *)&dispatch,
+                                                .arena_bytes = sizeof dispatch,
+                                                .states = &seen,
+                                                .state_count = 1};
+    bool failed;
+    struct capture_survey survey;
+    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    assert_int_equal(uses->count, 2);
+    assert_has_range(uses, 10, true, 0, 64);
+    assert_has_range(uses, 11, false, 64, 128);
+    capture_uses_release(uses);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +565,8 @@ int main(void)
         cmocka_unit_test(an_end_visits_what_runs_and_has_copies_and_nothing_else),
         cmocka_unit_test(transfers_and_bindings_count_and_private_memory_does_not),
         cmocka_unit_test(many_buffers_are_told_apart),
+        cmocka_unit_test(ranges_that_lie_apart_stay_apart_up_to_a_limit),
+        cmocka_unit_test(what_a_kernel_only_reads_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture/spans.c against an array with a flag per byte. */
+#include "capture/spans.h"
+#include "hal/base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 300 };
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 20;
+}
+
+static void assert_like(const struct capture_spans *spans, const bool *flags)
+{
+    for (uint64_t at = 0; at < BYTES; at++) {
+        uint64_t next, expected = at;
+        while (expected < BYTES && flags[expected] == flags[at])
+            expected++;
+        assert_int_equal(capture_spans_at(spans, at, BYTES, &next), flags[at]);
+        assert_int_equal(next, expected);
+    }
+}
+
+static void sets_are_like_flags(void **state)
+{
+    (void)state;
+    struct capture_spans spans = {0};
+    uint64_t random = 0x1234567;
+    print_message("seed %llx\n", (unsigned long long)random);
+    for (int round = 0; round < 300; round++) {
+        bool flags[BYTES] = {false};
+        capture_spans_clear(&spans);
+        for (uint64_t count = next_random(&random) % 12; count > 0; count--) {
+            const uint64_t begin = next_random(&random) % BYTES;
+            const uint64_t end = begin + next_random(&random) % (BYTES - begin + 1);
+            capture_spans_add(&spans, begin, end);
+            for (uint64_t i = begin; i < end; i++)
+                flags[i] = true;
+        }
+        capture_spans_merge(&spans);
+        assert_like(&spans, flags);
+    }
+    capture_spans_finish(&spans);
+}
+
+static void everything_contains_all(void **state)
+{
+    (void)state;
+    struct capture_spans spans = {.everything = true};
+    uint64_t next;
+    capture_spans_add(&spans, 10, 20);
+    capture_spans_merge(&spans);
+    assert_true(capture_spans_at(&spans, 0, 100, &next));
+    assert_int_equal(next, 100);
+    capture_spans_clear(&spans);
+    assert_false(capture_spans_at(&spans, 0, 100, &next));
+    capture_spans_finish(&spans);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_are_like_flags),
+        cmocka_unit_test(everything_contains_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
