@@ -103,7 +103,7 @@ bool replay_benchmark_suffices(const struct replay_benchmark *benchmark, const i
         values[i] = (double)runs_ns[i];
     if (!values)
         return true; /* no memory: nothing better will come */
-    const struct replay_gain interval = replay_gain_of(values, run_count);
+    const struct trace_interval interval = trace_interval_of(values, run_count);
     free(values);
     result->interval = interval;
     result->tight = interval.high - interval.low <= benchmark->tightness * interval.median;

@@ -35,7 +35,7 @@ struct replay_benchmark_result {
     uint64_t warm_up, runs, different_runs;
     bool tight;
     struct replay_times times;
-    struct replay_gain interval; /* of the median; nanoseconds */
+    struct trace_interval interval; /* of the median; nanoseconds */
     struct replay_scope_times scopes[REPLAY_MOST_ROWS];
     size_t scope_count, more_scopes;
     struct replay_report report; /* of the first that differed, else of the first */

@@ -3,6 +3,7 @@
 #ifndef REPLAY_REPORT_H
 #define REPLAY_REPORT_H
 
+#include "format/analysis/statistics.h"
 #include "replay/bisect.h"
 #include "replay/whatif.h"
 
@@ -21,17 +22,13 @@ struct replay_times {
     int64_t min_ns, median_ns, max_ns, p99_ns;
 };
 
-struct replay_gain {
-    double low, median, high; /* time before / time after: 95 % interval of the median */
-};
-
 /* What trials of another way to do the work brought. */
 struct replay_trial_result {
     uint64_t pairs, shuffled;                   /* runs of both, and of the other way, done */
     uint64_t different_base, different_variant; /* runs of the pairs */
     uint64_t different_shuffled;                /* runs */
     struct replay_times base, variant;
-    struct replay_gain gain;
+    struct trace_interval gain; /* time before / time after */
     struct replay_report first; /* of the other way's first run that differed, else its first */
 };
 
@@ -75,7 +72,7 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
                               const struct replay_report *report);
 
 /* Slower for sure, and by more than is allowed: the whole interval. */
-bool replay_is_slower(const struct replay_gain *gain, double threshold_percent);
+bool replay_is_slower(const struct trace_interval *gain, double threshold_percent);
 
 /* No run of a comparison differs: its exit status is that of a difference for the time alone. */
 bool replay_only_slower(const struct replay_summary *summary);

@@ -194,7 +194,7 @@ static void counts(struct trace_text *text, const char *key,
     trace_json_close(text, '}');
 }
 
-static void gain(struct trace_text *text, const char *key, const struct replay_gain *gain)
+static void gain(struct trace_text *text, const char *key, const struct trace_interval *gain)
 {
     replay_field_open(text, key, '{');
     replay_field_double(text, "low", gain->low);

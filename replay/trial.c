@@ -4,39 +4,6 @@
 #include "hal/base/mem.h"
 #include "replay/player.h"
 
-#include <math.h>
-
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* How many of the smallest, and of the largest, values the interval leaves out: the most for which
- * the chance that the median lies outside is at most 5 %. */
-static size_t left_out(size_t count)
-{
-    double below = 0, chance = ldexp(1, -(int)count); /* of exactly k values below the median */
-    size_t k = 0;
-    while (2 * (below + chance) <= 0.05 && k < count / 2) {
-        below += chance;
-        chance *= (double)(count - k) / (double)(k + 1);
-        k++;
-    }
-    return k;
-}
-
-struct replay_gain replay_gain_of(double *ratios, size_t count)
-{
-    if (!count)
-        return (struct replay_gain){0};
-    qsort(ratios, count, sizeof *ratios, compare);
-    const size_t out = left_out(count), first = out ? out - 1 : 0;
-    return (struct replay_gain){.low = ratios[first],
-                                .median = (ratios[(count - 1) / 2] + ratios[count / 2]) / 2,
-                                .high = ratios[count - 1 - first]};
-}
-
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -93,7 +60,7 @@ enum hal_status replay_trial_sum(int64_t *base_ns, int64_t *variant_ns, size_t p
         return hal_fail(HAL_NO_MEMORY, "no memory for the gains of %zu pairs", pairs);
     for (size_t i = 0; i < pairs; i++)
         ratios[i] = (double)base_ns[i] / (double)(variant_ns[i] > 0 ? variant_ns[i] : 1);
-    result->gain = replay_gain_of(ratios, pairs);
+    result->gain = trace_interval_of(ratios, pairs);
     result->base = replay_times_of(base_ns, pairs);
     result->variant = replay_times_of(variant_ns, pairs);
     free(ratios);

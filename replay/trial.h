@@ -27,9 +27,4 @@ enum hal_status replay_trial_run(const struct replay_trial *trial,
 enum hal_status replay_trial_sum(int64_t *base_ns, int64_t *variant_ns, size_t pairs,
                                  struct replay_trial_result *result) HAL_CHECKED;
 
-/* The median of `count` ratios and its 95 % interval from order statistics (the binomial
- * distribution of how many lie below the median: no assumption about how times are distributed).
- * Sorts the array. Fewer than 6 ratios have no such interval: low and high are the extremes. */
-struct replay_gain replay_gain_of(double *ratios, size_t count);
-
 #endif

@@ -34,7 +34,7 @@ enum replay_exit replay_judge(const struct replay_plan_info *plan,
     return REPLAY_EXIT_SAME;
 }
 
-bool replay_is_slower(const struct replay_gain *gain, double threshold_percent)
+bool replay_is_slower(const struct trace_interval *gain, double threshold_percent)
 {
     return gain->high < 1 / (1 + threshold_percent / 100);
 }

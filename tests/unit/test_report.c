@@ -250,16 +250,16 @@ static void a_guess_is_called_one(void **state)
 static void slower_is_what_is_sure_and_over_the_threshold(void **state)
 {
     (void)state;
-    const struct replay_gain slower = {.low = 0.8, .median = 0.85, .high = 0.9};
+    const struct trace_interval slower = {.low = 0.8, .median = 0.85, .high = 0.9};
     assert_true(replay_is_slower(&slower, 0));
     assert_true(replay_is_slower(&slower, 11)); /* it takes at least 1 / 0.9 = 1.11 as long */
     assert_false(replay_is_slower(&slower, 12));
-    const struct replay_gain unsure = {.low = 0.5, .median = 0.8, .high = 1.01};
+    const struct trace_interval unsure = {.low = 0.5, .median = 0.8, .high = 1.01};
     assert_false(replay_is_slower(&unsure, 0));
-    const struct replay_gain faster = {.low = 1.1, .median = 1.2, .high = 1.3};
+    const struct trace_interval faster = {.low = 1.1, .median = 1.2, .high = 1.3};
     assert_false(replay_is_slower(&faster, 0));
     assert_false(replay_is_slower(&faster, 100));
-    const struct replay_gain same = {.low = 1, .median = 1, .high = 1};
+    const struct trace_interval same = {.low = 1, .median = 1, .high = 1};
     assert_false(replay_is_slower(&same, 0));
 }
 
@@ -298,7 +298,7 @@ static void a_comparison_says_which_is_which(void **state)
     summary.error = "";
     summary.slower = false;
     expect(replay_print_text, &summary, "0.600, 6 pairs)\n");
-    summary.trial.gain = (struct replay_gain){0.9, 1, 1.1};
+    summary.trial.gain = (struct trace_interval){0.9, 1, 1.1};
     expect(replay_print_text, &summary, "1.100, 6 pairs): no difference that is sure\n");
 }
 

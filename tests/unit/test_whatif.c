@@ -467,27 +467,6 @@ static void all_ways_at_once(void **state)
     expect_same_bytes(f, 2);
 }
 
-/* ---- Gains ---- */
-
-/* Ranks of the 95 % interval of the median as tables of the binomial distribution have them: of 6
- * values the extremes, of 20 the 6th and the 15th, of 50 the 18th and the 33rd. */
-static void intervals_have_the_ranks_of_the_tables(void **state)
-{
-    (void)state;
-    static const struct {
-        size_t count, low, high;
-    } known[] = {{6, 1, 6}, {9, 2, 8}, {20, 6, 15}, {50, 18, 33}, {100, 40, 61}};
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-        double ratios[100];
-        for (size_t i = 0; i < known[k].count; i++)
-            ratios[i] = (double)(known[k].count - i); /* falling: 1 is the smallest */
-        const struct replay_gain gain = replay_gain_of(ratios, known[k].count);
-        assert_true(gain.low == (double)known[k].low);
-        assert_true(gain.high == (double)known[k].high);
-        assert_true(gain.median == (double)(known[k].count + 1) / 2);
-    }
-}
-
 int main(void)
 {
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -507,7 +486,6 @@ int main(void)
         WITH_FIXTURE(merged_command_buffers_have_full_barriers_between),
         WITH_FIXTURE(queues_take_turns),
         WITH_FIXTURE(all_ways_at_once),
-        cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
