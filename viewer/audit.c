@@ -352,7 +352,7 @@ static void report_uploads(struct audit *a, struct view_findings *findings)
         return;
     finding->count = a->repeated;
     finding->bytes = a->repeated_bytes;
-    finding->cost_ns = a->repeated_ns;
+    view_finding_cost(a->model, a->repeated_ns, a->repeated_ns, finding);
     finding->at_ns = a->repeated_at_ns;
     snprintf(finding->title, sizeof finding->title, "%s of what the host wrote before",
              view_things(a->repeated, "upload").text);

@@ -3,6 +3,7 @@
  * what the device waits between them. */
 #include "viewer/findings.h"
 
+#include "format/analysis/statistics.h"
 #include "hal/base/mem.h"
 #include "viewer/describe.h"
 #include "viewer/text.h"
@@ -15,6 +16,7 @@ enum { SHORT_NS = 10000 };
 struct between {
     uint64_t dispatches, tiny, pauses;
     int64_t ran_ns, tiny_ns, idle_ns, longest_ns;
+    int64_t pause_ns;               /* of one, without what interrupted a few */
     uint32_t tiny_example, longest; /* dispatch; VIEW_NO_REF: none */
 };
 
@@ -22,9 +24,13 @@ struct between {
 static enum hal_status measure(const struct view_model *m, struct between *out)
 {
     int64_t *ends_ns = hal_alloc(m->submissions_count, sizeof *ends_ns);
+    int64_t *pauses_ns = hal_alloc(m->dispatches_count, sizeof *pauses_ns);
     *out = (struct between){.tiny_example = VIEW_NO_REF, .longest = VIEW_NO_REF};
-    if (!ends_ns)
+    if (!ends_ns || !pauses_ns) {
+        free(ends_ns);
+        free(pauses_ns);
         return hal_fail(HAL_NO_MEMORY, "no memory for the findings");
+    }
     for (size_t i = 0; i < m->submissions_count; i++)
         ends_ns[i] = VIEW_NO_TIME;
     for (uint32_t i = 0; i < m->dispatches_count; i++) { /* by begin */
@@ -40,7 +46,7 @@ static enum hal_status measure(const struct view_model *m, struct between *out)
         }
         if (*end_ns != VIEW_NO_TIME && d->begin_ns > *end_ns) {
             const int64_t pause_ns = d->begin_ns - *end_ns;
-            out->pauses++;
+            pauses_ns[out->pauses++] = pause_ns;
             out->idle_ns += pause_ns;
             if (pause_ns > out->longest_ns) {
                 out->longest_ns = pause_ns;
@@ -49,7 +55,10 @@ static enum hal_status measure(const struct view_model *m, struct between *out)
         }
         *end_ns = d->end_ns > *end_ns ? d->end_ns : *end_ns;
     }
+    if (out->pauses)
+        out->pause_ns = trace_sum_within_fence(pauses_ns, out->pauses) / (int64_t)out->pauses;
     free(ends_ns);
+    free(pauses_ns);
     return HAL_OK;
 }
 
@@ -70,24 +79,29 @@ static void point(const struct view_model *m, uint32_t index, struct view_findin
 static enum hal_status report_tiny(const struct view_model *m, const struct between *between,
                                    struct view_findings *findings)
 {
-    const int64_t mean_pause_ns = between->pauses ? between->idle_ns / (int64_t)between->pauses : 0;
+    char pauses[192] = "";
     if (!between->tiny || between->tiny * 10 < between->dispatches)
         return HAL_OK;
     struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_DISPATCHES);
     if (!finding)
         return hal_fail(HAL_NO_MEMORY, "no memory for the findings");
     finding->count = between->tiny;
-    finding->cost_ns = mean_pause_ns * (int64_t)between->tiny;
+    if (!m->isolated) { /* else the capture made the pauses, to time each */
+        const uint64_t saved = between->tiny < between->pauses ? between->tiny : between->pauses;
+        view_finding_cost(m, between->pause_ns * (int64_t)saved, between->idle_ns, finding);
+        snprintf(pauses, sizeof pauses,
+                 "; between two of one submission the device pauses for %s. Kernels that do the "
+                 "work of several would save these pauses",
+                 view_time(between->pause_ns).text);
+    }
     point(m, between->tiny_example, finding);
     snprintf(finding->title, sizeof finding->title, "%s of %s dispatches run for less than %s",
              view_count(between->tiny).text, view_count(between->dispatches).text,
              view_time(SHORT_NS).text);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "They ran for %s on average, %s of the time of all dispatches; between two of one "
-             "submission the device pauses for %s. Kernels that do the work of several would save "
-             "these pauses.",
+             "They ran for %s on average, %s of the time of all dispatches%s.",
              view_time(between->tiny_ns / (int64_t)between->tiny).text,
-             view_share(between->tiny_ns, between->ran_ns).text, view_time(mean_pause_ns).text);
+             view_share(between->tiny_ns, between->ran_ns).text, pauses);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --benchmark --isolate");
     return HAL_OK;
 }
@@ -101,7 +115,7 @@ static enum hal_status report_pauses(const struct view_model *m, const struct be
     if (!finding)
         return hal_fail(HAL_NO_MEMORY, "no memory for the findings");
     finding->count = between->pauses;
-    finding->cost_ns = between->idle_ns;
+    view_finding_cost(m, between->idle_ns, between->idle_ns, finding);
     point(m, between->longest, finding);
     snprintf(finding->title, sizeof finding->title,
              "the device is idle inside of submissions: at barriers, between dispatches");

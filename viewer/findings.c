@@ -40,6 +40,7 @@ struct view_finding *view_findings_add(struct view_findings *findings, enum view
     struct view_finding *finding = &findings->list[findings->list_count++];
     *finding = (struct view_finding){.kind = kind,
                                      .cost_ns = VIEW_NO_TIME,
+                                     .possible_ns = VIEW_NO_TIME,
                                      .at_ns = VIEW_NO_TIME,
                                      .lane = VIEW_NO_LANE,
                                      .event = VIEW_NO_REF};
@@ -78,13 +79,26 @@ void view_finding_at_call(const struct view_model *model, uint32_t call,
         finding->lane = VIEW_NO_LANE;
 }
 
+/* From first to last work; the whole trace where there is no work. */
+static int64_t whole_ns(const struct view_model *m)
+{
+    const struct view_summary *s = &m->summary;
+    return s->device_end_ns > s->device_begin_ns ? s->device_end_ns - s->device_begin_ns
+                                                 : m->last_ns - m->first_ns;
+}
+
+void view_finding_cost(const struct view_model *model, int64_t estimate_ns, int64_t possible_ns,
+                       struct view_finding *finding)
+{
+    const int64_t most_ns = whole_ns(model);
+    finding->possible_ns = possible_ns < most_ns ? possible_ns : most_ns;
+    finding->cost_ns = estimate_ns < finding->possible_ns ? estimate_ns : finding->possible_ns;
+}
+
 double view_finding_share(const struct view_model *model, const struct view_finding *finding)
 {
-    const struct view_summary *s = &model->summary;
-    const int64_t span_ns = s->device_end_ns > s->device_begin_ns
-                                ? s->device_end_ns - s->device_begin_ns
-                                : model->last_ns - model->first_ns;
-    return finding->cost_ns == VIEW_NO_TIME ? 0 : (double)finding->cost_ns / (double)span_ns;
+    return finding->cost_ns == VIEW_NO_TIME ? 0
+                                            : (double)finding->cost_ns / (double)whole_ns(model);
 }
 
 /* What is wrong, then what can be changed, then idle time, which is where such changes show, and

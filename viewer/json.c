@@ -305,6 +305,7 @@ static enum hal_status add_findings(struct trace_text *t, const struct view_mode
         trace_json_open(t, '{');
         add_text(t, "kind", view_finding_names[f->kind]);
         add_ns(t, "cost_ns", f->cost_ns);
+        add_ns(t, "possible_ns", f->possible_ns);
         trace_json_key(t, "share");
         trace_json_double(t, view_finding_share(m, f));
         add_u64(t, "count", f->count);

@@ -3,6 +3,8 @@
  * are too small. */
 #include "viewer/findings.h"
 
+#include "format/analysis/statistics.h"
+#include "viewer/build.h"
 #include "viewer/describe.h"
 #include "viewer/path.h"
 #include "viewer/text.h"
@@ -19,12 +21,88 @@ static enum hal_status no_memory(void)
     return hal_fail(HAL_NO_MEMORY, "no memory for the findings");
 }
 
+/* ---- Idle stretches ------------------------------------------------------------------------ */
+
+/* A time in which the device might have worked, for at most so long. */
+struct stretch {
+    int64_t begin_ns, end_ns, most_ns;
+    uint32_t ref; /* whose it is */
+};
+
+struct stretches {
+    VIEW_TABLE(stretch, list);
+};
+
+static enum hal_status add_stretch(struct stretches *s, struct stretch stretch)
+{
+    HAL_TRY(VIEW_ROOM(s, list, 1));
+    s->list[s->list_count++] = stretch;
+    return HAL_OK;
+}
+
+/* What the stretches have in them, no moment counted twice. */
+struct idleness {
+    int64_t idle_ns;  /* without what interrupted a few of them */
+    int64_t whole_ns; /* the most that it may be */
+    uint32_t longest; /* whose the one with the most idle time is; VIEW_NO_REF: there is none */
+};
+
+static int compare_stretches(const void *left, const void *right)
+{
+    const struct stretch *a = left, *b = right;
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    return a->ref < b->ref ? -1 : a->ref > b->ref;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t idle_between(const struct view_model *m, int64_t begin_ns, int64_t end_ns)
+{
+    struct view_measure measure = {0};
+    if (m->device_lane != VIEW_NO_LANE)
+        view_series_measure(&m->lanes[m->device_lane].series, begin_ns, end_ns, &measure);
+    return end_ns - begin_ns - measure.busy_ns[VIEW_EXECUTE];
+}
+
+/* Sorts the stretches. */
+static enum hal_status measure_idleness(const struct view_model *m, struct stretches *s,
+                                        struct idleness *out)
+{
+    int64_t *idle_ns = hal_alloc(s->list_count, sizeof *idle_ns);
+    int64_t end_ns = INT64_MIN, longest_ns = -1;
+    *out = (struct idleness){.longest = VIEW_NO_REF};
+    if (!idle_ns)
+        return no_memory();
+    if (s->list_count)
+        qsort(s->list, s->list_count, sizeof *s->list, compare_stretches);
+    for (size_t i = 0; i < s->list_count; i++) {
+        const struct stretch *each = &s->list[i];
+        const int64_t begin_ns = each->begin_ns > end_ns ? each->begin_ns : end_ns;
+        if (each->end_ns <= begin_ns)
+            continue;
+        end_ns = each->end_ns;
+        idle_ns[i] = least(idle_between(m, begin_ns, end_ns), each->most_ns);
+        out->whole_ns += least(end_ns - begin_ns, each->most_ns);
+        if (idle_ns[i] > longest_ns) {
+            longest_ns = idle_ns[i];
+            out->longest = each->ref;
+        }
+    }
+    out->idle_ns = trace_sum_within_fence(idle_ns, s->list_count);
+    free(idle_ns);
+    return HAL_OK;
+}
+
 /* ---- Host synchronisations ---------------------------------------------------------------- */
 
 struct waste {
-    uint64_t waits, needed, submissions;
-    int64_t cost_ns, worst_ns;
-    uint32_t worst; /* call */
+    struct stretches needless; /* of calls that wait */
+    uint64_t waits, needed;
+    bool shares; /* the device's processors are those of the host */
 };
 
 /* Whether the host touched a buffer's contents in the range of time: what it waited for. */
@@ -43,66 +121,49 @@ static bool host_used_contents(const struct view_model *m, uint32_t host, int64_
     return false;
 }
 
-/* What a round trip cost beyond the work itself: from the submit call to the wait's return, less
- * the execution in between. Without the wait, this work would follow the one before directly. */
-static int64_t round_trip(const struct view_model *m, const struct view_call *wait,
-                          uint32_t submission)
-{
-    const struct view_submission *s = &m->submissions[submission];
-    if (s->call == VIEW_NO_REF || s->begin_ns == VIEW_NO_TIME ||
-        m->calls[s->call].host != wait->host || view_submit_ns(m, s) > wait->begin_ns)
-        return wait->end_ns - wait->begin_ns; /* it waits for others: only the wait is its own */
-    const int64_t end_ns = s->end_ns < wait->end_ns ? s->end_ns : wait->end_ns;
-    const int64_t executed_ns = end_ns > s->begin_ns ? end_ns - s->begin_ns : 0;
-    return wait->end_ns - view_submit_ns(m, s) - executed_ns;
-}
+/* What the thread submits next. */
+struct next_submit {
+    int64_t submit_ns, begin_ns; /* VIEW_NO_TIME: there is none; it did not run */
+};
 
-/* Calls that a larger command buffer would do with one of. */
-static int64_t own_calls(const struct view_model *m, uint32_t submission)
-{
-    const struct view_submission *s = &m->submissions[submission];
-    int64_t ns = 0;
-    for (uint32_t k = 0; k < s->commands_count; k++) {
-        const struct view_command_buffer *c =
-            &m->command_buffers[m->submitted[s->first_commands + k]];
-        ns += c->is_reusable ? 0 : c->calls_ns;
-    }
-    return ns;
-}
-
-static void judge_wait(const struct view_model *m, uint32_t call, int64_t next_submit_ns,
-                       struct waste *waste)
+/* Without the wait the thread goes on at once. That saves no more than was waited, and no more than
+ * the device is idle until it begins the next work; where the thread and the device share
+ * processors, no more than it is idle during the wait: what the thread has to do takes as long as
+ * before, and no processor is free for it while the device works. */
+static enum hal_status judge_wait(const struct view_model *m, uint32_t call,
+                                  const struct next_submit *next, struct waste *waste)
 {
     const struct view_call *wait = &m->calls[call];
-    const uint32_t submission = view_path_awaited(m, wait);
+    struct stretch idle = {wait->begin_ns, wait->end_ns, wait->end_ns - wait->begin_ns, call};
     waste->waits++;
-    if (submission == VIEW_NO_REF || next_submit_ns == VIEW_NO_TIME ||
-        host_used_contents(m, wait->host, wait->end_ns, next_submit_ns)) {
+    if (view_path_awaited(m, wait) == VIEW_NO_REF || next->submit_ns == VIEW_NO_TIME ||
+        host_used_contents(m, wait->host, wait->end_ns, next->submit_ns)) {
         waste->needed++;
-        return;
+        return HAL_OK;
     }
-    const int64_t cost_ns = round_trip(m, wait, submission) + own_calls(m, submission);
-    waste->submissions++;
-    waste->cost_ns += cost_ns;
-    if (cost_ns > waste->worst_ns || waste->worst == VIEW_NO_REF) {
-        waste->worst_ns = cost_ns;
-        waste->worst = call;
-    }
+    if (!waste->shares && next->begin_ns != VIEW_NO_TIME && next->begin_ns > idle.end_ns)
+        idle.end_ns = next->begin_ns;
+    return add_stretch(&waste->needless, idle);
 }
 
 /* Backwards, so that the next submission of the thread is known. */
-static void judge_host(const struct view_model *m, const struct view_lane *lane,
-                       const struct view_task *task, struct waste *waste)
+static enum hal_status judge_host(const struct view_model *m, const struct view_lane *lane,
+                                  const struct view_task *task, struct waste *waste)
 {
-    int64_t next_submit_ns = VIEW_NO_TIME;
+    struct next_submit next = {VIEW_NO_TIME, VIEW_NO_TIME};
     for (size_t i = lane->events.count; i-- > 0 && !view_task_stopped(task);) {
         const struct view_span made = view_spans_at(&lane->events, i), *event = &made;
-        if (event->class == VIEW_SUBMIT)
-            next_submit_ns = event->begin_ns;
-        else if (event->class == VIEW_WAIT && view_call_is_sync(m, &m->calls[event->ref]) &&
-                 m->calls[event->ref].status == HAL_OK)
-            judge_wait(m, event->ref, next_submit_ns, waste);
+        if (event->class == VIEW_SUBMIT) {
+            const uint32_t submission = m->calls[event->ref].object;
+            next.submit_ns = event->begin_ns;
+            next.begin_ns =
+                submission == VIEW_NO_REF ? VIEW_NO_TIME : m->submissions[submission].begin_ns;
+        } else if (event->class == VIEW_WAIT && view_call_is_sync(m, &m->calls[event->ref]) &&
+                   m->calls[event->ref].status == HAL_OK) {
+            HAL_TRY(judge_wait(m, event->ref, &next, waste));
+        }
     }
+    return HAL_OK;
 }
 
 /* "17 per 'token #'" when the program named its iterations. */
@@ -114,93 +175,129 @@ static void per_iteration(const struct view_model *m, uint64_t things, char *out
                  m->families[0].name);
 }
 
-static enum hal_status find_syncs(const struct view_model *m, struct view_findings *findings)
+static enum hal_status report_syncs(const struct view_model *m, struct waste *waste,
+                                    struct view_findings *findings)
 {
-    struct waste waste = {.worst = VIEW_NO_REF};
+    struct idleness idleness;
     char each[128];
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        if (m->lanes[i].kind == VIEW_LANE_HOST)
-            judge_host(m, &m->lanes[i], findings->task, &waste);
-    }
-    if (!waste.submissions)
+    const uint64_t count = waste->needless.list_count;
+    HAL_TRY(measure_idleness(m, &waste->needless, &idleness));
+    if (idleness.longest == VIEW_NO_REF)
         return HAL_OK;
     struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_SYNCS);
     if (!finding)
         return no_memory();
-    per_iteration(m, waste.submissions, each, sizeof each);
-    finding->count = waste.submissions;
-    finding->cost_ns = waste.cost_ns;
-    view_finding_at_call(m, waste.worst, finding);
+    per_iteration(m, count, each, sizeof each);
+    finding->count = count;
+    view_finding_cost(m, idleness.idle_ns, idleness.whole_ns, finding);
+    view_finding_at_call(m, idleness.longest, finding);
     snprintf(finding->title, sizeof finding->title, "%s that nothing needs%s",
-             view_things(waste.submissions, "host wait").text, each);
+             view_things(count, "host wait").text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
-             "Of %s, %s are followed by a read or a write of contents; after the others the "
-             "thread only submits more work, which a semaphore or one command buffer could order. "
-             "Making a command buffer, submitting, starting and waking took %s each.",
-             view_things(waste.waits, "wait").text, view_count(waste.needed).text,
-             view_time(waste.cost_ns / (int64_t)waste.submissions).text);
+             "Of %s, %s are followed by a read or a write of contents; after the others, which "
+             "took %s, the thread only submits more work, which a semaphore or one command buffer "
+             "could order. Dropping one of them saves %s.",
+             view_things(waste->waits, "wait").text, view_count(waste->needed).text,
+             view_time(idleness.whole_ns).text, view_time(finding->cost_ns / (int64_t)count).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=drop-host-waits");
     return HAL_OK;
 }
 
+static enum hal_status find_syncs(const struct view_model *m, struct view_findings *findings)
+{
+    struct waste waste = {.shares = strncmp(m->header->device.uri, "cpu", 3) == 0};
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < m->lanes_count && status == HAL_OK; i++) {
+        if (m->lanes[i].kind == VIEW_LANE_HOST)
+            status = judge_host(m, &m->lanes[i], findings->task, &waste);
+    }
+    if (status == HAL_OK)
+        status = report_syncs(m, &waste, findings);
+    free(waste.needless.list);
+    return status;
+}
+
 /* ---- Submissions -------------------------------------------------------------------------- */
 
-/* Pairs of neighbours that one thread submitted to one queue without anything in between: the
- * second one could have been part of the first. */
-static enum hal_status find_mergeable(const struct view_model *m, struct view_findings *findings)
+/* Of one thread: neighbours that it submitted to one queue without anything in between, of which
+ * the second could have been part of the first. */
+static enum hal_status find_neighbours(const struct view_model *m, const struct view_lane *lane,
+                                       const struct view_task *task, struct stretches *out)
 {
-    uint64_t count = 0;
-    int64_t cost_ns = 0;
-    uint32_t example = VIEW_NO_REF;
-    char each[128];
-    for (size_t i = 0; i < m->lanes_count; i++) {
-        const struct view_lane *lane = &m->lanes[i];
-        const struct view_submission *last = NULL;
-        for (size_t k = 0; lane->kind == VIEW_LANE_HOST && k < lane->events.count &&
-                           !view_task_stopped(findings->task);
-             k++) {
-            const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
-            const uint32_t index =
-                event->class == VIEW_SUBMIT ? m->calls[event->ref].object : VIEW_NO_REF;
-            if (event->class == VIEW_WAIT || event->class == VIEW_QUERY)
-                last = NULL;
-            if (index == VIEW_NO_REF)
-                continue;
-            const struct view_submission *s = &m->submissions[index];
-            if (last && last->queue == s->queue && s->commands_count &&
-                !host_used_contents(m, (uint32_t)lane->object, view_submit_ns(m, last),
-                                    view_submit_ns(m, s))) {
-                count++;
-                cost_ns += view_submit_end_ns(m, s) - view_submit_ns(m, s);
-                example = example == VIEW_NO_REF ? index : example;
-            }
-            last = s;
-        }
+    const struct view_submission *last = NULL;
+    for (size_t k = 0; k < lane->events.count && !view_task_stopped(task); k++) {
+        const struct view_span made = view_spans_at(&lane->events, k), *event = &made;
+        const uint32_t index =
+            event->class == VIEW_SUBMIT ? m->calls[event->ref].object : VIEW_NO_REF;
+        if (event->class == VIEW_WAIT || event->class == VIEW_QUERY)
+            last = NULL;
+        if (index == VIEW_NO_REF)
+            continue;
+        const struct view_submission *s = &m->submissions[index];
+        if (last && last->queue == s->queue && s->commands_count &&
+            !host_used_contents(m, (uint32_t)lane->object, view_submit_ns(m, last),
+                                view_submit_ns(m, s)))
+            HAL_TRY(add_stretch(out, (struct stretch){view_submit_ns(m, s),
+                                                      view_submit_end_ns(m, s), INT64_MAX, index}));
+        last = s;
     }
-    if (count < 2)
-        return HAL_OK;
-    struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_SUBMISSIONS);
-    if (!finding)
+    return HAL_OK;
+}
+
+static enum hal_status report_mergeable(const struct view_model *m, const struct stretches *submits,
+                                        struct view_findings *findings)
+{
+    const size_t count = submits->list_count;
+    int64_t *each_ns = hal_alloc(count, sizeof *each_ns), whole_ns = 0;
+    char each[128];
+    struct view_finding *finding =
+        each_ns ? view_findings_add(findings, VIEW_FINDING_SUBMISSIONS) : NULL;
+    if (!finding) {
+        free(each_ns);
         return no_memory();
+    }
+    for (size_t i = 0; i < count; i++) {
+        each_ns[i] = submits->list[i].end_ns - submits->list[i].begin_ns;
+        whole_ns += each_ns[i];
+    }
     per_iteration(m, count, each, sizeof each);
     finding->count = count;
-    finding->cost_ns = cost_ns;
-    view_finding_at_submission(m, example, finding);
+    view_finding_cost(m, trace_sum_within_fence(each_ns, count), whole_ns, finding);
+    free(each_ns);
+    view_finding_at_submission(m, submits->list[0].ref, finding);
     snprintf(finding->title, sizeof finding->title,
              "%s submissions could be part of the one before%s", view_count(count).text, each);
     snprintf(finding->evidence, sizeof finding->evidence,
              "The thread submitted to the same queue just before and did nothing else in between; "
              "the submit calls alone took %s.",
-             view_time(cost_ns).text);
+             view_time(whole_ns).text);
     snprintf(finding->proof, sizeof finding->proof, "hal-replay --what-if=coalesce-submissions");
     return HAL_OK;
 }
 
-static enum hal_status find_tiny(const struct view_model *m, struct view_findings *findings)
+static enum hal_status find_mergeable(const struct view_model *m, struct view_findings *findings)
 {
-    uint64_t count = 0;
-    int64_t executed_ns = 0, waited_ns = 0;
-    uint32_t example = VIEW_NO_REF;
+    struct stretches submits = {0};
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < m->lanes_count && status == HAL_OK; i++) {
+        if (m->lanes[i].kind == VIEW_LANE_HOST)
+            status = find_neighbours(m, &m->lanes[i], findings->task, &submits);
+    }
+    if (status == HAL_OK && submits.list_count >= 2)
+        status = report_mergeable(m, &submits, findings);
+    free(submits.list);
+    return status;
+}
+
+/* Submissions that are ready for longer than they run. */
+struct tiny {
+    struct stretches launches;
+    int64_t executed_ns, launched_ns;
+    uint32_t example; /* VIEW_NO_REF: there is none */
+};
+
+static enum hal_status collect_tiny(const struct view_model *m, struct tiny *out)
+{
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
         if (s->begin_ns == VIEW_NO_TIME || view_submit_ns(m, s) == VIEW_NO_TIME ||
@@ -210,28 +307,48 @@ static enum hal_status find_tiny(const struct view_model *m, struct view_finding
         const int64_t launch_ns = s->begin_ns > from_ns ? s->begin_ns - from_ns : 0;
         if (s->end_ns - s->begin_ns >= TINY_NS || s->end_ns - s->begin_ns >= launch_ns)
             continue;
-        count++;
-        executed_ns += s->end_ns - s->begin_ns;
-        waited_ns += launch_ns;
-        example = example == VIEW_NO_REF ? i : example;
+        HAL_TRY(add_stretch(&out->launches, (struct stretch){from_ns, s->begin_ns, launch_ns, i}));
+        out->executed_ns += s->end_ns - s->begin_ns;
+        out->launched_ns += launch_ns;
+        out->example = out->example == VIEW_NO_REF ? i : out->example;
     }
+    return HAL_OK;
+}
+
+/* What is ready while others run does not cost what it waits for them. */
+static enum hal_status report_tiny(const struct view_model *m, struct tiny *tiny,
+                                   struct view_findings *findings)
+{
+    struct idleness idleness;
+    const uint64_t count = tiny->launches.list_count;
     if (!count || count * 10 < m->submissions_count)
         return HAL_OK;
+    HAL_TRY(measure_idleness(m, &tiny->launches, &idleness));
     struct view_finding *finding = view_findings_add(findings, VIEW_FINDING_TINY);
     if (!finding)
         return no_memory();
     finding->count = count;
-    finding->cost_ns = waited_ns;
-    view_finding_at_submission(m, example, finding);
+    view_finding_cost(m, idleness.idle_ns, idleness.whole_ns, finding);
+    view_finding_at_submission(m, tiny->example, finding);
     snprintf(finding->title, sizeof finding->title, "%s: shorter than what it takes to start them",
              view_things(count, "submission").text);
     snprintf(finding->evidence, sizeof finding->evidence,
              "They ran for %s on average and had been ready for %s before that.",
-             view_time(executed_ns / (int64_t)count).text,
-             view_time(waited_ns / (int64_t)count).text);
+             view_time(tiny->executed_ns / (int64_t)count).text,
+             view_time(tiny->launched_ns / (int64_t)count).text);
     snprintf(finding->proof, sizeof finding->proof,
              "hal-replay --what-if=drop-host-waits,coalesce-submissions");
     return HAL_OK;
+}
+
+static enum hal_status find_tiny(const struct view_model *m, struct view_findings *findings)
+{
+    struct tiny tiny = {.example = VIEW_NO_REF};
+    enum hal_status status = collect_tiny(m, &tiny);
+    if (status == HAL_OK)
+        status = report_tiny(m, &tiny, findings);
+    free(tiny.launches.list);
+    return status;
 }
 
 /* ---- Idle time ---------------------------------------------------------------------------- */
@@ -282,7 +399,7 @@ static enum hal_status find_idle(const struct view_model *m, enum view_class cau
     char host[200], before[64] = "";
     view_describe_host(m, gap, host, sizeof host);
     finding->count = count;
-    finding->cost_ns = gaps->ns;
+    view_finding_cost(m, gaps->ns, span_ns - m->summary.device_busy_ns, finding);
     finding->at_ns = gap->begin_ns;
     finding->lane = m->gap_lane;
     finding->event = longest;

@@ -264,7 +264,7 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
     const struct view_model *m = u->model;
     uint32_t example = VIEW_NO_REF;
     uint64_t count = 0;
-    int64_t cost_ns = 0;
+    int64_t cost_ns = 0, executed_ns = 0;
     char name[96];
     for (uint32_t i = 0; i < m->submissions_count; i++) {
         const struct view_submission *s = &m->submissions[i];
@@ -276,8 +276,10 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
             work += (uint64_t)body->dispatch_count + body->transfer_count;
         }
         count += dead;
-        if (dead && work && s->begin_ns != VIEW_NO_TIME)
+        if (dead && work && s->begin_ns != VIEW_NO_TIME) {
+            executed_ns += s->end_ns - s->begin_ns;
             cost_ns += (int64_t)((double)(s->end_ns - s->begin_ns) * (double)dead / (double)work);
+        }
         example = dead && example == VIEW_NO_REF ? i : example;
     }
     if (!count)
@@ -287,7 +289,7 @@ static enum hal_status report_dead(struct usage *u, struct view_findings *findin
         return hal_fail(HAL_NO_MEMORY, "no memory for the findings");
     const struct use *use = example_of(u);
     finding->count = count;
-    finding->cost_ns = cost_ns;
+    view_finding_cost(m, cost_ns, executed_ns, finding);
     view_finding_at_submission(m, example, finding);
     snprintf(finding->title, sizeof finding->title, "%s write what nothing reads",
              view_things(count, "command").text);
@@ -344,7 +346,7 @@ static enum hal_status report_unread(struct usage *u, struct view_findings *find
     const struct view_transfer *t = &m->transfers[example];
     finding->count = count;
     finding->bytes = bytes;
-    finding->cost_ns = cost_ns;
+    view_finding_cost(m, cost_ns, cost_ns, finding);
     finding->at_ns = t->begin_ns;
     snprintf(finding->locator, sizeof finding->locator, "@%.9fs", (double)t->begin_ns / 1e9);
     snprintf(finding->title, sizeof finding->title, "%s that nothing reads, %s",

@@ -1,100 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* viewer/findings.c, timing.c, audit.c: traces in which exactly one thing is wrong, and by how much
  * was worked out by hand. Times are relative to the capture's start. */
-#include "tests/support/trace_builder.h"
-#include "viewer/findings.h"
+#include "tests/unit/findings_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
-
-enum { START_NS = 1000, DONE = 1, COMMANDS = 10, BUFFER = 20, OTHER = 21 };
-
-static char folder[] = "/tmp/test_findings.XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/t.pb.zst", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
-
-/* ---- A trace and what was found in it ---- */
-
-struct found {
-    struct view_model *model;
-    struct view_findings findings;
-};
-
-static void find(struct trace_builder *b, struct found *out)
-{
-    assert_int_equal(builder_close(b, &(struct trace_health){0}), HAL_OK);
-    assert_int_equal(view_model_open(path, &out->model), HAL_OK);
-    assert_int_equal(view_findings_find(out->model, &out->findings), HAL_OK);
-    for (size_t i = 0; i < out->findings.list_count; i++) /* each names a place */
-        assert_true(*out->findings.list[i].locator == '#' || *out->findings.list[i].locator == '@');
-}
-
-static void finish(struct found *found)
-{
-    view_findings_finish(&found->findings);
-    view_model_close(found->model);
-}
-
-static const struct view_finding *of_kind(const struct found *found, enum view_finding_kind kind)
-{
-    for (size_t i = 0; i < found->findings.list_count; i++) {
-        if (found->findings.list[i].kind == kind)
-            return &found->findings.list[i];
-    }
-    return NULL;
-}
-
-static void at(struct trace_builder *b, int64_t begin_ns, int64_t end_ns)
-{
-    b->begin_ns = START_NS + begin_ns;
-    b->step_ns = end_ns - begin_ns;
-}
-
-static void open_trace(struct trace_builder *b)
-{
-    builder_open(b, path, NULL);
-    at(b, 0, 10);
-    builder_semaphore_create(b, DONE, "done", 0);
-    builder_buffer_create(b, BUFFER, "out", 64);
-    builder_buffer_create(b, OTHER, "other", 32);
-    builder_command_buffer_create(b, COMMANDS, NULL, 1);
-}
-
-/* Submission n: submitted at begin_ns (10 ns), ready then, runs 30 to 50 ns later, waited for until
- * 90 ns later. */
-static void round_trip(struct trace_builder *b, uint64_t n, int64_t begin_ns)
-{
-    const struct trace_semaphore_value signal = {DONE, n + 1};
-    at(b, begin_ns, begin_ns + 10);
-    builder_submit(b, n, 0, NULL, 0, &signal, 1, (uint64_t[]){COMMANDS}, 1);
-    builder_submission_done(b, n, 0, START_NS + begin_ns + 10, START_NS + begin_ns + 30,
-                            START_NS + begin_ns + 50);
-    at(b, begin_ns + 20, begin_ns + 90);
-    builder_semaphore_wait(b, 0, &signal, 1, INT64_MAX);
-}
 
 /* ---- Waits ---- */
 
@@ -116,8 +32,9 @@ static void waits_that_nothing_needs_are_counted_and_timed(void **state)
     const struct view_finding *syncs = of_kind(&found, VIEW_FINDING_SYNCS);
     assert_non_null(syncs);
     assert_int_equal(syncs->count, 2);
-    assert_int_equal(syncs->cost_ns, 2 * (90 - 20)); /* from submit to return, less the execution */
-    assert_int_equal(syncs->at_ns, 1020 + 200);      /* both cost the same: the later one */
+    assert_int_equal(syncs->cost_ns, 2 * (70 - 20)); /* the waits, less the executions in them */
+    assert_int_equal(syncs->possible_ns, 2 * 70);
+    assert_int_equal(syncs->at_ns, 1020); /* both cost the same: the first one */
     assert_ptr_equal(syncs, &found.findings.list[0]);
     finish(&found);
 }
@@ -422,7 +339,7 @@ static void pauses_between_dispatches_are_measured(void **state)
     assert_string_equal(pauses->locator, "#s0.d1");
     assert_non_null(tiny);
     assert_int_equal(tiny->count, 3);
-    assert_int_equal(tiny->cost_ns, 3 * 3);
+    assert_int_equal(tiny->cost_ns, 2 * 3); /* there are two pauses to save */
     assert_string_equal(tiny->locator, "#s0.d0");
     finish(&found);
 }
@@ -559,5 +476,5 @@ int main(void)
         cmocka_unit_test(an_empty_trace_has_no_findings),
         cmocka_unit_test(a_submission_that_never_ended_comes_first),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, findings_set_up, findings_tear_down);
 }

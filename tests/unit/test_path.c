@@ -472,7 +472,8 @@ static int64_t device_span(const struct decode_options *options, struct view_fin
 static void the_cost_of_waits_is_what_leaving_them_out_saves(void **state)
 {
     (void)state;
-    struct decode_options options = {.tokens = 64, .layers = 6, .sync = DECODE_SYNC_OP, .seed = 5};
+    struct decode_options options = {
+        .tokens = 64, .layers = 6, .sync = DECODE_SYNC_OP, .seed = 5, .device = "vulkan://0"};
     struct view_findings findings;
     const int64_t with_ns = device_span(&options, &findings);
     options.sync = DECODE_SYNC_TOKEN;

@@ -195,6 +195,8 @@ enum hal_status decode_trace_write(const char *path, const struct decode_options
         return hal_fail(HAL_NO_MEMORY, "no memory for a builder");
     struct trace_header header = builder_default_header();
     header.program = "/usr/bin/decode";
+    if (options->device)
+        header.device.uri = options->device;
     header.start_ns = d->now_ns = 5000000000;
     d->options = *options;
     d->random = options->seed;

@@ -16,6 +16,7 @@ struct decode_options {
     uint32_t tokens, layers;
     enum decode_sync sync; /* after what the host waits for the device */
     uint32_t seed;         /* of the times' variation */
+    const char *device;    /* its URI; NULL: the CPU's */
     bool flushes;          /* after each token: a file that is cut off lacks only what follows */
 };
 
