@@ -212,12 +212,19 @@ static enum hal_status take_before(struct looking *l, const struct replay_step *
     return status;
 }
 
+/* A later one may run before the first one of the range does. */
+static bool is_in_range(const struct replay_look *look, uint64_t submission)
+{
+    return look->has_begin && submission >= look->begin.submission &&
+           (!look->has_stop || submission <= look->stop.submission);
+}
+
 static enum hal_status run_step(struct looking *l, const struct replay_step *step)
 {
     struct replay_bytes_list before = {0};
     const bool loop = is_loop(l, step);
     HAL_TRY(replay_player_until(l->player, step->submit_op));
-    if (l->look->has_begin && step->submit->submission >= l->look->begin.submission)
+    if (is_in_range(l->look, step->submit->submission))
         l->player->mute = false;
     enum hal_status status = loop ? take_before(l, step, &before) : HAL_OK;
     if (status == HAL_OK)

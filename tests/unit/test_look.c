@@ -205,8 +205,8 @@ static void a_range_compares_nothing_else(void **state)
     assert_int_equal(look(f, one).report.compared_reads, 0);
 }
 
-/* #s1 waits for what the host sets behind #s2, so #s2 runs first; each fills a quarter, which is
- * read at the end. */
+/* #s1 waits for what the host sets behind #s2, when it has read what that wrote, or for #s2 itself:
+ * so #s2 runs first. Each fills a quarter, which is read at the end. */
 static void build_late(struct fixture *f, const char *path, bool by_the_last)
 {
     struct trace_builder *b = &f->b;
@@ -224,8 +224,11 @@ static void build_late(struct fixture *f, const char *path, bool by_the_last)
         builder_fill(b, OUT, 4 * n, 4, (uint32_t)n + 1, 4);
         builder_seal(b, commands);
         builder_submit(b, n, 0, &go, n == 1, signals, n == 2 && by_the_last ? 2 : 1, &commands, 1);
-        if (n == 2 && !by_the_last)
+        if (n == 2 && !by_the_last) {
+            builder_semaphore_wait(b, HAL_WAIT_ALL, signals, 1, INT64_MAX);
+            builder_host_read(b, OUT, 8, &(uint32_t){3}, 4);
             builder_semaphore(b, TRACE_SEMAPHORE_SIGNAL, DONE + 1, 1, NULL);
+        }
     }
     for (uint64_t n = 0; n < 4; n++) {
         const struct trace_semaphore_value done = {n == 3 ? DONE : DONE + 2 + n, 1};
@@ -253,6 +256,10 @@ static void a_range_has_what_runs_late(void **state)
         struct replay_look_result result = look(f, range);
         assert_int_equal(result.steps, 3);
         assert_int_equal(result.report.different_reads, 0);
+        assert_int_equal(result.report.compared_reads, by_the_last ? 0 : 1);
+        range.stop = at(1); /* what #s2 wrote is not of this range */
+        assert_int_equal(look(f, range).report.compared_reads, 0);
+        range.stop = at(2);
         range.has_begin = false;
         assert_int_equal(look(f, range).steps, 3);
         range.stop = at(1);
