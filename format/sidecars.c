@@ -98,6 +98,11 @@ static bool cut_to_folder(char *path)
     return true;
 }
 
+static bool is_file(const struct stat *found, uint64_t device, uint64_t inode)
+{
+    return (uint64_t)found->st_dev == device && (uint64_t)found->st_ino == inode;
+}
+
 void trace_sidecar_locate(const char *destination, struct trace_sidecar_place *out_place)
 {
     char folder[TRACE_PATH_BYTES];
@@ -105,11 +110,11 @@ void trace_sidecar_locate(const char *destination, struct trace_sidecar_place *o
     *out_place = (struct trace_sidecar_place){.mounts = own_mounts()};
     snprintf(folder, sizeof folder, "%s", destination);
     if (cut_to_folder(folder) && stat(folder, &found) == 0) {
-        out_place->folder_device = found.st_dev;
+        out_place->folder_device = (uint64_t)found.st_dev;
         out_place->folder_inode = found.st_ino;
     }
     if (stat(destination, &found) == 0) {
-        out_place->file_device = found.st_dev;
+        out_place->file_device = (uint64_t)found.st_dev;
         out_place->file_inode = found.st_ino;
     }
 }
@@ -129,7 +134,7 @@ static bool find_entry(const char *folder, uint64_t device, uint64_t inode,
     for (const struct dirent *entry; entries && !found && (entry = readdir(entries)) != NULL;) {
         struct stat info;
         found = fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                info.st_dev == device && info.st_ino == inode;
+                is_file(&info, device, inode);
         if (found && snprintf(out_path, TRACE_PATH_BYTES, "%s/%s", folder, entry->d_name) >=
                          TRACE_PATH_BYTES)
             found = false;
@@ -176,7 +181,7 @@ static bool folder_is_gone(char *folder, struct trace_leftover *leftover)
     while (stat(folder, &found) != 0)
         if (!is_missing(errno) || !cut_to_folder(folder))
             return false;
-    return found.st_dev == place->folder_device;
+    return (uint64_t)found.st_dev == place->folder_device;
 }
 
 /* Under its name; another capture's trace may have that by now. */
@@ -187,7 +192,7 @@ static bool has_name(struct trace_leftover *leftover)
     struct stat found;
     if (lstat(destination, &found) != 0)
         return !is_missing(errno);
-    return (found.st_dev == place->file_device && found.st_ino == place->file_inode) ||
+    return is_file(&found, place->file_device, place->file_inode) ||
            may_be_trace(destination, leftover);
 }
 
@@ -204,7 +209,7 @@ static bool is_gone(struct trace_leftover *leftover)
     if (!cut_to_folder(folder))
         return false;
     const int error = stat(folder, &found) == 0 ? 0 : errno;
-    if (!error && found.st_dev == place->folder_device && found.st_ino == place->folder_inode)
+    if (!error && is_file(&found, place->folder_device, place->folder_inode))
         return !may_have_trace(folder, leftover);
     return (!error || is_missing(error)) && folder_is_gone(folder, leftover);
 }
