@@ -61,6 +61,12 @@ ended 134 "$bin/hal-capture" -o "$long" -- "$busy" 1 abort 20 3>/dev/null
 says stderr "$completed"
 left 0
 
+# A flight recorder's, whose file was made anew several times.
+ended 134 "$bin/hal-capture" --last=20ms -o last.pb.zst -- "$busy" 2 abort 1000 3>/dev/null
+says stderr "last.pb.zst: $completed"
+whole last.pb.zst 1
+left 0
+
 # Each process's own trace.
 # shellcheck disable=SC2016 # of the other shell
 ended 0 "$bin/hal-capture" -o several.pb.zst -- sh -c '"$1" 1 abort 5; "$1" 2 exit 5; "$1" 1 _exit 5' sh "$busy" \
