@@ -53,12 +53,13 @@ static void read_proc(uint64_t process, const char *name, char out_text[PROC_BYT
 static bool is_exiting(uint64_t process)
 {
     static const unsigned long exiting = 0x4, dumps_core = 0x200, signaled = 0x400;
+    enum { FIELDS_BEFORE = 7 }; /* behind the name, which may have any characters */
     char text[PROC_BYTES];
-    unsigned long flags = 0;
     read_proc(process, "stat", text);
-    const char *name_end = strrchr(text, ')'); /* the name may have any characters */
-    return name_end && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
-           flags & (exiting | dumps_core | signaled);
+    const char *at = strrchr(text, ')');
+    for (int i = 0; at && i < FIELDS_BEFORE; i++)
+        at = strchr(at + 1, ' ');
+    return at && strtoul(at, NULL, 10) & (exiting | dumps_core | signaled);
 }
 
 static uint64_t signals_in(const char *text, const char *label)
