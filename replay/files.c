@@ -14,9 +14,10 @@
 
 /* Where the recorded path lies now: the first mapping whose old part it begins with decides. */
 static enum hal_status find_path(const struct replay_player *player, const char *recorded,
-                                 char *out_path, size_t bytes)
+                                 char *out_path, size_t bytes, bool *out_given)
 {
     const char *rest = recorded, *folder = "";
+    *out_given = false;
     for (size_t i = 0; i < player->options.map_count; i++) {
         const struct replay_path_map *map = &player->options.maps[i];
         const size_t length = strlen(map->from);
@@ -24,6 +25,7 @@ static enum hal_status find_path(const struct replay_player *player, const char 
             continue;
         folder = map->to;
         rest = recorded + length;
+        *out_given = true;
         break;
     }
     const int length = snprintf(out_path, bytes, "%s%s", folder, rest);
@@ -59,6 +61,38 @@ static enum hal_status read_range(int file, const char *path, uint64_t offset, u
     return HAL_OK;
 }
 
+/* The option that gives the sandbox the folder of a recorded path, quoted for a shell; the trace's
+ * author chose the path, so nothing of it may end the quotes or the old part. */
+static void suggest(const char *recorded, char *out, size_t bytes)
+{
+    const char *slash = strrchr(recorded, '/');
+    const int length = slash ? (int)(slash + 1 - recorded) : (int)strlen(recorded);
+    bool plain = length > 0 && length < 1024;
+    for (int i = 0; i < length && plain; i++)
+        plain = (unsigned char)recorded[i] >= ' ' && recorded[i] != '\'' && recorded[i] != '=' &&
+                recorded[i] != 0x7f;
+    if (plain)
+        snprintf(out, bytes, "'--map=%.*s=%.*s'", length, recorded, length, recorded);
+    else
+        snprintf(out, bytes, "--map=OLD=NEW");
+}
+
+static enum hal_status refuse_open(const struct replay_player *player, const char *recorded,
+                                   const char *path, bool given, int error)
+{
+    char option[2200];
+    if (given || !player->options.is_sandboxed || (error != EACCES && error != EPERM))
+        return hal_fail(HAL_NOT_FOUND,
+                        "the trace refers to file '%s', which cannot be opened: %s (--map=OLD=NEW "
+                        "says where it is)",
+                        path, strerror(error));
+    suggest(recorded, option, sizeof option);
+    return hal_fail(HAL_NOT_FOUND,
+                    "the trace refers to file '%s', which the sandbox does not show to it: %s lets "
+                    "the replay read that place",
+                    path, option);
+}
+
 enum hal_status replay_file_read(struct replay_player *player,
                                  const struct trace_content_event *event,
                                  const uint8_t digest[TRACE_DIGEST_BYTES], const uint8_t **out_data)
@@ -71,13 +105,11 @@ enum hal_status replay_file_read(struct replay_player *player,
     player->file_bytes = room;
     if (!grown)
         return hal_fail(HAL_NO_MEMORY, "no memory for %" PRIu64 " bytes of a file", event->size);
-    HAL_TRY(find_path(player, recorded, path, sizeof path));
+    bool given;
+    HAL_TRY(find_path(player, recorded, path, sizeof path, &given));
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0)
-        return hal_fail(HAL_NOT_FOUND,
-                        "the trace refers to file '%s', which cannot be opened: %s (--map=OLD=NEW "
-                        "says where it is)",
-                        path, strerror(errno));
+        return refuse_open(player, recorded, path, given, errno);
     enum hal_status status =
         read_range(file, path, event->file_offset, player->file_bytes, event->size);
     close(file);

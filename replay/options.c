@@ -305,6 +305,7 @@ enum hal_status replay_options_parse(int argc, char **argv, struct replay_progra
     program->replay.substitutes = program->substitutes;
     program->replay.buffers = program->buffers;
     program->replay.maps = program->maps;
+    program->replay.is_sandboxed = !program->trusted;
     program->load.bases = program->bases;
     program->load.symbols = program->symbols;
     if (program->compare_substitute && !replay_take_other_kernel(program))

@@ -199,6 +199,7 @@ struct replay_options {
     /* Where files are now that the trace refers to. */
     const struct replay_path_map *maps;
     size_t map_count;
+    bool is_sandboxed; /* files that are not under a new place of the maps cannot be opened */
 };
 
 /* Compiles what a player with these options needs, and loads none of it: what can be known before
