@@ -7,6 +7,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Whether a terminal takes what it is sent, it does not say; without one, nothing is sent. */
+static void say_copied(struct view *view)
+{
+    view_say(view, "%s%s", view->is_live ? "sent to the terminal (OSC 52, some ignore it): " : "",
+             view->copied);
+}
+
 static void copy_locator(struct view *view, int key)
 {
     (void)key;
@@ -16,7 +23,7 @@ static void copy_locator(struct view *view, int key)
     const struct view_lane nowhere = {.kind = VIEW_LANE_GAPS};
     view_span_locator(view->model, event ? &view->model->lanes[view->lane] : &nowhere,
                       event ? event : &cursor, view->copied, sizeof view->copied);
-    view_say(view, "copied %s", view->copied);
+    say_copied(view);
 }
 
 /* The finding that was gone to, or the first one while nothing is selected that has a command of
@@ -54,7 +61,7 @@ static void copy_command(struct view *view, int key)
         strncat(view->copied, " ", sizeof view->copied - strlen(view->copied) - 1);
     }
     view_add_file(view->copied, sizeof view->copied, m->path);
-    view_say(view, "copied %s", view->copied);
+    say_copied(view);
 }
 
 /* ---- Pictures ----------------------------------------------------------------------------- */
@@ -94,7 +101,8 @@ static void print_frame(struct view *view, int key)
 }
 
 const struct view_binding view_copy_bindings[] = {
-    {'y', VIEW_KEY_NONE, "y", "copy the locator (OSC 52)", copy_locator},
+    {'y', VIEW_KEY_NONE, "y", "send the locator to the terminal's clipboard (OSC 52)",
+     copy_locator},
     {'Y', VIEW_KEY_NONE, "Y",
      "copy a command: the finding's proof, the submission's replay, this place", copy_command},
     {'p', VIEW_KEY_NONE, "p", "write the frame into a new file: picture, text, text with colours",

@@ -562,6 +562,23 @@ static void locators_are_copied(void **state)
     assert_int_equal(view->copied[0], '@');
 }
 
+/* A terminal does not say whether it takes it. */
+static void what_is_copied_is_said_to_be_sent(void **state)
+{
+    (void)state;
+    type("g#s4<Enter>y");
+    assert_string_equal(view->message, "#s4"); /* there is no terminal */
+    view->is_live = true;
+    for (const char *key = "yY"; *key; key++) {
+        type((char[]){*key, '\0'});
+        assert_null(strstr(view->message, "copied"));
+        assert_ptr_equal(strstr(view->message, "sent to the terminal (OSC 52, some ignore it): "),
+                         view->message);
+        assert_non_null(strstr(view->message, view->copied));
+    }
+    view->is_live = false;
+}
+
 static void lanes_open_and_close(void **state)
 {
     (void)state;
@@ -685,6 +702,7 @@ int main(void)
         TEST(enter_in_a_list_goes_to_the_event),
         TEST(going_takes_times_shares_and_locators),
         TEST(locators_are_copied),
+        TEST(what_is_copied_is_said_to_be_sent),
         TEST(lanes_open_and_close),
         TEST(lists_and_timeline_agree),
         TEST(the_pointer_selects_and_zooms),
