@@ -348,6 +348,18 @@ static enum hal_status run(struct looking *l)
     return replay_player_end(l->player, status, whole);
 }
 
+enum hal_status replay_look_check(const struct replay_look *look)
+{
+    struct looking l = {.look = look};
+    enum hal_status status = replay_reflect(look->plan, &l.reflection);
+    if (status == HAL_OK)
+        status = make_plan(&l);
+    if (l.serial.plan)
+        replay_serial_finish(&l.serial);
+    trace_reflection_finish(&l.reflection);
+    return status;
+}
+
 enum hal_status replay_look_run(const struct replay_look *look,
                                 struct replay_look_result *out_result)
 {

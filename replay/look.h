@@ -48,6 +48,10 @@ struct replay_look_result {
     struct replay_times empty; /* the same without a dispatch */
 };
 
+/* Whether its places and buffers are there: to be known before anything is compiled. HAL_NOT_FOUND
+ * names what is not, or the buffers of which one is to be chosen. */
+enum hal_status replay_look_check(const struct replay_look *look) HAL_CHECKED;
+
 /* Blocks. HAL_NOT_FOUND: a place, or a buffer alive there, does not exist; else as
  * replay_player_run. The report's abandoned: nothing may be freed. */
 enum hal_status replay_look_run(const struct replay_look *look,

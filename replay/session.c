@@ -485,6 +485,7 @@ static enum hal_status look(struct replay_session *s)
     look.dumps = dumps;
     look.prepared = note_prepared;
     look.user = s;
+    HAL_TRY(replay_look_check(&look));
     HAL_TRY(compile_and_lock(s));
     const enum hal_status status = replay_look_run(&look, &result);
     summary->report = result.report;
