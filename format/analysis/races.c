@@ -266,6 +266,9 @@ static enum hal_status add_inside(struct trace_races *races, const struct trace_
     const struct trace_race_commands *commands = work->commands[number];
     races->count += commands->race_count;
     races->declared_count += commands->declared_count;
+    if (races->visits > TRACE_RACE_VISITS)
+        return HAL_OK;
+    races->visits += commands->kept_count;
     for (size_t i = 0; i < commands->kept_count; i++) {
         struct trace_race race = commands->races[i];
         race.before = place(&race.before, work->submission, number, dispatches_before);
@@ -284,8 +287,9 @@ static enum hal_status start(struct trace_races *races, const struct trace_race_
         if (!commands)
             continue;
         HAL_TRY(add_inside(races, work, i, dispatches));
-        races->undecided += placed ? 0 : commands->count;
-        for (size_t k = 0; placed && k < commands->count; k++) {
+        const bool looks = placed && races->visits <= TRACE_RACE_VISITS;
+        races->undecided += looks ? 0 : commands->count;
+        for (size_t k = 0; looks && k < commands->count; k++) {
             const struct trace_race_access *access = &commands->list[k];
             const struct trace_race_side side =
                 place(&access->side, work->submission, i, dispatches);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace file of any bytes: opened, read to its end, written again; what was written is whole. */
+/* A trace file of any bytes: opened, read to its end, searched for races, written again; what was
+ * written is whole. */
 #include "format/trace.h"
+#include "format/analysis/races.h"
 #include "format/limits.h"
 #include "format/rewrite.h"
 #include "tests/fuzz/fuzz.h"
@@ -53,9 +55,30 @@ static void rewrite(const char *path)
         fuzz_check(read_all(options.path) == HAL_OK);
 }
 
+/* Whatever it says, each race that is kept can be named. */
+static void find_races(const char *path)
+{
+    struct trace_reader *reader;
+    struct trace_races races;
+    char name[TRACE_RACE_NAME_BYTES];
+    if (trace_reader_open(path, &reader) != HAL_OK)
+        return;
+    trace_races_begin(&races);
+    const enum hal_status status = trace_races_find(reader, &races);
+    for (size_t i = 0; status == HAL_OK && i < races.list_count; i++) {
+        fuzz_check(*trace_race_side_name(&races.list[i].before, reader, name));
+        fuzz_check(*trace_race_side_name(&races.list[i].after, reader, name));
+        fuzz_check(races.list[i].begin < races.list[i].end);
+    }
+    fuzz_check(races.declared_count <= races.count);
+    trace_races_finish(&races);
+    trace_reader_close(reader);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     const char *path = fuzz_file(data, bytes);
+    find_races(path);
     if (read_all(path) == HAL_OK)
         rewrite(path);
     return 0;
