@@ -196,6 +196,18 @@ static int32_t try_clone(unsigned long flags)
     return outcome(child);
 }
 
+#if defined(SYS_fork)
+static int32_t try_old_fork(void)
+{
+    const long child = CALL1(SYS_fork, 0);
+    if (child == 0)
+        CALL1(SYS_exit_group, 0);
+    if (child > 0)
+        wait_for(child);
+    return outcome(child);
+}
+#endif
+
 static int32_t try_clone3(void)
 {
     struct clone_args arguments = {.exit_signal = SIGCHLD};
@@ -263,6 +275,12 @@ static int32_t attempt(enum crossing which)
     case CROSSING_CREATE: return try_open("crossed", O_WRONLY | O_CREAT);
     case CROSSING_NAMELESS: return try_open(".", O_WRONLY | O_TMPFILE);
     case CROSSING_FORK: return try_clone(SIGCHLD);
+    case CROSSING_OLD_FORK:
+#if defined(SYS_fork)
+        return try_old_fork();
+#else
+        return try_clone(SIGCHLD);
+#endif
     case CROSSING_VFORK: return try_clone(CLONE_VM | CLONE_VFORK | SIGCHLD);
     case CROSSING_CLONE3: return try_clone3();
     case CROSSING_PROGRAM: return try_program();

@@ -13,6 +13,7 @@ enum crossing {
     CROSSING_CREATE,
     CROSSING_NAMELESS,
     CROSSING_FORK,
+    CROSSING_OLD_FORK, /* a call of its own on some processors */
     CROSSING_VFORK,
     CROSSING_CLONE3,
     CROSSING_PROGRAM,

@@ -300,6 +300,7 @@ static const struct outcome outcomes[CROSSING_COUNT] = {
     [CROSSING_CREATE] = {"openat", ENOSYS, true},
     [CROSSING_NAMELESS] = {"openat", ENOSYS, true},
     [CROSSING_FORK] = {"clone", ENOSYS, true},
+    [CROSSING_OLD_FORK] = {"fork", ENOSYS, true},
     [CROSSING_VFORK] = {"clone", ENOSYS, false}, /* it would share its stack */
     [CROSSING_CLONE3] = {"clone3", ENOSYS, true},
     [CROSSING_PROGRAM] = {"execve", ENOSYS, true},
