@@ -290,7 +290,7 @@ uint64_t view_family_name(const char *name, char *out, size_t bytes)
 static enum hal_status find_family(struct view_model *m, struct hal_idmap *ids, const char *name,
                                    struct view_family **out_family)
 {
-    struct view_family fresh = {.min_ns = INT64_MAX};
+    struct view_family fresh = {0};
     uint32_t index;
     HAL_TRY(VIEW_ROOM(m, families, 1));
     for (uint64_t hash = view_family_name(name, fresh.name, sizeof fresh.name);; hash++) {
@@ -311,8 +311,6 @@ static void add_to_family(const struct view_model *m, const struct view_scope *s
     struct view_measure measure;
     family->count++;
     family->total_ns += ns;
-    family->min_ns = ns < family->min_ns ? ns : family->min_ns;
-    family->max_ns = ns > family->max_ns ? ns : family->max_ns;
     if (m->hosts[scope->host].lane != VIEW_NO_LANE) {
         view_series_measure(&m->lanes[m->hosts[scope->host].lane].series, scope->begin_ns,
                             scope->end_ns, &measure);
@@ -338,21 +336,75 @@ static int compare_families(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static enum hal_status build_families(struct view_model *m)
+/* A closed scope. */
+struct scope_time {
+    uint32_t family;
+    int64_t begin_ns, ns;
+};
+
+static int compare_scope_times(const void *left, const void *right)
+{
+    const struct scope_time *a = left, *b = right;
+    if (a->family != b->family)
+        return a->family < b->family ? -1 : 1;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static enum hal_status collect_families(struct view_model *m, struct scope_time *times,
+                                        size_t *out_count)
 {
     struct hal_idmap ids = {0};
     struct view_family *family = NULL;
     enum hal_status status = HAL_OK;
+    *out_count = 0;
     for (size_t i = 0; i < m->scopes_count && status == HAL_OK; i++) {
-        if (m->scopes[i].open)
+        const struct view_scope *scope = &m->scopes[i];
+        if (scope->open)
             continue;
-        status = find_family(m, &ids, view_model_string(m, m->scopes[i].name), &family);
-        if (status == HAL_OK)
-            add_to_family(m, &m->scopes[i], family);
+        status = find_family(m, &ids, view_model_string(m, scope->name), &family);
+        if (status != HAL_OK)
+            break;
+        add_to_family(m, scope, family);
+        times[(*out_count)++] = (struct scope_time){.family = (uint32_t)(family - m->families),
+                                                    .begin_ns = scope->begin_ns,
+                                                    .ns = scope->end_ns - scope->begin_ns};
     }
     hal_idmap_finish(&ids);
-    if (m->families_count)
+    return status;
+}
+
+/* `times`: by family, and in order of time. */
+static enum hal_status add_typical_times(struct view_model *m, const struct scope_time *times,
+                                         size_t count)
+{
+    int64_t *durations_ns = hal_alloc(count, sizeof *durations_ns);
+    enum hal_status status =
+        durations_ns ? HAL_OK : hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", count);
+    for (size_t i = 0; i < count; i++)
+        durations_ns[i] = times[i].ns;
+    for (size_t i = 0; i < count && status == HAL_OK;) {
+        struct view_family *family = &m->families[times[i].family];
+        status = trace_typical_of(durations_ns + i, (size_t)family->count, &family->time);
+        family->steady_ns = times[i + family->time.warm_up].begin_ns;
+        i += (size_t)family->count;
+    }
+    free(durations_ns);
+    return status;
+}
+
+static enum hal_status build_families(struct view_model *m)
+{
+    struct scope_time *times = hal_alloc(m->scopes_count, sizeof *times);
+    size_t count = 0;
+    if (!times)
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu scopes", m->scopes_count);
+    enum hal_status status = collect_families(m, times, &count);
+    if (status == HAL_OK && count) {
+        qsort(times, count, sizeof *times, compare_scope_times);
+        status = add_typical_times(m, times, count);
         qsort(m->families, m->families_count, sizeof *m->families, compare_families);
+    }
+    free(times);
     return status;
 }
 

@@ -420,3 +420,12 @@ void view_span_locator(const struct view_model *model, const struct view_lane *l
     snprintf(out, bytes, "@%s%" PRIu64 ".%09" PRIu64 "s", span->begin_ns < 0 ? "-" : "",
              size / 1000000000, size % 1000000000);
 }
+
+void view_typical_text(const struct trace_typical *typical, char *out, size_t bytes)
+{
+    char interval[128] = "";
+    if (typical->count > 1)
+        snprintf(interval, sizeof interval, " (%s to %s)", view_time(typical->low_ns).text,
+                 view_time(typical->high_ns).text);
+    snprintf(out, bytes, "%s%s", view_time(typical->median_ns).text, interval);
+}

@@ -61,6 +61,9 @@ enum view_style view_op_style(const struct view_model *model, const struct view_
 void view_semaphore_name(const struct view_model *model, uint32_t semaphore, char *out,
                          size_t bytes);
 
+/* "181 µs (179 µs to 184 µs)": the median and its interval, or of few the extremes. */
+void view_typical_text(const struct trace_typical *typical, char *out, size_t bytes);
+
 void view_channel_name(const struct view_model *model, uint32_t channel, char *out, size_t bytes);
 
 void view_buffer_name(const struct view_model *model, uint32_t buffer, char *out, size_t bytes);

@@ -39,10 +39,13 @@ static enum hal_status take_scopes(const struct view_model *m, struct view_task 
             (host != VIEW_NO_REF && host != scope->host))
             continue;
         host = scope->host;
-        if (!its->list_count || its->list[its->list_count - 1].end_ns <= scope->begin_ns)
-            HAL_TRY(add(its, scope->begin_ns, scope->end_ns));
+        if (its->list_count && its->list[its->list_count - 1].end_ns > scope->begin_ns)
+            continue;
+        HAL_TRY(add(its, scope->begin_ns, scope->end_ns));
+        its->list[its->list_count - 1].warm_up = scope->begin_ns < family->steady_ns;
     }
     its->named = true;
+    its->time = family->time;
     snprintf(its->name, sizeof its->name, "%s", family->name);
     return view_task_check(task);
 }
@@ -180,62 +183,57 @@ static int64_t length_of(const struct view_iteration *it)
     return it->end_ns - it->begin_ns;
 }
 
-/* Longer than half as long again as the median, and at the begin; at most a quarter of them. */
-static void find_warm_up(struct view_iterations *its, int64_t median_ns)
-{
-    while (its->warm_up < its->list_count / 4 &&
-           length_of(&its->list[its->warm_up]) > median_ns + median_ns / 2)
-        its->list[its->warm_up++].warm_up = true;
-}
-
 /* Three standard deviations, estimated from the median deviation, and a tenth of the median. */
 static void find_outliers(struct view_iterations *its, int64_t *values)
 {
     const size_t count = its->list_count - its->warm_up;
+    if (!count) /* another thread's are steady */
+        return;
     for (size_t i = 0; i < count; i++) {
-        const int64_t off_ns = length_of(&its->list[its->warm_up + i]) - its->median_ns;
+        const int64_t off_ns = length_of(&its->list[its->warm_up + i]) - its->time.median_ns;
         values[i] = off_ns < 0 ? -off_ns : off_ns;
     }
     const int64_t usual_ns = median(values, count);
     for (size_t i = its->warm_up; i < its->list_count; i++) {
-        const int64_t off_ns = length_of(&its->list[i]) - its->median_ns;
+        const int64_t off_ns = length_of(&its->list[i]) - its->time.median_ns;
         const double off = (double)(off_ns < 0 ? -off_ns : off_ns);
         its->list[i].outlier =
-            off > 3 * 1.4826 * (double)usual_ns && off > (double)its->median_ns / 10;
+            off > 3 * 1.4826 * (double)usual_ns && off > (double)its->time.median_ns / 10;
         its->outliers += its->list[i].outlier;
     }
+}
+
+static enum hal_status add_typical_time(struct view_iterations *its, int64_t *values)
+{
+    for (size_t i = 0; i < its->list_count; i++)
+        values[i] = length_of(&its->list[i]);
+    HAL_TRY(trace_typical_of(values, its->list_count, &its->time));
+    for (size_t i = 0; i < its->time.warm_up; i++)
+        its->list[i].warm_up = true;
+    return HAL_OK;
 }
 
 static enum hal_status add_numbers(const struct view_model *m, struct view_task *task,
                                    struct view_iterations *its)
 {
     int64_t *values = hal_alloc(its->list_count, sizeof *values);
-    double sum = 0;
     if (!values)
         return hal_fail(HAL_NO_MEMORY, "no memory for %zu iterations", its->list_count);
     for (size_t i = 0; i < its->list_count && !view_task_stopped(task); i++) {
         measure(m, &its->list[i]);
         view_task_advance(task, i, its->list_count);
-        values[i] = length_of(&its->list[i]);
     }
     assign_submissions(m, task, its);
-    if (view_task_stopped(task)) {
-        free(values);
-        return view_task_check(task);
+    enum hal_status status = view_task_check(task);
+    if (status == HAL_OK && !its->named)
+        status = add_typical_time(its, values);
+    if (status == HAL_OK) {
+        while (its->warm_up < its->list_count && its->list[its->warm_up].warm_up)
+            its->warm_up++;
+        find_outliers(its, values);
     }
-    find_warm_up(its, median(values, its->list_count));
-    const size_t count = its->list_count - its->warm_up;
-    for (size_t i = 0; i < count; i++) {
-        values[i] = length_of(&its->list[its->warm_up + i]);
-        sum += (double)values[i];
-    }
-    its->median_ns = median(values, count);
-    its->min_ns = values[0];
-    its->max_ns = values[count - 1];
-    its->mean_ns = (int64_t)(sum / (double)count);
-    find_outliers(its, values);
     free(values);
-    return view_task_check(task);
+    return status;
 }
 
 enum hal_status view_iterations_find(const struct view_model *model, const struct view_work *work,
@@ -294,6 +292,7 @@ static void add_average(const struct view_iterations *its, struct view_lines *li
 void view_iterations_lines(const struct view_iterations *iterations, struct view_lines *lines)
 {
     const struct view_iterations *its = iterations;
+    char typical[256];
     if (!its->list_count) {
         view_lines_add(lines, "iterations",
                        "nothing repeats: no scopes of one kind, and no pattern "
@@ -305,9 +304,9 @@ void view_iterations_lines(const struct view_iterations *iterations, struct view
     if (its->warm_up)
         view_lines_add(lines, "warm-up", "%s at the start, left out of what follows",
                        view_things(its->warm_up, "iteration").text);
-    view_lines_add(lines, "length", "median %s, mean %s, %s to %s; %s",
-                   view_time(its->median_ns).text, view_time(its->mean_ns).text,
-                   view_time(its->min_ns).text, view_time(its->max_ns).text,
+    view_typical_text(&its->time, typical, sizeof typical);
+    view_lines_add(lines, "length", "%s; shortest %s, longest %s; %s", typical,
+                   view_time(its->time.min_ns).text, view_time(its->time.max_ns).text,
                    view_things(its->outliers, "outlier").text);
     add_average(its, lines);
 }
@@ -319,8 +318,8 @@ void view_iteration_text(const struct view_iterations *iterations, size_t index,
     const int64_t ns = length_of(it);
     char number[24], factor[24] = "-";
     snprintf(number, sizeof number, "%zu", index);
-    if (iterations->median_ns > 0)
-        snprintf(factor, sizeof factor, "× %.2f", (double)ns / (double)iterations->median_ns);
+    if (iterations->time.median_ns > 0)
+        snprintf(factor, sizeof factor, "× %.2f", (double)ns / (double)iterations->time.median_ns);
     snprintf(out, bytes, "%s  %-21s %s  %s %s  %s %s %s %s  %s", view_right(number, 7).text,
              view_moment(it->begin_ns).text, view_right(view_time(ns).text, 9).text,
              view_right(factor, 7).text, view_right(view_count(it->submissions).text, 11).text,

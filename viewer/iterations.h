@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does over and over: the scopes that it named alike, or else the repeating pattern
- * of what its submissions consist of. Warm-up, the first iterations that take clearly longer, is
- * told apart and left out of the numbers. Made on demand from a model, which must outlive it. */
+ * of what its submissions consist of. Warm-up, as trace_typical_of has it, is left out of the
+ * numbers. Made on demand from a model, which must outlive it. */
 #ifndef VIEWER_ITERATIONS_H
 #define VIEWER_ITERATIONS_H
 
@@ -20,8 +20,8 @@ struct view_iterations {
     char name[80];                    /* "token #", or "12 submissions" */
     bool named;                       /* by scopes */
     VIEW_TABLE(view_iteration, list); /* in order of time */
-    size_t warm_up, outliers;
-    int64_t min_ns, median_ns, mean_ns, max_ns; /* without warm-up */
+    size_t warm_up, outliers;         /* of the list */
+    struct trace_typical time;        /* of one: that of their scopes where they are named */
 };
 
 /* An empty list: nothing repeats. HAL_NO_MEMORY; HAL_TIMEOUT when the task, which may be NULL, was

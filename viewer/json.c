@@ -2,6 +2,7 @@
 /* Reports as JSON. Unknown times are null. */
 #include "format/json.h"
 #include "hal/base/mem.h"
+#include "viewer/compare.h"
 #include "viewer/findings.h"
 #include "viewer/iterations.h"
 #include "viewer/report.h"
@@ -22,6 +23,17 @@ static void add_ns(struct trace_text *t, const char *key, int64_t ns)
         trace_json_double(t, NAN);
     else
         trace_json_i64(t, ns);
+}
+
+static void add_typical(struct trace_text *t, const struct trace_typical *typical)
+{
+    const bool any = typical->count > 0;
+    add_ns(t, "median_ns", any ? typical->median_ns : VIEW_NO_TIME);
+    add_ns(t, "low_ns", any ? typical->low_ns : VIEW_NO_TIME);
+    add_ns(t, "high_ns", any ? typical->high_ns : VIEW_NO_TIME);
+    add_ns(t, "min_ns", any ? typical->min_ns : VIEW_NO_TIME);
+    add_ns(t, "max_ns", any ? typical->max_ns : VIEW_NO_TIME);
+    add_u64(t, "warm_up", typical->warm_up);
 }
 
 static void add_text(struct trace_text *t, const char *key, const char *text)
@@ -117,8 +129,7 @@ static void add_families(struct trace_text *t, const struct view_model *m)
         add_text(t, "name", f->name);
         add_u64(t, "count", f->count);
         add_ns(t, "total_ns", f->total_ns);
-        add_ns(t, "min_ns", f->min_ns);
-        add_ns(t, "max_ns", f->max_ns);
+        add_typical(t, &f->time);
         add_u64(t, "submissions", f->submissions);
         add_u64(t, "syncs", f->syncs);
         add_ns(t, "sync_ns", f->sync_ns);
@@ -337,8 +348,7 @@ static void add_kernel(struct trace_text *t, const struct view_work *work,
     add_u64(t, "alone_dispatches", time->alone_dispatches);
     add_ns(t, "alone_ns", time->alone_ns);
     add_ns(t, "mixed_ns", time->mixed_ns);
-    add_ns(t, "min_ns", time->min_ns);
-    add_ns(t, "max_ns", time->max_ns);
+    add_typical(t, &time->each);
     trace_json_close(t, '}');
 }
 
@@ -396,12 +406,8 @@ static enum hal_status add_iterations(struct trace_text *t, const struct view_mo
     add_text(t, "name", its.name);
     trace_json_key(t, "named");
     trace_json_bool(t, its.named);
-    add_u64(t, "warm_up", its.warm_up);
     add_u64(t, "outliers", its.outliers);
-    add_ns(t, "median_ns", its.median_ns);
-    add_ns(t, "mean_ns", its.mean_ns);
-    add_ns(t, "min_ns", its.min_ns);
-    add_ns(t, "max_ns", its.max_ns);
+    add_typical(t, &its.time);
     trace_json_key(t, "iterations");
     trace_json_open(t, '[');
     for (size_t i = 0; i < its.list_count; i++)
@@ -449,6 +455,77 @@ static void add_memory(struct trace_text *t, const struct view_model *m)
     trace_json_close(t, ']');
 }
 
+static void add_side(struct trace_text *t, const char *key, const struct view_pair *pair,
+                     size_t side)
+{
+    trace_json_key(t, key);
+    trace_json_open(t, '{');
+    add_u64(t, "count", pair->count[side]);
+    add_ns(t, "total_ns", pair->total_ns[side]);
+    add_typical(t, &pair->each[side]);
+    trace_json_close(t, '}');
+}
+
+static void add_pairs(struct trace_text *t, const char *key, const struct view_pair *pairs,
+                      size_t count)
+{
+    trace_json_key(t, key);
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < count; i++) {
+        trace_json_open(t, '{');
+        add_text(t, "name", pairs[i].name);
+        add_text(t, "change",
+                 trace_change_names[trace_typical_compare(&pairs[i].each[0], &pairs[i].each[1])]);
+        add_side(t, "first", &pairs[i], 0);
+        add_side(t, "second", &pairs[i], 1);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+static void add_totals(struct trace_text *t, const struct view_comparison *c)
+{
+    static const char *const units[] = {
+        [VIEW_UNIT_TIME] = "ns", [VIEW_UNIT_COUNT] = "", [VIEW_UNIT_BYTES] = "bytes"};
+    trace_json_key(t, "totals");
+    trace_json_open(t, '[');
+    for (size_t i = 0; i < c->totals_count; i++) {
+        trace_json_open(t, '{');
+        add_text(t, "name", c->totals[i].name);
+        add_text(t, "unit", units[c->totals[i].unit]);
+        add_u64(t, "first", c->totals[i].values[0]);
+        add_u64(t, "second", c->totals[i].values[1]);
+        trace_json_close(t, '}');
+    }
+    trace_json_close(t, ']');
+}
+
+/* Ends the object and writes it, unless that failed; frees the text. */
+static enum hal_status write_object(struct trace_text *t, enum hal_status status, FILE *file)
+{
+    trace_json_close(t, '}');
+    const bool failed = t->is_failed;
+    if (!failed && status == HAL_OK) {
+        fwrite(t->data, 1, t->bytes, file);
+        fputc('\n', file);
+    }
+    trace_text_finish(t);
+    HAL_TRY(status);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the report") : HAL_OK;
+}
+
+enum hal_status view_comparison_json(const struct view_comparison *comparison, FILE *file)
+{
+    struct trace_text text = {0};
+    trace_json_open(&text, '{');
+    add_text(&text, "first", comparison->models[0]->path);
+    add_text(&text, "second", comparison->models[1]->path);
+    add_totals(&text, comparison);
+    add_pairs(&text, "scopes", comparison->scopes, comparison->scopes_count);
+    add_pairs(&text, "kernels", comparison->kernels, comparison->kernels_count);
+    return write_object(&text, HAL_OK, file);
+}
+
 enum hal_status view_report_json(const struct view_model *model, enum view_report report,
                                  FILE *file)
 {
@@ -466,13 +543,5 @@ enum hal_status view_report_json(const struct view_model *model, enum view_repor
     case VIEW_REPORT_ITERATIONS: status = add_iterations(&text, model); break;
     case VIEW_REPORT_COUNT: break;
     }
-    trace_json_close(&text, '}');
-    const bool failed = text.is_failed;
-    if (!failed && status == HAL_OK) {
-        fwrite(text.data, 1, text.bytes, file);
-        fputc('\n', file);
-    }
-    trace_text_finish(&text);
-    HAL_TRY(status);
-    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the report") : HAL_OK;
+    return write_object(&text, status, file);
 }

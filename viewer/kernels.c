@@ -144,14 +144,12 @@ void view_kernel_text(const struct view_work *work, const struct view_kernel_tim
              view_right(view_count(time->groups).text, 12).text,
              view_right(timed ? view_time(time->alone_ns).text : "-", 9).text,
              view_right(timed ? view_share(time->alone_ns, total->executed_ns).text : "-", 7).text,
-             view_right(
-                 timed ? view_time(time->alone_ns / (int64_t)time->alone_dispatches).text : "-", 8)
-                 .text,
+             view_right(time->each.count ? view_time(time->each.median_ns).text : "-", 8).text,
              view_right(time->mixed_ns ? view_time(time->mixed_ns).text : "-", 9).text,
-             time->max_ns == VIEW_NO_TIME ? "" : view_time(time->min_ns).text);
-    if (time->max_ns == VIEW_NO_TIME || strlen(out) + 64 >= bytes)
+             time->each.count ? view_time(time->each.min_ns).text : "");
+    if (!time->each.count || strlen(out) + 64 >= bytes)
         return;
-    snprintf(out + strlen(out), bytes - strlen(out), " to %s", view_time(time->max_ns).text);
+    snprintf(out + strlen(out), bytes - strlen(out), " to %s", view_time(time->each.max_ns).text);
 }
 
 static void missing(struct view *view, char *out, size_t bytes)

@@ -90,7 +90,7 @@ static enum hal_status dump_frame(const struct view_model *model, const struct v
 static enum hal_status diff(const struct view_model *model, const struct view_options *o)
 {
     const struct view_report_options options = {
-        .width = o->width, .screen = o->screen, .ascii = o->ascii};
+        .width = o->width, .screen = o->screen, .ascii = o->ascii, .json = o->json};
     struct view_model *other;
     HAL_TRY(view_model_open(o->diff, &other));
     const enum hal_status status = view_report_compare(model, other, &options, stdout);

@@ -9,6 +9,7 @@
 #define VIEWER_MODEL_H
 
 #include "format/analysis/reflection.h"
+#include "format/analysis/statistics.h"
 #include "format/limits.h"
 #include "format/trace.h"
 #include "viewer/series.h"
@@ -299,7 +300,9 @@ struct view_summary {
 struct view_family {
     char name[64]; /* "token #" */
     uint64_t count;
-    int64_t min_ns, max_ns, total_ns;
+    int64_t total_ns;
+    struct trace_typical time;   /* of one of them */
+    int64_t steady_ns;           /* when the first one that is no warm-up begins */
     uint64_t submissions, syncs; /* calls of the scopes' own threads inside them */
     int64_t sync_ns;
     int64_t device_ns; /* the device was busy meanwhile */

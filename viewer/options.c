@@ -22,8 +22,9 @@ static const char help_text[] =
     "  --print[=LIST]     text instead of the screen: summary (default), timeline,\n"
     "                     submissions, gaps, findings, kernels, memory, iterations;\n"
     "                     several with commas. Also without a terminal\n"
-    "  --diff=FILE2       compare with another trace: totals, iterations, kernels\n"
-    "  --json             --print as JSON, one object per line\n"
+    "  --diff=FILE2       compare with another trace: totals, scopes, kernels, and\n"
+    "                     whether they differ by more than chance\n"
+    "  --json             --print or --diff as JSON, one object per line\n"
     "  --fail-on=CONDS    exit with status 1 when one of these holds: 'gaps>10%,syncs>100',\n"
     "                     of gaps, syncs, submissions, failures, races (accesses to the\n"
     "                     same bytes that nothing orders), findings:NAME\n"
@@ -200,7 +201,7 @@ static enum hal_status take_option(int option, struct view_options *o)
                TRACE_VERSION_MINOR);
         end_output();
     case PRINT: return parse_reports(optarg, o);
-    case JSON: o->json = o->print = true; return HAL_OK;
+    case JSON: o->json = true; return HAL_OK;
     case FAIL_ON: return parse_conditions(optarg, o);
     case WIDTH: return parse_number("width", optarg, 20, 1000, &o->width);
     case DUMP: o->dump = true; return HAL_OK;
@@ -262,6 +263,7 @@ enum hal_status view_options_parse(int argc, char **argv, struct view_options *o
     for (int option; (option = getopt_long(argc, argv, ":f", long_options, NULL)) != -1;)
         HAL_TRY(option == ':' || option == '?' ? wrong_option(option, argv)
                                                : take_option(option, o));
+    o->print = o->print || (o->json && !o->diff);
     if (argc - optind > 1)
         return hal_fail(HAL_INVALID, "expected one file, not '%s' and '%s'%s: see hal-view --help",
                         argv[optind], argv[optind + 1],
@@ -273,8 +275,8 @@ enum hal_status view_options_parse(int argc, char **argv, struct view_options *o
         isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && name && strcmp(name, "dumb") != 0;
     const bool only_judged = o->condition_count && !o->print;
     if (o->diff && (o->print || o->dump || o->svg || o->follow || o->plain))
-        return hal_fail(HAL_INVALID, "--diff stands alone: without --print, --json, --dump-frame, "
-                                     "--svg, --follow and --plain");
+        return hal_fail(HAL_INVALID, "--diff stands alone: without --print, --dump-frame, --svg, "
+                                     "--follow and --plain");
     if (o->plain && (o->print || o->dump || o->svg || o->follow))
         return hal_fail(HAL_INVALID, "--plain stands alone: without --print, --dump-frame, --svg "
                                      "and --follow");

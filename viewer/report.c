@@ -164,8 +164,8 @@ static enum hal_status write_kernels(const struct report *r)
                  view_time(total->executed_ns).text);
         fputc('\n', r->file);
         write_clean(r, note + 1);
-        write_clean(r, "each: per dispatch; mixed: execution of submissions with other work too; "
-                       "one dispatch: shortest and longest.");
+        write_clean(r, "each: a dispatch's median; mixed: execution of submissions with other work "
+                       "too; one dispatch: shortest and longest; both without warm-up.");
         if (view_kernels_hint(view))
             write_clean(r, view_kernels_hint(view));
     }
@@ -275,17 +275,26 @@ enum hal_status view_report_write(const struct view_model *model, enum view_repo
     return finish(file);
 }
 
+static enum hal_status write_comparison(const struct report *r,
+                                        const struct view_comparison *comparison)
+{
+    struct view_lines lines = {0};
+    view_comparison_lines(comparison, &lines);
+    write_lines(r, &lines);
+    const bool failed = lines.failed;
+    view_lines_finish(&lines);
+    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the comparison") : HAL_OK;
+}
+
 enum hal_status view_report_compare(const struct view_model *first, const struct view_model *second,
                                     const struct view_report_options *options, FILE *file)
 {
     const struct report r = {.model = first, .options = options, .file = file};
     struct view_comparison comparison;
-    struct view_lines lines = {0};
     HAL_TRY(view_compare(first, second, &comparison));
-    view_comparison_lines(&comparison, &lines);
+    const enum hal_status status =
+        options->json ? view_comparison_json(&comparison, file) : write_comparison(&r, &comparison);
     view_comparison_finish(&comparison);
-    write_lines(&r, &lines);
-    const bool failed = lines.failed;
-    view_lines_finish(&lines);
-    return failed ? hal_fail(HAL_NO_MEMORY, "no memory for the comparison") : finish(file);
+    HAL_TRY(status);
+    return finish(file);
 }

@@ -107,13 +107,15 @@ static void add_device(const struct view_model *m, struct view_lines *lines)
 
 static void add_family(const struct view_family *f, const char *key, struct view_lines *lines)
 {
-    const int64_t mean_ns = f->total_ns / (int64_t)f->count;
-    char times[256];
-    if (f->count > 1)
-        snprintf(times, sizeof times, "%s × %s (%s to %s)", view_count(f->count).text,
-                 view_time(mean_ns).text, view_time(f->min_ns).text, view_time(f->max_ns).text);
+    char times[384], typical[256];
+    view_typical_text(&f->time, typical, sizeof typical);
+    if (f->time.warm_up)
+        snprintf(times, sizeof times, "%s × %s, and %s of warm-up", view_count(f->time.count).text,
+                 typical, view_count(f->time.warm_up).text);
+    else if (f->count > 1)
+        snprintf(times, sizeof times, "%s × %s", view_count(f->count).text, typical);
     else
-        snprintf(times, sizeof times, "once, %s", view_time(mean_ns).text);
+        snprintf(times, sizeof times, "once, %s", typical);
     view_lines_add(lines, key, "%s: %s", f->name, times);
     view_lines_add(lines, "", "  submissions %s, syncs %s, blocked %s, device busy %s",
                    view_ratio(f->submissions, f->count).text, view_ratio(f->syncs, f->count).text,

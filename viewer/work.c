@@ -195,17 +195,27 @@ static uint32_t only_kernel(const struct view_work *work, const struct view_subm
     return kernel;
 }
 
+/* How long single dispatches took, in order of time. */
+struct sample {
+    uint32_t kernel;
+    int64_t ns;
+};
+
+struct samples {
+    struct sample *list; /* with room for all */
+    size_t count;
+};
+
 static void add_alone(const struct view_submission *s, uint32_t submission,
-                      struct view_kernel_time *time)
+                      struct view_kernel_time *time, struct samples *samples)
 {
     const int64_t ns = s->end_ns - s->begin_ns;
     time->alone++;
     time->alone_ns += ns;
     time->alone_dispatches += s->dispatch_count;
-    if (s->dispatch_count == 1) {
-        time->min_ns = time->min_ns == VIEW_NO_TIME || ns < time->min_ns ? ns : time->min_ns;
-        time->max_ns = ns > time->max_ns ? ns : time->max_ns;
-    }
+    if (s->dispatch_count)
+        samples->list[samples->count++] =
+            (struct sample){time->kernel, ns / (int64_t)s->dispatch_count};
     const struct view_submission *example = s - submission + time->example;
     if (time->alone == 1 || example->end_ns - example->begin_ns < ns)
         time->example = submission;
@@ -214,7 +224,7 @@ static void add_alone(const struct view_submission *s, uint32_t submission,
 /* Submissions whose dispatches have times of their own say nothing that those do not. */
 static void add_submission(const struct view_work *work, uint32_t index, const bool *is_timed,
                            uint32_t *last_seen, struct view_kernel_time *times,
-                           struct view_work_total *total)
+                           struct samples *samples, struct view_work_total *total)
 {
     const struct view_submission *s = &work->model->submissions[index];
     const bool ran = s->begin_ns != VIEW_NO_TIME;
@@ -241,22 +251,100 @@ static void add_submission(const struct view_work *work, uint32_t index, const b
         if (only == VIEW_NO_REF && ran)
             time->mixed_ns += s->end_ns - s->begin_ns;
         else if (ran)
-            add_alone(s, index, time);
+            add_alone(s, index, time, samples);
     }
 }
 
 static void add_dispatch(const struct view_work *work, const struct view_dispatch *dispatch,
-                         struct view_kernel_time *times)
+                         struct view_kernel_time *times, struct samples *samples)
 {
     struct view_kernel_time *time = &times[work->kernel_of_op[dispatch->op]];
     const int64_t ns = dispatch->end_ns - dispatch->begin_ns;
+    samples->list[samples->count++] = (struct sample){time->kernel, ns};
     time->alone_dispatches++;
     time->alone_ns += ns;
-    time->min_ns = time->min_ns == VIEW_NO_TIME || ns < time->min_ns ? ns : time->min_ns;
-    if (time->max_ns == VIEW_NO_TIME || ns > time->max_ns) {
-        time->max_ns = ns;
+    if (time->longest_ns == VIEW_NO_TIME || ns > time->longest_ns) {
+        time->longest_ns = ns;
         time->example = dispatch->submission;
     }
+}
+
+/* Sorts them by kernel, which keeps their order otherwise. */
+static enum hal_status add_typical_times(const struct samples *samples, size_t kernels,
+                                         struct view_kernel_time *times)
+{
+    size_t *ends = hal_alloc(kernels + 1, sizeof *ends);
+    int64_t *values = hal_alloc(samples->count, sizeof *values);
+    enum hal_status status = HAL_OK;
+    if (!ends || !values)
+        status =
+            hal_fail(HAL_NO_MEMORY, "no memory for the times of %zu dispatches", samples->count);
+    for (size_t i = 0; i < samples->count && status == HAL_OK; i++)
+        ends[samples->list[i].kernel + 1]++;
+    for (size_t k = 0; k < kernels && status == HAL_OK; k++)
+        ends[k + 1] += ends[k]; /* where the kernel's values begin, once moved on by one */
+    for (size_t i = 0; i < samples->count && status == HAL_OK; i++)
+        values[ends[samples->list[i].kernel]++] = samples->list[i].ns;
+    for (size_t k = 0; k < kernels && status == HAL_OK; k++) {
+        const size_t begin = k ? ends[k - 1] : 0;
+        status = trace_typical_of(values + begin, ends[k] - begin, &times[k].each);
+    }
+    free(ends);
+    free(values);
+    return status;
+}
+
+/* What is needed while times are added up. */
+struct adding {
+    uint32_t *last_seen; /* by kernel */
+    bool *is_timed;      /* by submission; NULL: none of their dispatches is */
+    struct samples samples;
+};
+
+static enum hal_status adding_init(const struct view_work *work, struct adding *adding)
+{
+    const struct view_model *m = work->model;
+    *adding = (struct adding){.last_seen = hal_alloc(work->kernels_count, sizeof(uint32_t))};
+    adding->samples.list =
+        hal_alloc(m->submissions_count + m->dispatches_count, sizeof(struct sample));
+    if (m->dispatches_count)
+        adding->is_timed = hal_alloc(m->submissions_count, sizeof(bool));
+    if (!adding->last_seen || !adding->samples.list || (m->dispatches_count && !adding->is_timed))
+        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work->kernels_count);
+    for (size_t i = 0; i < m->dispatches_count; i++)
+        adding->is_timed[m->dispatches[i].submission] = true;
+    for (size_t i = 0; i < work->kernels_count; i++)
+        adding->last_seen[i] = VIEW_NO_REF;
+    return HAL_OK;
+}
+
+static void adding_finish(struct adding *adding)
+{
+    free(adding->last_seen);
+    free(adding->is_timed);
+    free(adding->samples.list);
+}
+
+static enum hal_status add_times(const struct view_work *work, struct view_task *task,
+                                 int64_t begin_ns, int64_t end_ns, struct adding *adding,
+                                 struct view_kernel_time *times, struct view_work_total *total)
+{
+    const struct view_model *m = work->model;
+    const bool everything = begin_ns <= m->first_ns && end_ns >= m->last_ns;
+    for (uint32_t i = 0; i < m->submissions_count && !view_task_stopped(task); i++) {
+        const struct view_submission *s = &m->submissions[i];
+        view_task_advance(task, i, m->submissions_count);
+        const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(m, s);
+        if (everything || (ns != VIEW_NO_TIME && ns >= begin_ns && ns < end_ns))
+            add_submission(work, i, adding->is_timed, adding->last_seen, times, &adding->samples,
+                           total);
+    }
+    for (size_t i = 0; i < m->dispatches_count && !view_task_stopped(task); i++) {
+        if (m->dispatches[i].begin_ns >= begin_ns && m->dispatches[i].begin_ns < end_ns)
+            add_dispatch(work, &m->dispatches[i], times, &adding->samples);
+    }
+    HAL_TRY(view_task_check(task));
+    return add_typical_times(&adding->samples, work->kernels_count, times);
 }
 
 enum hal_status view_work_times(const struct view_work *work, struct view_task *task,
@@ -264,35 +352,14 @@ enum hal_status view_work_times(const struct view_work *work, struct view_task *
                                 struct view_kernel_time *out_times,
                                 struct view_work_total *out_total)
 {
-    const struct view_model *m = work->model;
-    uint32_t *last_seen = hal_alloc(work->kernels_count, sizeof *last_seen);
+    struct adding adding;
     *out_total = (struct view_work_total){0};
-    bool *is_timed = m->dispatches_count ? hal_alloc(m->submissions_count, sizeof *is_timed) : NULL;
-    if (!last_seen || (m->dispatches_count && !is_timed)) {
-        free(last_seen);
-        free(is_timed);
-        return hal_fail(HAL_NO_MEMORY, "no memory for %zu kernels", work->kernels_count);
-    }
-    for (size_t i = 0; i < m->dispatches_count; i++)
-        is_timed[m->dispatches[i].submission] = true;
-    for (uint32_t i = 0; i < work->kernels_count; i++) {
-        last_seen[i] = VIEW_NO_REF;
+    for (uint32_t i = 0; i < work->kernels_count; i++)
         out_times[i] = (struct view_kernel_time){
-            .kernel = i, .min_ns = VIEW_NO_TIME, .max_ns = VIEW_NO_TIME, .example = VIEW_NO_REF};
-    }
-    for (uint32_t i = 0; i < m->submissions_count && !view_task_stopped(task); i++) {
-        const struct view_submission *s = &m->submissions[i];
-        view_task_advance(task, i, m->submissions_count);
-        const int64_t ns = s->begin_ns != VIEW_NO_TIME ? s->begin_ns : view_submit_ns(m, s);
-        const bool everything = begin_ns <= m->first_ns && end_ns >= m->last_ns;
-        if (everything || (ns != VIEW_NO_TIME && ns >= begin_ns && ns < end_ns))
-            add_submission(work, i, is_timed, last_seen, out_times, out_total);
-    }
-    for (size_t i = 0; i < m->dispatches_count && !view_task_stopped(task); i++) {
-        if (m->dispatches[i].begin_ns >= begin_ns && m->dispatches[i].begin_ns < end_ns)
-            add_dispatch(work, &m->dispatches[i], out_times);
-    }
-    free(last_seen);
-    free(is_timed);
-    return view_task_check(task);
+            .kernel = i, .longest_ns = VIEW_NO_TIME, .example = VIEW_NO_REF};
+    enum hal_status status = adding_init(work, &adding);
+    if (status == HAL_OK)
+        status = add_times(work, task, begin_ns, end_ns, &adding, out_times, out_total);
+    adding_finish(&adding);
+    return status;
 }

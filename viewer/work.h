@@ -49,9 +49,12 @@ struct view_kernel_time {
     uint64_t alone;            /* of those, with times, that contain nothing else */
     uint64_t alone_dispatches; /* in these, and dispatches that have times of their own */
     int64_t alone_ns;
-    int64_t mixed_ns;       /* execution of those that contain it and something else */
-    int64_t min_ns, max_ns; /* of single dispatches; VIEW_NO_TIME: there is none */
-    uint32_t example;       /* the longest that contains nothing else, or the first */
+    struct trace_typical each; /* of one dispatch, as far as they are known; a submission of several
+                                * counts once, with their mean */
+    int64_t mixed_ns;          /* execution of those that contain it and something else */
+    int64_t
+        longest_ns;   /* of dispatches that have times of their own; VIEW_NO_TIME: there is none */
+    uint32_t example; /* the longest that contains nothing else, or the first */
 };
 
 struct view_work_total {

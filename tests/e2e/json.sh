@@ -74,6 +74,8 @@ for command in info stats verify diff; do
     run 0 "$bin/hal-trace" $command --json $([ $command != diff ] || echo timed.pb.zst) timed.pb.zst
     says_so "hal-trace $command --json"
 done
+run 0 "$bin/hal-view" --diff=trace.pb.zst --json timed.pb.zst
+says_so "hal-view --diff --json"
 for part in summary timeline submissions gaps findings kernels memory iterations; do
     run 0 "$bin/hal-view" --print=$part --json timed.pb.zst
     says_so "hal-view --print=$part --json"

@@ -106,8 +106,9 @@ static void kernels_get_the_times_of_their_dispatches(void **state)
         const bool mul = strcmp(name, "mul") == 0;
         assert_int_equal(times[i].alone_dispatches, mul ? 2 : 1);
         assert_int_equal(times[i].alone_ns, mul ? 35 : 10);
-        assert_int_equal(times[i].min_ns, mul ? 5 : 10);
-        assert_int_equal(times[i].max_ns, mul ? 30 : 10);
+        assert_int_equal(times[i].each.min_ns, mul ? 5 : 10);
+        assert_int_equal(times[i].each.max_ns, mul ? 30 : 10);
+        assert_int_equal(times[i].each.median_ns, mul ? 17 : 10); /* 17.5 */
         assert_int_equal(times[i].mixed_ns, 0);
     }
     view_work_finish(&work);
@@ -152,14 +153,16 @@ static void kernels_get_the_time_of_what_is_theirs_alone(void **state)
     assert_int_equal(times[0].alone_dispatches, 5);
     assert_int_equal(times[0].alone_ns, 100 + 70 + 400);
     assert_int_equal(times[0].mixed_ns, 50);
-    assert_int_equal(times[0].min_ns, 70);
-    assert_int_equal(times[0].max_ns, 100);
+    assert_int_equal(times[0].each.min_ns, 70);
+    assert_int_equal(times[0].each.median_ns, 100);
+    assert_int_equal(times[0].each.max_ns, 400 / 3); /* of three in one submission */
+    assert_int_equal(times[0].each.count, 3);
     assert_int_equal(m->submissions[times[0].example].number, 2);
     assert_int_equal(times[1].dispatches, 2);
     assert_int_equal(times[1].indirect, 1);
     assert_int_equal(times[1].alone, 0);
     assert_int_equal(times[1].mixed_ns, 50 + 9);
-    assert_int_equal(times[1].max_ns, VIEW_NO_TIME);
+    assert_int_equal(times[1].each.count, 0);
     assert_int_equal(total.alone, 3);
     assert_int_equal(total.executed_ns, 100 + 70 + 400 + 50 + 9);
     /* A range holds what began in it. */
@@ -236,8 +239,8 @@ static void iterations_are_found_without_names(void **state)
     assert_true(its.list[6].outlier);
     assert_true(its.list[11].outlier);
     assert_int_equal(its.outliers, 2);
-    assert_int_equal(its.max_ns, 1600);
-    assert_in_range(its.median_ns, 1000, 1001);
+    assert_int_equal(its.time.max_ns, 1600);
+    assert_in_range(its.time.median_ns, 1000, 1001);
     for (size_t i = 0; i < its.list_count; i++) {
         assert_int_equal(its.list[i].submissions, 2);
         assert_int_equal(its.list[i].dispatches, 2);
