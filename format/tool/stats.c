@@ -4,12 +4,34 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void add(struct trace_text *text, const char *key, uint64_t value)
 {
     trace_json_key(text, key);
     trace_json_u64(text, value);
+}
+
+static void add_time(struct trace_text *text, const char *key, bool is_known, int64_t ns)
+{
+    trace_json_key(text, key);
+    if (is_known)
+        trace_json_i64(text, ns);
+    else
+        trace_json_double(text, NAN); /* null */
+}
+
+static void json_typical(struct trace_text *text, const struct trace_typical *typical)
+{
+    const bool is_known = typical->count > 0;
+    add_time(text, "median_ns", is_known, typical->median_ns);
+    add_time(text, "low_ns", is_known, typical->low_ns);
+    add_time(text, "high_ns", is_known, typical->high_ns);
+    add_time(text, "min_ns", is_known, typical->min_ns);
+    add_time(text, "max_ns", is_known, typical->max_ns);
+    add(text, "warm_up", typical->warm_up);
 }
 
 static void json_kernels(struct trace_text *text, const struct stats *s)
@@ -32,6 +54,7 @@ static void json_kernels(struct trace_text *text, const struct stats *s)
         add(text, "alone_ns", k->alone_ns);
         add(text, "timed", k->timed);
         add(text, "timed_ns", k->timed_ns);
+        json_typical(text, &k->each);
         trace_json_close(text, '}');
     }
     trace_json_close(text, ']');
@@ -81,12 +104,16 @@ static void print_tally(struct trace_text *text, const char *name, const struct 
     trace_text_append(text, "\n", 1);
 }
 
-static void print_mean(struct trace_text *text, uint64_t count, uint64_t ns)
+/* The median and its interval, or of few the extremes. */
+static void print_typical(struct trace_text *text, const struct trace_typical *typical)
 {
-    if (count)
-        trace_text_printf(text, "%9.3f us  ", (double)ns / (double)count / 1e3);
+    char interval[64];
+    snprintf(interval, sizeof interval, "(%.3f to %.3f)", (double)typical->low_ns / 1e3,
+             (double)typical->high_ns / 1e3);
+    if (typical->count)
+        trace_text_printf(text, "%9.3f us  %-24s  ", (double)typical->median_ns / 1e3, interval);
     else
-        trace_text_printf(text, "%12s  ", "-");
+        trace_text_printf(text, "%12s  %-24s  ", "-", "");
 }
 
 static void print_text(struct trace_text *text, struct stats *s)
@@ -104,14 +131,13 @@ static void print_text(struct trace_text *text, struct stats *s)
     print_tally(text, "uploads", &s->uploads);
     print_tally(text, "read-backs", &s->readbacks);
     failures_print(&s->failures, s->reader, text);
-    trace_text_printf(text, "\n%12s %14s %12s  %12s  %s\n", "dispatches", "workgroups",
-                      "alone, mean", "timed, mean", "kernel");
+    trace_text_printf(text, "\n%12s %14s %12s  %-24s  %s\n", "dispatches", "workgroups",
+                      "each, median", "(95 % interval)", "kernel");
     for (size_t i = 0; i < s->kernels.count; i++) {
         const struct kernel *k = tool_table_row(&s->kernels, i);
         const char *name = trace_reader_string(s->reader, k->name);
         trace_text_printf(text, "%12" PRIu64 " %14" PRIu64 " ", k->dispatches, k->groups);
-        print_mean(text, k->alone, k->alone_ns);
-        print_mean(text, k->timed, k->timed_ns);
+        print_typical(text, &k->each);
         trace_text_label(text, name ? name : "", strlen(name ? name : ""));
         trace_text_printf(text, " (%u x %u x %u, executable %" PRIu64 ")\n", k->group_size[0],
                           k->group_size[1], k->group_size[2], k->executable);

@@ -3,6 +3,7 @@
 #ifndef FORMAT_TOOL_STATS_H
 #define FORMAT_TOOL_STATS_H
 
+#include "format/analysis/statistics.h"
 #include "format/tool/collectives.h"
 #include "format/tool/failures.h"
 #include "format/tool/host_calls.h"
@@ -15,8 +16,9 @@ struct kernel {
     uint32_t name, entry;
     uint32_t group_size[3];
     uint64_t dispatches, groups;
-    uint64_t alone_ns, alone; /* device time of submissions that are one dispatch */
-    uint64_t timed_ns, timed; /* of dispatches that the device timed */
+    uint64_t alone_ns, alone;  /* device time of submissions that are one dispatch */
+    uint64_t timed_ns, timed;  /* of dispatches that the device timed */
+    struct trace_typical each; /* of a dispatch; a submission of several counts once */
 };
 
 /* What a command buffer adds to the counts each time that it runs. */
@@ -34,7 +36,14 @@ struct use {
 struct submission {
     uint64_t id;
     size_t first_commands, commands_count; /* in `submitted` */
-    int64_t device_ns;
+    int64_t begin_ns, device_ns;
+    bool is_timed; /* its dispatches are */
+};
+
+/* How long a dispatch took. */
+struct stats_sample {
+    size_t kernel; /* its place in `kernels` */
+    int64_t begin_ns, ns;
 };
 
 struct tally {
@@ -53,6 +62,8 @@ struct stats {
     uint32_t *dispatched; /* places in `kernels`, dispatch by dispatch */
     size_t use_count, use_capacity, submitted_count, submitted_capacity;
     size_t dispatched_count, dispatched_capacity;
+    struct stats_sample *samples;
+    size_t samples_count, samples_capacity;
     struct tally waits, uploads, readbacks, submits;
     struct commands total;
     int64_t device_ns;

@@ -171,15 +171,24 @@ static enum hal_status take_done(struct stats *s, const struct trace_submission_
 {
     struct submission *submission;
     HAL_TRY(submission_row(s, event->submission, &submission));
-    if (event->head.begin_ns && event->head.end_ns > event->head.begin_ns)
+    if (event->head.begin_ns && event->head.end_ns > event->head.begin_ns) {
+        submission->begin_ns = event->head.begin_ns;
         submission->device_ns = event->head.end_ns - event->head.begin_ns;
+    }
+    return HAL_OK;
+}
+
+static enum hal_status add_sample(struct stats *s, size_t kernel, int64_t begin_ns, int64_t ns)
+{
+    HAL_TRY(ROOM(s, samples, samples, 1));
+    s->samples[s->samples_count++] = (struct stats_sample){kernel, begin_ns, ns};
     return HAL_OK;
 }
 
 /* They come behind the submission that they are of. */
-static void take_times(struct stats *s, const struct trace_dispatch_times *event)
+static enum hal_status take_times(struct stats *s, const struct trace_dispatch_times *event)
 {
-    const struct submission *submission = tool_table_find(&s->submissions, event->submission);
+    struct submission *submission = tool_table_find(&s->submissions, event->submission);
     for (uint32_t i = 0; submission && i < event->time_count; i++) {
         const struct trace_dispatch_time *time = &event->times[i];
         const struct commands *commands = NULL;
@@ -188,11 +197,15 @@ static void take_times(struct stats *s, const struct trace_dispatch_times *event
                 &s->commands, s->submitted[submission->first_commands + time->command_buffer]);
         if (!commands || time->dispatch >= commands->dispatches || time->end_ns <= time->begin_ns)
             continue;
-        struct kernel *kernel =
-            tool_table_row(&s->kernels, s->dispatched[commands->first_dispatch + time->dispatch]);
+        const size_t place = s->dispatched[commands->first_dispatch + time->dispatch];
+        struct kernel *kernel = tool_table_row(&s->kernels, place);
+        const uint64_t ns = (uint64_t)time->end_ns - (uint64_t)time->begin_ns;
         kernel->timed++;
-        kernel->timed_ns += (uint64_t)time->end_ns - (uint64_t)time->begin_ns;
+        kernel->timed_ns += ns;
+        submission->is_timed = true;
+        HAL_TRY(add_sample(s, place, time->begin_ns, ns < INT64_MAX ? (int64_t)ns : INT64_MAX));
     }
+    return HAL_OK;
 }
 
 static enum hal_status take(void *user, const struct trace_event *event,
@@ -212,7 +225,7 @@ static enum hal_status take(void *user, const struct trace_event *event,
     if (event->kind == TRACE_SUBMISSION_DONE)
         return take_done(s, typed);
     if (event->kind == TRACE_DISPATCH_TIMES)
-        take_times(s, typed);
+        return take_times(s, typed);
     if (event->kind == TRACE_FAILURE)
         return failures_take(&s->failures, typed);
     if (event->kind == TRACE_SEMAPHORE_WAIT || event->kind == TRACE_WAIT_IDLE)
@@ -246,11 +259,29 @@ static void run_commands(struct stats *s, const struct commands *c)
     }
 }
 
-static void count_all(struct stats *s)
+/* What a submission consists of. */
+struct made_of {
+    bool has_work;
+    size_t kernel; /* its only one; SIZE_MAX: there are none or several, or transfers */
+    uint64_t dispatches;
+};
+
+static void add_commands(const struct stats *s, const struct commands *c, struct made_of *made_of)
+{
+    const bool moves = c->fills || c->copies || c->updates;
+    if (!c->use_count && !moves)
+        return;
+    const size_t kernel = c->use_count == 1 && !moves ? s->uses[c->first_use].kernel : SIZE_MAX;
+    made_of->kernel = !made_of->has_work || kernel == made_of->kernel ? kernel : SIZE_MAX;
+    made_of->dispatches += c->dispatches;
+    made_of->has_work = true;
+}
+
+static enum hal_status count_all(struct stats *s)
 {
     for (size_t i = 0; i < s->submissions.count; i++) {
         const struct submission *submission = tool_table_row(&s->submissions, i);
-        const struct commands *only = NULL;
+        struct made_of made_of = {.kernel = SIZE_MAX};
         s->device_ns += submission->device_ns;
         exchanges_took(&s->exchanges, submission->id, submission->device_ns);
         for (size_t k = 0; k < submission->commands_count; k++) {
@@ -259,15 +290,46 @@ static void count_all(struct stats *s)
             if (!commands)
                 continue;
             run_commands(s, commands);
-            only = commands;
+            add_commands(s, commands, &made_of);
         }
-        if (submission->commands_count == 1 && only && only->dispatches == 1 && !only->fills &&
-            !only->copies && !only->updates && submission->device_ns) {
-            struct kernel *kernel = tool_table_row(&s->kernels, s->uses[only->first_use].kernel);
+        if (made_of.kernel == SIZE_MAX || !submission->device_ns)
+            continue;
+        struct kernel *kernel = tool_table_row(&s->kernels, made_of.kernel);
+        if (made_of.dispatches == 1 && submission->commands_count == 1) {
             kernel->alone++;
             kernel->alone_ns += (uint64_t)submission->device_ns;
         }
+        if (!submission->is_timed)
+            HAL_TRY(add_sample(s, made_of.kernel, submission->begin_ns,
+                               submission->device_ns / (int64_t)made_of.dispatches));
     }
+    return HAL_OK;
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct stats_sample *a = left, *b = right;
+    if (a->kernel != b->kernel)
+        return a->kernel < b->kernel ? -1 : 1;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static enum hal_status find_typical_times(struct stats *s)
+{
+    const size_t count = s->samples_count;
+    int64_t *values = hal_alloc(count, sizeof *values);
+    enum hal_status status = values ? HAL_OK : no_row();
+    if (values && count)
+        qsort(s->samples, count, sizeof *s->samples, compare_samples);
+    for (size_t i = 0; i < count && status == HAL_OK;) {
+        struct kernel *kernel = tool_table_row(&s->kernels, s->samples[i].kernel);
+        const size_t first = i;
+        for (; i < count && s->samples[i].kernel == s->samples[first].kernel; i++)
+            values[i] = s->samples[i].ns;
+        status = trace_typical_of(values + first, i - first, &kernel->each);
+    }
+    free(values);
+    return status;
 }
 
 static int compare_kernels(const void *left, const void *right)
@@ -293,7 +355,8 @@ enum hal_status stats_load(struct stats *stats, struct trace_reader *reader)
     tool_progress_end(&progress);
     if (status != HAL_OK)
         return status;
-    count_all(stats);
+    HAL_TRY(count_all(stats));
+    HAL_TRY(find_typical_times(stats));
     if (stats->kernels.count)
         qsort(stats->kernels.rows, stats->kernels.count, sizeof(struct kernel), compare_kernels);
     return HAL_OK;
@@ -310,5 +373,6 @@ void stats_finish(struct stats *stats)
     free(stats->uses);
     free(stats->submitted);
     free(stats->dispatched);
+    free(stats->samples);
     trace_reader_close(stats->reader);
 }

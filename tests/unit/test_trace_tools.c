@@ -107,12 +107,17 @@ static void stats_count_what_was_executed(void **state)
     says("\"readbacks\":{\"count\":1,\"bytes\":4,");
     /* 24 + 1 + 2 * 5 workgroups; alone in #s1. */
     says("{\"name\":\"twice\",\"executable\":2,\"entry\":0,\"dispatches\":4,\"workgroups\":35,"
-         "\"threads_per_group\":16,\"alone\":1,\"alone_ns\":700,\"timed\":2,\"timed_ns\":1302}");
+         "\"threads_per_group\":16,\"alone\":1,\"alone_ns\":700,\"timed\":2,\"timed_ns\":1302,"
+         /* Timed: 300 and 1002; alone: 700. */
+         "\"median_ns\":700,\"low_ns\":300,\"high_ns\":1002,\"min_ns\":300,\"max_ns\":1002,"
+         "\"warm_up\":0}");
     says("{\"name\":\"never\",\"executable\":2,\"entry\":1,\"dispatches\":0,\"workgroups\":0,"
-         "\"threads_per_group\":1,\"alone\":0,\"alone_ns\":0,\"timed\":0,\"timed_ns\":0}");
+         "\"threads_per_group\":1,\"alone\":0,\"alone_ns\":0,\"timed\":0,\"timed_ns\":0,"
+         "\"median_ns\":null,\"low_ns\":null,\"high_ns\":null,\"min_ns\":null,\"max_ns\":null,"
+         "\"warm_up\":0}");
     assert_int_equal(run("hal-trace stats t.pb.zst"), 0);
     says("4 dispatches (0 indirect), 1 barriers");
-    says("0.700 us      0.651 us  twice");
+    says("0.700 us  (0.300 to 1.002)          twice");
 }
 
 static void verify_likes_what_is_whole(void **state)
