@@ -6,6 +6,8 @@
 
 #include "hal/base/mem.h"
 
+#include <assert.h>
+
 /* Looks at what waits. Rather too short a plan than hours of looking. */
 static const uint64_t work_limit = 1u << 28;
 
@@ -76,6 +78,7 @@ static enum hal_status take_submit(struct cut *c, size_t op)
     }
     if (!hal_grow(&held, &c->held_capacity, c->held_count + 1, sizeof *c->held))
         return replay_decode_no_memory("submissions that wait");
+    assert(held);
     c->held = held;
     c->held[c->held_count++] = op;
     return HAL_OK;
@@ -165,22 +168,32 @@ static void let_go(struct cut *c)
     }
 }
 
-enum hal_status replay_decode_cut(struct replay_plan *plan)
+/* All semaphores as they are created, then one call after the other. */
+static enum hal_status follow(struct cut *c, size_t *out_op)
 {
-    struct cut c = {.plan = plan, .values = hal_alloc(plan->object_count, sizeof *c.values)};
-    enum hal_status status = c.values ? HAL_OK : replay_decode_no_memory("semaphores");
+    const struct replay_plan *plan = c->plan;
     bool waits = false;
-    size_t op = 0;
-    for (uint32_t i = 1; i < plan->object_count && c.values; i++) {
+    for (uint32_t i = 1; i < plan->object_count; i++) {
         const struct replay_object *object = &plan->objects[i];
         if (object->kind == REPLAY_SEMAPHORE && object->created)
-            c.values[i] = ((const struct trace_semaphore_create *)(const void *)object->created)
-                              ->initial_value;
+            c->values[i] = ((const struct trace_semaphore_create *)(const void *)object->created)
+                               ->initial_value;
     }
-    while (status == HAL_OK && op < plan->op_count && !waits) {
-        status = take(&c, op, &waits);
-        op += !waits;
+    for (*out_op = 0; *out_op < plan->op_count; ++*out_op) {
+        HAL_TRY(take(c, *out_op, &waits));
+        if (waits)
+            return HAL_OK;
     }
+    return HAL_OK;
+}
+
+enum hal_status replay_decode_cut(struct replay_plan *plan)
+{
+    size_t op;
+    struct cut c = {.plan = plan, .values = hal_alloc(plan->object_count, sizeof *c.values)};
+    if (!c.values)
+        return replay_decode_no_memory("semaphores");
+    const enum hal_status status = follow(&c, &op);
     if (status == HAL_OK) {
         plan->op_count = op;
         let_go(&c);

@@ -301,10 +301,10 @@ static const char *const commands[] = {
     "hal-trace export --format=jsonl BAD",
     "hal-trace export --format=perfetto -o x.perfetto BAD",
     "hal-trace export --format=sqlite -o x.sqlite BAD",
-    "hal-view --utf8 --print=summary,timeline,submissions,gaps,findings,kernels,memory,iterations"
-    " BAD",
-    "hal-view --json "
-    "--print=summary,timeline,submissions,gaps,findings,kernels,memory,iterations BAD",
+    "hal-view --utf8 --print=summary,timeline,submissions,gaps BAD",
+    "hal-view --utf8 --print=findings,kernels,memory,iterations BAD",
+    "hal-view --json --print=summary,timeline,submissions,gaps BAD",
+    "hal-view --json --print=findings,kernels,memory,iterations BAD",
     "hal-view --print --fail-on='failures>0,races>0' BAD",
     "hal-view --diff=GOOD BAD",
     "hal-view --svg=- BAD",
