@@ -91,26 +91,54 @@ void trace_reader_close(struct trace_reader *reader)
 
 /* ---- Frames that were read ---------------------------------------------------------------- */
 
-enum hal_status trace_cache_find(struct trace_frame_cache *cache, size_t frame,
-                                 struct trace_cached_frame **out_slot)
+/* The frame's slot, or a free one, or that which was used longest ago. */
+static struct trace_cached_frame *search(struct trace_frame_cache *cache, size_t frame)
 {
     struct trace_cached_frame *slot = &cache->slots[0];
-    if (cache->failures && cache->failures[frame].status != HAL_OK)
-        return hal_fail(cache->failures[frame].status, "%s", cache->failures[frame].message);
     for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
         struct trace_cached_frame *cached = &cache->slots[i];
-        if (cached->is_valid && cached->frame == frame) {
-            slot = cached;
-            break;
-        }
+        if (cached->is_valid && cached->frame == frame)
+            return cached;
         if (!cached->is_valid || (slot->is_valid && cached->used_at < slot->used_at))
             slot = cached;
     }
+    return slot;
+}
+
+enum hal_status trace_cache_find(struct trace_frame_cache *cache, size_t frame,
+                                 struct trace_cached_frame **out_slot)
+{
+    struct trace_cached_frame *slot = cache->last;
+    if (cache->failures && cache->failures[frame].status != HAL_OK)
+        return hal_fail(cache->failures[frame].status, "%s", cache->failures[frame].message);
+    if (!slot || !slot->is_valid || slot->frame != frame)
+        slot = search(cache, frame);
     slot->is_valid &= slot->frame == frame;
     slot->frame = frame;
     slot->used_at = ++cache->clock;
-    *out_slot = slot;
+    *out_slot = cache->last = slot;
     return HAL_OK;
+}
+
+/* Gives back the memory of those that were used longest ago, while all together have too much. */
+static void trim_cache(struct trace_frame_cache *cache)
+{
+    for (;;) {
+        size_t bytes = 0, count = 0;
+        struct trace_cached_frame *oldest = cache->last;
+        for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++) {
+            struct trace_cached_frame *slot = &cache->slots[i];
+            bytes += slot->raw.capacity;
+            count += slot->raw.capacity > 0;
+            if (slot->raw.capacity && slot->used_at < oldest->used_at)
+                oldest = slot;
+        }
+        if (bytes <= TRACE_CACHED_BYTES || count <= TRACE_LEAST_CACHED)
+            return;
+        free(oldest->raw.data);
+        oldest->raw = (struct trace_bytes){0};
+        oldest->is_valid = false;
+    }
 }
 
 enum hal_status trace_cache_filled(struct trace_reader *reader, struct trace_frame_cache *cache,
@@ -118,6 +146,7 @@ enum hal_status trace_cache_filled(struct trace_reader *reader, struct trace_fra
                                    enum hal_status status)
 {
     slot->is_valid = status == HAL_OK;
+    trim_cache(cache);
     if (status != HAL_CORRUPT && status != HAL_VERSION)
         return status;
     if (!cache->failures)

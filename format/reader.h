@@ -8,7 +8,8 @@
 #include "format/tables.h"
 #include "format/trace.h"
 
-enum { TRACE_CACHED_FRAMES = 4 };
+/* Frames that a reader keeps of either kind: so many when they are small together. */
+enum { TRACE_CACHED_FRAMES = 64, TRACE_LEAST_CACHED = 4, TRACE_CACHED_BYTES = 64 << 20 };
 
 /* One Chunk or Segments field: which one of its frame's. */
 struct trace_place {
@@ -42,6 +43,7 @@ struct trace_frame_failure {
  * not for each of them, also when it is damaged. */
 struct trace_frame_cache {
     struct trace_cached_frame slots[TRACE_CACHED_FRAMES];
+    struct trace_cached_frame *last; /* that was asked for; NULL: none */
     uint64_t clock;
     struct trace_frame_failure *failures; /* by frame; NULL: none so far */
 };

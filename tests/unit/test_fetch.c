@@ -12,12 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { CONTENTS = 8192, CONTENT_BYTES = 24, THREADS = 300 };
+enum { FRAMES = 40, CONTENTS = FRAMES * 4096, CONTENT_BYTES = 24, THREADS = 300 };
 
 struct fixture {
     struct test_folder folder;
@@ -134,7 +135,7 @@ static void contents_of_several_frames_are_read_in_any_order(void **state)
     build_contents(f, false);
     struct trace_reader *reader = open_reader(f);
     const uint64_t before = reader->input.work_bytes, frames = reader->directory.blobs_count;
-    assert_in_range(frames, 2, TRACE_CACHED_FRAMES);
+    assert_int_equal(frames, FRAMES);
     for (uint64_t i = 0; i < CONTENTS; i++) {
         const uint64_t number = 1 + i % frames * (CONTENTS / frames) + i / frames;
         uint64_t data[CONTENT_BYTES / 8];
@@ -144,6 +145,39 @@ static void contents_of_several_frames_are_read_in_any_order(void **state)
     }
     assert_in_range(reader->input.work_bytes - before, 1, linear(reader));
     trace_reader_close(reader);
+}
+
+/* Of large ones a few stay, and memory is bounded. */
+static void large_frames_are_not_all_kept(void **state)
+{
+    enum { LARGE = 24, LARGE_BYTES = 5 << 20 };
+    struct fixture *f = *state;
+    static const struct trace_header header = {.program = "x"};
+    const struct trace_writer_options options = {.path = f->path, .force = true};
+    struct trace_writer *writer;
+    uint64_t number, kept = 0;
+    uint8_t *data = calloc(1, LARGE_BYTES);
+    assert_non_null(data);
+    assert_int_equal(trace_writer_open(&options, &header, &writer), HAL_OK);
+    for (uint8_t i = 1; i <= LARGE; i++) {
+        data[i] = i;
+        assert_int_equal(trace_writer_content(writer, data, LARGE_BYTES, &number), HAL_OK);
+    }
+    assert_int_equal(trace_writer_close(writer, NULL), HAL_OK);
+    struct trace_reader *reader = open_reader(f);
+    for (uint64_t i = 1; i <= LARGE; i++)
+        assert_int_equal(trace_reader_content(reader, i, data, LARGE_BYTES), HAL_OK);
+    for (uint8_t i = 1; i <= LARGE; i++)
+        assert_int_equal(data[i], i);
+    for (size_t i = 0; i < TRACE_CACHED_FRAMES; i++)
+        kept += reader->blobs_cache.slots[i].raw.capacity;
+    assert_in_range(kept, LARGE_BYTES, TRACE_CACHED_BYTES);
+    const uint64_t before = reader->input.work_bytes;
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(trace_reader_content(reader, LARGE - i % 4, data, LARGE_BYTES), HAL_OK);
+    assert_int_equal(reader->input.work_bytes, before);
+    trace_reader_close(reader);
+    free(data);
 }
 
 static void damaged_chunks_are_read_once(void **state)
@@ -209,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_contents_are_read_once),
         cmocka_unit_test(contents_of_several_frames_are_read_in_any_order),
+        cmocka_unit_test(large_frames_are_not_all_kept),
         cmocka_unit_test(damaged_chunks_are_read_once),
         cmocka_unit_test(walking_is_linear),
     };
