@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -72,6 +73,17 @@ static char *make_path(const struct capture_sidecar_desc *desc, unsigned number)
     return length > 0 && (size_t)length < sizeof path ? hal_copy_string(path) : NULL;
 }
 
+/* Whoever recovers or cleans up asks for the lock: it goes with the process. One who cleans up may
+ * have come before it, and has removed the name then; where there are no locks, nobody does. */
+static bool lock_file(int descriptor, const char *path)
+{
+    struct stat locked, named;
+    while (flock(descriptor, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    return fstat(descriptor, &locked) == 0 && lstat(path, &named) == 0 &&
+           locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
 static enum hal_status create_file(const struct capture_sidecar_desc *desc, char **out_path,
                                    int *out_descriptor)
 {
@@ -81,6 +93,11 @@ static enum hal_status create_file(const struct capture_sidecar_desc *desc, char
         if (!path)
             return hal_fail(HAL_NO_MEMORY, "no memory for the name of a sidecar");
         const int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (descriptor >= 0 && !lock_file(descriptor, path)) {
+            close(descriptor);
+            free(path);
+            continue;
+        }
         if (descriptor >= 0) {
             char *full = realpath(path, NULL); /* the program may change its working folder */
             *out_path = full ? full : path;
@@ -169,8 +186,6 @@ enum hal_status capture_sidecar_open(const struct capture_sidecar_desc *desc,
     struct capture_sidecar sidecar = {0};
     HAL_TRY(create_file(desc, &sidecar.path, &descriptor));
     hal_descriptor_take(descriptor, &sidecar.object);
-    /* Whoever recovers asks for the lock: it goes with the process. */
-    (void)flock(sidecar.object.number, LOCK_EX | LOCK_NB);
     enum hal_status status = check_room(sidecar.object.number, sidecar.path, desc->least_room);
     if (status == HAL_OK)
         status = size_file(&sidecar, bytes);

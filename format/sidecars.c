@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -217,22 +218,64 @@ static bool is_gone(struct trace_leftover *leftover)
 /* ---- Removing ---- */
 
 /* Whose lock we have; its name may be another one's by now. */
-static bool still_has_name(const struct trace_leftover *leftover)
+static bool still_has_name(int descriptor, const char *path)
 {
     struct stat locked, named;
-    return fstat(leftover->descriptor, &locked) == 0 && lstat(leftover->path, &named) == 0 &&
+    return fstat(descriptor, &locked) == 0 && lstat(path, &named) == 0 &&
            locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
 /* A capture has its lock before there is anything to read; who recovers has one, too. */
+static bool take_lock(int descriptor, const char *path)
+{
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 && still_has_name(descriptor, path);
+}
+
+/* Of a capture that ended before it had begun there is but a name. */
+static uint64_t process_in_name(const char *path)
+{
+    const char *at = strrchr(path, '/') + 1;
+    char *end;
+    at += (*at == '.') + sizeof TRACE_SIDECAR_PREFIX - 1;
+    (void)strtoul(at, &end, 10);
+    return *end == '-' ? strtoul(end + 1, NULL, 10) : 0;
+}
+
+static bool has_not_begun(int descriptor, struct trace_sidecar_info *info)
+{
+    static const char zeros[sizeof TRACE_SIDECAR_MAGIC];
+    char magic[sizeof TRACE_SIDECAR_MAGIC] = "";
+    struct stat found;
+    if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
+        pread(descriptor, magic, sizeof magic - 1, 0) < 0)
+        return false;
+    info->bytes = (uint64_t)found.st_blocks * 512;
+    return memcmp(magic, zeros, sizeof magic) == 0;
+}
+
+static bool discard_unbegun(const char *path, struct trace_sidecar_info *info)
+{
+    const struct trace_leftover of = {.process_id = process_in_name(path)};
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0)
+        return false;
+    const bool discarded = has_not_begun(descriptor, info) && take_lock(descriptor, path) &&
+                           has_not_begun(descriptor, info) && of.process_id &&
+                           !trace_leftover_process_runs(&of) && unlink(path) == 0;
+    close(descriptor);
+    snprintf(info->path, sizeof info->path, "%s", path);
+    info->process_id = of.process_id;
+    return discarded;
+}
+
 static bool discard_if_gone(const char *path, struct trace_sidecar_info *info)
 {
     struct trace_leftover leftover;
     if (!open_ours(path, &leftover, info))
-        return false;
-    const bool discarded = flock(leftover.descriptor, LOCK_EX | LOCK_NB) == 0 &&
+        return discard_unbegun(path, info);
+    const bool discarded = take_lock(leftover.descriptor, path) &&
                            !trace_leftover_process_runs(&leftover) && is_gone(&leftover) &&
-                           still_has_name(&leftover) && unlink(path) == 0;
+                           unlink(path) == 0;
     trace_leftover_close(&leftover);
     return discarded;
 }
