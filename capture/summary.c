@@ -110,6 +110,7 @@ static void summarize(const struct capture_summary *wanted, const char *path)
     struct trace_reader *reader;
     if (open_completed(wanted, path, &reader) != HAL_OK) {
         capture_complain(0, "the trace is not readable: %s", hal_message());
+        capture_orphans_remove(path, wanted->quiet);
         return;
     }
     const char *name = short_path(wanted, path);

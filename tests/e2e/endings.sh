@@ -232,7 +232,7 @@ sweep
 left 1
 kill -s KILL "$(program)"
 finish 137
-sweep
+says stderr 'the trace is not readable'
 says stderr 'removed 1 sidecar'
 left 0
 
