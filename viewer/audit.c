@@ -303,9 +303,7 @@ static void report_races(struct audit *a, struct view_findings *findings, bool d
              buffer_label(a->model, race->buffer, name, sizeof name), race->begin,
              declared ? "at least one writes" : "at least one may write there",
              race->inside ? "barrier stands" : "semaphore or wait of the host stands");
-    snprintf(finding->proof, sizeof finding->proof, "hal-trace dump%s%s",
-             *finding->locator == '#' ? " --submission=" : "",
-             *finding->locator == '#' ? finding->locator : "");
+    snprintf(finding->proof, sizeof finding->proof, "hal-trace races");
 }
 
 static void report_barriers(struct audit *a, struct view_findings *findings)

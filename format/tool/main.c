@@ -39,9 +39,9 @@ static void print_help(void)
          "  hal-trace dump --kind=submit,semaphore_wait trace.pb.zst\n"
          "  hal-trace trim -o part.pb.zst --submissions=#s3..#s5 trace.pb.zst\n"
          "  hal-trace export --format=perfetto -o trace.perfetto-trace trace.pb.zst\n\n"
-         "Exit status: 0 it worked, 1 (of diff) the traces differ, 2 wrong usage, 3 a file cannot "
-         "be\n"
-         "read, is damaged, or cannot be written.");
+         "Exit status: 0 it worked, 1 (of diff) the traces differ, (of races) there are races, 2 "
+         "wrong\n"
+         "usage, 3 a file cannot be read, is damaged, or cannot be written.");
 }
 
 static int run_command(const struct tool_command *command, int argc, char **argv)

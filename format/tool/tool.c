@@ -13,9 +13,9 @@
 enum { OUTPUT_BYTES = 256 << 10 };
 
 const struct tool_command *const tool_commands[] = {
-    &tool_info,       &tool_dump,       &tool_stats,   &tool_verify,  &tool_diff,
-    &tool_trim,       &tool_strip,      &tool_merge,   &tool_extract, &tool_export,
-    &trace_symbolize, &tool_recompress, &tool_recover, NULL,
+    &tool_info,   &tool_dump,       &tool_stats,      &tool_verify,  &tool_races,
+    &tool_diff,   &tool_trim,       &tool_strip,      &tool_merge,   &tool_extract,
+    &tool_export, &trace_symbolize, &tool_recompress, &tool_recover, NULL,
 };
 
 int tool_fail(enum hal_status status)

@@ -37,6 +37,7 @@ extern const struct tool_command tool_verify;
 extern const struct tool_command tool_export;
 extern const struct tool_command tool_extract;
 extern const struct tool_command tool_merge;
+extern const struct tool_command tool_races;
 extern const struct tool_command tool_recompress;
 extern const struct tool_command tool_strip;
 extern const struct tool_command trace_symbolize;

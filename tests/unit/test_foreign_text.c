@@ -164,6 +164,7 @@ static void tools_are_plain(void **state)
                                            "stats --json",
                                            "symbolize",
                                            "verify",
+                                           "races",
                                            "extract --executables=kernels",
                                            "export --format=chrome",
                                            "export --format=jsonl"};

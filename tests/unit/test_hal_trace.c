@@ -190,9 +190,9 @@ static void wrong_usage(void **state)
 static void wrong_usage_names_the_help(void **state)
 {
     (void)state;
-    static const char *const commands[] = {"info",      "dump",       "stats",  "verify",  "diff",
-                                           "trim",      "strip",      "merge",  "extract", "export",
-                                           "symbolize", "recompress", "recover"};
+    static const char *const commands[] = {
+        "info",  "dump",    "stats",  "verify",    "diff",       "trim",    "strip",
+        "merge", "extract", "export", "symbolize", "recompress", "recover", "races"};
     static const char *const wrong[] = {"", "--no-such-option t.pb.zst", "a b c"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

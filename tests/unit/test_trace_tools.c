@@ -120,6 +120,36 @@ static void stats_count_what_was_executed(void **state)
     says("0.700 us  (0.300 to 1.002)          twice");
 }
 
+/* Two submissions that fill the same bytes, and a host that reads some without a wait. */
+static void races_are_listed(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    char racing[PATH_MAX];
+    assert_int_equal(run("hal-trace races t.pb.zst"), 0);
+    assert_string_equal(output, "t.pb.zst: 0 races, 0 more are possible\n");
+    builder_open(&b, test_folder_file(&folder, "racing.pb.zst", racing), NULL);
+    builder_buffer_create(&b, BUFFER, "out", 256);
+    for (uint64_t n = 0; n < 2; n++) {
+        builder_command_buffer_create(&b, ONCE + n, NULL, 0);
+        builder_fill(&b, BUFFER, 32 * n, 64, 1, 1);
+        builder_seal(&b, ONCE + n);
+        builder_submit(&b, n, 0, NULL, 0, NULL, 0, (uint64_t[]){ONCE + n}, 1);
+    }
+    builder_host_read(&b, BUFFER, 80, "abcd", 4);
+    assert_int_equal(builder_close(&b, NULL), HAL_OK);
+    assert_int_equal(run("hal-trace races racing.pb.zst"), 1);
+    assert_string_equal(
+        output,
+        "race: #s0 (fill, command 0 of command buffer 0) writes, #s1 (fill, command 0 of command "
+        "buffer 0) writes: 32 bytes at 32 of buffer 1 'out', no semaphore or wait of the host "
+        "between\n"
+        "race: #s1 (fill, command 0 of command buffer 0) writes, the host's read at ticket 8 "
+        "reads: "
+        "4 bytes at 80 of buffer 1 'out', no semaphore or wait of the host between\n"
+        "racing.pb.zst: 2 races, 0 more are possible\n");
+}
+
 static void verify_likes_what_is_whole(void **state)
 {
     (void)state;
@@ -297,11 +327,8 @@ static void terminals_see_how_far_it_is(void **state)
     (void)state;
     static const struct {
         const char *command, *name;
-    } commands[] = {{"stats", "counting"},
-                    {"dump", "printing"},
-                    {"symbolize", "reading"},
-                    {"diff", "reading"},
-                    {"verify", "verifying"}};
+    } commands[] = {{"stats", "counting"}, {"dump", "printing"},    {"symbolize", "reading"},
+                    {"diff", "reading"},   {"verify", "verifying"}, {"races", "searching"}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char arguments[3 * PATH_MAX], said[4096], wanted[64];
         const bool two = strncmp(commands[i].command, "diff", 4) == 0;
@@ -322,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stats_count_what_was_executed),
+        cmocka_unit_test(races_are_listed),
         cmocka_unit_test(verify_likes_what_is_whole),
         cmocka_unit_test(verify_sees_every_changed_byte),
         cmocka_unit_test(verify_sees_a_cut),

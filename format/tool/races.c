@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hal-trace races: accesses to the same bytes that nothing orders. */
+#include "format/analysis/races.h"
+
+#include "format/tool/table.h"
+#include "format/tool/tool.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct search {
+    struct trace_reader *reader;
+    struct trace_races races;
+    struct tool_table labels; /* of struct label, by buffer */
+    struct tool_progress progress;
+};
+
+struct label {
+    uint32_t string;
+};
+
+static enum hal_status visit(void *user, const struct trace_event *event,
+                             const struct trace_segment *segments)
+{
+    struct search *s = user;
+    const struct trace_buffer_create *create = (const void *)event;
+    tool_progress(&s->progress, s->progress.done + 1);
+    if (event->kind == TRACE_BUFFER_CREATE && create->label) {
+        struct label *label = tool_table_add(&s->labels, create->buffer);
+        if (!label)
+            return hal_fail(HAL_NO_MEMORY, "no memory for the labels of %zu buffers",
+                            s->labels.count);
+        label->string = create->label;
+    }
+    return trace_races_take(&s->races, event, segments);
+}
+
+static const char *label_of(const struct search *s, uint64_t buffer)
+{
+    const struct label *label = tool_table_find(&s->labels, buffer);
+    const char *text = label ? trace_reader_string(s->reader, label->string) : NULL;
+    return text ? text : "";
+}
+
+static enum hal_status print_race(const struct search *s, const struct trace_race *race,
+                                  struct trace_text *text)
+{
+    char before[TRACE_RACE_NAME_BYTES], after[TRACE_RACE_NAME_BYTES];
+    const char *label = label_of(s, race->buffer);
+    trace_text_printf(text, "%s: %s %s, %s %s: %" PRIu64 " bytes at %" PRIu64 " of buffer %" PRIu64,
+                      race->declared ? "race" : "possible race",
+                      trace_race_side_name(&race->before, s->reader, before),
+                      race->before.writes ? "writes" : "reads",
+                      trace_race_side_name(&race->after, s->reader, after),
+                      race->after.writes ? "writes" : "reads", race->end - race->begin, race->begin,
+                      race->buffer);
+    if (*label)
+        trace_text_printf(text, " '%s'", label);
+    trace_text_printf(text, ", no %s between\n",
+                      race->inside ? "barrier" : "semaphore or wait of the host");
+    return tool_write(text, false);
+}
+
+static enum hal_status print(const struct search *s, const char *path)
+{
+    const struct trace_races *races = &s->races;
+    struct trace_text text = {0};
+    enum hal_status status = HAL_OK;
+    for (size_t i = 0; i < races->list_count && status == HAL_OK; i++)
+        status = print_race(s, &races->list[i], &text);
+    trace_text_printf(&text, "%s: %" PRIu64 " races, %" PRIu64 " more are possible", path,
+                      races->declared_count, races->count - races->declared_count);
+    if (races->list_count < races->count)
+        trace_text_printf(&text, "; the first %zu are listed", races->list_count);
+    if (races->undecided)
+        trace_text_printf(&text, "; %" PRIu64 " accesses were too many to compare",
+                          races->undecided);
+    if (races->inside_only)
+        trace_text_printf(&text, "; the trace is not whole: only command buffers were searched");
+    trace_text_printf(&text, "\n");
+    if (status == HAL_OK)
+        status = tool_write(&text, true);
+    trace_text_finish(&text);
+    return status;
+}
+
+static int search(const char *path)
+{
+    struct search s = {.labels.row_bytes = sizeof(struct label)};
+    enum hal_status status = trace_reader_open(path, &s.reader);
+    if (status != HAL_OK)
+        return tool_fail(status);
+    const struct trace_health *health = trace_reader_health(s.reader);
+    trace_races_begin(&s.races);
+    s.races.inside_only =
+        !health || health->status != HAL_OK || *trace_reader_truncated(s.reader) != '\0';
+    tool_progress_begin(&s.progress, "searching", trace_reader_counts(s.reader)->events);
+    status = trace_reader_each_in_order(s.reader, &(struct trace_walk){.visit = visit, .user = &s});
+    tool_progress_end(&s.progress);
+    if (status == HAL_OK)
+        status = print(&s, path);
+    const bool found = s.races.declared_count > 0;
+    const int code = tool_fail(status);
+    trace_races_finish(&s.races);
+    tool_table_finish(&s.labels);
+    trace_reader_close(s.reader);
+    return code == TOOL_OK && found ? TOOL_DIFFERENT : code;
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option options[] = {{0}};
+    if (getopt_long(argc, argv, "", options, NULL) != -1)
+        return tool_wrong_option("races", argv);
+    const char *path = tool_one_file(argc, argv, optind);
+    return path ? search(path) : TOOL_USAGE;
+}
+
+const struct tool_command tool_races = {
+    .name = "races",
+    .summary = "accesses to the same bytes that nothing orders",
+    .help =
+        "usage: hal-trace races FILE\n\n"
+        "Lists pairs of commands, submissions and accesses of the host that touch the same bytes,\n"
+        "at least one of them writing, where no barrier, semaphore or wait of the host orders\n"
+        "them. A race is possible when the trace cannot tell: a kernel declares nothing, where a\n"
+        "binding ends is unknown, or only pages are known of what the host wrote.\n"
+        "Exit status 1 when there are races, 0 when there are none, or possible ones only.\n",
+    .run = run,
+};
