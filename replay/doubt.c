@@ -236,29 +236,25 @@ static bool is_old(const struct change *change, uint64_t at)
            (change->fill && change->now[at] == change->fill);
 }
 
-/* The recording may have seen a word that the device was yet to change again, as it has here; a
- * byte of it may be the old one by chance. */
-static bool is_word_ahead(const struct change *change, uint64_t at, uint64_t end)
+/* Of the word around `at`: the recording may have seen one that the device was yet to change again,
+ * as it has here; a byte of it may be the old one by chance. */
+static bool is_word_ahead(const struct change *change, uint64_t at)
 {
+    const uint64_t offset = change->event->offset, size = change->event->size;
+    const uint64_t word = (offset + at) / WORD_BYTES * WORD_BYTES;
     bool any = false;
-    for (; at < end; at++)
-        any |= !is_old(change, at) && change->now[at] != change->after[at];
+    for (uint64_t i = 0; i < WORD_BYTES; i++) {
+        const uint64_t byte = word + i - offset; /* wraps around before the range */
+        any |= byte < size && !is_old(change, byte) && change->now[byte] != change->after[byte];
+    }
     return any;
-}
-
-static uint64_t word_end(const struct change *change, uint64_t at)
-{
-    const uint64_t offset = change->event->offset;
-    const uint64_t end = ((offset + at) / WORD_BYTES + 1) * WORD_BYTES - offset;
-    return end < change->event->size ? end : change->event->size;
 }
 
 /* Up to where nothing here has made the change. */
 static uint64_t missing_end(const struct change *change, uint64_t at)
 {
     while (at < change->event->size && change->after[at] != change->before[at] &&
-           change->after[at] != change->now[at] && is_old(change, at) &&
-           !is_word_ahead(change, at, word_end(change, at)))
+           change->after[at] != change->now[at] && is_old(change, at) && !is_word_ahead(change, at))
         at++;
     return at;
 }

@@ -187,7 +187,7 @@ static void without_bytes_nothing_of_the_range_is_compared(void **state)
 static void a_word_that_the_device_changes_again_is_its_own(void **state)
 {
     struct trace_builder *b = play_start(*state);
-    const uint8_t between[4] = {7, 7, 7, 7}, last[4] = {0, 5, 5, 5};
+    const uint8_t between[8] = {7, 7, 7, 7, 7, 7, 7, 7}, last[8] = {0, 5, 5, 5, 5, 5, 5, 0};
     const struct trace_semaphore_value first = {DONE, 1}, second = {DONE, 2};
     begin(b, 5);
     builder_command_buffer_create(b, 11, NULL, 0);
