@@ -267,16 +267,11 @@ static void collect_marked_locked(struct capture *capture, struct capture_thread
     }
 }
 
-static bool nothing_is_tracked(const struct capture_mappings *mappings)
-{
-    return atomic_load_explicit(&mappings->tracked_count, memory_order_acquire) == 0;
-}
-
 void capture_mappings_collect(struct capture *capture, struct capture_thread *thread)
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct marks marks = {.mappings = mappings};
-    if (nothing_is_tracked(mappings))
+    if (capture_nothing_is_tracked(mappings))
         return;
     pthread_mutex_lock(&mappings->tracked_lock);
     mark_everything(&marks);
@@ -290,7 +285,7 @@ void capture_mappings_collect_range(struct capture *capture, struct capture_thre
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct marks marks = {.mappings = mappings};
-    if (nothing_is_tracked(mappings))
+    if (capture_nothing_is_tracked(mappings))
         return;
     pthread_mutex_lock(&mappings->tracked_lock);
     mark_range(&marks, buffer->object.id, offset, offset + bytes);
@@ -303,7 +298,7 @@ void capture_mappings_collect_used(struct capture *capture, struct capture_threa
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct marks marks = {.mappings = mappings};
-    if (nothing_is_tracked(mappings))
+    if (capture_nothing_is_tracked(mappings))
         return;
     pthread_mutex_lock(&mappings->tracked_lock);
     if (submission)
@@ -388,7 +383,8 @@ static void observe_locked(struct capture *capture, struct capture_thread *threa
 }
 
 /* The work leaves the list and its changes are taken over in one step: in between another thread
- * would take them for the host's. */
+ * would take them for the host's. Who finds that all is seen waits for whoever takes it over: then
+ * the program may store there. */
 static struct capture_submission *see_locked(struct capture *capture,
                                              struct capture_semaphore *semaphore, uint64_t value)
 {
@@ -401,7 +397,7 @@ static void see(struct capture *capture, struct capture_thread *thread,
 {
     struct capture_mappings *mappings = &capture->mappings;
     struct capture_submission *list;
-    if (nothing_is_tracked(mappings)) {
+    if (capture_nothing_is_tracked(mappings)) {
         list = see_locked(capture, semaphore, value);
     } else {
         pthread_mutex_lock(&mappings->tracked_lock);
@@ -416,7 +412,10 @@ static void see(struct capture *capture, struct capture_thread *thread,
 void capture_mappings_see_value(struct capture *capture, struct capture_thread *thread,
                                 struct capture_semaphore *semaphore, uint64_t value)
 {
-    if (semaphore && atomic_load_explicit(&semaphore->reached, memory_order_acquire) < value)
+    if (!semaphore)
+        return;
+    if (atomic_load_explicit(&semaphore->reached, memory_order_acquire) < value ||
+        !capture_nothing_is_tracked(&capture->mappings))
         see(capture, thread, semaphore, value);
 }
 

@@ -108,7 +108,8 @@ static enum hal_status command_buffer_prepare(struct hal_driver_device *self,
     if (call.status == HAL_OK) {
         bool failed;
         struct capture_survey survey;
-        commands->object.layer_data = capture_uses_create(commands, &survey, &failed);
+        const bool exact = !capture_nothing_is_tracked(&capture->mappings);
+        commands->object.layer_data = capture_uses_create(commands, exact, &survey, &failed);
         if (failed)
             capture_no_memory(capture, "what a command buffer writes");
         capture_record_seal(&call, commands, &survey, 0);

@@ -74,6 +74,11 @@ struct capture_mappings {
     struct capture_mapping *tracked[CAPTURE_MAPPING_BUCKETS]; /* by buffer */
 };
 
+static inline bool capture_nothing_is_tracked(const struct capture_mappings *mappings)
+{
+    return atomic_load_explicit(&mappings->tracked_count, memory_order_acquire) == 0;
+}
+
 void capture_mappings_init(struct capture_mappings *mappings);
 void capture_mappings_finish(struct capture_mappings *mappings);
 

@@ -22,7 +22,7 @@ struct builder {
         *slots; /* open addressing: index + 1 of a key's first range; NULL while there are few */
     size_t slot_count;
     size_t last; /* commands often use the range that the one before used */
-    bool failed;
+    bool failed, exact;
     /* Of the last dispatch. */
     const struct hal_dispatch_state *state;
     const struct hal_executable *executable;
@@ -164,9 +164,24 @@ bool capture_is_written(const struct hal_executable *executable, uint32_t entry,
     return !info; /* what is bound and no binding of the kernel is not touched */
 }
 
+static void add_state(struct builder *builder, const struct hal_dispatch_state *state,
+                      const struct hal_executable *executable, uint32_t entry)
+{
+    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
+        for (uint32_t k = 0; k < state->binding_count[set]; k++) {
+            const struct hal_binding *binding = &state->bindings[set][k];
+            const bool reads = executable && executable->reflection &&
+                               !capture_is_written(executable, entry, set, k);
+            add(builder, binding->buffer, binding->offset, binding->bytes, reads);
+        }
+    }
+}
+
 /* Dispatches in a row often share kernel and state. */
-static void add_dispatch(struct builder *builder, const struct hal_command_buffer *commands,
-                         const struct hal_executable *executable, uint32_t entry, uint32_t index)
+static __attribute__((noinline)) void add_dispatch(struct builder *builder,
+                                                   const struct hal_command_buffer *commands,
+                                                   const struct hal_executable *executable,
+                                                   uint32_t entry, uint32_t index)
 {
     const struct hal_dispatch_state *state = &commands->states[index];
     if (state == builder->state && executable == builder->executable && entry == builder->entry)
@@ -174,14 +189,7 @@ static void add_dispatch(struct builder *builder, const struct hal_command_buffe
     builder->state = state;
     builder->executable = executable;
     builder->entry = entry;
-    for (uint32_t set = 0; set < HAL_MAX_SETS; set++) {
-        for (uint32_t k = 0; k < state->binding_count[set]; k++) {
-            const struct hal_binding *binding = &state->bindings[set][k];
-            const bool reads =
-                executable->reflection && !capture_is_written(executable, entry, set, k);
-            add(builder, binding->buffer, binding->offset, binding->bytes, reads);
-        }
-    }
+    add_state(builder, state, executable, entry);
 }
 
 /* Records are as long as their segments, but for two kinds. */
@@ -220,7 +228,8 @@ static inline void add_segment(struct builder *builder, const struct hal_command
     }
     case HAL_SEGMENT_DISPATCH: {
         const struct hal_segment_dispatch *dispatch = (const void *)segment;
-        add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
+        if (builder->exact)
+            add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
         survey->record_bytes -= sizeof(struct hal_segment_dispatch) - sizeof(struct trace_dispatch);
         break;
     }
@@ -234,7 +243,8 @@ static inline void add_segment(struct builder *builder, const struct hal_command
     case HAL_SEGMENT_DISPATCH_INDIRECT: {
         const struct hal_segment_dispatch_indirect *dispatch = (const void *)segment;
         add(builder, dispatch->counts, dispatch->offset, HAL_COUNTS_BYTES, true);
-        add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
+        if (builder->exact)
+            add_dispatch(builder, commands, dispatch->executable, dispatch->entry, dispatch->state);
         break;
     }
     case HAL_SEGMENT_EVENT_SIGNAL:
@@ -243,7 +253,7 @@ static inline void add_segment(struct builder *builder, const struct hal_command
     }
 }
 
-struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands,
+struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
                                          struct capture_survey *out_survey, bool *out_failed)
 {
     struct capture_survey survey = {.record_bytes = commands->arena_bytes,
@@ -255,6 +265,7 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
     builder.count = builder.slot_count = builder.last = 0;
     builder.slots = NULL;
     builder.failed = false;
+    builder.exact = exact;
     builder.state = NULL;
     struct capture_uses *uses = NULL;
     while (at < end) {
@@ -263,6 +274,8 @@ struct capture_uses *capture_uses_create(const struct hal_command_buffer *comman
         at += segment->bytes;
     }
     *out_survey = survey;
+    for (uint32_t i = 0; !exact && i < commands->state_count; i++)
+        add_state(&builder, &commands->states[i], NULL, 0);
     const size_t bytes = builder.count * sizeof uses->ranges[0];
     if (builder.count && !builder.failed) {
         uses = malloc(sizeof *uses + bytes);

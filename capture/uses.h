@@ -43,8 +43,9 @@ struct capture_survey {
 };
 
 /* Walks the sealed list; one reference is the caller's. NULL: it uses nothing of that kind, or
- * (*out_failed) memory is out. `out_survey` is filled in any case. */
-struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands,
+ * (*out_failed) memory is out. `out_survey` is filled in any case. Without `exact`, which costs a
+ * look at each dispatch, all bindings count as written. */
+struct capture_uses *capture_uses_create(const struct hal_command_buffer *commands, bool exact,
                                          struct capture_survey *out_survey, bool *out_failed);
 
 /* Whether the entry point may write what is bound there. */

@@ -450,7 +450,7 @@ static void transfers_and_bindings_count_and_private_memory_does_not(void **stat
                                                 .state_count = 1};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
     assert_false(failed);
     assert_int_equal(uses->count, 5);
     assert_has_range(uses, 10, false, 20, 50);
@@ -466,7 +466,7 @@ static void transfers_and_bindings_count_and_private_memory_does_not(void **stat
     capture_uses_release(uses);
 
     const struct hal_command_buffer nothing = {0};
-    assert_null(capture_uses_create(&nothing, &survey, &failed));
+    assert_null(capture_uses_create(&nothing, true, &survey, &failed));
     assert_false(failed);
 }
 
@@ -487,7 +487,7 @@ static void many_buffers_are_told_apart(void **state)
                                                 .arena_bytes = MANY * TIMES * sizeof *fills};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, MANY);
     for (unsigned i = 0; i < MANY; i++)
         assert_range(uses, 1000 + i, false, 0, 8 * TIMES);
@@ -510,13 +510,13 @@ static void ranges_that_lie_apart_stay_apart_up_to_a_limit(void **state)
                                           .arena_bytes = APART * sizeof *fills};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, APART);
     for (uint64_t i = 0; i < APART; i++)
         assert_has_range(uses, 10, false, 128 * i, 128 * i + 64);
     capture_uses_release(uses);
     commands.arena_bytes = sizeof fills;
-    uses = capture_uses_create(&commands, &survey, &failed);
+    uses = capture_uses_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, APART);
     assert_has_range(uses, 10, false, 128 * (APART - 1), 128 * APART + 64);
     capture_uses_release(uses);
@@ -542,10 +542,14 @@ static void what_a_kernel_only_reads_is_not_written(void **state)
                                                 .state_count = 1};
     bool failed;
     struct capture_survey survey;
-    struct capture_uses *uses = capture_uses_create(&commands, &survey, &failed);
+    struct capture_uses *uses = capture_uses_create(&commands, true, &survey, &failed);
     assert_int_equal(uses->count, 2);
     assert_has_range(uses, 10, true, 0, 64);
     assert_has_range(uses, 11, false, 64, 128);
+    capture_uses_release(uses);
+    uses = capture_uses_create(&commands, false, &survey, &failed);
+    assert_int_equal(uses->count, 2);
+    assert_has_range(uses, 10, false, 0, 64); /* nobody asked what the kernel does */
     capture_uses_release(uses);
 }
 
