@@ -170,22 +170,36 @@ static uint64_t count_bytes(const struct replay_touches *touches)
     return sum;
 }
 
-/* Work that has not ended may read what is in doubt now. */
+static enum hal_status doubt_everything(struct replay_player *player)
+{
+    for (uint32_t i = 1; i < player->plan->object_count; i++) {
+        const struct replay_object *object = &player->plan->objects[i];
+        const struct trace_buffer_create *created = (const void *)object->created;
+        if (object->kind == REPLAY_BUFFER)
+            HAL_TRY(replay_touches_append(&player->doubt.bytes,
+                                          (struct replay_touch){i, 0, created->size}));
+    }
+    replay_touches_merge(&player->doubt.bytes);
+    return HAL_OK;
+}
+
+/* Work that has not ended may read what is in doubt now. Long chains of it, of which the last comes
+ * first, are not followed to their ends. */
 static enum hal_status follow_unfinished(struct replay_player *player)
 {
     struct replay_doubt *doubt = &player->doubt;
-    uint64_t before, after = UINT64_MAX;
+    uint64_t before = UINT64_MAX, after = 0;
     replay_touches_merge(&doubt->bytes);
-    do {
-        before = after;
+    for (int pass = 0; pass < MOST_PASSES && after != before; pass++) {
+        before = count_bytes(&doubt->bytes);
         for (size_t op = doubt->unfinished; op < player->op; op++) {
             const struct trace_submit *submit = submission_at(player, op);
             if (submit)
                 HAL_TRY(follow(player, submit));
         }
         after = count_bytes(&doubt->bytes);
-    } while (after != before);
-    return HAL_OK;
+    }
+    return after == before ? HAL_OK : doubt_everything(player);
 }
 
 enum hal_status replay_doubt_submit(struct replay_player *player, const struct trace_submit *submit)
