@@ -128,6 +128,56 @@ static void finished_work_is_not_taken_for_the_host(void **state)
     captured_close(&captured);
 }
 
+/* Two buffers that are far smaller than a page: the host writes one, the device the other. */
+static void small_buffers_are_exact(void **state)
+{
+    (void)state;
+    enum { SMALL = 64 };
+    struct captured captured;
+    struct hal_device *device = fixture_device("cpu");
+    captured_begin(device, contents_path);
+    struct hal_buffer *by_host = contents_buffer(device, 0, SMALL);
+    struct hal_buffer *by_device = contents_buffer(device, 0, SMALL);
+    struct hal_buffer *other = contents_buffer(device, 0, SMALL);
+    struct hal_mapping first = contents_map(by_host, HAL_MAP_READ | HAL_MAP_WRITE, 0, SMALL);
+    struct hal_mapping second = contents_map(by_device, HAL_MAP_READ | HAL_MAP_WRITE, 0, SMALL);
+    const uint64_t host_id = by_host->object.id, device_id = by_device->object.id;
+    struct hal_semaphore *done = fixture_semaphore(device, "done", 0);
+    struct hal_command_buffer *fill = fixture_commands(device, "fill", HAL_ONE_SHOT);
+    const volatile uint8_t *memory = second.data;
+    assert_ok(hal_command_fill(fill, by_device, 0, SMALL, 6, 1));
+    assert_ok(hal_command_buffer_end(fill));
+    assert_ok(fixture_submit(device, fill, NULL, 0, done, 1));
+    memset(first.data, 9, SMALL);
+    for (unsigned at = 0; at < SMALL; at++) {
+        while (memory[at] != 6)
+            continue;
+    }
+    contents_copy(device, by_device, 0, other, SMALL);
+    contents_copy(device, by_host, 0, other, SMALL);
+    assert_ok(hal_semaphore_wait(done, 1, HAL_FOREVER));
+    assert_ok(hal_buffer_unmap(&first));
+    assert_ok(hal_buffer_unmap(&second));
+    hal_command_buffer_release(fill);
+    hal_semaphore_release(done);
+    hal_buffer_release(by_host);
+    hal_buffer_release(by_device);
+    hal_buffer_release(other);
+    assert_ok(hal_device_profiling_end(device));
+    hal_device_release(device);
+
+    captured_open(&captured, contents_path);
+    uint64_t written = 0;
+    const struct trace_content_event *write;
+    for (size_t i = 0; (write = captured_find(&captured, TRACE_HOST_WRITE, i)); i++) {
+        assert_int_not_equal(write->buffer, device_id);
+        written += write->buffer == host_id ? write->size : 0;
+    }
+    assert_int_equal(written, SMALL);
+    assert_int_equal(captured_count(&captured, TRACE_MAPPED_CHANGE), 0);
+    captured_close(&captured);
+}
+
 static void work_that_nobody_looked_at_is_not_observed(void **state)
 {
     (void)state;
@@ -367,6 +417,7 @@ int main(void)
         cmocka_unit_test_setup(work_that_nobody_looked_at_is_not_observed, contents_by_comparison),
         cmocka_unit_test_setup(finished_work_is_not_taken_for_the_host, contents_by_pages),
         cmocka_unit_test_setup(finished_work_is_not_taken_for_the_host, contents_by_comparison),
+        cmocka_unit_test_setup(small_buffers_are_exact, contents_by_pages),
         cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_pages),
         cmocka_unit_test_setup(a_wait_for_any_observes_what_was_reached, contents_by_comparison),
         cmocka_unit_test_setup(ranges_of_unfinished_work_are_left_out, contents_by_pages),
